@@ -22,7 +22,7 @@ FAULTS = [errno.ENOSPC, errno.EIO, errno.EACCES, errno.EPERM, errno.EINTR]
 
 
 class FaultyOs:
-    """The `os` module, whose n-th system call fails; with `is_short`, its n-th write takes only a part."""
+    """The `os` module, whose n-th system call fails; with `is_short`, its n-th write is partial."""
 
     def __init__(self, *, nth: int, code: int = 0, is_short: bool = False) -> None:
         self.nth = nth
@@ -57,7 +57,6 @@ class FaultyOs:
 
 @contextmanager
 def in_place_of_os(faulty: object, *modules: ModuleType) -> Generator[None]:
-    """Let `FILE_MODULES`, or these modules, call `faulty` instead of the system."""
     with pytest.MonkeyPatch.context() as patch:
         for module in modules or FILE_MODULES:
             patch.setattr(module, "os", faulty)
@@ -65,7 +64,7 @@ def in_place_of_os(faulty: object, *modules: ModuleType) -> Generator[None]:
 
 
 def rounds(folder: Path, *, code: int = 0, is_short: bool = False) -> Iterator[tuple[FaultyOs, Path]]:
-    """Yield a fault for the first call, the second, … and a fresh folder for each, until no call is left to fail."""
+    """Yield a fault for the first call, the second, … with a fresh folder each, until no call is left."""
     for nth in range(1, 1000):
         faulty = FaultyOs(nth=nth, code=code, is_short=is_short)
         room = folder / str(nth)

@@ -10,5 +10,4 @@ TO_COME_NS = 4 * 10**18
 
 
 def put_date(path: Path, date_ns: int) -> None:
-    """Let `path` have been written then."""
     os.utime(path, ns=(date_ns, date_ns))

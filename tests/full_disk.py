@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 class FullDisk:
-    """A small disk of its own for sessions and contents; caches, which come and go, lie elsewhere."""
+    """A small disk for sessions and contents; caches are elsewhere."""
 
     def __init__(self, folder: Path) -> None:
         self._ballast = folder / "ballast"

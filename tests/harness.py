@@ -56,7 +56,7 @@ BUILTIN_TOOLS = builtin_tools(Path("cache"))
 
 
 class ImpatientClock(SystemClock):
-    """Real time, but waiting costs none; `naps` says how long the callers wanted to wait."""
+    """A clock of real time without waiting; `naps` records the requested waits."""
 
     def __init__(self) -> None:
         self.naps: list[float] = []
@@ -67,8 +67,6 @@ class ImpatientClock(SystemClock):
 
 
 class FrozenClock(ImpatientClock):
-    """A clock that stands still, for comparing what two sessions wrote."""
-
     def now(self) -> datetime:
         return datetime(2026, 11, 21, 21, 37, tzinfo=UTC)
 
@@ -77,8 +75,6 @@ class FrozenClock(ImpatientClock):
 
 
 class Receiver:
-    """Hears every event of a session, in order."""
-
     def __init__(self) -> None:
         self.events: list[ev.Event] = []
         self._next = 0
@@ -92,7 +88,7 @@ class Receiver:
         self.at_once(event)
 
     async def expect(self, kind: type[E] | tuple[type[E], ...], where: Callable[[E], bool] = lambda _: True) -> E:
-        """Return the next event of this kind, or of one of these, passing over others; fail with what came instead."""
+        """Return the next event of this kind, or of one of these, skipping others; fail with the events received."""
         start = self._next
         try:
             async with asyncio.timeout(PATIENCE_S):
@@ -110,23 +106,18 @@ class Receiver:
             raise AssertionError(f"no {' or '.join(names)} came, but {came}") from None
 
     def pass_over(self) -> None:
-        """Expect nothing any more of what came so far."""
         self._next = len(self.events)
 
     @property
     def recorded(self) -> list[ev.JournalEvent]:
-        """What went into the journal."""
         return [event for event in self.events if isinstance(event, ev.JournalEvent) and event.seq > 0]
 
     def all(self, kind: type[E]) -> list[E]:
-        """Every event of this kind so far."""
         return [event for event in self.events if isinstance(event, kind)]
 
 
 @dataclass(slots=True)
 class Open:
-    """An open session."""
-
     session: Session
     rx: Receiver
     provider: ScriptedProvider
@@ -140,7 +131,7 @@ class Open:
         return self.session.id
 
     async def prompt(self, text: str = "go", *, answers: int = 0) -> ev.TurnEnded:
-        """Submit a prompt, say yes to so many questions, and wait for the end of its turn."""
+        """Submit a prompt, allow `answers` questions, and wait for the end of its turn."""
         submitted = await self.carry_out(ops.SubmitPrompt(text=text), ev.PromptSubmitted)
         for _ in range(answers):
             await self.answer()
@@ -152,29 +143,26 @@ class Open:
     async def carry_out(
         self, op: ops.Op, kind: type[E] | tuple[type[E], ...], is_meant: Callable[[E], bool] = lambda _: True
     ) -> E:
-        """Submit an op and wait for the event that follows it."""
         self.submit(op)
         return await self.rx.expect(kind, is_meant)
 
     async def begin(self, decision: Decision | None = None) -> ev.ApprovalRequested:
-        """Submit a prompt, and answer the first question of its turn; yes by default."""
+        """Run a turn with this answer to its only question; return the question."""
         self.submit(ops.SubmitPrompt(text="go"))
         return await self.answer(decision)
 
     async def turn(self, decision: Decision | None = None) -> ev.ApprovalRequested:
-        """Run a turn with this answer to its only question to its end; return the question."""
         asked = await self.begin(decision)
         await self.rx.expect(ev.TurnEnded)
         return asked
 
     async def answer(self, decision: Decision | None = None) -> ev.ApprovalRequested:
-        """Wait for the next question and answer it; yes by default."""
         asked = await self.rx.expect(ev.ApprovalRequested)
         self.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=decision or Allowed()))
         return asked
 
     async def undo(self, selection: ChangeSelection | None = None, *, reason: str = "") -> ev.ChangesUndone:
-        """Undo these changes, or all of the agent's; changes that are named may be anybody's."""
+        """Undo these changes, or all of the agent's."""
         chosen = selection or ChangeSelection()
         op = ops.UndoChanges(selection=chosen, reason=reason, includes_others=bool(chosen.change_ids))
         return await self.carry_out(op, ev.ChangesUndone)
@@ -183,7 +171,6 @@ class Open:
         return await self.carry_out(ops.RedoChanges(selection=selection), ev.ChangesRedone)
 
     async def redo_step(self) -> ev.ChangesRedone:
-        """Take back the last undo."""
         return await self.carry_out(ops.RedoSteps(), ev.ChangesRedone)
 
     async def close(self) -> None:
@@ -195,15 +182,12 @@ class Open:
         return self.provider.requests[-1]
 
     def results(self) -> list[ToolResultBlock]:
-        """The tool results that the last request carried back."""
         message = self.last_request.messages[-1]
         assert isinstance(message, UserMessage)
         return [block for block in message.content if isinstance(block, ToolResultBlock)]
 
 
 class Ground:
-    """One isolated home and workspace, on which sessions are created, closed and opened again."""
-
     def __init__(self, folder: Path) -> None:
         self.paths = AppPaths(folder / "config", folder / "data", folder / "cache", folder / "logs")
         self.workspace = folder / "workspace"
@@ -226,7 +210,6 @@ class Ground:
         return target
 
     def blob(self, image: FileImage | None) -> bytes:
-        """What an image of a file holds."""
         assert image is not None
         return Blobs(self.paths.blobs).get(image.digest)
 
@@ -249,7 +232,6 @@ class Ground:
         )
 
     def tools(self) -> tuple[AnyTool, ...]:
-        """The tools of the next session."""
         replaced = {tool.name for tool in self.extra_tools}
 
         def longest_command_s() -> float | None:
@@ -303,17 +285,16 @@ class Ground:
 
 
 def left_alone(event: ev.ChangesUndone | ev.ChangesRedone) -> list[FileOutcome]:
-    """What an undo or a redo did not do."""
     return [outcome for outcome in event.outcomes if not outcome.is_done]
 
 
 def with_lines_changed(lines: Sequence[str], /, **changed: str) -> str:
-    """Return the text of these lines with some of them replaced: `line_5="five\\n"`."""
+    r"""Return the lines with some of them replaced: `line_5="five\n"`."""
     return "".join(changed.get(f"line_{number}", line) for number, line in enumerate(lines))
 
 
 def check_conversation(request: ModelRequest) -> None:
-    """The rules that every provider enforces on a request."""
+    """Check the rules of all providers."""
     messages = request.messages
     assert messages
     assert messages[0].role == "user"

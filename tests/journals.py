@@ -36,7 +36,7 @@ SESSION_ID = "20261122-100000-abcdef"
 
 
 def write_journal(path: Path, blobs: Blobs, bodies: Iterable[ev.KnownEvent], *, first: int = 1) -> int:
-    """Append these events, numbered from `first`; return how many there are then."""
+    """Append these events, numbered from `first`; return the last number."""
     journal = Journal.create(path, blobs) if first == 1 else Journal.open(path, blobs)[0]
     number = first - 1
     for number, body in enumerate(bodies, start=first):

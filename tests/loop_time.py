@@ -6,7 +6,7 @@ from contextvars import Context
 
 
 class LoopTime:
-    """The clock of the running loop, from now on. Make it before what is limited begins."""
+    """Controls the running loop's clock from now on. Create it before any limit starts."""
 
     def __init__(self) -> None:
         loop = asyncio.get_running_loop()
@@ -20,7 +20,7 @@ class LoopTime:
         loop.call_at = self._watched_call_at  # pyright: ignore[reportAttributeAccessIssue]
 
     async def let_pass(self, limit_s: int) -> None:
-        """Let the time pass of what is limited to so many seconds, as soon as it is."""
+        """Wait for a limit of `limit_s` seconds, and let it expire."""
         while limit_s not in self._waits:
             self._news.clear()
             await self._news.wait()

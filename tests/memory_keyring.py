@@ -9,7 +9,7 @@ from keyring.errors import PasswordDeleteError
 
 
 class MemoryKeyring(KeyringBackend):
-    """A keyring that works, in memory. Not one that keyring would choose by itself."""
+    """A working keyring in memory. keyring never chooses it by itself."""
 
     priority = -1  # pyright: ignore[reportAssignmentType] - keyring documents a plain class attribute here
 
@@ -29,8 +29,6 @@ class MemoryKeyring(KeyringBackend):
 
 
 class BrokenKeyring(MemoryKeyring):
-    """A keyring that raises `error` whatever it is asked."""
-
     def __init__(self, error: Exception) -> None:
         super().__init__()
         self.error = error
@@ -43,7 +41,7 @@ class BrokenKeyring(MemoryKeyring):
 
 
 class HeldKeyring(MemoryKeyring):
-    """A keyring that answers only once it is let go, as one that waits for the user."""
+    """A keyring that answers only once released, like one that waits for the user."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,5 +53,4 @@ class HeldKeyring(MemoryKeyring):
 
 
 def use_keyring(monkeypatch: pytest.MonkeyPatch, backend: KeyringBackend) -> None:
-    """Let `backend` be the keyring of this machine for one test."""
     monkeypatch.setattr(keyring.core, "_keyring_backend", backend)

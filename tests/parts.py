@@ -8,7 +8,6 @@ Part = TypeVar("Part", bound=QObject)
 
 
 def part(whole: QObject, kind: type[Part], name: str = "") -> Part:
-    """The part of this kind and name, or the first one of its kind."""
     found = whole.findChild(kind, name) if name else whole.findChild(kind)
     assert isinstance(found, kind), f"no {kind.__name__} {name}"
     return found

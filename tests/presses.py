@@ -6,7 +6,6 @@ from PySide6.QtWidgets import QWidget
 
 
 def click_where(widget: QWidget, at: QPoint | None = None) -> None:
-    """Click where this widget is, in its middle or at a place of its own."""
     window = widget.window()
     place = widget.mapTo(window, widget.rect().center() if at is None else at)
     QTest.mouseClick(window.windowHandle(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, place)

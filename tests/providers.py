@@ -17,7 +17,6 @@ def keyed_provider(
     silence_s: float = SILENCE_S,
     clock: Clock | None = None,
 ) -> HttpProvider:
-    """Return the provider of a vendor's usual account with this key."""
     account = usual_account(provider)
     return account_provider(
         replace(account, address=address or ""),
@@ -36,7 +35,6 @@ def anthropic_provider(
     silence_s: float = SILENCE_S,
     clock: Clock | None = None,
 ) -> HttpProvider:
-    """Return a provider that speaks Anthropic's Messages."""
     return keyed_provider(
         "anthropic",
         api_key,

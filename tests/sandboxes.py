@@ -14,7 +14,7 @@ from desktop_agent.core.sandbox.landlock import Landlock
 
 
 def sandbox_named(name: str, environ: Mapping[str, str]) -> Sandbox:
-    """Return the sandbox, with guards for the user of `environ`. Skips the test where the machine has none."""
+    """Return the sandbox, with guards for the user of `environ`. Skips the test if there is none."""
     found = _working().get(name)
     if found is None:
         pytest.skip(f"{name} does not work on this machine")

@@ -10,7 +10,6 @@ import pytest
 
 @contextmanager
 def session_bus() -> Generator[str]:
-    """Run one for the length of the block, and give its address."""
     daemon = shutil.which("dbus-daemon")
     if daemon is None:
         pytest.skip("dbus-daemon is not installed")

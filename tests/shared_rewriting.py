@@ -13,7 +13,7 @@ from _pytest.assertion import rewrite
 
 
 def rewrite_share(config: pytest.Config) -> None:
-    """Do this worker's share of what is asked for; nothing where there are no workers. What fails is left to pytest."""
+    """Rewrite this worker's share of the test files, if there are workers. Errors are left to pytest."""
     given: dict[str, object] | None = getattr(config, "workerinput", None)
     state = config.stash.get(rewrite.assertstate_key, None)
     if given is None or state is None or sys.dont_write_bytecode:
@@ -33,7 +33,7 @@ def rewrite_share(config: pytest.Config) -> None:
 
 
 def _files(config: pytest.Config) -> Iterator[Path]:
-    """The test files that are asked for, in an order that all workers know."""
+    """The requested test files, in the same order in all workers."""
     for argument in config.args:
         path = config.invocation_params.dir / argument.partition("::")[0]
         yield from sorted(path.rglob("test_*.py")) if path.is_dir() else (path,)

@@ -8,7 +8,7 @@ from types import FrameType
 
 
 def still_running() -> str:
-    """Name every other task of the running loop and what it awaits, from the outermost in; then every thread."""
+    """Describe all other tasks of the loop with what they await, and all threads."""
     tasks = asyncio.all_tasks() - {asyncio.current_task()}
     said = sorted(f"task {task.get_name()}: {' > '.join(_places(task))}" for task in tasks)
     with tempfile.TemporaryFile() as dump:

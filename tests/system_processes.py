@@ -4,7 +4,7 @@ import psutil
 
 
 def processes_with(variable: str, value: str) -> list[int]:
-    """Return the ids of all processes in whose environment a variable has this value, but those that have ended."""
+    """Return the ids of the live processes that have this value of an environment variable."""
     found: list[int] = []
     for process in psutil.process_iter():
         try:

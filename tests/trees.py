@@ -10,7 +10,7 @@ from desktop_agent.core.system.files import digest_of
 
 
 class Node(NamedTuple):
-    """What stands at a path: its kind, permission bits and content, or where a link leads."""
+    """A file, folder or link: its kind, permission bits, and content or link target."""
 
     kind: FileKind
     mode: int
@@ -25,7 +25,6 @@ Tree = Mapping[str, Node]
 
 
 def tree_of(root: Path) -> dict[str, Node]:
-    """Everything in the folder but git's own."""
     return dict(_nodes(root, root))
 
 

@@ -206,7 +206,6 @@ def make_repository(ground: Ground) -> None:
 
 
 def differences(before: Tree, after: Tree) -> dict[str, tuple[FileImage | None, FileImage | None]]:
-    """What changed, as images."""
     return {
         path: (_image(before.get(path)), _image(after.get(path)))
         for path in before.keys() | after.keys()
@@ -220,7 +219,6 @@ def _image(node: Node | None) -> FileImage | None:
 
 @pytest.fixture(params=["plain folder", "repository"])
 def where(request: pytest.FixtureRequest, ground: Ground, monkeypatch: pytest.MonkeyPatch) -> Where:
-    """The folder, with its files."""
     monkeypatch.setenv("DESKTOP_AGENT_HOME", str(ground.paths.data.parent))
     prepare(ground)
     if request.param == "repository":
@@ -234,8 +232,6 @@ def ground(tmp_path: Path) -> Ground:
 
 
 class Played(NamedTuple):
-    """A session in which the model has run the command of a scene."""
-
     s: Open
     before: dict[str, Node]
     after: dict[str, Node]
@@ -257,13 +253,11 @@ class Played(NamedTuple):
         return (await self.s.rx.expect(ev.ChangesRedone)).outcomes
 
     async def take_back(self) -> tuple[FileOutcome, ...]:
-        """Redo the undo as the one step it was."""
         self.s.submit(ops.RedoSteps())
         return (await self.s.rx.expect(ev.ChangesRedone)).outcomes
 
 
 async def play(s: Open, scene: Scene) -> Played:
-    """Let the model run the command; whatever it asks is allowed."""
     before = tree_of(s.workspace)
     s.submit(ops.SubmitPrompt(text="go"))
     finished: ev.ToolCallFinished | None = None
@@ -342,7 +336,6 @@ async def test_what_the_person_did_after_the_command_is_never_lost(ground: Groun
 
 
 def edit_as_the_person(ground: Ground, played: Played) -> str:
-    """Add a line at the end of a text that the command left; else make a file in a folder it left or gone."""
     left = {record.change.path: played.after[record.change.path] for record in played.records if record.change.after}
     texts = [path for path, node in left.items() if node.kind == "file" and b"\0" not in node.content]
     folders = [f"{path}/theirs" for path, node in left.items() if node.kind == "folder"]
@@ -354,13 +347,13 @@ def edit_as_the_person(ground: Ground, played: Played) -> str:
 
 
 def is_in_the_way(path: str, other: str, played: Played) -> bool:
-    """Whether a file at `path` stands in the way of `other`: a folder of it, what is below it, its other name."""
+    """Whether a file at `path` blocks `other`: as its folder, below it, or under its other name."""
     partners = {r.change.moved_from or r.change.moved_to for r in played.records if r.change.path == path}
     return other in {path, *partners} or other.startswith(f"{path}/") or path.startswith(f"{other}/")
 
 
 def check_review(played: Played, scene: Scene) -> None:
-    """Every difference is recorded with the exact images, and the rows are those of the scene."""
+    """Check that each difference is recorded with exact images, and that the rows are the scene's."""
     recorded = {record.change.path: (record.change.before, record.change.after) for record in played.records}
     with_files = {folder for record in played.records for folder in record.change.new_folders}
     different = differences(played.before, played.after)
@@ -378,7 +371,7 @@ def check_review(played: Played, scene: Scene) -> None:
 
 
 def check_patch(played: Played, capture: pytest.CaptureFixture[bytes]) -> None:
-    """`changes diff` prints what git takes back."""
+    """Check that git can apply the output of `changes diff` in reverse."""
     capture.readouterr()
     assert main(["changes", "diff", played.s.id]) == 0
     patch = capture.readouterr().out
@@ -392,7 +385,6 @@ def check_patch(played: Played, capture: pytest.CaptureFixture[bytes]) -> None:
 
 
 async def check_undo_and_redo(played: Played) -> None:
-    """Undo gives back what was there, redo what the command made of it, as often as one likes."""
     if not played.records:
         return
     for redo in (played.redo, played.take_back, played.take_back):

@@ -41,13 +41,12 @@ AFTER: JsonObject = {
 
 
 def answers() -> tuple[Reply, ...]:
-    """Three turns, each with one call of the tool; in the second, the server says before it that its tools changed."""
+    """Three turns with one call each; in the second, the server first announces changed tools."""
     call, end = reply(text("I look for it."), tool_use("tickets__echo", text="login")), reply(text("There are two."))
     return (call, end, reply(tool_use("tickets__more")), call, end, call, end)
 
 
 def set_up(folder: Path) -> None:
-    """Define the server, which says what its tool is in the folder it runs in."""
     folder.mkdir(parents=True)
     define_server(PROGRAM, "tickets")
     say_of_the_tool(folder, BEFORE)
@@ -58,24 +57,20 @@ def say_of_the_tool(folder: Path, definition: JsonObject) -> None:
 
 
 async def see_ready(user: Driver) -> None:
-    """Wait until the window takes prompts."""
     await user.see_ready()
 
 
 async def ask_for_a_search(user: Driver) -> None:
-    """Send a prompt."""
     await user.type("composer", "Is there a ticket about the login?")
     await user.press(Qt.Key.Key_Return)
 
 
 async def see_question(user: Driver) -> ApprovalDialog:
-    """Wait until the dialog of a question can be answered."""
     await user.until_true(lambda: user.can_allow, "the dialog can be answered")
     return await user.see(ApprovalDialog, "approvalDialog")
 
 
 async def allow_the_server_for_good(user: Driver) -> None:
-    """The first turn: a rule for all tools of the server."""
     await ask_for_a_search(user)
     await see_question(user)
     scopes = await user.see(QComboBox, "approvalScopePicker")

@@ -69,8 +69,6 @@ def test_a_file_a_resource_and_a_symbol_are_mentioned_by_keyboard(tmp_path: Path
 
 
 async def offered(user: Driver, label: str) -> None:
-    """Wait until this is the first that is offered."""
-
     def is_offered() -> bool:
         popup = user.find(MentionPopup, "mentionPopup")
         return popup is not None and popup.offers[0].label == label

@@ -22,8 +22,6 @@ CTRL = Qt.KeyboardModifier.ControlModifier
 
 @dataclass(frozen=True)
 class Review:
-    """What the user has before them: the list of changed files, and the diff of one."""
-
     user: Driver
     folder: Path
     changes: QListView
@@ -32,24 +30,19 @@ class Review:
 
     @property
     def module(self) -> Path:
-        """The file of text that the agent changed."""
         return self.folder / orders.MODULE
 
     async def see_module_with(self, *edits: int, what: str) -> None:
-        """Wait until the file has these of the agent's edits and no others."""
         await self.user.until_true(lambda: self.module.read_text() == orders.module_with(*edits), what)
 
     async def see_counts(self, kept: int, undone: int) -> None:
-        """Wait until so many hunks are drawn as kept and as undone."""
         await self.user.until_true(lambda: self.overlays.hunks.counts() == (kept, undone), "the marks are drawn")
 
     async def press(self, key: Qt.Key) -> None:
-        """Press a key in the diff."""
         self.view.setFocus()
         await self.user.press(key)
 
     def choose(self, row: int) -> None:
-        """Choose a file of the list."""
         self.changes.setCurrentIndex(self.changes.model().index(row, 0))
 
 
@@ -77,7 +70,6 @@ def test_a_review_hunk_by_hunk(tmp_path: Path) -> None:
 
 
 async def let_agent_change_two_files(user: Driver) -> None:
-    """A prompt, and both questions of the turn are allowed with the mouse."""
     await user.see_ready()
     await user.type("composer", "Check the totals, and use the new logo.")
     await user.press(Qt.Key.Key_Return)
@@ -87,7 +79,6 @@ async def let_agent_change_two_files(user: Driver) -> None:
 
 
 async def open_review(user: Driver, folder: Path) -> Review:
-    """Both files are listed, and the three hunks of the first are drawn."""
     changes = await user.see(QListView, "changeList")
     await user.until_true(lambda: changes.model().rowCount() == 2, "both files are listed")
     view = await user.see(DiffView, "diffView")
@@ -98,7 +89,6 @@ async def open_review(user: Driver, folder: Path) -> Review:
 
 
 async def keep_undo_and_redo_hunks(review: Review) -> None:
-    """The first is kept with a key, the second undone with the mouse and made again with a key."""
     user = review.user
     await review.press(Qt.Key.Key_K)
     await user.until_true(lambda: bool(user.transcript.changed.kept.get(orders.MODULE)), "it is kept")
@@ -112,7 +102,6 @@ async def keep_undo_and_redo_hunks(review: Review) -> None:
 
 
 async def edit_in_diff(review: Review) -> None:
-    """What the user writes in the diff is in the file."""
     user = review.user
     await user.until_true(lambda: user.find(QPushButton, "editFileButton") is not None, "it can be edited")
     await user.press(Qt.Key.Key_E)
@@ -126,7 +115,6 @@ async def edit_in_diff(review: Review) -> None:
 
 
 async def settle_clash(review: Review) -> None:
-    """Undoing the agent's change of the edited line clashes, and the user decides."""
     await review.press(Qt.Key.Key_U)
     await review.user.see(QWidget, "undoConflictDialog")
     assert is_edited(review)(), "nothing is written before the answer"
@@ -141,7 +129,6 @@ def is_edited(review: Review) -> Callable[[], bool]:
 
 
 async def undo_redo_and_keep_picture(review: Review, old: bytes) -> None:
-    """A picture is looked at, and undone, redone and kept as a whole."""
     user, logo = review.user, review.folder / orders.LOGO
     review.choose(1)
     await user.see(QWidget, "mediaView")
@@ -154,7 +141,6 @@ async def undo_redo_and_keep_picture(review: Review, old: bytes) -> None:
 
 
 async def send_comment(review: Review) -> None:
-    """A comment goes to the agent with the lines it is about."""
     user, document = review.user, review.view.document
     review.choose(0)
     await user.until_true(
@@ -170,7 +156,6 @@ async def send_comment(review: Review) -> None:
 
 
 async def look_at_rewinding(user: Driver) -> None:
-    """There is a way back to before all of it."""
     await user.press(Qt.Key.Key_Z, CTRL | Qt.KeyboardModifier.AltModifier)
     await user.see(QWidget, "rewindDialog")
     await user.press(Qt.Key.Key_Escape)

@@ -33,7 +33,6 @@ text_with = partial(with_lines_changed, LINES)
 
 @pytest.fixture
 def folder(tmp_path: Path, ready_to_work: None) -> Path:
-    """A repository in which the user has changed a file, and made another one, without committing."""
     return make_folder(tmp_path / "my notes")
 
 
@@ -77,12 +76,10 @@ async def review_uncommitted(user: Driver) -> None:
 Look = Callable[[Driver, str], Awaitable[None]]
 
 
-async def no_look(_user: Driver, _name: str) -> None:
-    """Nobody looks on."""
+async def no_look(_user: Driver, _name: str) -> None: ...
 
 
 async def undo_mine(user: Driver, folder: Path, look: Look = no_look) -> None:
-    """In a conversation without a message: asked first, undone with the mouse, redone, and undone with the keyboard."""
     before, start = files(folder), files_at_commit()
     await user.see_ready()
     await user.click("reviewUncommittedButton")
@@ -120,7 +117,6 @@ async def undo_mine(user: Driver, folder: Path, look: Look = no_look) -> None:
 
 
 def files_at_commit() -> dict[str, object]:
-    """What a checkout of the commit would give."""
     return {
         "a.txt": Node("file", 0o644, "".join(LINES).encode()),
         "notes.md": Node("file", 0o644, b"one\n"),
@@ -171,7 +167,6 @@ async def let_agent_change(user: Driver, turn: int = 1) -> None:
 
 
 async def undo_agents_part(user: Driver, folder: Path, look: Look = no_look) -> None:
-    """The agent and the user changed one file: the agent's part goes by Enter, and comes back by a key."""
     (folder / "a.txt").write_text(text_with(line_20="twenty, by me\n"))
     await let_agent_change(user)
     before = files(folder)
@@ -203,7 +198,6 @@ def test_of_what_both_changed_only_the_agents_part_is_undone(folder: Path, tmp_p
 
 
 async def undo_what_is_undecided(user: Driver, folder: Path, look: Look = no_look) -> None:
-    """One of two hunks is kept: an undo of the turn asks, and takes only the other."""
     await let_agent_change(user)
     view = await user.see(DiffView, "diffView")
     overlays = view.findChild(DiffReview)
@@ -241,7 +235,6 @@ CLASHING = (
 
 
 async def settle_clash_of_turns(user: Driver, folder: Path, look: Look = no_look) -> None:
-    """The undo of a turn clashes with a later one: Escape undoes nothing, and *Take the undo* undoes both."""
     await let_agent_change(user)
     await let_agent_change(user, turn=2)
     before = (folder / "a.txt").read_text()

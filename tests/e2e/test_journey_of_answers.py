@@ -35,7 +35,6 @@ Hand = Literal["keyboard", "mouse"]
 
 @pytest.fixture(params=["keyboard", "mouse"])
 def hand(request: pytest.FixtureRequest, ready_to_work: None) -> Hand:
-    """A home with a server, a look, and a user who has that in their hand."""
     define_server(PROGRAM)
     with AppPaths.from_environment(os.environ).settings_file().open("a") as settings:
         settings.write(LOOKS[request.param])
@@ -50,7 +49,6 @@ def folder(tmp_path: Path) -> Path:
 
 
 async def denies_a_call_by_its_reason(user: Driver, pictures: Path) -> ApprovalCard:
-    """See the whole call of a server's tool; a message into the turn leaves it open, and Enter denies it."""
     composer = user.composer
     card = await user.see_card()
     assert "program/write" in shown_in(card)
@@ -74,7 +72,6 @@ async def denies_a_call_by_its_reason(user: Driver, pictures: Path) -> ApprovalC
 async def allows_a_command_in_the_dialog(
     user: Driver, behind: ApprovalCard, pictures: Path, hand: Hand
 ) -> ApprovalCard:
-    """See what the model says the command is for, on the card and in the dialog, and allow it there."""
     card = await user.see_card(behind=behind)
     assert "Keep the notes" in card.accessibleName()
     user.screenshot(pictures / "explained.png")
@@ -93,7 +90,6 @@ async def allows_a_command_in_the_dialog(
 
 
 async def answers_on_the_card(user: Driver, behind: ApprovalCard, hand: Hand) -> None:
-    """Deny the last command by its key, or allow it with the mouse."""
     card = await user.see_card(behind=behind)
     if hand == "keyboard":
         await user.press(Qt.Key.Key_D, CTRL_SHIFT)
@@ -179,7 +175,7 @@ async def begin(user: Driver, prompt: str) -> None:
 
 
 async def answered(user: Driver, card: ApprovalCard, press: object) -> None:
-    """Press until the question is answered: in the first moment after it came, nothing answers."""
+    """Press until the question is answered: answers in its first moment do not count."""
     assert callable(press)
     call = card.request.call_id
 

@@ -34,7 +34,6 @@ def git(folder: Path, *words: str) -> str:
 
 
 def set_up(folder: Path) -> None:
-    """Make a repository with two branches, and define the servers."""
     folder.mkdir()
     for words in ("init -q -b main", "config user.name A", "config user.email a@example.org"):
         git(folder, *words.split())
@@ -63,7 +62,6 @@ def set_up(folder: Path) -> None:
 
 
 def calls(folder: Path, page: str) -> list[Part]:
-    """One call of each server, and what two of them change."""
     return [
         tool_use("time__convert_time", source_timezone="Asia/Tokyo", time="16:30", target_timezone="UTC"),
         tool_use("fetch__fetch", url=page),
@@ -75,7 +73,6 @@ def calls(folder: Path, page: str) -> list[Part]:
 
 
 async def add_and_sign_in(user: Driver, url: str) -> None:
-    """Add the server that wants a sign-in, and sign in from its card."""
     dialog = await open_page(user)
     await add(user, "account", url)
     async with UserInBrowser() as at_the_browser:
@@ -86,7 +83,6 @@ async def add_and_sign_in(user: Driver, url: str) -> None:
 
 
 async def allow_until_the_end(user: Driver) -> None:
-    """Allow what every server asks, with the mouse, until the turn has ended."""
     await user.until_true(lambda: user.transcript.turns.is_running, "the turn runs")
     for _ in range(6):
         await user.allow_with_mouse()

@@ -18,25 +18,19 @@ FIXED = b"    return -(-total // size)\n"
 
 @dataclass(frozen=True)
 class Project:
-    """The project of the demo, and the file in it that the agent changes."""
-
     folder: Path
 
     @property
     def content(self) -> bytes:
-        """The file as it is."""
         return (self.folder / "pagination" / "pages.py").read_bytes()
 
     def put(self, content: bytes) -> None:
-        """Write the file, as the user."""
         (self.folder / "pagination" / "pages.py").write_bytes(content)
 
     def is_broken(self) -> bool:
-        """Whether the file is without the agent's change."""
         return self.content.count(BROKEN) == 1
 
     def is_fixed(self) -> bool:
-        """Whether the file has the agent's change."""
         return self.content.count(FIXED) == 1
 
 
@@ -71,7 +65,6 @@ def test_the_demo_from_first_start_to_resume(tmp_path: Path, expected_logs: list
 
 
 async def choose_folder(user: Driver, folder: Path) -> None:
-    """Without a key and without a session, the window welcomes, and a folder can be chosen."""
     await user.see(QWidget, "onboardingDialog")
     await user.click("chooseFolderButton")
     await user.see(QFileDialog, "folderDialog")
@@ -83,7 +76,6 @@ async def choose_folder(user: Driver, folder: Path) -> None:
 
 
 async def try_demo(user: Driver) -> Project:
-    """The demo works on a project of its own, and offers a prompt, which is sent. Returns the project."""
     await user.click("demoButton")
     await see_draft(user, "One of the tests")
     project = Project(Path(user.transcript.session.workspace))
@@ -95,7 +87,6 @@ async def try_demo(user: Driver) -> Project:
 
 
 async def allow_all_questions_of_first_turn(user: Driver, project: Project) -> None:
-    """The command is allowed with the mouse, the edit with the keyboard, and nothing happens before."""
     edit = await user.see(QPlainTextEdit, "approvalCommandEdit")
     assert "unittest" in edit.toPlainText()
     await user.allow_with_mouse()
@@ -111,7 +102,6 @@ async def allow_all_questions_of_first_turn(user: Driver, project: Project) -> N
 
 
 async def see_change_in_review(user: Driver) -> None:
-    """The change is in the review panel with its diff, and what to ask next is offered."""
     await see_draft(user, "Add a test")
     changes = await user.see(QListView, "changeList")
     assert changes.model().rowCount() == 1
@@ -120,7 +110,6 @@ async def see_change_in_review(user: Driver) -> None:
 
 
 async def undo_and_redo(user: Driver, project: Project) -> None:
-    """Undo and redo restore the very bytes, and leave alone what the user writes meanwhile."""
     after = project.content
     await user.click("undoTurnButton")
     await user.until_true(project.is_broken, "the turn is undone")
@@ -136,7 +125,6 @@ async def undo_and_redo(user: Driver, project: Project) -> None:
 
 
 async def see_conversation_again(user: Driver, project: Project) -> None:
-    """After a restart the conversation, its change and what was offered and not sent are there."""
     await user.see(QListView, "changeList")
     assert user.transcript.session.title.startswith("One of the tests fails")
     assert user.transcript.session.workspace == str(project.folder)
@@ -145,7 +133,6 @@ async def see_conversation_again(user: Driver, project: Project) -> None:
 
 
 async def send_what_was_offered(user: Driver, project: Project) -> None:
-    """The conversation goes on: a new file, a command that writes, a command that checks."""
     user.composer.setFocus()
     await user.press(Qt.Key.Key_Return)
     await user.until_true(lambda: user.can_allow, "the new file is asked about")
@@ -161,5 +148,4 @@ async def send_what_was_offered(user: Driver, project: Project) -> None:
 
 
 async def see_draft(user: Driver, beginning: str) -> None:
-    """Wait until the composer offers a prompt that contains `beginning`."""
     await user.until_true(lambda: beginning in user.composer.text(), f"{beginning!r} is offered")

@@ -35,7 +35,7 @@ async def test_a_killed_turn_leaves_a_session_that_opens_and_goes_on(
 
 
 async def judge(folder: Path) -> str:
-    """Open what is left of one life, check every promise, and return the type of its last record."""
+    """Open the remains of one life, check every promise, and return the type of the last record."""
     before = before_it_all(folder)
     ground = Ground(folder)
     bench = ground.bench(ScriptedProvider(in_order([])))
@@ -56,13 +56,12 @@ async def judge(folder: Path) -> str:
 
 
 def before_it_all(folder: Path) -> Tree:
-    """The tree that every life began with."""
     fresh = folder.with_name(f"{folder.name}-before")
     return tree_of(prepare(fresh).workspace)
 
 
 def check_files_are_as_recorded(ground: Ground, transcript: Transcript, before: Tree) -> None:
-    """Every file is what its last record says, and what no record names is what it was."""
+    """Check each file against its last record; files without a record must not have changed."""
     now = tree_of(ground.workspace)
     last = transcript.changed.last_images()
     for path in before.keys() | now.keys() | last.keys():
@@ -76,7 +75,6 @@ def check_files_are_as_recorded(ground: Ground, transcript: Transcript, before: 
 
 
 async def check_undo_and_redo(ground: Ground, s: Open, before: Tree) -> None:
-    """All the agent did can be taken back, applied again and taken back; the user's line stays through all of it."""
     is_edited = any(record.change.author == "person" for record in s.session.transcript.changes.values())
     expected = dict(before)
     if is_edited:

@@ -36,8 +36,6 @@ NIGHTLY_KILLS = 1000 // PARTS
 
 @dataclass
 class Tally:
-    """What the kills left."""
-
     found: int = 0
     opened: int = 0
     torn: int = 0
@@ -57,7 +55,7 @@ async def test_killed_writers_leave_sessions_that_open_and_go_on(tmp_path: Path,
 @pytest.mark.nightly
 @pytest.mark.parametrize("part", range(PARTS))
 async def test_sessions_survive_a_thousand_kills(tmp_path: Path, server: AnthropicServer, part: int) -> None:
-    """In parts, so that none outlasts the watchdog of a test."""
+    """The parts keep each test below the watchdog's limit."""
     await kill_and_judge(tmp_path / "lab", NIGHTLY_KILLS, SEED + 1 + part, server)
 
 
@@ -75,7 +73,7 @@ async def kill_and_judge(folder: Path, kills: int, seed: int, server: AnthropicS
 
 
 async def judge(folder: Path, server: AnthropicServer, tally: Tally) -> None:
-    """Check every session of one life, and go on with those that were cut off."""
+    """Check every session of one life, and continue those that were cut off."""
     ground = Ground(folder)
     # A summary would take the answer that is prepared, so there is room for whatever a life has said.
     ground.settings = with_setting(ground.settings, "compaction.auto", value=False)
@@ -101,7 +99,7 @@ async def judge(folder: Path, server: AnthropicServer, tally: Tally) -> None:
 
 
 async def go_on(ground: Ground, session_id: SessionId, server: AnthropicServer, *, is_torn: bool) -> None:
-    """Open the session and let it ask the model; the server checks what it is asked."""
+    """Open the session and let it ask the model; the server checks the request."""
 
     async def anthropic(_model: ModelRef) -> Provider:
         return anthropic_provider(api_key="sk-ant-test-0123456789", base_url=server.url)
@@ -118,7 +116,6 @@ async def go_on(ground: Ground, session_id: SessionId, server: AnthropicServer, 
 
 
 def last_told(path: Path) -> dict[SessionId, int]:
-    """The number of the last record that was delivered of each session."""
     if not path.exists():
         return {}
     pairs = (line.split() for line in path.read_text().splitlines())

@@ -51,8 +51,6 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="ptrace(2) of th
 
 @dataclass(frozen=True)
 class Lab:
-    """The process that kills."""
-
     process: asyncio.subprocess.Process
 
     async def carry_out(self, trial: Trial) -> Ended:
@@ -78,7 +76,7 @@ async def lab() -> AsyncGenerator[Lab]:
 
 
 class Trees(NamedTuple):
-    """What an undo or redo leads to, and undoing and redoing everything after it."""
+    """The trees after an undo or redo, and after undoing and redoing everything afterwards."""
 
     reverted: Tree
     undone: Tree
@@ -136,7 +134,7 @@ def some_history(random: Random) -> list[list[Step]]:
 
 
 async def carried_on(player: Player, session_id: str, op: Revert) -> Trees:
-    """Open what is left, do the same once more, then undo and redo everything."""
+    """Open the remains, repeat the operation, then undo and redo everything."""
     trees: list[Tree] = []
     async with opened(player.ground, resume=session_id) as s:
         for one in (op, UNDO_ALL, REDO_ALL):
@@ -151,7 +149,6 @@ def journal(player: Player, session_id: str) -> list[ev.JournalEvent]:
 
 
 def prepared(player: Player, session_id: str) -> Counter[str]:
-    """How often each id was given to a change that was about to be made."""
     events = (event for event in journal(player, session_id) if isinstance(event, ev.ChangesPrepared))
     return Counter(change.id for event in events for change in event.changes)
 

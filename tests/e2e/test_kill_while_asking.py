@@ -26,7 +26,7 @@ ANSWERS = (
 
 
 async def answered(folder: Path, *, is_killed: bool) -> list[object]:
-    """Play the turn, with or without a kill in the middle, and return the bodies of its requests."""
+    """Play the turn, with or without a kill in the middle; return the request bodies."""
     await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
     async with AnthropicServer(*ANSWERS) as server:
 

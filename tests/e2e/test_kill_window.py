@@ -27,7 +27,6 @@ PATIENCE_S = 120
 
 
 def answers(count: int) -> list[Reply]:
-    """Turns that stream for a while, edit, and run a command, which are asked about."""
     found: list[Reply] = []
     for number in range(count):
         found += [
@@ -43,8 +42,6 @@ def answers(count: int) -> list[Reply]:
 
 
 class Window:
-    """The window in a process of its own, and what it says."""
-
     def __init__(self, number: int, album: Path, arguments: list[str]) -> None:
         self.typed: list[str] = []
         self._lines: Queue[str] = Queue()
@@ -59,16 +56,14 @@ class Window:
             self._lines.put(line.strip())
 
     def wait_until_ready(self) -> None:
-        """Raises `Empty` when it never is."""
+        """Raise `Empty` after a timeout."""
         assert self._lines.get(timeout=PATIENCE_S) == "ready"
 
     def live(self, seconds: float) -> None:
-        """Let it be used for so long; it does not end by itself."""
         with pytest.raises(subprocess.TimeoutExpired):
             self._process.wait(seconds)
 
     def quits(self) -> bool:
-        """Whether it was ready, and ended when it was asked to."""
         self.wait_until_ready()
         code = self._process.wait(PATIENCE_S)
         self._reader.join()
@@ -77,7 +72,6 @@ class Window:
         return code == 0
 
     def kill(self) -> list[str]:
-        """Kill it, and return the prompts that were typed."""
         self._process.send_signal(signal.SIGKILL)
         self._process.wait()
         self._reader.join()
@@ -92,7 +86,6 @@ class Window:
 
 
 def is_on_disk(prompt: str, data: Path) -> bool:
-    """Whether a journal or a draft has the prompt."""
     kept = [path for folder in ("sessions", "drafts") for path in (data / folder).rglob("*.json*") if path.is_file()]
     return any(prompt.encode() in path.read_bytes() for path in kept)
 
@@ -131,13 +124,11 @@ def test_a_killed_window_starts_again_with_every_prompt(
 
 
 def records(data: Path) -> dict[str, int]:
-    """How often each kind of record is in the journals."""
     journals = (data / "sessions").glob("*/journal.jsonl")
     return Counter(json.loads(line)["type"] for path in journals for line in path.read_bytes().splitlines())
 
 
 def problems(capsys: pytest.CaptureFixture[str]) -> set[str]:
-    """What `sessions verify` finds."""
     code = main(["sessions", "verify", "--json"])
     sessions = json.loads(capsys.readouterr().out)["sessions"]
     found = {finding["code"] for session in sessions for finding in session["findings"]}

@@ -32,7 +32,6 @@ def generous_umask() -> Generator[None]:
 
 
 def open_to_others(root: Path) -> list[str]:
-    """Everything in `root`, and itself, that group or others have any right to."""
     found = (root, *root.rglob("*"))
     return [
         f"{stat.filemode(path.lstat().st_mode)} {path.relative_to(root.parent)}"

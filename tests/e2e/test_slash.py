@@ -11,7 +11,7 @@ from tests.command_line import CommandLine, Ran
 
 
 class Machine:
-    """A user's machine without any key, and without a network that could be asked."""
+    """A user's machine without any key, and without a reachable network."""
 
     def __init__(self, run: CommandLine, workspace: Path) -> None:
         self._run = run
@@ -21,7 +21,6 @@ class Machine:
         return self._run("run", "--workspace", self._workspace, *arguments)
 
     def events(self, prompt: str, kind: str) -> list[dict[str, Any]]:
-        """What a prompt to the demo led to, as it is streamed."""
         ran = self.run("--prompt", prompt, "--provider", "demo", "--stream")
         return [event for event in map(json.loads, ran.out.splitlines()) if event["type"] == kind]
 

@@ -66,7 +66,6 @@ def ground(tmp_path: Path, web: WebServer) -> Ground:
 
 
 def filled(arguments: JsonObject, **known: str) -> JsonObject:
-    """Return `arguments` with their placeholders replaced."""
     text = json.dumps(arguments)
     for name, value in known.items():
         text = text.replace(f"{{{name}}}", value)
@@ -74,12 +73,10 @@ def filled(arguments: JsonObject, **known: str) -> JsonObject:
 
 
 def usual(tool: AnyTool) -> JsonObject:
-    """Return arguments with which the tool succeeds."""
     return next(row.arguments for row in ROWS if row.tool == tool.name and row.error is None)
 
 
 async def by_itself(row: Row, ground: Ground, web: WebServer) -> tuple[ToolResult, int]:
-    """Run the row as `tools call` does; return its result and exit code."""
     options = CallOptions(
         tool=row.tool,
         arguments=filled(row.arguments, web=web.url),
@@ -92,14 +89,12 @@ async def by_itself(row: Row, ground: Ground, web: WebServer) -> tuple[ToolResul
 
 
 async def with_person(row: Row, ground: Ground, web: WebServer) -> ToolResult:
-    """Run the row in a session whose person says yes; return its result."""
     async with played(row, ground, web) as session:
         return session.rx.all(ev.ToolCallFinished)[-1].result
 
 
 @asynccontextmanager
 async def played(row: Row, ground: Ground, web: WebServer) -> AsyncGenerator[Open]:
-    """Run the row after the calls that come before it, with a user who says yes, and leave the session open."""
     calls = iter([*row.before, (row.tool, row.arguments)])
 
     def script(_request: ModelRequest) -> Reply:
@@ -141,7 +136,6 @@ async def test_what_a_call_changed_is_on_record_and_can_be_taken_back(row: Row, 
 
 
 async def check(row: Row, ground: Ground, web: WebServer) -> None:
-    """Run the row, and compare the answer and every file with what it says."""
     before = tree(ground.workspace)
     if row.is_asked:
         result = await with_person(row, ground, web)
@@ -205,7 +199,7 @@ def test_every_documented_error_is_shown_by_a_call_that_fails(tool: AnyTool) -> 
 
 
 def test_bounds_choices_and_defaults_are_those_that_are_documented() -> None:
-    """The schema holds for what is refused; this holds the schema to the requirements."""
+    """The schema decides what is refused; this compares the schema with the requirements."""
     schemas = {tool.name: dict(parameters(tool)) for tool in BUILTIN_TOOLS}
     found = {
         tool: {path: {key: schemas[tool][path].get(key) for key in says} for path, says in told.items()}
@@ -264,7 +258,6 @@ async def test_an_unknown_tool_has_one_answer_wherever_it_is_called(
 
 
 def allowing(kind: RuleKind, pattern: str, *, is_unconfined: bool = False) -> Rule:
-    """Return a rule of the user that lets such calls run."""
     now = datetime(2026, 11, 22, tzinfo=UTC)
     return Rule(
         id=f"r-{kind}", effect="allow", kind=kind, pattern=pattern, scope="always", created_at=now,

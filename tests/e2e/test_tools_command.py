@@ -24,8 +24,6 @@ def workspace(tmp_path: Path) -> Path:
 
 
 class Agent:
-    """Runs commands in this process, and reads the JSON document they print."""
-
     def __init__(self, capsys: pytest.CaptureFixture[str], workspace: Path) -> None:
         self._capsys = capsys
         self._workspace = str(workspace)
@@ -121,7 +119,7 @@ def test_arguments_that_a_model_could_not_give_are_bad_usage(agent: Agent, text:
 
 
 def test_a_call_by_hand_is_no_conversation_to_go_on_with(agent: Agent, workspace: Path, tmp_path: Path) -> None:
-    """It keeps its record, so that it can be shown and undone, and `sessions list --all` has it."""
+    """The call keeps its record for showing and undoing; `sessions list --all` lists it."""
     edit = {"path": "a.txt", "old_str": "two", "new_str": "2"}
     _, document = agent.call("edit_file", edit, "--approval", "on_request")
     assert agent.command("sessions", "list")[1] == {"sessions": []}

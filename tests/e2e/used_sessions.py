@@ -31,7 +31,7 @@ _FOLDERS = ("pagination", "shop", "notes")
 
 
 def write(now: datetime) -> None:
-    """Write them into the data folder of this process; the same ones whenever it is called."""
+    """Write the sessions into the data folder of this process; the same ones at each call."""
     chance, paths = random.Random(18), AppPaths.from_environment()
     blobs = Blobs(paths.blobs)
     for number in range(_SESSIONS):

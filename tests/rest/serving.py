@@ -24,8 +24,6 @@ NEW = {"provider": "demo", "sandbox": "none"}
 
 @dataclass(frozen=True)
 class Block:
-    """One block of a stream of events."""
-
     id: int | None
     event: str
     data: dict[str, Any]
@@ -37,8 +35,6 @@ class Block:
 
 @dataclass
 class Served:
-    """A server that runs, and its client."""
-
     ground: Ground
     server: RestServer
     client: httpx2.AsyncClient
@@ -51,7 +47,6 @@ class Served:
         return await self.client.post(path, json={} if body is None else body)
 
     async def start(self, **options: Any) -> str:
-        """Start a session and return the path of its resources."""
         answer = await self.post("/v1/sessions", NEW | options)
         assert answer.status_code == 201, answer.text
         return answer.headers["location"]
@@ -62,21 +57,18 @@ class Served:
         return answer
 
     async def run(self, session: str, prompt: str = "go") -> list[Block]:
-        """Submit a prompt and return the events until its turn has ended."""
         before = (await self.get(session)).json()["last_seq"]
         async with asyncio.timeout(PATIENCE_S), self.events(session, after=before) as coming:
             await self.post(f"{session}/prompts", {"text": prompt})
             return await up_to(coming, "turn_ended")
 
     async def until(self, session: str, kind: str, *, after: int = 0) -> list[Block]:
-        """Return the events after this one up to the first of this kind."""
         async with asyncio.timeout(PATIENCE_S):
             answer = await self.get(f"{session}/events", params={"after": after, "until": kind})
         return [block async for block in blocks_of(answer)]
 
     @asynccontextmanager
     async def events(self, session: str, *, after: int = 0) -> AsyncGenerator[AsyncGenerator[Block]]:
-        """Listen to a session."""
         headers = {"last-event-id": str(after)}
         async with self.client.stream("GET", f"{session}/events", headers=headers) as answer:
             assert answer.status_code == 200, await answer.aread()
@@ -88,7 +80,7 @@ class Served:
 
 
 async def up_to(coming: AsyncGenerator[Block], kind: str) -> list[Block]:
-    """Return what comes up to the first event of this kind; fail with what came instead."""
+    """Return the blocks up to the first event of this kind; fail with the blocks received."""
     blocks: list[Block] = []
     async for block in coming:
         blocks.append(block)
@@ -98,9 +90,8 @@ async def up_to(coming: AsyncGenerator[Block], kind: str) -> list[Block]:
 
 
 async def blocks_of(answer: httpx2.Response, most: int | None = None) -> AsyncGenerator[Block]:
-    """Yield the blocks of a stream, of which no more than `most` characters arrive.
-
-    A block that is cut off does not count, as the standard says.
+    """Yield the blocks of a stream that is cut after `most` characters.
+    | As the standard says, a cut block does not count.
     """
     rest = ""
     left = most
@@ -125,7 +116,7 @@ async def serving(
     limits: ServerLimits | None = None,
     authority: Authority | None = None,
 ) -> AsyncGenerator[Served]:
-    """Serve on loopback; the model follows `script`. At the end the server is interrupted, and must come to its end."""
+    """Serve on loopback; the model follows `script`. At the end the server is interrupted, and must stop."""
     ground = folder if isinstance(folder, Ground) else Ground(folder)
     provider = ScriptedProvider(script if callable(script) else in_order(script), clock=ground.clock)
     options = ServeOptions(folder=ground.workspace, limits=limits or ServerLimits())
@@ -152,7 +143,6 @@ async def serving(
 
 @asynccontextmanager
 async def raw_connection(server: RestServer) -> AsyncGenerator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    """Connect as a program that keeps to no rules."""
     port = int(server.url.rsplit(":", 1)[1])
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:

@@ -17,7 +17,7 @@ READ = Call("read_file", {"path": "poem.txt"})
 
 
 async def listen_with_cuts(served: Served, session: str, seed: int) -> tuple[list[int], int]:
-    """Listen from the beginning to the end of a session, cut off in the middle of blocks; return ids, and cuts."""
+    """Listen to a whole session while connections break inside blocks; return the ids and the number of cuts."""
     dice = random.Random(seed)
     got: list[int] = []
     cuts, in_vain = 0, 0

@@ -28,7 +28,6 @@ PICTURES = os.environ.get("DESKTOP_AGENT_PAGE_PICTURES", "")
 
 @asynccontextmanager
 async def page_of(ground: Ground, script: Iterable[Reply] = ()) -> AsyncGenerator[tuple[Served, Browser]]:
-    """Serve, and open the page in a browser."""
     async with asyncio.timeout(PATIENCE_S * 3), serving(ground, script) as served, browsing() as page:
         await page("goto", f"{served.server.url}/#token={served.server.token}")
         yield served, page
@@ -40,7 +39,6 @@ async def send(page: Browser, prompt: str) -> None:
 
 
 async def allow(page: Browser) -> None:
-    """Look at all of a question, and allow it."""
     await page("waitForSelector", ".card .allow")
     while await page("evaluate", "!document.querySelector('.unseen').hidden"):
         await page("click", ".unseen button")
@@ -96,7 +94,7 @@ EVERY_CHARACTER = """import("/shown.js").then(({ NAME: shown }) => {
 
 @pytest.mark.parametrize("name", ["named", "namedInContent"])
 async def test_the_page_names_the_characters_that_the_window_names_and_no_others(tmp_path: Path, name: str) -> None:
-    """All of Unicode, at the beginning and behind other characters, in a command and in a line of a file."""
+    """All of Unicode, at the start and after other characters, in a command and in a line of a file."""
     expected: list[str] = []
     for before in BEFORE:
         for code in range(0x110000):

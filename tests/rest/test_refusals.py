@@ -150,7 +150,7 @@ UNFINISHED = {
 
 @asynccontextmanager
 async def crowd(server: RestServer, count: int, request: str) -> AsyncGenerator[list[asyncio.StreamReader]]:
-    """Open this many connections without the token, each with this request, and keep them open."""
+    """Keep `count` connections with this request and without the token open."""
     async with AsyncExitStack() as stack:
         readers: list[asyncio.StreamReader] = []
         for _ in range(count):

@@ -26,7 +26,6 @@ def ground_with_poem(folder: Path) -> Ground:
 
 
 async def edited(served: Served) -> str:
-    """Let the model edit the poem, with the user's word, and return the session."""
     session = await served.start()
     await served.post(f"{session}/prompts", {"text": "go"})
     asked = (await served.until(session, "approval_requested"))[-1].data["request"]

@@ -8,20 +8,20 @@ from pathlib import Path
 
 
 def offscreen(size: str) -> str:
-    """Return the value of `QT_QPA_PLATFORM` for one screen of this size: `1920x1080`, or another of this folder."""
+    """Return `QT_QPA_PLATFORM` for one screen of this size: `1920x1080`, or another of this folder."""
     path = Path(__file__).with_name(f"{size}.json")
     assert path.is_file()
     return f"offscreen:configfile={path if _is_plain(path) else _plain_copy(path)}"
 
 
 def _is_plain(path: Path) -> bool:
-    """Whether Qt finds a file of this name: it reads the variable as Latin-1, and ends names at `:` and `;`."""
+    """Whether Qt can open the path: it reads the variable as Latin-1, and ends paths at `:` and `;`."""
     return str(path).isascii() and not set(":;") & set(str(path))
 
 
 @cache
 def _plain_copy(path: Path) -> Path:
-    """Return a copy of the file that is there until this process ends."""
+    """Return a copy of the file that exists until this process ends."""
     usual = Path(tempfile.gettempdir())
     folder = Path(tempfile.mkdtemp(prefix="screens-", dir=usual if _is_plain(usual) else "/tmp"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)

@@ -23,8 +23,6 @@ _LISTENING = "server listening on "
 
 @dataclass(frozen=True)
 class Answered:
-    """One request, and how it was answered."""
-
     path: str
     body: JsonObject
     """In the words of Chat Completions, whatever format it came in."""
@@ -33,8 +31,6 @@ class Answered:
 
 @dataclass(frozen=True)
 class Aimock:
-    """The running server."""
-
     url: str
     """Its address, without the version that OpenAI's paths begin with."""
     key: str
@@ -47,7 +43,7 @@ class Aimock:
 
 
 def said(prompt: str, answer: str, *, thinking: str = "", is_after_calls: bool | None = None) -> JsonObject:
-    """What the model says to a prompt that has this in it; `is_after_calls` only before, or after, calls of tools."""
+    """Answer prompts that contain `prompt`; `is_after_calls` limits this to after, or before, tool calls."""
     return _fixture(prompt, {"content": answer, "reasoning": thinking}, is_after_calls)
 
 
@@ -65,9 +61,8 @@ def _fixture(prompt: str, response: JsonObject, is_after_calls: bool | None) -> 
 
 @contextmanager
 def aimock(*fixtures: JsonObject, keys: Sequence[str], folder: Path) -> Generator[Aimock]:
-    """Run the server for the length of the block; it answers those who have one of the `keys`.
-
-    The first fixture that fits answers. What none fits is refused.
+    """Run the server for the block; clients need one of the `keys`.
+    | The first matching fixture answers. A request without a match is refused.
     """
     file = folder / "aimock.json"
     file.write_text(json.dumps({"fixtures": fixtures}), encoding="utf-8")

@@ -27,7 +27,7 @@ KEY = "sk-or-v1-0123456789abcdef0123456789abcdef"
 
 @dataclass
 class Behaviour:
-    """How the server strays from what is right. The defaults are what a service does that works."""
+    """Deviations of the server. The defaults are those of a working service."""
 
     redirect: Fields = field(default_factory=Fields)
     without: tuple[str, ...] = ()
@@ -40,8 +40,6 @@ class Behaviour:
 
 
 class AuthorizationServer:
-    """The server, from entering the context to leaving it."""
-
     def __init__(self, **behaviour: object) -> None:
         self.resource = "https://api.openai.com/v1"
         self.behaviour = Behaviour(**behaviour)  # pyright: ignore[reportArgumentType] - fields by their names

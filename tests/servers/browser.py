@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 
 class Shown(NamedTuple):
-    """A response as it was read; names of headers are in lower case."""
+    """A response; header names are in lower case."""
 
     status: int
     headers: dict[str, str]
@@ -18,7 +18,7 @@ class Shown(NamedTuple):
 
 
 async def ask(address: str, *, method: str = "GET", host: str | None = None, head: bytes | None = None) -> Shown:
-    """Send one request to a loopback address and return what came; `head` is sent instead of a well-formed one."""
+    """Send one request to a loopback address and return the response; `head` replaces a well-formed head."""
     parts = urlsplit(address)
     target = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
     reader, writer = await asyncio.open_connection("127.0.0.1", parts.port)
@@ -35,10 +35,10 @@ async def ask(address: str, *, method: str = "GET", host: str | None = None, hea
 
 
 class UserInBrowser:
-    """Signs in at each page that is opened, from entering the context to leaving it, which waits for the last page."""
+    """Signs in at each opened page while the context is open; leaving it waits for the last page."""
 
     def __init__(self, *, opens: bool = True, on_the_way: Callable[[str], str] = lambda address: address) -> None:
-        """`opens` is whether there is a browser at all; `on_the_way` may change where the service sends it."""
+        """`opens` is whether there is a browser; `on_the_way` may change the service's redirect."""
         self.opened: list[str] = []
         self.shown_by_hand: list[str] = []
         self.pages: list[Shown] = []
@@ -86,8 +86,6 @@ async def browse(address: str) -> None:
 
 
 class ClosedBrowser(UserInBrowser):
-    """A browser that is opened and closed without an answer."""
-
     def __init__(self) -> None:
         super().__init__()
         self.is_open = asyncio.Event()

@@ -11,7 +11,7 @@ def drop_after(*, events: int | None = None, size: int | None = None) -> Fault:
 
 
 def close_after(*, events: int | None = None, size: int | None = None) -> Fault:
-    """The connection is closed, without the end of the response, after this many events or bytes."""
+    """Close the connection before the end of the response, after this many events or bytes."""
     return Fault("close", events=events, size=size)
 
 
@@ -64,7 +64,6 @@ def server_error() -> Refusal:
 
 
 def overloaded() -> Refusal:
-    """The service has too much to do."""
     return status(529, "overloaded_error", "Overloaded")
 
 

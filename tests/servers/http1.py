@@ -12,7 +12,7 @@ from desktop_agent.core.protocol.model import JsonObject
 
 
 class HttpRequest(NamedTuple):
-    """One request; names of headers are in lower case."""
+    """A request; header names are in lower case."""
 
     method: str
     path: str
@@ -21,7 +21,6 @@ class HttpRequest(NamedTuple):
 
 
 async def read_request(reader: asyncio.StreamReader) -> HttpRequest | None:
-    """Return the next request of a connection, or `None` when the client has closed it."""
     try:
         head = await reader.readuntil(b"\r\n\r\n")
         first, *lines = head.decode("latin-1").rstrip().split("\r\n")

@@ -28,7 +28,7 @@ def free_port() -> int:
 
 
 class Authorization(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, AccessToken]):
-    """Allows whoever asks, unless it is told otherwise. Refresh tokens are good for one use."""
+    """Allows every client unless told otherwise. Refresh tokens work once."""
 
     def __init__(self, port: int) -> None:
         self.issuer = f"http://127.0.0.1:{port}"
@@ -55,11 +55,10 @@ class Authorization(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshT
         )
 
     def know(self, client: OAuthClientInformationFull) -> None:
-        """Have a client that was registered by hand."""
         self._clients[client.client_id] = client
 
     def revoke_access(self) -> None:
-        """Take no access token any more; refresh tokens are still good."""
+        """Reject all access tokens; refresh tokens still work."""
         self._access.clear()
 
     def revoke(self) -> None:

@@ -15,8 +15,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
 class Fault(NamedTuple):
-    """An answer that comes in place of the server's own."""
-
     status: int
     body: bytes = b""
     kind: str = "text/html"
@@ -29,7 +27,6 @@ DROPPED = Fault(200, b'{"jsonrpc"', "application/json")
 
 
 def offering_tools(**settings: Any) -> MCPServer:
-    """Return a server with the tools of the tests."""
     server = MCPServer("reached", version="2", **settings)
 
     @server.tool()
@@ -54,12 +51,12 @@ def offering_tools(**settings: Any) -> MCPServer:
 
 
 class McpHttpServer:
-    """The server, from entering the context to leaving it. It listens at the same port after `restart`."""
+    """A server that runs while the context is open. It keeps its port after `restart`."""
 
     def __init__(
         self, server: MCPServer | None = None, *, port: int = 0, is_old: bool = False, answers_json: bool = False
     ) -> None:
-        """`is_old` is one that knows only protocols with a handshake, and has sessions for that."""
+        """`is_old` knows only protocols with a handshake, and has sessions for them."""
         self._offered = server or offering_tools()
         self._is_old = is_old
         self._answers_json = answers_json
@@ -102,13 +99,11 @@ class McpHttpServer:
         await self._task
 
     async def restart(self) -> None:
-        """End it with all of its sessions, and begin anew."""
         await self.stop()
         self._offered = offering_tools()
         await self.start()
 
     def will(self, method: str, *faults: Fault) -> None:
-        """Answer the next requests of a method so."""
         self.faults.setdefault(method, []).extend(faults)
 
     def _around(self, app: ASGIApp) -> ASGIApp:
@@ -137,8 +132,6 @@ class McpHttpServer:
 
 
 class _Uvicorn(uvicorn.Server):
-    """A server that leaves signals to the tests."""
-
     @contextmanager
     def capture_signals(self) -> Generator[None]:
         yield
@@ -154,7 +147,7 @@ async def _whole(receive: Receive) -> bytes:
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
-    """Give the body that was read already, then what comes after it."""
+    """Return `receive` with the body that was already read before it."""
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def next_message() -> Message:

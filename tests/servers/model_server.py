@@ -29,8 +29,6 @@ _LARGEST_HEAD = 1 << 16
 
 @dataclass(eq=False)
 class Exchange:
-    """One request, and what became of it."""
-
     method: str
     path: str
     headers: dict[str, str]
@@ -47,9 +45,8 @@ class Exchange:
 
 
 class ModelServer:
-    """The server, from entering the context to leaving it.
-
-    Leaving closes every connection, and raises what went wrong within the server itself.
+    """A server that runs while the context is open.
+    | Leaving closes all connections, and raises the server's own errors.
     """
 
     def __init__(
@@ -63,7 +60,7 @@ class ModelServer:
         is_checking: bool = True,
         on_request: Callable[[Exchange], None] = lambda _: None,
     ) -> None:
-        """Without a `key` any will do; without `asks_for_key` none is needed, as on a user's own machine."""
+        """Without a `key` any key is accepted; without `asks_for_key` none is needed, as on a user's own machine."""
         self.exchanges: list[Exchange] = []
         self.connections_made = 0
         self._answers = deque(answers)
@@ -109,7 +106,7 @@ class ModelServer:
         self._released.set()
 
     async def request(self, number: int) -> Exchange:
-        """Wait for the request number `number` (from 1) for an answer of the model, and return it."""
+        """Wait for the model request with this number (from 1), and return it."""
         async with self._changed:
             await self._changed.wait_for(lambda: len(self.messages) >= number)
         return self.messages[number - 1]
@@ -242,7 +239,7 @@ class ModelServer:
 
 
 class _Connection(asyncio.StreamReaderProtocol):
-    """A connection that notices when its client has left, also while nothing is being read."""
+    """A connection that notices when its client has left, even while nobody reads."""
 
     def __init__(self, accept: Callable[[asyncio.StreamReader, asyncio.StreamWriter, asyncio.Event], None]) -> None:
         self._gone = asyncio.Event()

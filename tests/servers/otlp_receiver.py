@@ -17,8 +17,6 @@ Value = str | bool | int | float | list["Value"]
 
 
 class ReceivedSpan(Struct, frozen=True):
-    """A span, as plain data."""
-
     name: str
     id: bytes
     trace: bytes
@@ -30,7 +28,7 @@ class ReceivedSpan(Struct, frozen=True):
 
 
 class Point(Struct, frozen=True):
-    """What a metric came to for one set of attributes: a counter's or gauge's value, or a histogram's sum and count."""
+    """A metric's value for one set of attributes: of a counter or gauge, or a histogram's sum and count."""
 
     attributes: dict[str, Value]
     value: float
@@ -38,7 +36,7 @@ class Point(Struct, frozen=True):
 
 
 class OtlpReceiver:
-    """What has come so far. `status` is what it answers; while `gate` is not set, it answers nothing at all."""
+    """The received telemetry. `status` is the answer; while `gate` is not set, there is no answer."""
 
     def __init__(self) -> None:
         self.status = 200
@@ -107,7 +105,6 @@ class OtlpReceiver:
         }
 
     def points(self, name: str) -> list[Point]:
-        """What a metric came to; nothing if it was never measured."""
         metric = self.metrics.get(name)
         if metric is None:
             return []
@@ -123,7 +120,6 @@ class OtlpReceiver:
 
 @contextmanager
 def otlp_receiver() -> Generator[OtlpReceiver]:
-    """Run a receiver; its threads end with the block."""
     receiver = OtlpReceiver()
 
     class Handler(BaseHTTPRequestHandler):

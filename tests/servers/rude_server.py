@@ -15,10 +15,8 @@ Part = bytes | Callable[[], Iterable[bytes]] | Callable[[], AsyncIterable[bytes]
 
 
 class RudeServer:
-    """Answers every request with the same parts, then closes the connection."""
-
     def __init__(self, *parts: Part, context: ssl.SSLContext | None = None, is_reading: bool = True) -> None:
-        """Without `is_reading` it answers at once, whatever comes."""
+        """Without `is_reading` it answers at once, without waiting for a request."""
         self.requests: list[HttpRequest] = []
         self.connections = 0
         self.sent_bytes = 0

@@ -20,8 +20,6 @@ from desktop_agent.core.protocol.model import JsonObject, StopReason
 
 @dataclass(frozen=True)
 class Page:
-    """A page of the web."""
-
     url: str
     title: str
     quote: str = ""
@@ -29,15 +27,13 @@ class Page:
 
 @dataclass(frozen=True)
 class Text:
-    """Text, sent in `pieces`."""
-
     pieces: tuple[str, ...]
     cites: tuple[Page, ...] = ()
 
 
 @dataclass(frozen=True)
 class Search:
-    """A search of the web that the API makes itself: what for, and what it finds, or the code of an error."""
+    """A web search by the API itself: the query, and its results or an error code."""
 
     query: str
     pages: tuple[Page, ...]
@@ -46,22 +42,18 @@ class Search:
 
 @dataclass(frozen=True)
 class Thinking:
-    """Visible thinking, sent in `pieces`, and its signature."""
-
     pieces: tuple[str, ...]
     signature: str
 
 
 @dataclass(frozen=True)
 class RedactedThinking:
-    """Encrypted thinking."""
-
     data: str
 
 
 @dataclass(frozen=True)
 class ToolUse:
-    """A tool call, its arguments sent in `pieces`, JSON or not."""
+    """A tool call; its arguments are sent in `pieces`, which need not be valid JSON."""
 
     name: str
     pieces: tuple[str, ...] | None
@@ -75,7 +67,7 @@ class ToolUse:
 
 @dataclass(frozen=True)
 class RawBlock:
-    """A block in the dialect's own words: how it begins and the deltas that fill it."""
+    """A block in the dialect's own words: its start and its deltas."""
 
     start: JsonObject
     deltas: tuple[JsonObject, ...] = ()
@@ -83,7 +75,7 @@ class RawBlock:
 
 @dataclass(frozen=True)
 class Event:
-    """A server-sent event that belongs to no block. `data` is an object, or bytes to be sent as they are."""
+    """A server-sent event outside of blocks. `data` is an object, or raw bytes."""
 
     name: str
     data: JsonObject | bytes = field(default_factory=dict[str, object])
@@ -91,24 +83,21 @@ class Event:
 
 @dataclass(frozen=True)
 class StreamError:
-    """An error in the middle of a stream, spelled by the dialect."""
-
     type: str
     message: str
 
 
 @dataclass(frozen=True)
 class Garbage:
-    """An event under a name that the dialect knows, whose data is not what it should be."""
+    """An event with a known name and invalid data."""
 
     data: bytes
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Where a stream goes wrong, counted in events or bytes from its beginning, and how.
-
-    `reset` and `close` cut the connection, `end` finishes the response in order, `stall` waits until the test
+    """A fault in a stream, at a number of events or bytes from the start.
+    | `reset` and `close` cut the connection, `end` finishes the response in order, `stall` waits until the test
     resumes the server, and `insert` sends `event` in between; with `is_last`, the stream ends there.
     """
 
@@ -148,7 +137,6 @@ def raw_tool_use(name: str, arguments: str, *, piece: int = 9) -> ToolUse:
 
 
 def block(start: JsonObject, *deltas: JsonObject) -> RawBlock:
-    """Any block at all, also of an unknown type."""
     return RawBlock(start, deltas)
 
 
@@ -169,7 +157,7 @@ def _pieces(content: str, size: int) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Spent:
-    """The tokens of a reply. `input` counts only what neither came from the cache nor went into it."""
+    """The tokens of a reply. `input` excludes tokens read from or written to the cache."""
 
     input: int
     output: int
@@ -189,8 +177,6 @@ MISSED_TOKENS = 900
 
 @dataclass(frozen=True)
 class Reply:
-    """A streamed message."""
-
     parts: tuple[Part, ...]
     stop_reason: str | None
     """`None`: the stream ends without a reason."""
@@ -201,7 +187,7 @@ class Reply:
     explanation: str = ""
 
     def in_chunks(self, *sizes: int) -> "Reply":
-        """Return the reply cut into chunks of these sizes, over and over, also in the middle of characters."""
+        """Return the reply cut into chunks of these sizes, repeated, also inside characters."""
         return replace(self, chunk_sizes=sizes)
 
     def paced(self, seconds: float) -> "Reply":
@@ -214,8 +200,6 @@ class Reply:
 
 @dataclass(frozen=True)
 class Refusal:
-    """An error of the API in place of a message, spelled by the dialect."""
-
     status: int
     type: str
     message: str
@@ -226,7 +210,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Whole:
-    """A response with exactly this body, which no dialect touches."""
+    """A response with exactly this body in every dialect."""
 
     status: int
     body: JsonObject | str
@@ -248,7 +232,7 @@ def reply(
     missed: str = "",
     explanation: str = "",
 ) -> Reply:
-    """A message of these parts. By default it stops for its tool calls or because it is finished."""
+    """A message of these parts. By default it stops for its tool calls, or because it is finished."""
     if stop_reason == "":
         stop_reason = "tool_use" if any(map(_is_call, parts)) else "end_turn"
     spent = Spent(input_tokens, output_tokens, cache_read, cache_write, thinking_tokens, cost)

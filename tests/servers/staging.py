@@ -10,8 +10,6 @@ from tests.servers.script import Fault, Reply
 
 @dataclass(frozen=True)
 class Stage:
-    """A stretch of the response's body, and what happens after it."""
-
     chunks: list[bytes]
     then: Literal["reset", "close", "end", "stall"]
 

@@ -21,8 +21,6 @@ HEADERS = {"authorization": "Bearer k", "anthropic-version": "2026-10-21"}
 
 
 class Spoken(NamedTuple):
-    """A wire format and the body of its smallest request."""
-
     dialect: Dialect
     body: JsonObject
 

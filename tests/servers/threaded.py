@@ -15,7 +15,7 @@ S = TypeVar("S")
 
 
 class ThreadedServer:
-    """A server in a loop and thread of its own, with the same verbs; every attribute may be read from any thread."""
+    """A server in a thread of its own, with the same methods. Any thread may read its attributes."""
 
     def __init__(self, server: ModelServer, loop: asyncio.AbstractEventLoop) -> None:
         self._server = server
@@ -45,7 +45,7 @@ class ThreadedServer:
         self._loop.call_soon_threadsafe(self._server.will, *answers)
 
     def wait_for_stall(self, number: int = 1) -> None:
-        """Wait until the answer to the request number `number` (from 1) has stalled."""
+        """Wait until the answer to model request `number` (from 1) has stalled."""
 
         async def stalled() -> None:
             await (await self._server.request(number)).has_stalled.wait()

@@ -23,8 +23,6 @@ LOOPBACK_BOOK = AddressBook(is_allowed=loopback_too)
 
 @dataclass(frozen=True)
 class Canned:
-    """One answer."""
-
     body: bytes | str = b""
     content_type: str = HTML
     status: int = 200
@@ -37,7 +35,7 @@ def redirect(target: str, status: int = 302) -> Canned:
 
 
 class WebServer:
-    """The server, from entering the context to leaving it. Every answer ends its connection."""
+    """A server that runs while the context is open. Every answer ends its connection."""
 
     def __init__(self, pages: dict[str, Canned] | None = None, *, tls: ssl.SSLContext | None = None) -> None:
         self.pages = dict(pages or {})
@@ -58,7 +56,6 @@ class WebServer:
 
     @property
     def paths(self) -> list[str]:
-        """What was asked for, in order, without the query."""
         return [request.path.partition("?")[0] for request in self.requests]
 
     async def __aenter__(self) -> Self:

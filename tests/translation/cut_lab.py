@@ -16,7 +16,6 @@ SMALLEST = (1024, 700)
 
 
 async def welcome(user: Driver) -> None:
-    """The first start."""
     user.window.main_window.resize(*SMALLEST)
     await _look("welcome", user, await user.see(QDialog, "onboardingDialog"))
     await user.press(Qt.Key.Key_Escape)
@@ -24,7 +23,6 @@ async def welcome(user: Driver) -> None:
 
 
 async def demo(user: Driver) -> None:
-    """A turn with its questions, then the panels and windows around it."""
     main = user.window.main_window
     main.resize(*SMALLEST)
     await user.until_true(lambda: bool(user.window.panels.composer.text()), "a prompt is offered")

@@ -15,9 +15,8 @@ _ARROW = 20
 
 
 def cut_texts(window: QWidget) -> list[str]:
-    """Return the labels and buttons in sight whose text has no room, with the reason.
-
-    A text that is elided on purpose has a tool tip with all of it.
+    """Return the visible labels and buttons with cut texts, with the reason.
+    | A text that is elided on purpose has a tool tip with the whole text.
     """
     found = [f"{_named(widget)}: {problem}" for widget in _in_sight(window) if (problem := _problem(widget))]
     return found + [
@@ -48,7 +47,7 @@ def _problem(widget: QLabel | QAbstractButton) -> str:
 
 
 def _outside(widget: QWidget) -> str:
-    """Say how much of it its parent cuts off; what can be scrolled to is not cut."""
+    """Describe how much its parent cuts off; what can be scrolled to is not cut."""
     parent = widget.parentWidget()
     while parent is not None and not parent.isWindow():
         if isinstance(parent.parentWidget(), QAbstractScrollArea):

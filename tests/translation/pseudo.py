@@ -19,7 +19,7 @@ _LONGER = 0.4
 
 
 def pseudo(text: str) -> str:
-    """Return `text` in this language. What is filled in and commands stay as they are."""
+    """Return `text` in the pseudo-language. Placeholders and commands stay unchanged."""
     parts = _KEPT.split(text)
     said = "".join(part if _KEPT.fullmatch(part) else part.translate(_ACCENTS) for part in parts)
     more = round(len(text) * _LONGER)
@@ -29,7 +29,6 @@ def pseudo(text: str) -> str:
 
 
 def compile_pseudo(messages: Iterable[Message], folder: Path) -> Path:
-    """Translate all of these, and return what the window can load."""
     root = ElementTree.Element("TS", version="2.1", language="en")
     for message in messages:
         context = ElementTree.SubElement(root, "context")

@@ -29,7 +29,6 @@ _WORD = re.compile(r"[A-Za-z]{2,}")
 
 
 def _literals(call: ast.Call) -> Iterator[str]:
-    """What of the arguments is written there and has words."""
     for argument in [*call.args[:1], *(each.value for each in call.keywords if each.arg in _SHOWN)]:
         parts = argument.values if isinstance(argument, ast.JoinedStr) else [argument]
         for part in parts:

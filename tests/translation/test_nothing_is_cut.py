@@ -47,7 +47,7 @@ def _settle() -> None:
 
 
 def _in_english(window: QWidget) -> list[str]:
-    """What is shown or read aloud without having been translated."""
+    """The texts, shown or read aloud, that were not translated."""
     found: list[str] = []
     for part in window.findChildren(QWidget):
         if part.objectName().startswith("qt_"):
@@ -112,7 +112,6 @@ def test_through_a_turn_of_the_demo_with_the_largest_interface(
 
 
 def _cut_in(*arguments: str) -> str:
-    """What the lab prints with these arguments."""
     argv = [sys.executable, "-m", "tests.translation.cut_lab", *arguments]
     done = subprocess.run(argv, env=os.environ, capture_output=True, text=True, check=False)  # noqa: TID251
     assert done.returncode == 0, done.stderr

@@ -9,7 +9,7 @@ _DIFFERENCE = 90
 
 
 def ink_rect(widget: QWidget, area: QRect) -> QRect:
-    """Return what the text in this area fills, from the widget's edges. The last pixel of the area is ground."""
+    """Return the bounds of the text in this area, from the widget's edges. The area's last pixel is background."""
     window = widget.window()  # the ground of a transparent widget is that of what it is in
     picture = window.grab(QRect(widget.mapTo(window, QPoint(0, 0)), widget.size())).toImage()
     ground = QColor(picture.pixel(area.bottomRight())).lightness()

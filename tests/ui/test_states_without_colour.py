@@ -47,7 +47,6 @@ def shape_of(widget: QWidget, area: QRect | None = None) -> Shape:
 
 
 def alike(shapes: Mapping[str, Shape]) -> list[tuple[str, str]]:
-    """The states that only a colour tells apart."""
     pairs = combinations(shapes, 2)
     return [(one, other) for one, other in pairs if len(shapes[one] ^ shapes[other]) < LEAST_PIXELS]
 

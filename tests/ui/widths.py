@@ -6,8 +6,6 @@ from PySide6.QtWidgets import QWidget
 
 
 class Widths(QObject):
-    """Notes every width that a widget is given."""
-
     def __init__(self, widget: QWidget) -> None:
         super().__init__(widget)
         self.given: list[int] = []

@@ -13,14 +13,12 @@ from tests.pictures import png_chunk
 
 @dataclass(frozen=True)
 class Frame:
-    """A picture and how long it is shown. All of an animation have one size."""
-
     image: QImage
     shown_ms: int
 
 
 def animated_png(frames: Sequence[Frame]) -> bytes:
-    """Return the file. It repeats without end; what cannot show animations shows the first picture."""
+    """Return the file. It loops for ever; viewers without animation show the first picture."""
     frames = _merged(frames)
     first = frames[0].image
     table = ColourTable([pixels_of(frame.image) for frame in frames])
@@ -42,7 +40,6 @@ def animated_png(frames: Sequence[Frame]) -> bytes:
 
 
 def _merged(frames: Sequence[Frame]) -> list[Frame]:
-    """Show a picture for longer, rather than twice."""
     merged: list[Frame] = []
     for frame in frames:
         if merged and merged[-1].image == frame.image:
@@ -58,7 +55,7 @@ def _control(number: int, place: QRect, shown_ms: int) -> bytes:
 
 
 def _difference(before: QImage, after: QImage) -> QRect:
-    """The smallest part that has everything that differs."""
+    """The smallest rectangle that contains all differences."""
     width, old, new = after.width(), pixels_of(before), pixels_of(after)
     rows = [row for row in range(after.height()) if old[row * width :][:width] != new[row * width :][:width]]
     top, bottom = rows[0], rows[-1]

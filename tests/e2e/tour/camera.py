@@ -12,7 +12,7 @@ _MOST_LOOKS = 100
 
 
 class StillStyle(QProxyStyle):
-    """Fusion, in which nothing moves: pictures of one state are the same."""
+    """Fusion without animations: pictures of the same state are equal."""
 
     def __init__(self) -> None:
         super().__init__("fusion")
@@ -30,7 +30,6 @@ class StillStyle(QProxyStyle):
 
 
 def photograph(window: QWidget) -> QImage:
-    """Return what is seen of a window now."""
     image = window.grab().toImage()
     painter = QPainter(image)
     popups = [
@@ -45,9 +44,8 @@ def photograph(window: QWidget) -> QImage:
 
 
 async def photograph_settled(window: QWidget) -> QImage:
-    """Return what is seen of a window once nothing changes there any more.
-
-    To take a picture is to have it painted: the first one waits until the window has been painted by itself.
+    """Return a picture of the window once nothing changes there any more.
+    | Taking a picture forces painting, so wait until the window has painted by itself.
     """
     await asyncio.sleep(_LOOK_EVERY_S)
     image, same = photograph(window), 0

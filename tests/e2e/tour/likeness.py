@@ -19,7 +19,6 @@ _MOST_NAMED = 5
 
 
 def differences(before: QImage, now: QImage) -> list[str]:
-    """Say where the pictures differ; nothing when they look alike."""
     if before.size() != now.size():
         return [f"{now.width()} × {now.height()} instead of {before.width()} × {before.height()}"]
     width = now.width()

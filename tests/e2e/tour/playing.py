@@ -30,7 +30,7 @@ LEFT_OUT = 3
 
 
 def play_apart(name: str, album: Path) -> bool:
-    """Play a scene in a process of its own, and say whether it could be: the machine may lack what `LEFT_OUT` names."""
+    """Play a scene in a process of its own. Whether the machine has what `LEFT_OUT` names."""
     scene = SCENES[name]
     screen = offscreen("1920x1080" if scene.scale == 1 else "2880x1800")
     environment = os.environ | {
@@ -47,7 +47,7 @@ def play_apart(name: str, album: Path) -> bool:
 
 
 def play(name: str, album: Path) -> None:
-    """Play a scene in this process, which is good for nothing else afterwards, and write its pictures."""
+    """Play a scene in this process, which must not be used afterwards, and write its pictures."""
     scene = SCENES[name]
     album = album.resolve()
     album.mkdir(parents=True, exist_ok=True)
@@ -62,7 +62,7 @@ def play(name: str, album: Path) -> None:
 
 @contextmanager
 def _home() -> Generator[Path]:
-    """A home whose name is always the same: what commands print tells of it. There is one tour at a time."""
+    """A home with a fixed path, since commands print it. A lock admits one tour at a time."""
     home = Path("/tmp/tour")
     with Path("/tmp/tour.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -93,7 +93,6 @@ def _play_at_home(scene: Scene, home: Path, album: Path) -> None:
 
 
 def _move_in(scene: Scene, home: Path, folder: Path) -> None:
-    """Make it the home of this process, with the settings and the key of the scene."""
     for name in [*os.environ]:
         if name.startswith(("ANTHROPIC_", "OPENAI_", "OPENROUTER_", "XAI_", "DESKTOP_AGENT_")):
             del os.environ[name]

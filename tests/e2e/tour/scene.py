@@ -10,8 +10,6 @@ from tests.servers.script import Answer
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """One start of the window, in a process and a home of its own."""
-
     states: tuple[str, ...]
     """The names of its pictures, in their order."""
     play: Callable[[Tourist], Awaitable[None]]

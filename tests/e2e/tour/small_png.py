@@ -18,14 +18,11 @@ Box = list[tuple[int, int]]
 
 
 def pixels_of(image: QImage) -> Sequence[int]:
-    """Return the pixels, row by row, as 0xAARRGGBB without transparency."""
     converted = image.convertToFormat(QImage.Format.Format_RGB32)
     return memoryview(bytes(converted.constBits())).cast("I")  # a copy: the picture and its memory end here
 
 
 class ColourTable:
-    """At most 256 colours that stand for all of these pictures."""
-
     def __init__(self, pictures: Iterable[Sequence[int]]) -> None:
         counts: Counter[int] = Counter()
         for pixels in pictures:
@@ -40,16 +37,13 @@ class ColourTable:
 
     @property
     def chunk(self) -> bytes:
-        """The part of a PNG that holds them."""
         return png_chunk(b"PLTE", b"".join((colour & 0xFFFFFF).to_bytes(3, "big") for colour in self._colours))
 
     def numbers(self, pixels: Iterable[int]) -> bytes:
-        """Return the number of the colour of every pixel."""
         return bytes(map(self._numbers.__getitem__, pixels))
 
 
 def small_png(image: QImage) -> bytes:
-    """Return the file."""
     pixels = pixels_of(image)
     table = ColourTable([pixels])
     data = packed(table.numbers(pixels), image.width())
@@ -57,23 +51,20 @@ def small_png(image: QImage) -> bytes:
 
 
 def png_head(width: int, height: int) -> bytes:
-    """Return the beginning of a PNG with a table of colours."""
     return b"\x89PNG\r\n\x1a\n" + png_chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0))
 
 
 def png_end() -> bytes:
-    """Return the end of any PNG."""
     return png_chunk(b"IEND", b"")
 
 
 def packed(numbers: bytes, width: int) -> bytes:
-    """Return the compressed rows of one picture."""
     rows = (b"\0" + numbers[start : start + width] for start in range(0, len(numbers), width))
     return zlib.compress(b"".join(rows), 9)
 
 
 def _boxes(colours: Box, most: int) -> list[Box]:
-    """Part the colours into boxes of similar ones: the box whose colours reach furthest is cut in its middle."""
+    """Split the colours into boxes of similar ones, always halving the box with the widest range."""
     boxes = [colours] if colours else []
     while boxes and len(boxes) < most:
         widest = max(boxes, key=_weight)

@@ -20,7 +20,7 @@ _WHERE_ASKED = (
 
 
 class StoppedTime:
-    """The time of this process, for as long as that runs: nothing in it gets the machine's own any more."""
+    """Replaces the clock for the rest of the process."""
 
     def __init__(self) -> None:
         os.environ["TZ"] = "UTC"
@@ -39,11 +39,9 @@ class StoppedTime:
             setattr(SystemClock, name, tell)
 
     def advance(self, seconds: float) -> None:
-        """Let so much time have passed."""
         self.passed_s += seconds
 
     def now(self) -> datetime:
-        """The time, in UTC."""
         return BEGIN + timedelta(seconds=self.passed_s)
 
     def _monotonic(self) -> float:

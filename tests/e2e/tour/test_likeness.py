@@ -8,7 +8,6 @@ from tests.e2e.tour.small_png import small_png
 
 
 def picture() -> QImage:
-    """Something like a window: a plain ground, hairlines, and marks as large as letters, with soft edges."""
     image = QImage(480, 240, QImage.Format.Format_RGB32)
     image.fill(QColor("#F7F7F5"))
     painter = QPainter(image)

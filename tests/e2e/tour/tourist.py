@@ -27,10 +27,8 @@ THEMES: tuple[ThemeChoice, ...] = ("light", "dark")
 
 
 class Tourist:
-    """Uses the window, and takes its picture in both themes wherever it is worth one."""
-
     def __init__(self, user: Driver, time_: StoppedTime, model: ThreadedServer, folder: Path, album: Path) -> None:
-        """The `model` answers, if it is not the demo's; `folder` is the one that is open. Pictures go to the album."""
+        """`model` answers unless the demo does; `folder` is open; pictures go to `album`."""
         self.user = user
         self.time = time_
         self.model = model
@@ -41,11 +39,10 @@ class Tourist:
 
     @property
     def window(self) -> MainWindow:
-        """The main window."""
         return self.user.window.main_window
 
     async def take(self, name: str, of: QWidget | None = None) -> None:
-        """Take a picture of a window, or of the main one, in both themes, once nothing moves there."""
+        """Take a picture of a window, or of the main one, in both themes, once nothing moves."""
         self.user.window.theme.choose_motion("reduced")  # else marks of what runs pulse
         for theme in THEMES:
             self.user.window.theme.choose(theme)
@@ -55,28 +52,22 @@ class Tourist:
         self.user.window.theme.choose("light")
 
     async def resize(self, size: tuple[int, int]) -> None:
-        """Give the main window another size."""
         self.window.resize(*size)
         await self.look_round()
 
     async def look_round(self) -> None:
-        """Wait until what was asked for has come, such as a list that a thread fills."""
         await photograph_settled(self.window)
 
     async def until(self, look: Callable[[], bool], what: str) -> None:
-        """Wait until `look` says yes."""
         await self.user.until_true(look, what)
 
     async def see(self, kind: type[W], name: str) -> W:
-        """Wait until a visible, enabled widget of this name is there."""
         return await self.user.see(kind, name)
 
     async def press(self, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
-        """Press a key where the focus is."""
         await self.user.press(key, modifiers)
 
     async def write(self, text: str) -> None:
-        """Write into the message field, instead of what is there."""
         composer = self.user.composer
         composer.setFocus()
         await self.press(Qt.Key.Key_A, CTRL)
@@ -84,7 +75,6 @@ class Tourist:
         QTest.keyClicks(composer.edit, text)
 
     async def send(self, prompt: str) -> None:
-        """Send a prompt; its turn begins."""
         before = self.user.transcript.turn
         await self.write(prompt)
         await self.press(Qt.Key.Key_Return)
@@ -92,16 +82,13 @@ class Tourist:
         self.time.advance(2.4)
 
     async def see_card(self) -> ApprovalCard:
-        """Wait until a question of the conversation takes answers."""
         return await self.user.see_card()
 
     async def see_dialog(self) -> ApprovalDialog:
-        """Wait until the dialog of a question takes answers."""
         await self.until(lambda: self.user.can_allow, "a question can be answered")
         return await self.see(ApprovalDialog, "approvalDialog")
 
     async def allow(self) -> None:
-        """Allow what is asked next."""
         await self.until(lambda: bool(self.user.transcript.pending_approvals), "something is asked")
         call = self.user.transcript.pending_approvals[0].call_id
         if self.user.window.panels.session.opens_questions:
@@ -113,21 +100,17 @@ class Tourist:
         await self.until(lambda: not self.user.is_pending(call), "allowed")
 
     async def see_turn_end(self) -> None:
-        """Wait until the turn has ended and its changes are listed."""
         await self.user.see_turn_end()
         await self.look_round()
 
     async def see_changes(self) -> QListView:
-        """Wait until there are changes to review."""
         return await self.see(QListView, "changeList")
 
     async def close(self, window: QWidget) -> None:
-        """Close a window or a dialog."""
         window.close()
         await self.until(lambda: not window.isVisible(), "it has closed")
 
     async def quit(self) -> None:
-        """Quit, whatever runs."""
         for window in QApplication.topLevelWidgets():
             if window is not self.window and window.isVisible():
                 window.close()

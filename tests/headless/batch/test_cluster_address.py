@@ -58,7 +58,7 @@ def test_files_that_do_not_fit_are_named(tmp_path: Path) -> None:
 
 
 def _locked(folder: Path, key: Path) -> Path:
-    """Return the key with a password, which no user is there to type."""
+    """Return the key with a password that nobody can type."""
     path = folder / "locked.key"
     opened = serialization.load_pem_private_key(key.read_bytes(), None)
     form = serialization.BestAvailableEncryption(b"password")

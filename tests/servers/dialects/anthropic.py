@@ -47,8 +47,6 @@ MODELS: tuple[JsonObject, ...] = (
 
 @dataclass(frozen=True)
 class AnthropicDialect:
-    """The format of `POST /v1/messages`."""
-
     base: str = ""
     answers_at: str = "/v1/messages"
     request_id_header: str = "request-id"
@@ -139,7 +137,7 @@ def _message(reply: Reply, ask: Ask) -> JsonObject:
 
 
 def _diagnostics(reply: Reply) -> JsonObject | None:
-    """Return why the cache was missed; nothing when the request differs in nothing but its end."""
+    """Return why the cache was missed; None if the request only continues the last one."""
     if not reply.missed:
         return None
     reason: JsonObject = {"type": reply.missed}
@@ -156,7 +154,6 @@ def _used(reply: Reply) -> JsonObject:
 
 
 def _search_blocks(part: Block, call_id: str) -> Sequence[Block]:
-    """Return the two blocks that a search is; any other as it is."""
     if not isinstance(part, Search):
         return (part,)
     use: JsonObject = {"type": "server_tool_use", "id": call_id, "name": "web_search", "input": {}}

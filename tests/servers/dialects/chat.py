@@ -30,7 +30,7 @@ from tests.servers.script import (
 
 @dataclass(frozen=True)
 class ChatHabits:
-    """Habits of a service; OpenAI's own, as they stand here, but for the field that thinking comes in."""
+    """The habits of a service. The defaults are OpenAI's own, except for the field of thinking."""
 
     thinking: Literal["reasoning_content", "reasoning", "reasoning_details"] = "reasoning_content"
     calls: Literal["fragments", "whole", "together"] = "fragments"
@@ -57,8 +57,6 @@ class ChatHabits:
 
 
 class Deltas:
-    """The deltas of answer `number`, by the habits of a service."""
-
     def __init__(self, habits: ChatHabits, number: int) -> None:
         self._habits = habits
         self._number = number
@@ -144,7 +142,6 @@ def _citation(page: Page) -> JsonObject:
 
 
 def _arguments(call: ToolUse) -> Sequence[str]:
-    """Return the fragments; a call without arguments has an empty object here."""
     return ("{}",) if call.pieces is None else call.pieces
 
 
@@ -193,7 +190,7 @@ def chunk(ask: Ask, *deltas: JsonObject, finish_reason: str | None = None) -> Js
 
 
 def _first_content(reply: Reply) -> str | None:
-    """Return what the role comes with: null when there will be calls only."""
+    """Return the content beside the role: null when only calls follow."""
     has_only_calls = all(isinstance(part, ToolUse | Fault) for part in reply.parts)
     return None if has_only_calls and reply.parts else ""
 
@@ -286,8 +283,6 @@ def numbered_refusal(refusal: Refusal) -> Whole:
 
 @dataclass(frozen=True)
 class ChatDialect(ChatHabits):
-    """The format of `POST /chat/completions`."""
-
     base: str = "/v1"
     answers_at: str = "/v1/chat/completions"
     request_id_header: str = "x-request-id"
@@ -317,7 +312,6 @@ class ChatDialect(ChatHabits):
             yield self._commented(sse(b"[DONE]"))
 
     def encoded(self, event: Event | StreamError | Garbage, ask: Ask, number: int) -> bytes:
-        """Return the data of the event; there are no names here."""
         match event:
             case Event(_, data) | Garbage(data):
                 return sse(data)

@@ -11,7 +11,7 @@ from tests.servers.script import Event, Garbage, Refusal, Reply, StreamError, Wh
 
 @dataclass(frozen=True)
 class Ask:
-    """The request for an answer: which it is, from 1, and its body."""
+    """A request for an answer, with its number (from 1) and body."""
 
     number: int
     body: JsonObject
@@ -22,8 +22,6 @@ class Ask:
 
 
 class Dialect(Protocol):
-    """One wire format."""
-
     @property
     def base(self) -> str: ...
 
@@ -56,7 +54,7 @@ class Dialect(Protocol):
 
 
 def sse(data: JsonObject | bytes, name: str = "") -> bytes:
-    """Return a server-sent event, characters beyond ASCII as UTF-8. Without `name` it is data only."""
+    """Return a server-sent event in UTF-8. Without `name` it is data only."""
     if not isinstance(data, bytes):
         data = json.dumps(data, ensure_ascii=False).encode("utf-8", "backslashreplace")
     return (b"event: %s\n" % name.encode() if name else b"") + b"data: %s\n\n" % data

@@ -15,8 +15,6 @@ def local_model(name: str, owner: str = "library") -> JsonObject:
 
 @dataclass(frozen=True)
 class LocalDialect(ChatDialect):
-    """Chat Completions at a server that needs no key, and the paths by which it can be told from others."""
-
     says: Mapping[str, Whole] | None = None
     unknown: Whole = Whole(404, "404 page not found")  # noqa: RUF009 - it is frozen
 

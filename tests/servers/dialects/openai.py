@@ -15,8 +15,6 @@ MODELS: tuple[JsonObject, ...] = (
 
 
 class Spelling(NamedTuple):
-    """What one of the script's types of errors is here."""
-
     type: str
     code: str | None
 
@@ -55,7 +53,6 @@ def refused(refusal: Refusal) -> Whole:
 
 
 def models_or_nothing(method: str, path: str, models: Sequence[JsonObject]) -> Whole | Refusal:
-    """List the models; there is nothing else to get."""
     if (method, path) == ("GET", "/v1/models"):
         return Whole(200, {"object": "list", "data": list(models)})
     return Refusal(404, "invalid_request_error", f"Invalid URL ({method} {path})")

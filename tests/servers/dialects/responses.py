@@ -52,7 +52,7 @@ _ECHOED: JsonObject = {
 def response_object(
     ask: Ask, status: Status, *, output: Sequence[JsonObject] = (), spent: Spent | None = None
 ) -> JsonObject:
-    """Return the response in this status. `spent` only when it is over."""
+    """Return the response in this status. `spent` only once it is over."""
     return {
         "id": f"resp_{ask.number:04}",
         "object": "response",
@@ -79,7 +79,7 @@ def ended(stop_reason: str) -> tuple[Status, JsonObject]:
 
 
 def diagnostics(ask: Ask, missed: str) -> JsonObject | None:
-    """Return how the cache served the request, compared with the response that it names; nothing without one."""
+    """Return how the cache served the request compared with the named response; None without one."""
     options = ask.body.get("prompt_cache_options")
     if not isinstance(options, dict) or "comparison_response_id" not in options:
         return None
@@ -110,16 +110,12 @@ ARGUMENTS_DELTA = "response.function_call_arguments.delta"
 
 @dataclass(frozen=True)
 class Piece:
-    """An event before it has its number."""
-
     name: str
     fields: JsonObject
 
 
 @dataclass(frozen=True)
 class Item:
-    """An output item as it begins and as it is when done, and what comes in between."""
-
     begun: JsonObject
     done: JsonObject
     pieces: Sequence[Piece]
@@ -207,7 +203,6 @@ def _summary(pieces: Sequence[str]) -> Iterator[Piece]:
 def _in_part(
     begun: JsonObject, done: JsonObject, event: str, field: str, pieces: Sequence[str], extra: JsonObject
 ) -> Iterator[Piece]:
-    """Yield the events of the only content part of an item."""
     place: JsonObject = {"content_index": 0}
     yield Piece("response.content_part.added", place | {"part": begun})
     for piece in pieces:
@@ -238,8 +233,6 @@ def _raw(delta: JsonObject) -> Piece:
 
 @dataclass(frozen=True)
 class ResponsesDialect:
-    """The format of `POST /responses`."""
-
     base: str = "/v1"
     answers_at: str = "/v1/responses"
     request_id_header: str = "x-request-id"
@@ -296,8 +289,6 @@ CHATGPT_PLAN = ResponsesDialect(is_plan=True)
 
 
 class _Stream:
-    """One response, event by event."""
-
     def __init__(self, dialect: ResponsesDialect, reply: Reply, ask: Ask) -> None:
         self._dialect = dialect
         self._reply = reply

@@ -57,7 +57,7 @@ def _roles(messages: list[JsonObject]) -> Iterator[str]:
 
 
 def _pairing(messages: list[JsonObject]) -> Iterator[str]:
-    """Every call is answered in the next message, once, before anything else; nothing else is answered."""
+    """Every call has one answer at the start of the next message; nothing else is answered."""
     ids = Counter(block["id"] for message in messages for block in _blocks(message) if block["type"] == "tool_use")
     yield from (f"tool_use {call_id}: {count} calls have this id" for call_id, count in ids.items() if count > 1)
     for number, message in enumerate(messages):
@@ -77,7 +77,7 @@ def _pairing(messages: list[JsonObject]) -> Iterator[str]:
 
 
 def _hosted_calls(messages: list[JsonObject]) -> Iterator[str]:
-    """Every call that ran there has its result in the same message, behind it, unless the last answer is to go on."""
+    """A hosted call has its result later in the same message, unless the last answer continues."""
     for number, message in enumerate(messages):
         blocks = _blocks(message)
         begun: list[object] = []

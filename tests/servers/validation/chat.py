@@ -22,10 +22,8 @@ def check_request(
     body: object, takes: Set[str] = frozenset(), server_tools: Set[str] = frozenset(), *, alternates: bool = False
 ) -> list[str]:
     """Return what is wrong with the body of a streaming request.
-
-    `takes` are fields that a compatible server has besides: `reasoning`, `messages.*.reasoning_content`, and
-    `server_tools` the types of tools that it runs itself. With `alternates` its model wants the user and the assistant
-    to take turns, as many local ones do.
+    | `takes` are extra fields of a compatible server: `reasoning`, `messages.*.reasoning_content`, and
+    `server_tools` the types of tools that it runs itself.
     """
     from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
 
@@ -55,7 +53,7 @@ def _nonsense(body: JsonObject, *, alternates: bool) -> Iterator[str]:
 
 
 def _order(messages: list[JsonObject]) -> Iterator[str]:
-    """The system comes first, then the user; the last word is not the model's."""
+    """The system comes first, then the user; the last message is not the model's."""
     roles = [str(message["role"]) for message in messages]
     said = [(number, role) for number, role in enumerate(roles) if role not in _LEADERS]
     if not said:

@@ -34,7 +34,7 @@ NOT_ON_A_PLAN = (
 
 
 def check_request(body: object, *, is_plan: bool = False) -> list[str]:
-    """Return what is wrong with the body of a streaming request; `is_plan` when a ChatGPT plan is to pay for it."""
+    """Return what is wrong with a streaming request; `is_plan` means that a ChatGPT plan pays."""
     from openai.types.responses.response_create_params import ResponseCreateParamsStreaming
 
     found = list(mismatches(body, ResponseCreateParamsStreaming, "body"))
@@ -121,7 +121,7 @@ def _parts(content: object, path: str) -> Iterator[str]:
 
 
 def _ids(items: list[JsonObject]) -> Iterator[str]:
-    """Ids of items are the API's own; what it did not make, it does not take."""
+    """The API accepts only item ids that it made itself."""
     ids = Counter(str(item["id"]) for item in items if item.get("id"))
     yield from (f"input: duplicate item found with id {each}" for each, count in ids.items() if count > 1)
     for number, item in enumerate(items):
@@ -151,7 +151,7 @@ def _thinking(items: list[JsonObject], body: JsonObject) -> Iterator[str]:
 
 
 def pairing(items: list[JsonObject]) -> Iterator[str]:
-    """Yield calls that are answered never, twice, late or that were not made."""
+    """Yield calls without an answer, with two or a late one, and answers without a call."""
     waiting: list[object] = []
     answered: list[object] = []
     for number, item in enumerate(items):

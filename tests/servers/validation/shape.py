@@ -26,7 +26,7 @@ _SCALARS: Mapping[object, type | tuple[type, ...]] = {
 
 
 class Fields(NamedTuple):
-    """The fields of a TypedDict. `is_open` when it says that it may hold others too."""
+    """The fields of a TypedDict. `is_open` if other fields are allowed."""
 
     types: dict[str, object]
     required: frozenset[str]
@@ -104,10 +104,9 @@ def _mapping(value: object, expected: object, path: str) -> Iterator[str]:
 
 
 def _best_of(value: object, options: tuple[object, ...], path: str) -> Iterator[str]:
-    """Compare with each option, and yield what the closest one says.
-
-    An object's own `type` and `role` say which option is meant; without that, one unknown field would be reported as a
-    hundred other problems with a hundred other types.
+    """Compare with each option, and yield the problems of the closest one.
+    | An object's `type` and `role` choose the option; otherwise one unknown field would be reported as a
+    hundred problems with a hundred types.
     """
     candidates = [option for option in _flat(options) if _kind(option) is type(value)] or list(options)
     for field in ("type", "role"):
@@ -133,7 +132,7 @@ def _flat(options: tuple[object, ...]) -> Iterator[object]:
 
 
 def _kind(option: object) -> object:
-    """Return what decoded JSON of this type is in Python. `None` for the response classes, which clients never send."""
+    """Return the Python type of this type's JSON; None for response classes, which clients never send."""
     origin = get_origin(option)
     if origin is Literal:
         return type(cast("object", get_args(option)[0]))

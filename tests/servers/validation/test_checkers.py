@@ -15,7 +15,7 @@ from tests.servers.validation.responses import check_request as check_items
 
 
 def changed(good: JsonObject, path: str, value: object) -> JsonObject:
-    """Return the good body with one place changed. The last step of `path` may be new; `None` removes it."""
+    """Return a copy with one value changed. The last step of `path` may be new; `None` removes it."""
     body = copy.deepcopy(good)
     *steps, last = [int(step) if step.isdecimal() else step for step in path.split(".")]
     place: Any = body  # whatever the path leads through
@@ -409,8 +409,6 @@ def test_a_plan_takes_fewer_parameters() -> None:
 
 
 class Format(NamedTuple):
-    """A checker and a body that it lets pass."""
-
     check: Callable[[object], list[str]]
     good: JsonObject
 

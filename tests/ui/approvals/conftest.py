@@ -25,7 +25,7 @@ class Ask(Protocol):
 
 @pytest.fixture
 def ask(qtbot: QtBot, theme: Theme, source: Source, tasks: Tasks) -> Ask:
-    """Open the dialog for a request, and wait until it has the focus and, unless told otherwise, can be allowed."""
+    """Return a function that opens the dialog, and waits for the focus and, by default, for *Allow*."""
 
     opened: list[ApprovalDialog] = []
 

@@ -20,8 +20,6 @@ NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 
 
 class WordRules:
-    """A command is allowed when each of its parts begins with the words of a rule; anything else by its glob."""
-
     def would_allow(self, kind: RuleKind, rules: Sequence[Rule], subject: str) -> bool:
         if kind != "command":
             return any(fnmatchcase(subject, rule.pattern) for rule in rules)
@@ -38,15 +36,13 @@ class WordRules:
 
 
 def judged(request: ApprovalRequest, command: str) -> CommandJudged:
-    """What a session says of a command that is edited into another one: nothing new."""
+    """The session's judgement of an edited command: the same as before."""
     return CommandJudged(
         call_id=request.call_id, command=command, request=replace(request, command=command), digest=JUDGED
     )
 
 
 def judge_edits(dialog: ApprovalDialog, request: ApprovalRequest) -> None:
-    """Answer at once what the dialog asks about the command as it is edited."""
-
     def answer(_call_id: str, command: str) -> None:
         dialog.show_judgement(judged(request, command))
 
@@ -54,14 +50,12 @@ def judge_edits(dialog: ApprovalDialog, request: ApprovalRequest) -> None:
 
 
 def make(dialog: ApprovalDialog) -> ApprovalDialog:
-    """Take all the steps of making it."""
     for _ in dialog.pieces:
         pass
     return dialog
 
 
 def marks_in(field: QPlainTextEdit) -> list[str]:
-    """The parts of a command that are marked as what the question is about."""
     return [mark.cursor.selectedText().rstrip("\u2029") for mark in field.extraSelections()]  # pyright: ignore[reportAttributeAccessIssue] - PySide6 leaves the fields of ExtraSelection out
 
 
@@ -70,7 +64,6 @@ def _begins(words: list[str], start: list[str]) -> bool:
 
 
 def context(past: PastCalls | None = None) -> RuleContext:
-    """What rules are made from in a session with this past."""
     return RuleContext(WordRules(), "/srv/project", past or PastCalls(), lambda: NOW)
 
 
@@ -81,7 +74,6 @@ SCOPES = tuple(
 
 
 def push(*, is_escalation: bool = False, confinement: str = "In the sandbox: no network") -> ApprovalRequest:
-    """A command of three parts, of which the last one asks."""
     return ApprovalRequest(
         call_id="c1",
         tool="run_terminal_cmd",

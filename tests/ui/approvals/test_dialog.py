@@ -63,7 +63,6 @@ CTRL_SHIFT = CTRL | Qt.KeyboardModifier.ShiftModifier
 
 
 def press(key: Qt.Key, modifier: Qt.KeyboardModifier = PLAIN) -> None:
-    """Press a key where the focus is, as a user would."""
     focused = QApplication.focusWidget()
     assert focused
     QTest.keyClick(focused, key, modifier)

@@ -236,7 +236,7 @@ def test_a_long_rule_is_cut_on_the_button_and_whole_for_screen_readers(ask: Ask)
 def test_only_what_the_rule_itself_changes_is_counted_and_listed(
     qtbot: QtBot, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What another rule, or the policy, leaves free says nothing about the rule in the making."""
+    """Calls that another rule or the policy allows do not count for the new rule."""
     judge = WordRules.would_allow
 
     def with_free_commands(maths: WordRules, kind: RuleKind, rules: Sequence[Rule], subject: str) -> bool:

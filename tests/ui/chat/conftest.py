@@ -13,7 +13,7 @@ from tests.ui.chat.stage import Stage
 
 @pytest.fixture(scope="session")
 def theme(qapp: QApplication) -> Theme:
-    """Installed once: giving the application its style again takes longer than most tests."""
+    """One theme for all tests: setting the style of an application again is slow."""
     theme = Theme(qapp, "light")
     theme.install()
     return theme

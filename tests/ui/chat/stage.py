@@ -96,8 +96,6 @@ def question(command: str | None = "git push", *, call_id: str = "c1", offers: S
 
 
 class Conversation:
-    """A transcript fed with real events, whose patches go to a view."""
-
     def __init__(self, view: TranscriptView) -> None:
         self.transcript = Transcript()
         self._view = view
@@ -109,7 +107,6 @@ class Conversation:
             self._view.apply(self.transcript.apply(event))
 
     def show(self, *events: ev.Event) -> None:
-        """Let these events happen, and do not wait for the next frame to see them."""
         self.happen(*events)
         self._view.row_layout.flush()
 
@@ -164,8 +161,6 @@ class Conversation:
 
 
 class Stage:
-    """A window with a transcript and a field that has the focus, as the real one has."""
-
     def __init__(
         self, theme: Theme, qtbot: QtBot, width: int = 640, height: int = 600, loader: CardLoader | None = None
     ) -> None:
@@ -184,7 +179,6 @@ class Stage:
         self.field.setFocus()
 
     def show(self, *entries: Entry, is_running: bool = False) -> Transcript:
-        """Show a conversation that consists of these entries."""
         transcript = Transcript(turns=TurnState(is_running=is_running))
         for entry in entries:
             transcript.paged.append(entry)
@@ -192,7 +186,6 @@ class Stage:
         return transcript
 
     def talk(self, prompt: str = "go") -> Conversation:
-        """Begin a conversation with this prompt."""
         conversation = Conversation(self.view)
         conversation.ask(prompt)
         return conversation
@@ -206,7 +199,6 @@ class Stage:
         return widget
 
     def shown_text(self, index: int) -> str:
-        """The text of an entry as it is laid out."""
         column = self.widget(index).column
         return "\n".join(column.text.shown(block) for block in range(len(column.text.blocks)))
 
@@ -221,7 +213,6 @@ class Stage:
     # -- the mouse --
 
     def point_of(self, index: int, word: str, *, at_end: bool = False) -> QPoint:
-        """Where a word of an entry is, in the viewport: its left edge, or its right one."""
         widget = self.widget(index)
         for block in range(len(widget.column.text.blocks)):
             start = widget.column.text.shown(block).find(word)
@@ -269,7 +260,7 @@ class Stage:
         bar.setValue(bar.value() - steps * 3 * bar.singleStep())
 
     def top_text(self) -> tuple[int, int, int]:
-        """What is at the top edge: the row, the block in it, and how far below its top the edge is."""
+        """The row and the block at the top edge, and the edge's distance from the block's top."""
         view = self.view
         row = view.row_layout.reading.row_at(view.row_layout.top_edge)
         assert row is not None
@@ -280,7 +271,6 @@ class Stage:
 
 
 def record(signal: SignalInstance) -> list[tuple[object, ...]]:
-    """Return a list that gets the arguments of each emission."""
     received: list[tuple[object, ...]] = []
 
     def note(*arguments: object) -> None:

@@ -67,7 +67,6 @@ SHIFT = Qt.KeyboardModifier.ShiftModifier
 
 @pytest.fixture
 def view(theme: Theme) -> TranscriptView:
-    """Three mentions of pages, in two messages."""
     view = TranscriptView(theme)
     transcript = Transcript()
     transcript.apply(ev.PromptSubmitted(prompt_id="p", text="Count the pages", turn=1))
@@ -79,7 +78,7 @@ def view(theme: Theme) -> TranscriptView:
 
 @pytest.fixture
 def window(qtbot: QtBot) -> QWidget:
-    """Kept by the test: a widget without a parent lives as long as its Python object."""
+    """The test keeps it: a widget without a parent lives as long as its Python object."""
     window = QWidget()
     qtbot.addWidget(window)
     return window

@@ -17,7 +17,6 @@ from tests.ui.review.stage import Session
 
 @pytest.fixture
 def session() -> Session:
-    """Two turns with changes, one that only answered."""
     session = Session()
     for turn, prompt in enumerate(("First", "Second", "Explain"), start=1):
         session.start_turn(turn, prompt)

@@ -41,8 +41,6 @@ PINS = (Pin(id="a", text="in French"), Pin(id="b", text="soon", expires_at=datet
 
 
 class Shown:
-    """An open inspector."""
-
     def __init__(self, theme: Theme, qtbot: QtBot) -> None:
         self.dialog = ContextInspector(theme)
         qtbot.addWidget(self.dialog)

@@ -29,8 +29,6 @@ def window(qtbot: QtBot) -> Generator[Window]:
 
 
 class Shown:
-    """A session without a model in the window."""
-
     def __init__(self, window: Window) -> None:
         self.asked: list[ops.Op] = []
         self.handle = SessionHandle(Transcript(), self.submit)

@@ -23,7 +23,7 @@ _W = TypeVar("_W", bound=QWidget)
 
 
 class Desk:
-    """A file tree and the hands that use it. `drive` runs a scenario on the loop that reads for the tree."""
+    """A file tree and its user. `drive` runs a scenario on the loop that reads for the tree."""
 
     def __init__(self, app: QApplication, qtbot: QtBot) -> None:
         self._app = app
@@ -49,18 +49,16 @@ class Desk:
         return [str(self.model.index(row, 0).data()) for row in range(self.model.rowCount())]
 
     def heard(self, name: str) -> str:
-        """What a screen reader says about a row."""
         return str(self.model.index(self.shown().index(name), 0).data(Qt.ItemDataRole.AccessibleTextRole))
 
     def visible_texts(self) -> list[str]:
-        """The labels around the list."""
         return [label.text() for label in self.tree.findChildren(QLabel) if label.isVisible() and label.text()]
 
     def select(self, name: str) -> None:
         self.rows.select_row(self.shown().index(name))
 
     def drive(self, scenario: Callable[[], Coroutine[object, object, None]]) -> None:
-        """Run `scenario` with the tree visible, and raise what went wrong in the background."""
+        """Run `scenario` with the tree visible, and raise errors of background tasks."""
 
         async def main() -> int:
             self.spawner.start()
@@ -80,7 +78,6 @@ class Desk:
         await self.quiet()
 
     async def quiet(self) -> None:
-        """Wait until nothing is being read."""
         await self.until(lambda: not len(self.spawner))
 
     async def until(self, is_so: Callable[[], bool]) -> None:
@@ -95,8 +92,6 @@ Scenario = Callable[..., Coroutine[object, object, None]]
 
 
 def driven(test: Scenario) -> Callable[..., None]:
-    """Run a test on the loop of its `desk` or `reader`."""
-
     @wraps(test)
     def run(**fixtures: Any) -> None:
         user = fixtures.get("desk") or fixtures["reader"]

@@ -30,7 +30,6 @@ def listing_of(tree: Tree) -> FolderListing:
 
 
 def show(tree: Tree, model: FileTreeModel | None = None, folder: Folder | None = None) -> FileTreeModel:
-    """Show a tree in the model, with all its folders open."""
     model = model or FileTreeModel()
     folder = folder or model.root
     listing = listing_of(tree)

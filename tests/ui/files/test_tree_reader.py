@@ -11,8 +11,6 @@ from desktop_agent.ui.files.tree_reader import SELDOM_MS, FolderWatch
 
 
 class News:
-    """A watch and what it emitted."""
-
     def __init__(self, *, settle_ms: int = 1, poll_ms: int = 60_000) -> None:
         self.watch = FolderWatch(settle_ms=settle_ms, poll_ms=poll_ms)
         self.folders: list[str] = []
@@ -39,7 +37,7 @@ def git_dir(tmp_path: Path) -> Path:
 
 
 def replace(path: Path, content: str) -> None:
-    """As git does it: write beside, then rename."""
+    """Write a new file and rename it, as git does."""
     beside = path.with_suffix(".lock")
     beside.write_text(content, encoding="utf-8")
     beside.replace(path)

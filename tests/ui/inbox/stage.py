@@ -28,7 +28,6 @@ def asking(command: str | None = "touch made.txt", *, call_id: str = "c1", title
 
 
 def session(session_id: str = "s1", prompt: str = "Make a file") -> Transcript:
-    """A session whose first turn runs."""
     transcript = Transcript()
     transcript.apply(
         ev.SessionOpened(
@@ -63,14 +62,12 @@ def end(transcript: Transcript, reason: ev.TurnEndReason = "completed", minute: 
 
 
 def item(request: ApprovalRequest, session_id: str = "s1", prompt: str = "Make a file") -> InboxItem:
-    """The row of a session that asks this."""
     transcript = session(session_id, prompt)
     ask(transcript, request)
     return items_of([InboxSession(transcript)], (), {})[0]
 
 
 def ended(session_id: str = "s1", reason: ev.TurnEndReason = "completed") -> InboxItem:
-    """The row of a session whose turn has ended out of sight."""
     transcript = session(session_id)
     end(transcript, reason)
     return items_of([InboxSession(transcript)], (), {session_id: 0})[0]

@@ -63,7 +63,6 @@ class Stage:
 
     @property
     def card(self) -> QuestionCard:
-        """The question that is shown."""
         (card,) = (card for card in self.popup.findChildren(QuestionCard) if card.isVisible())
         return card
 
@@ -75,7 +74,7 @@ class Stage:
         self.popup.open_popup()
 
     def show(self, items: Sequence[InboxItem]) -> None:
-        """Show these, until all rows are there: they come a few at a time."""
+        """Show the items, and wait for all rows: they are added a few at a time."""
         self.popup.show_items(items)
         self.qtbot.waitUntil(lambda: len(self._made) == min(len(items), 50))
 

@@ -20,8 +20,6 @@ START = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 
 
 class Clock:
-    """Returns the time that the test sets."""
-
     def __init__(self) -> None:
         self.time = START + timedelta(seconds=12)
 

@@ -63,8 +63,6 @@ ALL = (ANTHROPIC, WORK, ROUTER, NO_KEY, DEMO)
 
 
 class Memory:
-    """What a window remembers."""
-
     def __init__(self) -> None:
         self.kept: dict[KeptList, Sequence[KeptModel]] = {}
 
@@ -76,8 +74,6 @@ class Memory:
 
 
 class Desk:
-    """A window with a field for messages, a button for models, and the picker, used by keyboard and mouse."""
-
     def __init__(self, theme: Theme, qtbot: QtBot, accounts: Sequence[AccountOffers] = ALL) -> None:
         self.window = QWidget()
         self.window.resize(900, 700)
@@ -124,7 +120,6 @@ class Desk:
 
     @property
     def current(self) -> str:
-        """What the highlighted row says, in all its words."""
         return str(self.rows.currentIndex().data(Qt.ItemDataRole.AccessibleTextRole))
 
     @property

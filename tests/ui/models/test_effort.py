@@ -31,7 +31,6 @@ def segments(desk: Desk) -> list[QPushButton]:
 
 
 def texts(desk: Desk) -> list[str]:
-    """What the segments say, the marked one in brackets."""
     return [f"[{button.text()}]" if button.isChecked() else button.text() for button in segments(desk)]
 
 

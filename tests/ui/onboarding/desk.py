@@ -14,8 +14,6 @@ from tests.parts import part
 
 
 class Desk:
-    """The dialog, and what it asked for."""
-
     def __init__(self, app: QApplication, qtbot: QtBot) -> None:
         self.asked: list[str] = []
         self.connected: list[tuple[Account, str]] = []
@@ -39,16 +37,13 @@ class Desk:
         return part(self.dialog, QPushButton, name)
 
     def click(self, name: str) -> None:
-        """Click a button with the mouse, which has to be in sight."""
         assert self.button(name).isVisible(), f"{name} is not to be seen"
         QTest.mouseClick(self.button(name), Qt.MouseButton.LeftButton)
 
     def press(self, key: Qt.Key) -> None:
-        """Press a key where the keyboard is."""
         QTest.keyClick(self.dialog.focusWidget() or self.dialog, key)
 
     def type_into(self, name: str, text: str) -> None:
-        """Type into the field of this name that is in sight."""
         line = next(line for line in self.dialog.findChildren(QLineEdit, name) if line.isVisible())
         QTest.keyClicks(line, text)
 
@@ -56,22 +51,18 @@ class Desk:
         return next(card for card in self.dialog.findChildren(ChoiceCard) if card.text() == title and card.isVisible())
 
     def choose(self, title: str) -> None:
-        """Choose the card with this title by mouse."""
         QTest.mouseClick(self.card(title), Qt.MouseButton.LeftButton)
 
     @property
     def cards(self) -> list[str]:
-        """The titles of the cards in sight."""
         return [card.text() for card in self.dialog.findChildren(ChoiceCard) if card.isVisible()]
 
     @property
     def texts(self) -> str:
-        """All that the labels in sight say."""
         return "\n".join(label.text() for label in self.dialog.findChildren(QLabel) if label.isVisible())
 
     @property
     def primary(self) -> str:
-        """The name of the button that leads on."""
         names = [
             button.objectName()
             for button in self.dialog.findChildren(QPushButton)
@@ -81,7 +72,6 @@ class Desk:
 
     @property
     def focus(self) -> str:
-        """The name of what has the keyboard."""
         widget: QWidget = self.dialog.focusWidget()
         return widget.objectName()
 

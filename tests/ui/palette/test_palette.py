@@ -25,8 +25,6 @@ ACTIONS = tuple(
 
 
 class Desk:
-    """A window with a field for messages and a palette over it, which is answered at once or later."""
-
     def __init__(self, theme: Theme, qtbot: QtBot) -> None:
         self.window = QWidget()
         self.window.resize(900, 700)
@@ -60,7 +58,6 @@ class Desk:
 
     @property
     def current(self) -> str:
-        """What the marked row says, in all its words."""
         return str(self.rows.currentIndex().data(Qt.ItemDataRole.AccessibleTextRole))
 
     def press(self, key: Qt.Key) -> None:
@@ -81,8 +78,6 @@ def test_it_opens_with_the_keyboard_in_the_field_and_the_first_row_marked(desk: 
 
 
 class Appearance(QObject):
-    """Notes what the palette is like when it appears."""
-
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk.palette)
         self._desk = desk

@@ -40,8 +40,6 @@ def make_diff(
 
 
 class Session:
-    """Makes a transcript, call by call, and keeps the contents of the files as a store of blobs would."""
-
     def __init__(self) -> None:
         self.transcript = Transcript()
         self.blobs: dict[str, bytes] = {}
@@ -67,7 +65,6 @@ class Session:
         author: Author = "agent",
         uncaptured: tuple[Uncaptured, ...] = (),
     ) -> str:
-        """A call of `edit_file` changes a file; returns the id of the change."""
         self._changes += 1
         old, new = _bytes(before), _bytes(after)
         change = change_of(f"{turn}.{self._changes}", path, old, new, author=author)
@@ -88,7 +85,6 @@ class Session:
         self.change(1, "call-1", "src/pages.py", "one\n", "two\n")
 
     def rename(self, turn: int, call_id: str, old: str, new: str, content: str) -> None:
-        """A call takes a file from one path to another."""
         away = self.change(turn, call_id, old, content, None)
         there = self.change(turn, call_id, new, None, content)
         records = self.transcript.changes
@@ -105,7 +101,6 @@ class Session:
         self.transcript.apply(ev.CommentAdded(comment=comment))
 
     def recorded(self) -> tuple[FileChange, ...]:
-        """All changes so far, as a request for an approval would carry them."""
         return tuple(record.change for record in self.transcript.changes.values())
 
     def undo(self, *change_ids: str, outcomes: tuple[FileOutcome, ...] = ()) -> None:
@@ -118,7 +113,7 @@ class Session:
 
 
 class Source:
-    """Compares at once, unless it is held back; then every answer waits to be let go."""
+    """Compares at once; while held back, each answer waits until it is released."""
 
     def __init__(self, session: Session) -> None:
         self.blobs = session.blobs
@@ -186,7 +181,7 @@ class Source:
 
 
 class Tasks:
-    """Runs coroutines by hand: each goes as far as it can, and goes on when the test resumes it."""
+    """Runs coroutines by hand: each runs until it blocks, and goes on when the test resumes it."""
 
     def __init__(self) -> None:
         self.waiting: list[Coroutine[object, object, None]] = []
@@ -195,7 +190,6 @@ class Tasks:
         self._step(task)
 
     def let_go(self, index: int = 0) -> None:
-        """Go on with one of those that wait."""
         self._step(self.waiting.pop(index))
 
     def _step(self, task: Coroutine[object, object, None]) -> None:
@@ -207,8 +201,6 @@ class Tasks:
 
 
 class Hold:
-    """What a coroutine awaits until the test lets it go on."""
-
     def __await__(self):
         yield
 
@@ -226,7 +218,6 @@ def change_of(
     author: Author = "agent",
     mode: int = 0o644,
 ) -> FileChange:
-    """The record of a change from `before` to `after`."""
     kind: ChangeKind = "created" if before is None else "deleted" if after is None else "modified"
     added, removed = count_lines(before, after)
     return FileChange(
@@ -249,6 +240,6 @@ def _image(content: bytes | None, mode: int) -> FileImage | None:
 
 
 def message_of(view: DiffView) -> str:
-    """Return the words that are shown in place of a diff."""
+    """Return the message that replaces a diff."""
     document = view.document
     return "" if document.has_lines else " ".join(filter(None, (document.heading, document.detail)))

@@ -27,8 +27,6 @@ GIT = GitState(branches=("main",))
 
 
 class Prompts(Mapping[int, str]):
-    """Knows how many of the prompts were read."""
-
     def __init__(self, count: int) -> None:
         self._count = count
         self.reads = 0

@@ -172,7 +172,7 @@ def test_only_files_that_somebody_touched_are_compared(session: Session) -> None
 
 
 def test_a_file_that_is_only_renamed_is_not_compared_and_has_no_lines_changed(session: Session) -> None:
-    """A folder may be renamed with thousands of files in it."""
+    """Renaming a folder may rename thousands of files."""
     session.rename(1, "call", "a.py", "lib/a.py", "1\n2\n")
     created = session.transcript.changes["1.2"]
     created.change = replace(created.change, added=2)  # as the two halves are on record

@@ -308,8 +308,6 @@ async def test_closing_before_the_start_drops_the_waiting_work() -> None:
 
 
 class Paintings(QObject):
-    """Counts how often something is painted."""
-
     count = 0
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name

@@ -19,21 +19,16 @@ pytestmark = pytest.mark.usefixtures("qapp")
 
 
 class Node:
-    """Part of a cycle with itself, which holds something else."""
-
     def __init__(self, held: object = None) -> None:
         self.me = self
         self.held = held
 
 
 def allocate_much() -> list[Node]:
-    """Allocate enough for a collection to be due."""
     return [Node() for _ in range(gc.get_threshold()[0] + 1)]
 
 
 class Thread:
-    """The clocks of a thread that works for a share of the time."""
-
     def __init__(self) -> None:
         self.now = 100.0
         self.worked = 7.0
@@ -57,7 +52,7 @@ def collector(thread: Thread) -> Iterator[WindowThreadCollector]:
 
 
 def grow_old() -> weakref.ref[Node]:
-    """Make garbage that has survived a collection, and as many young ones as make an older one due."""
+    """Make garbage that has survived one collection, and make an older generation due."""
     node = Node()
     gc.collect(0)
     gone = weakref.ref(node)
@@ -125,7 +120,6 @@ def test_old_garbage_does_not_wait_for_ever(collector: WindowThreadCollector, th
 
 
 def die_in_great_numbers(count: int = 40_000) -> list[weakref.ref[Node]]:
-    """Make this many dead objects that only the garbage collector can free."""
     nodes = [Node() for _ in range(count)]
     return [weakref.ref(node) for node in nodes]
 

@@ -29,7 +29,6 @@ def window(qtbot: QtBot) -> Iterator[QMainWindow]:
 
 @pytest.fixture
 def effects(qapp: QApplication) -> Iterator[None]:
-    """A system that has effects."""
     before = {effect: qapp.isEffectEnabled(effect) for effect in EFFECTS}
     for effect in EFFECTS:
         qapp.setEffectEnabled(effect, True)

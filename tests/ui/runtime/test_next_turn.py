@@ -10,8 +10,6 @@ from desktop_agent.ui.runtime.pacing import in_next_turn, open_next_turn
 
 
 class Painted(QDialog):
-    """Counts how often it is painted."""
-
     def __init__(self) -> None:
         super().__init__()
         self.times = 0

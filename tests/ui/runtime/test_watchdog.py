@@ -18,7 +18,7 @@ from desktop_agent.ui.runtime.watchdog import Watchdog, follow_loop
 
 
 class Clock:
-    """Time passes only while the test has the window stand still: a slow machine adds no stall of its own."""
+    """A clock that advances only while the test blocks the window: a slow machine adds no stall."""
 
     def __init__(self) -> None:
         self._now = 100.0
@@ -33,12 +33,11 @@ class Clock:
             return self._now
 
     def pass_by(self) -> None:
-        """Let a second pass."""
         with self._looked:
             self._now += 1
 
     def stand_still(self) -> None:
-        """Keep the window's thread for a second, until the watchdog has seen that and done what it does then."""
+        """Block the window's thread for a second, until the watchdog has seen and handled that."""
         with self._looked:
             self._now += 1
             seen_and_done = self._looks + 2
@@ -46,8 +45,6 @@ class Clock:
 
 
 class Heard(logging.Handler):
-    """What the watchdog logs."""
-
     def __init__(self) -> None:
         super().__init__()
         self.messages: list[str] = []
@@ -156,8 +153,6 @@ def test_our_own_line_is_named_even_while_it_waits_for_somebody_elses_code(
     watchdog: Watchdog, clock: Clock, heard: Heard
 ) -> None:
     class Slow:
-        """Blocks when it is collected: deep inside of what the collector calls."""
-
         def __init__(self) -> None:
             self.me = self
 
@@ -210,7 +205,7 @@ def test_stopping_leaves_no_thread_and_starting_again_works(watchdog: Watchdog) 
 
 
 def running_watchdogs() -> int:
-    """How many there are. A thread that something else left behind may end at any time, and is not counted."""
+    """Count by name: a thread of another test may end at any time."""
     return sum(thread.name == "watchdog" for thread in threading.enumerate())
 
 

@@ -19,8 +19,6 @@ class MakeSession(Protocol):
 
 @pytest.fixture(scope="session")
 def make_session() -> MakeSession:
-    """A session used last `ago` before now."""
-
     def make(
         session_id: str,
         title: str = "",

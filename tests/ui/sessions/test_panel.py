@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 
 class Desk:
-    """A session list, its parts, and what it said."""
-
     def __init__(
         self, app: QApplication, qtbot: QtBot, make_session: "MakeSession", workspace: str | None = HERE
     ) -> None:
@@ -180,7 +178,6 @@ def test_pinned_sessions_come_first_and_archived_ones_only_when_asked_for(
 
 
 def point(desk: Desk, *, is_over: bool) -> None:
-    """Move the pointer over the rows, or away."""
     viewport = desk.rows.viewport()
     at = QPointF(viewport.rect().center())
     event = QEnterEvent(at, at, at) if is_over else QEvent(QEvent.Type.Leave)

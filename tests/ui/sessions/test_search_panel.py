@@ -30,8 +30,6 @@ def hit(session_id: str, snippet: str, **fields: object) -> SearchHit:
 
 
 class Desk:
-    """A window with something in it, the panel above it, and what the panel asked for."""
-
     def __init__(self, app: QApplication, qtbot: QtBot, make_session: "MakeSession") -> None:
         self.window = QWidget()
         self.window.setFocusPolicy(Qt.FocusPolicy.StrongFocus)

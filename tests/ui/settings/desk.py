@@ -25,8 +25,6 @@ NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 
 class Desk:
-    """The dialog and what it emitted."""
-
     def __init__(self, app: QApplication, qtbot: QtBot) -> None:
         self.changed: list[tuple[str, object]] = []
         self.saved: list[tuple[Account, str]] = []
@@ -85,12 +83,10 @@ class Desk:
         self.settle()
 
     def turn_to(self, section: Section) -> None:
-        """Show a section, and let it be built."""
         self.dialog.show_section(section)
         self.settle()
 
     def settle(self) -> None:
-        """Let what is done some steps at a time be done."""
         page = self.dialog.page
         while not page.is_built or any(not work.is_done for work in self.dialog.findChildren(GradualWork)):
             QApplication.processEvents()
@@ -104,11 +100,9 @@ class Desk:
         self.cancelled += 1
 
     def show(self, settings: Settings, **more: Any) -> None:
-        """Show these settings as they would come from a file."""
         self.dialog.show_view(SettingsView.of(replace(LoadedSettings(settings, ()), **more)))
 
     def setting(self, key: str) -> SettingRow:
-        """The row of a setting, on its page."""
         return part(self.dialog, SettingRow, f"setting_{key}")
 
     def line(self, accessible_name: str) -> QLineEdit:

@@ -19,7 +19,6 @@ SECRET = "sk-ant-api03-very-secret"
 
 
 def everything_said(root: QWidget) -> str:
-    """Every text a widget of the dialog holds or shows."""
     said: list[str] = []
     for widget in [root, *root.findChildren(QWidget)]:
         said += [widget.toolTip(), widget.windowTitle(), widget.accessibleName(), widget.accessibleDescription()]

@@ -258,7 +258,7 @@ def test_sections_are_reached_by_keyboard(desk: Desk) -> None:
 
 
 def edges(content: QWidget, *kinds: type[QWidget]) -> list[QRect]:
-    """The places of what is visible of these kinds, without the parts of others."""
+    """The rectangles of visible widgets of these kinds, without those inside others."""
     found = [widget for kind in kinds for widget in content.findChildren(kind)]
     return [
         QRect(widget.mapTo(content, QPoint()), widget.size())

@@ -29,8 +29,6 @@ TOOLS = (
 
 
 class Page(Struct):
-    """The page, shown."""
-
     desk: Desk
     asked: list[tuple[Any, ...]] = field(default_factory=list[tuple[Any, ...]])
 

@@ -23,7 +23,6 @@ HIGH_CONTRAST = {"light, high contrast": HIGH_CONTRAST_LIGHT, "dark, high contra
 
 
 def and_safe(palettes: dict[str, Palette]) -> dict[str, Palette]:
-    """These, and each with colours for the colour-blind."""
     safe = {f"{name}, colour-blind safe": colour_blind_safe(palette) for name, palette in palettes.items()}
     return palettes | safe
 
@@ -93,7 +92,6 @@ def contrast(one: str, other: str) -> float:
 
 
 def too_faint(palette: Palette, grounds_of: Mapping[str, tuple[str, ...]], ratio: float) -> list[str]:
-    """The pairs that miss the ratio, for the user who reads the failure."""
     colours = palette._asdict()
     pairs = [(role, ground) for role, grounds in grounds_of.items() for ground in grounds]
     ratios = {f"{role} on {ground}": contrast(colours[role], colours[ground]) for role, ground in pairs}

@@ -65,7 +65,7 @@ def _english_again(qapp: QApplication) -> Iterator[None]:
 
 
 class Composer(QObject):
-    """Named as the widget whose texts it asks for."""
+    pass
 
 
 class _MoreThanComposer(Composer):

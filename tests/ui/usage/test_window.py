@@ -17,8 +17,6 @@ from tests.ui.usage.reports import empty, shown
 
 
 class Seen:
-    """The window, and what a user does in it."""
-
     def __init__(self, theme: Theme, qtbot: QtBot) -> None:
         self.window = UsageWindow(theme)
         qtbot.addWidget(self.window)

@@ -10,8 +10,6 @@ from desktop_agent.ui.widgets.focus import FocusKeeper
 
 
 class Stage:
-    """A window as ours: a button that Tab comes to first, a conversation with a card, a list, the composer."""
-
     def __init__(self, qtbot: QtBot, *, is_active: bool = True) -> None:
         self._qtbot = qtbot
         self.window = QWidget()

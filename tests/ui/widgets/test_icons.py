@@ -18,19 +18,18 @@ from desktop_agent.ui.widgets.icons import IconName, Icons
 
 
 def ink(icon: QIcon, mode: QIcon.Mode = QIcon.Mode.Normal) -> QColor | None:
-    """The colour that an icon is drawn in; None for an empty place."""
     return strongest(icon.pixmap(QSize(16, 16), 1.0, mode).toImage())
 
 
 def strongest(image: QImage) -> QColor | None:
-    """The colour of the pixel that is covered most: the lines of a small icon cover none wholly."""
+    """The colour of the pixel with the most ink: lines of a small icon fill no pixel wholly."""
     pixels = [image.pixelColor(x, y) for x in range(image.width()) for y in range(image.height())]
     found = max(pixels, key=QColor.alpha)
     return found if found.alpha() else None
 
 
 def is_colour(found: QColor | None, wanted: QColor) -> bool:
-    """Whether it is this colour, but for what is rounded where lines cover a pixel in part."""
+    """Whether it is this colour, up to rounding in partly covered pixels."""
     if found is None:
         return False
     distances = (found.red() - wanted.red(), found.green() - wanted.green(), found.blue() - wanted.blue())

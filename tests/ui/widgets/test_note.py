@@ -9,7 +9,6 @@ LONG = "This explains something in more words than there is room for in one line
 
 
 def height_of_label(text: str, width: int, size_pt: int = 0) -> int:
-    """How high a label of Qt is that says the same."""
     label = QLabel(text)
     label.setWordWrap(True)
     if size_pt:

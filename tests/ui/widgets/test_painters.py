@@ -7,7 +7,6 @@ import desktop_agent.ui
 
 
 def painters_left_open(tree: ast.AST) -> list[int]:
-    """Return the lines of the painters that no `with` ends."""
     nodes = list(ast.walk(tree))
     ended = {id(node.context_expr) for node in nodes if isinstance(node, ast.withitem)}
     return [
@@ -21,7 +20,7 @@ def painters_left_open(tree: ast.AST) -> list[int]:
 
 
 def test_a_painter_ends_with_its_function() -> None:
-    """The watchdog holds the window's frame while it writes it down: a painter in it would outlive the painting."""
+    """The watchdog holds the window's frame while it writes: a painter in it would outlive the painting."""
     left_open = [
         f"{path.name}:{line}"
         for path in Path(desktop_agent.ui.__path__[0]).rglob("*.py")

@@ -35,7 +35,6 @@ def store(tmp_path: Path) -> QSettings:
 
 @pytest.fixture
 def panels(theme: Theme) -> Panels:
-    """Widgets that take the keyboard, as the real panels do."""
     return Panels(QWidget(), QLineEdit(), QPlainTextEdit(), Composer(theme), QLineEdit(), QLineEdit())
 
 
@@ -315,7 +314,6 @@ def test_the_window_asks_before_it_closes(qtbot: QtBot, window: MainWindow) -> N
 
 
 def restarted(qtbot: QtBot, theme: Theme, store: QSettings) -> MainWindow:
-    """The window of the next start."""
     window = MainWindow(theme, store)
     qtbot.addWidget(window, before_close_func=MainWindow.let_close)
     window.show()

@@ -18,7 +18,7 @@ DEMO = ModelRef(provider="demo", model="demo")
 
 @pytest.fixture
 def parent(qtbot: QtBot) -> QWidget:
-    """Kept by the test: a widget without a parent lives as long as its Python object."""
+    """The test keeps it: a widget without a parent lives as long as its Python object."""
     parent = QWidget()
     qtbot.addWidget(parent)
     parent.show()

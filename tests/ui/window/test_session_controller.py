@@ -52,10 +52,8 @@ Dialogs = Callable[[], list[ApprovalDialog]]
 
 
 class Shown:
-    """A session without a model: the test says what happens, and hears what is asked."""
-
     def __init__(self, left: Transcript | None = None, *, read_only: str = "") -> None:
-        """`left` is what an earlier process came to."""
+        """`left` is the transcript of an earlier process."""
         self.asked: list[ops.Op] = []
         self.handle = SessionHandle(left or Transcript(), self.submit, read_only=read_only)
         if left is None:
@@ -71,11 +69,9 @@ class Shown:
             self.handle.deliver(event)
 
     def start(self, text: str = "go") -> None:
-        """A turn begins."""
         self.happen(ev.PromptSubmitted(prompt_id="p1", text=text, turn=1), ev.TurnStarted(turn=1, model=MODEL))
 
     def ask(self, request: ApprovalRequest | None = None) -> None:
-        """A command of the turn waits for the user."""
         call = ToolCall(id="c1", name="run_terminal_cmd", arguments={"command": "git push"})
         self.happen(
             ev.ToolCallStarted(
@@ -90,7 +86,6 @@ class Shown:
         )
 
     def end(self, reason: ev.TurnEndReason = "completed") -> None:
-        """The turn is over."""
         self.happen(ev.TurnEnded(turn=1, reason=reason, requests=1, duration_s=0.1))
 
 
@@ -117,7 +112,7 @@ def shown(window: Window) -> Shown:
 
 @pytest.fixture
 def dialogs(qtbot: QtBot) -> Dialogs:
-    """The dialogs in sight, once none is being made any more."""
+    """Return the visible dialogs, once none is being built."""
 
     def dialogs() -> list[ApprovalDialog]:
         works = [work for top in QApplication.topLevelWidgets() for work in top.findChildren(GradualWork)]
@@ -132,7 +127,6 @@ def dialogs(qtbot: QtBot) -> Dialogs:
 
 
 def focused() -> QWidget:
-    """Who gets the keys."""
     found = QApplication.focusWidget()
     assert found is not None
     return found
@@ -446,7 +440,6 @@ def test_the_card_is_enough_unless_a_setting_opens_the_dialog(window: Window, sh
 
 
 def test_a_question_that_a_rule_can_answer_offers_to_make_one(qtbot: QtBot, theme: Theme, dialogs: Dialogs) -> None:
-    """The session's own past is what the rule is tried on."""
     frame = MainWindow(theme, QSettings())
     qtbot.addWidget(frame, before_close_func=MainWindow.let_close)
     transcript, composer = TranscriptView(theme), Composer(theme)

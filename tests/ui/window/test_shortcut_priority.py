@@ -12,8 +12,6 @@ CTRL = Qt.KeyboardModifier.ControlModifier
 
 
 class TakesAllKeys(QLineEdit):
-    """A field that has something to do for every key."""
-
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
             event.accept()

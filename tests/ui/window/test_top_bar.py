@@ -17,7 +17,7 @@ from desktop_agent.ui.window.top_bar import TopBar
 
 @pytest.fixture
 def parent(qtbot: QtBot) -> QWidget:
-    """Kept by the test: a widget without a parent lives as long as its Python object."""
+    """The test keeps it: a widget without a parent lives as long as its Python object."""
     parent = QWidget()
     qtbot.addWidget(parent)
     return parent
@@ -120,7 +120,6 @@ def test_ways_to_panels_out_of_sight_are_offered(qtbot: QtBot, bar: TopBar, acti
 
 
 def offered(menu: QMenu) -> list[QAction]:
-    """What stands in a menu and in those in it."""
     found: list[QAction] = []
     for action in menu.actions():
         inner = action.menu()

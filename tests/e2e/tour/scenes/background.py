@@ -45,7 +45,6 @@ async def _play(tour: Tourist) -> None:
 
 
 async def _two_more(tour: Tourist) -> None:
-    """In one session the agent asks, in another one its turn ends; neither is in sight."""
     await _begin_anew(tour)
     await tour.send("Print the labels anew.")
     await tour.see_card()

@@ -29,7 +29,6 @@ async def _start(tour: Tourist) -> None:
 
 
 async def _palette(tour: Tourist) -> None:
-    """What the application can do, and what is found by a word."""
     tour.user.composer.setFocus()
     await tour.press(Qt.Key.Key_K, CTRL)
     await tour.see(QWidget, "commandPalette")

@@ -38,5 +38,4 @@ SCENES: Mapping[str, Scene] = {
 
 
 def states() -> list[str]:
-    """Return the names of all states."""
     return [state for scene in SCENES.values() for state in scene.states]

@@ -23,8 +23,6 @@ _MOST_FRAMES = 30
 
 
 class _Film:
-    """What was filmed so far."""
-
     def __init__(self, tour: Tourist) -> None:
         self._tour = tour
         self.frames: list[Frame] = []
@@ -33,12 +31,10 @@ class _Film:
         self.frames.append(Frame(photograph(self._tour.window), shown_ms))
 
     async def rest(self, shown_ms: int) -> None:
-        """Film what there is once nothing moves any more."""
         await self._tour.look_round()
         self.shoot(shown_ms)
 
     async def write(self, prompt: str) -> None:
-        """Film how somebody writes."""
         await self._tour.write("")
         for start in range(0, len(prompt), _TYPED_AT_ONCE):
             QTest.keyClicks(self._tour.user.composer.edit, prompt[start : start + _TYPED_AT_ONCE])
@@ -47,7 +43,6 @@ class _Film:
         await self.rest(500)
 
     async def run_until(self, look: Callable[[], bool]) -> None:
-        """Film what the agent does."""
         before = len(self.frames)
         while not look():
             await asyncio.sleep(_RUNNING_MS / 1000)

@@ -47,8 +47,6 @@ async def _play(tour: Tourist) -> None:
 
 
 async def _printed(tour: Tourist, terminal: TerminalPanel, text: str) -> None:
-    """Wait until a command has printed this, and the shell listens again."""
-
     def is_printed() -> bool:
         lines = terminal.view.recent_text(50).rstrip("\n").split("\n")
         return lines[-1].strip() == "~/code/shop $" and any(text in line and "PS1" not in line for line in lines)

@@ -45,7 +45,6 @@ async def _play(tour: Tourist) -> None:
 
 
 async def _columns(tour: Tourist) -> None:
-    """Old and new side by side, for which the review takes half of the window."""
     dock = tour.window.review.dock
     before = dock.width()
     tour.window.resizeDocks([dock], [before + 180], Qt.Orientation.Horizontal)
@@ -56,7 +55,6 @@ async def _columns(tour: Tourist) -> None:
 
 
 async def _whole(tour: Tourist) -> None:
-    """The review in the whole window, with wrapped lines."""
     await tour.user.click("enlargeReviewButton")
     await tour.user.click("wrapLinesButton")
     await tour.take("review-whole")

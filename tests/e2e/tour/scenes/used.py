@@ -39,7 +39,6 @@ async def _play(tour: Tourist) -> None:
 
 
 async def _grouped(tour: Tourist) -> None:
-    """By folder, with what each session took."""
     menu = tour.window.findChild(QMenu, "arrangeSessionsMenu")
     assert menu
     rows = await tour.see(QListView, "sessionList")

@@ -68,7 +68,6 @@ async def _lists(tour: Tourist) -> None:
 
 
 async def _attachment(tour: Tourist) -> None:
-    """A picture and a long text were pasted."""
     composer = tour.user.composer
     QGuiApplication.clipboard().setImage(QImage(str(tour.folder / orders.LOGO)))
     await tour.press(Qt.Key.Key_V, CTRL)
@@ -82,7 +81,6 @@ async def _attachment(tour: Tourist) -> None:
 
 
 async def _running(tour: Tourist) -> None:
-    """A turn runs: a message waits for its end, and another one for its next step."""
     await tour.send("Check the prices.")
     await tour.user.see_stalled(tour.model, 0)
     await tour.take("streaming")

@@ -13,7 +13,7 @@ from desktop_agent.ui.chat.cards.tool_body import CardLoader
 
 
 class Loads:
-    """A `CardSource` that has what the test put there, and the tasks that wait for it."""
+    """A `CardSource` with the test's contents, and its waiting tasks."""
 
     def __init__(self) -> None:
         self.blobs: dict[str, bytes] = {}
@@ -24,7 +24,6 @@ class Loads:
         self.loader = CardLoader(self, self._tasks.append)
 
     def change(self, change_id: str, path: str, before: bytes | None, after: bytes | None) -> FileChange:
-        """A change from `before` to `after` that can be compared here."""
         self._files[change_id] = (before, after)
         added, removed = count_lines(before, after)
         return FileChange(
@@ -39,13 +38,11 @@ class Loads:
         )
 
     def picture(self, name: str, content: bytes) -> BlobRef:
-        """A picture that can be fetched here."""
         digest = name * 64
         self.blobs[digest] = content
         return BlobRef(blob=digest, size=len(content), media_type="image/png")
 
     def finish(self) -> None:
-        """Let everything that was asked for arrive."""
         with asyncio.Runner() as runner:
             while self._tasks:
                 runner.run(self._tasks.pop(0))

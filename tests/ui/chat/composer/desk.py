@@ -11,8 +11,6 @@ from tests.ui.chat.stage import record, type_text
 
 
 class ComposerDesk:
-    """It is active, and its message field has the focus."""
-
     def __init__(self, theme: Theme, qtbot: QtBot, width: int = 700, height: int = 600) -> None:
         self.qtbot = qtbot
         self.window = QWidget()

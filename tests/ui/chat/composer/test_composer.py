@@ -35,7 +35,6 @@ class Desk(ComposerDesk):
 
 
 def drag(card: QueueCard, way: int) -> None:
-    """Take a card by its middle, move it down by `way` pixels, and let go of it."""
     grip = QPoint(40, card.height() // 2)
     QTest.mousePress(card, Qt.MouseButton.LeftButton, pos=grip)
     move_mouse(card, grip + QPoint(0, way))
@@ -43,7 +42,6 @@ def drag(card: QueueCard, way: int) -> None:
 
 
 def move_mouse(card: QueueCard, to: QPoint) -> None:
-    """Move the mouse, with its left button held down."""
     left, none, at = Qt.MouseButton.LeftButton, Qt.MouseButton.NoButton, QPointF(to)
     moving = QMouseEvent(QEvent.Type.MouseMove, at, card.mapToGlobal(at), none, left, Qt.KeyboardModifier.NoModifier)
     QApplication.sendEvent(card, moving)
@@ -126,7 +124,7 @@ class TestHistory:
 
 
 def pressed(desk: Desk, answers: list[tuple[object, ...]]) -> bool:
-    """Press Enter; whether that answered, which it does not in the first moment."""
+    """Press Enter. Whether that answered: it does not in the first moment."""
     desk.key(Qt.Key.Key_Return)
     return bool(answers)
 
@@ -385,7 +383,6 @@ SONNET = ModelRef(provider="anthropic", model="claude-sonnet-5-5")
 def add_pickers(
     desk: Desk, model: ModelRef = SONNET, approval: ApprovalPolicy = "on_write", *, is_wide: bool = False
 ) -> tuple[PickerButton, ...]:
-    """Put the pickers of model, approvals and sandbox below the field, as they are while a turn runs."""
     pickers = ModePickers(desk.composer)
     controls = (pickers.model_button, pickers.approval_button, pickers.sandbox_button)
     for control in controls:
@@ -402,7 +399,7 @@ def add_pickers(
 def test_the_row_is_one_row_at_every_width_with_everything_in_it(
     theme: Theme, qtbot: QtBot, has_own_fonts: bool
 ) -> None:
-    """The composer is 572 pixels wide beside the review at 1366, and wider at 1024, where the review lies above."""
+    """At 1366 pixels the review leaves 572 to the composer; at 1024 the review is above."""
     desk = Desk(theme, qtbot)
     longest = ModelRef(provider="anthropic", model="a-model-with-a-name-that-does-not-end-2026-11-26", effort="medium")
     controls = add_pickers(desk, longest, "on_request", is_wide=not has_own_fonts)
@@ -417,7 +414,7 @@ def test_the_row_is_one_row_at_every_width_with_everything_in_it(
 
 
 def test_the_row_comes_to_rest_at_every_width(desk: Desk) -> None:
-    """Two ways to measure a text were a pixel apart: at some widths the pickers changed their words without end."""
+    """Two text measures differed by a pixel: at some widths the pickers changed without end."""
     controls = add_pickers(desk)
     for width in range(560, 720):
         desk.window.resize(width, 500)
@@ -428,7 +425,6 @@ def test_the_row_comes_to_rest_at_every_width(desk: Desk) -> None:
 
 
 def _wide(font: QFont) -> QFont:
-    """Return the font in a typeface that is wider than that of the window."""
     families = [
         name for name in QFontDatabase.families() if name.startswith(("DejaVu Sans", "Noto Sans", "Liberation"))
     ]

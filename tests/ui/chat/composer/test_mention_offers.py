@@ -58,7 +58,6 @@ class Desk(ComposerDesk):
         self.mentions.show(typed, offers_for(typed, SOURCES))
 
     def find(self, symbols: list[FoundSymbol]) -> None:
-        """Answer the last question with those symbols that fit, as a search that has come so far does."""
         typed = self.wanted[-1]
         self.mentions.show_symbols(typed, symbol_offers(with_name(symbols, typed.target), typed.target))
 

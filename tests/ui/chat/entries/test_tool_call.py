@@ -145,7 +145,7 @@ class TestTheOutput:
     def test_all_output_is_offered_where_not_all_is_shown(
         self, stage: Stage, output: str, stored: int, is_offered: bool
     ) -> None:
-        """The answer to the model may be plain while the stored output has its colours."""
+        """The model's output may be plain while the stored output has colours."""
         ref = BlobRef(blob="0" * 64, size=stored, media_type="text/plain") if stored else None
         stage.show(call("run_terminal_cmd", "ls", output=output, result=ToolResult(content="short", output=ref)))
         assert ("Show all output" in stage.buttons()) == is_offered
@@ -249,7 +249,6 @@ def test_the_mark_of_a_running_call_pulses_unless_nothing_shall_move(stage: Stag
 
 
 def destroyed(**more: object) -> ToolEntry:
-    """A command that dropped a stash entry and deleted two files, of which a copy was made."""
     entry = call(
         "run_terminal_cmd", "git stash drop", changes=(change(), change("b.py")), result=ToolResult(content="")
     )

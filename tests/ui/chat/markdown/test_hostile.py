@@ -34,8 +34,6 @@ HOSTILE: dict[str, str] = {
 
 
 class CountedRegion(Region):
-    """A region that notes how much source was parsed, in characters and in lines."""
-
     lengths: list[int]
     heights: list[int]
 

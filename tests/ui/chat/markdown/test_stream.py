@@ -58,7 +58,7 @@ def cut(text: str, lengths: list[int]) -> Iterator[str]:
 
 @pytest.fixture(scope="class", params=["real limits", "small limits"])
 def limits(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Read with the real limits, and with limits that make short examples long."""
+    """Use the real limits, and limits that make short examples long."""
     patch = pytest.MonkeyPatch()
     if request.param == "small limits":
         for module in (blocks, block_parser, markdown_stream):
@@ -71,7 +71,7 @@ def limits(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.mark.usefixtures("limits")
 class TestWhateverIsStreamed:
-    """Soft cuts, chunks and windows meet every construct."""
+    """Cuts, chunks and windows meet every construct."""
 
     @given(MARKDOWN, CUTS)
     @example("a\n" * 30 + "# b", [1])

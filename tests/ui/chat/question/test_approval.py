@@ -33,7 +33,6 @@ from tests.ui.chat.stage import Stage, answer, call, change, click, long_text, q
 
 
 def ask(stage: Stage, request: ApprovalRequest) -> list[tuple[object, ...]]:
-    """Show the question and return the answers that will be given."""
     stage.show(answer("I want to push."), call("run_terminal_cmd", "git push", approval=request), is_running=True)
 
     def judge(_call_id: str, command: str) -> None:
@@ -44,7 +43,6 @@ def ask(stage: Stage, request: ApprovalRequest) -> list[tuple[object, ...]]:
 
 
 def ask_ready(stage: Stage, request: ApprovalRequest) -> list[tuple[object, ...]]:
-    """Show the question, wait until it listens in the active window, and return the answers that will be given."""
     answers = ask(stage, request)
     until_it_listens(stage)
     be_active(stage)
@@ -60,7 +58,6 @@ def names_on(card: ApprovalCard) -> list[str]:
 
 
 def ask_two(stage: Stage) -> tuple[Transcript, list[tuple[object, ...]]]:
-    """Show two questions that both take answers; the answers that will be given come with them."""
     first = call("run_terminal_cmd", "git push", approval=question(call_id="a"), call_id="a")
     second = call("run_terminal_cmd", "git pull", approval=question("git pull", call_id="b"), call_id="b")
     transcript = stage.show(first, second, is_running=True)
@@ -70,7 +67,6 @@ def ask_two(stage: Stage) -> tuple[Transcript, list[tuple[object, ...]]]:
 
 
 def resolve(stage: Stage, transcript: Transcript, call_id: str, decision: Decision) -> None:
-    """The session takes an answer."""
     stage.view.apply(transcript.apply(ApprovalResolved(turn=1, call_id=call_id, decision=decision)))
     stage.view.row_layout.flush()
 
@@ -393,7 +389,7 @@ class TestWhatItShows:
 
     @pytest.mark.parametrize(("quick", "offered"), [({"session"}, ["Allow session"]), (set[str](), [])])
     def test_only_a_rule_for_one_press_has_a_button(self, stage: Stage, quick: set[str], offered: list[str]) -> None:
-        """What reaches beyond the session is decided in full view."""
+        """Rules beyond the session are decided in full view."""
         scopes = tuple(
             ScopeOffer(scope=scope, label=f"Allow {scope}", is_quick=scope in quick)
             for scope in ("once", "session", "project", "always")
@@ -546,7 +542,7 @@ def test_a_call_that_is_too_long_to_be_shown_whole_can_only_be_denied_and_says_s
 
 
 class TestTheChangeOfAnEdit:
-    """One click allows an edit whose whole change is on the card; one more where it has to be unfolded first."""
+    """One click allows an edit that is wholly visible on the card; a folded edit takes two."""
 
     def ask_about(
         self, theme: Theme, qtbot: QtBot, *versions: tuple[str, bytes | None, bytes | None], loads: Loads | None = None

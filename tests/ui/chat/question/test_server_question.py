@@ -40,7 +40,6 @@ PAGE = ServerQuestion(server="travel", message="Pay here.", address="https://pay
 
 
 def ask(stage: Stage, asked: ServerQuestion) -> list[tuple[object, ...]]:
-    """Show the question, wait until it listens, and return the answers that will be given."""
     title = "travel wants to ask the model something" if asked.sampling is not None else "travel asks"
     request = ApprovalRequest(
         call_id="c1", tool="travel__book", title=title, reason="", arguments_digest="", question=asked

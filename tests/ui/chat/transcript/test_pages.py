@@ -14,7 +14,6 @@ LINES = "\n\n".join(f"Line {number} of an answer that is long enough to be seen.
 
 
 def page_events(number: int) -> list[ev.KnownEvent]:
-    """What one page shows: a prompt, a call and a long answer."""
     return [
         ev.PromptSubmitted(turn=number, prompt_id="p", text=f"Prompt {number}"),
         started(number, f"c{number}"),
@@ -24,8 +23,6 @@ def page_events(number: int) -> list[ev.KnownEvent]:
 
 
 class Session:
-    """A transcript with pages, and what loads them."""
-
     def __init__(self, stage: Stage, pages: int) -> None:
         self.view = stage.view
         self.until = stage.qtbot.waitUntil
@@ -45,7 +42,7 @@ class Session:
         self.view.apply(self.transcript.expand(number, replay(page_events(number))))
 
     def load_wanted(self) -> bool:
-        """Load what the view asks for now. Whether there was something."""
+        """Load what the view asks for. Whether it asked for anything."""
         wanted = self.wanted[-1] if self.wanted else ()
         missing = [number for number in wanted if not self.transcript.paged.is_loaded(number)]
         for number in missing[:1]:
@@ -56,7 +53,6 @@ class Session:
         self.view.apply(self.transcript.paged.collapse(number))
 
     def show_end(self) -> None:
-        """Show another transcript that has only the last two pages."""
         end = Transcript()
         for number in (29, 30):
             for event in page_events(number):
@@ -64,7 +60,6 @@ class Session:
         self.view.show_transcript(end)
 
     def y_of(self, text: str) -> int:
-        """Where the live row that begins with this text is in the view."""
         for row in self.view.row_layout.widgets.live:
             if isinstance(row.entry, ev.PromptSubmitted | TextEntry) and text in row.entry.text:
                 return self.view.row_layout.reading.row_top(row) - self.view.row_layout.top_edge

@@ -28,7 +28,6 @@ from tests.ui.chat.stage import (
 
 
 def drawn(stage: Stage) -> list[tuple[type[Entry] | str, str, int]]:
-    """What is on screen: each live row's entry, text and height."""
     return [
         (
             row.entry.kind if isinstance(row.entry, TextEntry) else type(row.entry),
@@ -509,7 +508,6 @@ class TestReachingEverything:
 
 @pytest.fixture
 def chosen(theme: Theme) -> Generator[Theme]:
-    """The theme, which the test may change: it is put back."""
     yield theme
     theme.choose("light")
     theme.choose_sizes(TextSizes())

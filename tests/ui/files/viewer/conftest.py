@@ -25,8 +25,6 @@ CTRL = Qt.KeyboardModifier.ControlModifier
 
 
 class Disk:
-    """A `FileStore` that writes at once, or says why not."""
-
     def __init__(self) -> None:
         self.refusal = ""
         self.writes: list[tuple[str, str | None]] = []
@@ -70,12 +68,10 @@ class Reader:
 
     @property
     def tabs(self) -> list[str]:
-        """What stands on the tabs of files."""
         bar = self.viewer.tabs.bar
         return [bar.tabText(index) for index in range(1, bar.count()) if bar.isTabVisible(index)]
 
     def says(self, name: str) -> str:
-        """What the visible label of this name says."""
         labels = self.viewer.findChildren(QLabel, name)
         return next((label.text() for label in labels if label.isVisible()), "")
 
@@ -97,8 +93,6 @@ class Reader:
             await asyncio.sleep(0.002)
 
     def drive(self, scenario: Callable[[], Coroutine[object, object, None]]) -> None:
-        """Run `scenario`, and raise what went wrong in the background."""
-
         async def main() -> int:
             self.spawner.start()
             self.owner.show()

@@ -110,7 +110,7 @@ async def test_a_file_that_changes_on_disk_is_read_again_and_the_user_stays_wher
 async def test_a_file_that_is_seen_to_be_gone_before_it_is_known_to_be_renamed_is_still_where_the_user_was(
     reader: Reader, folder: Path
 ) -> None:
-    """An undo of a folder's renaming goes file by file, and takes its time."""
+    """An undo of a folder's renaming renames file by file, over some time."""
     await reader.open(folder, "src/pages.py", 150)
     (folder / "lib").mkdir()
     (folder / "src/pages.py").rename(folder / "lib/pages.py")

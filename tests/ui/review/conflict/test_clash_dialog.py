@@ -29,8 +29,6 @@ YOURS = BASE.replace("three", "drei").replace("seven", "sieben")
 
 
 class Store:
-    """Has the contents of images, and may fail to have them."""
-
     def __init__(self) -> None:
         self.blobs: dict[str, bytes] = {}
         self.error: AgentError | None = None
@@ -61,8 +59,6 @@ class Store:
 
 
 class Stage:
-    """Opens the dialog over a window, and keeps what comes of it."""
-
     def __init__(self, qtbot: QtBot, theme: Theme) -> None:
         self.store = Store()
         self.resolutions: list[Resolution] = []

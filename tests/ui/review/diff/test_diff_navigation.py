@@ -11,7 +11,6 @@ AFTER = BEFORE.replace("line 20\n", "LINE twenty, Needle\n")
 
 
 def found(rows: DiffRows, needle: str) -> list[tuple[str, int, int]]:
-    """All matches, as (side, line, offset)."""
     return [(match.side, match.line, match.offset) for match in DiffSearch(rows.diff).find(rows, needle, 100)]
 
 

@@ -39,7 +39,6 @@ def row_of(view: DiffView, kind: str, number: int = 0) -> int:
 
 
 def y_of(view: DiffView, row: int) -> int:
-    """The middle of a row, in the viewport, counted by hand."""
     above = sum(BAR_HEIGHT if kind in ("hunk", "gap") else ROW_HEIGHT for kind in kinds(view)[:row])
     return above + ROW_HEIGHT // 2 - view.verticalScrollBar().value()
 
@@ -280,7 +279,6 @@ def wrapped(view: DiffView) -> DiffView:
 
 
 def part_of_view(view: DiffView, side: LineSide, line: int, offset: int) -> QPoint:
-    """Where a character is in the viewport."""
     row = view.document.rows.find(side, line)
     pane = next(pane for pane in view.scroller.panes if pane.side in (None, side))
     laid = view.lay_line(pane, side, line)

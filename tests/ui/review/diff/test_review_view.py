@@ -55,7 +55,6 @@ Requests = list[tuple[str, tuple[str, ...]]]
 
 @pytest.fixture
 def asked(review: DiffReview) -> Requests:
-    """What was asked about which hunks."""
     found: Requests = []
 
     def note(choice: str, keys: tuple[str, ...]) -> None:
@@ -77,24 +76,20 @@ def picture(view: DiffView) -> QImage:
 
 
 def button(view: DiffView, name: str) -> QPushButton:
-    """The visible button of this name."""
     return next(found for found in view.findChildren(QPushButton, name) if found.isVisible())
 
 
 def carried(blocker: SignalBlocker) -> list[Any]:
-    """All that the signal carried."""
     args = cast("list[Any] | None", blocker.args)  # pyright: ignore[reportUnknownMemberType] - pytest-qt leaves it open
     assert args
     return args
 
 
 def payload(blocker: SignalBlocker) -> Any:
-    """What the signal carried."""
     return carried(blocker)[0]
 
 
 def place(view: DiffView, row: int, x: int) -> QPoint:
-    """In the middle of a row."""
     return QPoint(x, view.scroller.row_rect(row).center().y())
 
 

@@ -12,7 +12,6 @@ SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><circle c
 
 
 def picture(width: int, height: int, colour: str = "#336699", kind: str = "PNG") -> bytes:
-    """A picture of one colour."""
     image = QImage(QSize(width, height), QImage.Format.Format_ARGB32)
     image.fill(QColor(colour))
     data = QByteArray()
@@ -23,7 +22,7 @@ def picture(width: int, height: int, colour: str = "#336699", kind: str = "PNG")
 
 
 def bomb(width: int, height: int) -> bytes:
-    """A whole PNG of a few kilobytes that says that it is this large, and has all the pixels of its first rows."""
+    """A PNG of a few kilobytes that claims this size, and has only the pixels of its first rows."""
 
     def chunk(kind: bytes, body: bytes) -> bytes:
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))

@@ -26,7 +26,6 @@ def panel(qtbot: QtBot, theme: Theme, source: Source, tasks: Tasks) -> ReviewPan
 
 @pytest.fixture
 def reviewed(panel: ReviewPanel, session: Session, asked: Asked) -> ReviewPanel:
-    """Two turns: the first changed two files, the second one of them again."""
     session.start_turn(1, "Fix the page count\nand more")
     session.change(1, "call-1", "src/pages.py", "one\ntwo\n", "one\nTWO\n")
     session.change(1, "call-2", "README.md", None, "hello\n", author="shell")
@@ -47,7 +46,6 @@ def git() -> Git:
 def in_git(
     qtbot: QtBot, theme: Theme, session: Session, source: Source, tasks: Tasks, git: Git, asked: Asked
 ) -> ReviewPanel:
-    """A panel on a session that changed nothing yet, in a repository."""
     panel = ReviewPanel(theme, source, tasks.spawn, make_git=lambda: git)
     qtbot.addWidget(panel)
     panel.resize(560, 800)

@@ -22,8 +22,6 @@ from tests.ui.review.stage import Hold, Session, change_of
 
 
 class Asked(list[Op]):
-    """What the review asks of the session, in this order; `hear` hears each of it as well."""
-
     hear: Callable[[Op], None] | None = None
 
     def submit(self, op: Op) -> None:
@@ -86,8 +84,6 @@ def menu_action(panel: ReviewPanel, text: str) -> QAction:
 
 
 class Git:
-    """A repository with one changed file, in memory."""
-
     def __init__(self) -> None:
         self.state = GitState("", "main", ("other",))
         self.contents = {"one": b"1\n", "two": b"2\n"}
@@ -134,7 +130,7 @@ def summary(panel: ReviewPanel) -> str:
 
 
 def carry_out(panel: ReviewPanel, session: Session, asked: Asked) -> None:
-    """Let what is kept be kept, as the session would."""
+    """Mark hunks and files as kept, as the session would."""
 
     def hear(op: Op) -> None:
         if isinstance(op, MarkReviewed):

@@ -186,7 +186,6 @@ def test_an_edit_in_the_diff_is_written_onto_what_was_last_known(
 
 
 def edit(panel: ReviewPanel, words: str) -> FileEditor:
-    """Write something at the beginning of the current file, and save it."""
     button(panel, "editFileButton").click()
     editor = next(editor for editor in panel.findChildren(FileEditor) if editor.isVisible())
     QTest.keyClicks(editor, words)

@@ -26,8 +26,6 @@ CTRL = Qt.KeyboardModifier.ControlModifier
 
 
 class Stage:
-    """A pane that shows the files of a session."""
-
     def __init__(self, pane: DiffPane, session: Session) -> None:
         self.pane = pane
         self.session = session
@@ -275,8 +273,6 @@ def test_the_first_undecided_change_is_gone_to_when_the_diff_is_there(
 
 @pytest.fixture
 def gallery(qtbot: QtBot, theme: Theme, session: Session, source: Source) -> Stage:
-    """A pane whose tasks run at once, with a picture, a drawing and a text."""
-
     def run(task: Coroutine[object, object, None]) -> None:
         with asyncio.Runner() as runner:
             runner.run(task)

@@ -37,7 +37,6 @@ def uncommitted(in_git: ReviewPanel) -> ReviewPanel:
 
 @pytest.fixture
 def made_by_agent(in_git: ReviewPanel, session: Session) -> ReviewPanel:
-    """What is not committed is a change of the session."""
     session.change(1, "call-1", "a.py", "1\n", "2\n")
     in_git.refresh()
     choose(in_git, "Uncommitted")
@@ -56,7 +55,6 @@ def question(panel: ReviewPanel) -> QMessageBox:
 
 
 def asked_undos(asked: Asked) -> list[tuple[list[str], bool]]:
-    """The files of each undo against git, and whether it includes what is not the agent's."""
     return [([file.path for file in op.files], op.includes_others) for op in asked if isinstance(op, UndoDifferences)]
 
 
@@ -167,7 +165,7 @@ def test_without_a_repository_what_git_would_show_is_closed_and_says_why(
 def test_git_is_not_asked_before_the_panel_is_prepared(
     qtbot: QtBot, theme: Theme, session: Session, source: Source, tasks: Tasks, git: Git, asked: Asked
 ) -> None:
-    """What it finds is behind the first sight of the window, and its processes would take time from that."""
+    """Its result is not needed for the first sight, and its processes would slow that down."""
     made: list[Git] = []
 
     def make_git() -> Git:

@@ -144,7 +144,6 @@ def test_conflicts_of_a_session_that_is_opened_again_are_no_news(
 
 
 def clash_of(session: Session, *change_ids: str, hunks: tuple[str, ...] = ()) -> FileOutcome:
-    """The user wrote over what the agent wrote in the second line of `src/pages.py`."""
     images: list[FileImage] = []
     for content in (b"one\nTWO!\n", b"one\nTWO\n", b"one\nmine\n"):
         session.blobs[digest_of(content)] = content

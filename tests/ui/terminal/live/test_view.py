@@ -194,7 +194,7 @@ def test_text_is_selected_with_the_mouse_and_copied(panel: TerminalPanel) -> Non
 
 
 def paste(panel: TerminalPanel, text: str) -> str | None:
-    """Paste a text; return how the question about it shows it, if there is one."""
+    """Paste a text; return its form in the question, or None without a question."""
     QGuiApplication.clipboard().setText(text)
     QTest.keyClick(panel.view, _Key.Key_V, CTRL | SHIFT)
     preview = part(panel, QPlainTextEdit, "terminalPastePreview")

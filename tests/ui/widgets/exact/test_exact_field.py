@@ -133,7 +133,7 @@ def test_what_is_too_long_is_never_seen_whole(qtbot: QtBot, theme: Theme) -> Non
 
 
 def folded(qtbot: QtBot, theme: Theme, lines: int, *, rows: int) -> tuple[ExactField, FoldBar]:
-    """Return a field with room for so many rows, once the bar below it has come."""
+    """Return a field of `rows` rows, once its fold bar is there."""
     field = ExactField(theme, "\n".join(map(str, range(lines))))
     fold = FoldBar(field)
     for widget in (field, fold):

@@ -13,8 +13,6 @@ _GROUND = "#ff00ff"
 
 
 class Ground(QWidget):
-    """What lies below: it knows what of it was painted."""
-
     def __init__(self) -> None:
         super().__init__()
         self.painted: list[QRect] = []
@@ -27,8 +25,6 @@ class Ground(QWidget):
 
 
 class Desk:
-    """A window with a ground, and a frame over it with something in it."""
-
     def __init__(self, theme: Theme, qtbot: QtBot) -> None:
         self.qtbot = qtbot
         self.window = QWidget()
@@ -47,7 +43,6 @@ class Desk:
         qtbot.waitUntil(lambda: bool(self.ground.painted))
 
     def colour_at(self, x: int, y: int) -> str:
-        """The colour of a point of the window."""
         return self.window.grab().toImage().pixelColor(QPoint(x, y)).name()
 
 

@@ -14,8 +14,6 @@ _EXAMPLE = re.compile(
 
 
 class Example(NamedTuple):
-    """One example of a specification."""
-
     number: int
     """Its place, from 1: what the rendered specification calls it."""
     section: str
@@ -24,12 +22,10 @@ class Example(NamedTuple):
 
 
 def commonmark() -> list[Example]:
-    """Return those of CommonMark, as the npm package `commonmark-spec` has them."""
     return _examples(npm_folder("commonmark-spec") / "spec.txt")
 
 
 def github() -> list[Example]:
-    """Return those that GitHub's dialect adds to CommonMark."""
     return _examples(Path(__file__).with_name("gfm_extensions.txt"))
 
 

@@ -9,7 +9,7 @@ from desktop_agent.ui.chat.markdown.markdown_stream import MarkdownStream
 
 
 class Run(NamedTuple):
-    """A piece of text that looks the same: `style` is a sum of `BOLD`, `ITALIC` …"""
+    """A piece of text in one style, a sum of `BOLD`, `ITALIC` …"""
 
     text: str
     style: int = 0
@@ -20,8 +20,6 @@ Line = tuple[Run, ...]
 
 
 class Seen(NamedTuple):
-    """One block."""
-
     kind: str
     containers: str = ""
     """`l` for each list and `q` for each quote around it, outermost first."""
@@ -35,7 +33,6 @@ class Seen(NamedTuple):
 
 
 def outline(markdown: str) -> list[Seen]:
-    """Return what the conversation shows of this message."""
     stream = MarkdownStream()
     stream.feed(markdown)
     stream.close()
@@ -64,7 +61,6 @@ def _seen(block: Block, references: References) -> Seen:
 
 
 def runs(rich: RichText) -> Line:
-    """Return the text in pieces, each in one style."""
     found: list[Run] = []
     at = 0
     for span in rich.spans:
@@ -76,7 +72,6 @@ def runs(rich: RichText) -> Line:
 
 
 def joined(found: list[Run]) -> Line:
-    """Return the same with neighbours of one style put together."""
     whole: list[Run] = []
     for run in found:
         text = run.text.replace(LINE_BREAK, "\n")

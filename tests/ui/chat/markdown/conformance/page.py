@@ -18,15 +18,12 @@ _HEADINGS = frozenset(f"h{level}" for level in range(1, 7))
 
 
 class Element:
-    """An element, or the page itself; what is in it are elements and text."""
-
     def __init__(self, tag: str, attributes: Sequence[tuple[str, str | None]] = ()) -> None:
         self.tag = tag
         self.attributes = {name: value or "" for name, value in attributes}
         self.inside: list[Element | str] = []
 
     def elements(self, *tags: str) -> "list[Element]":
-        """Return the elements in it, of these kinds only."""
         return [each for each in self.inside if isinstance(each, Element) and (not tags or each.tag in tags)]
 
 
@@ -53,7 +50,6 @@ class _Reader(HTMLParser):
 
 
 def expected(html: str) -> list[Seen]:
-    """Return what is to be seen of this page."""
     reader = _Reader()
     reader.feed(html)
     reader.close()
@@ -69,7 +65,7 @@ class _Blocks:
         self._marker_place = ""
 
     def read(self, parent: Element, containers: str) -> None:
-        """Take in what is in an element; text that stands there by itself is a paragraph."""
+        """Read the content of an element; loose text becomes a paragraph."""
         loose: list[Element | str] = []
         for each in [*parent.inside, Element("end")]:
             if isinstance(each, str) or each.tag in (*_STYLES, "a", "img", "br", "input"):
@@ -143,7 +139,7 @@ class _Blocks:
 
 
 def _inline(inside: Sequence[Element | str], style: int = 0, link: str | None = None) -> Line:
-    """Return text in styles. `link` is where the link leads that it is in."""
+    """Return text in styles. `link` is the target of an enclosing link."""
     found: list[Run] = []
     for number, each in enumerate(inside):
         if isinstance(each, str):

@@ -21,8 +21,6 @@ GITHUB_DIFFERENCES: dict[int, str] = {}
 
 
 class Verdict(NamedTuple):
-    """One example, held against what is shown."""
-
     suite: str
     example: Example
     shown: list[Seen]
@@ -32,7 +30,6 @@ class Verdict(NamedTuple):
 
 
 def verdicts() -> Iterator[Verdict]:
-    """Yield what becomes of every example, in the order of the specifications."""
     for suite, examples, reasons in (
         ("CommonMark 0.31.2", commonmark(), COMMONMARK_DIFFERENCES),
         ("GitHub Flavored Markdown 0.29, extensions", github(), GITHUB_DIFFERENCES),
