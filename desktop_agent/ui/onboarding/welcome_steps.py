@@ -167,7 +167,7 @@ class KeyStep(Step):
         self._actions = actions
         self._found = Found()
         vendors = [(vendor.label, vendor.id) for vendor in _keyed()]
-        self._provider = Picker(accessible_name=self.tr("Provider"), choices=vendors, min_chars=18)
+        self._provider = Picker(accessible_name=self.tr("Provider"), choices=vendors, fills=True)
         self.key = ApiKeyField()
         self._page = make_label(role="secondary", wraps=True, object_name="keysPageLink")
         self._page.setTextInteractionFlags(Qt.TextInteractionFlag.TextBrowserInteraction)
@@ -242,8 +242,7 @@ class AddressStep(Step):
             (self.tr("OpenAI's Responses"), "openai"),
             (self.tr("Anthropic's Messages"), "anthropic"),
         ]
-        self._speaks = Picker(accessible_name=self.tr("Format"), choices=formats, min_chars=24)
-        self._speaks.fit()
+        self._speaks = Picker(accessible_name=self.tr("Format"), choices=formats, fills=True)
         self._fields = AccountFields("newAccountNameEdit", "newAddressEdit", may_need_no_key=True)
         self._fields.address.setPlaceholderText("https://models.example/v1")
         self.key = ApiKeyField()
@@ -408,7 +407,7 @@ class DoneStep(Step):
         self._actions = actions
         self._connected: Connected | None = None
         name = self.tr("Model")
-        self._model = Picker(object_name="firstModelEdit", accessible_name=name, min_chars=32, is_editable=True)
+        self._model = Picker(object_name="firstModelEdit", accessible_name=name, fills=True, is_editable=True)
         completer = self._model.completer()
         assert completer is not None, "an editable box has one"
         completer.setFilterMode(Qt.MatchFlag.MatchContains)
