@@ -1,7 +1,7 @@
 """The ids of the requirements about tools, and why some of them are shown by no test.
 
 An id is a letter and a number: tools T, validation V, registry R, concurrency C, output O, errors E, policy and sandbox
-S, scenarios SC, contradictions and traps Z. A test that shows one names it in its docstring or beside a row.
+S, scenarios SC, contradictions and traps Z. A test names what it shows in a comment, its docstring or beside a row.
 """
 
 from collections.abc import Iterator, Mapping

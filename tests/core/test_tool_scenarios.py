@@ -40,8 +40,7 @@ def states(s: Open) -> list[str]:
     return found
 
 
-async def test_a_question_is_answered_by_a_search(ground: Ground) -> None:
-    """SC-01, SC-00b"""
+async def test_a_question_is_answered_by_a_search(ground: Ground) -> None:  # SC-01, SC-00b
     ground.write("Dragon Lore.md", "Dragons breathe fire and hoard treasure.\n")
 
     def script(request: ModelRequest) -> Reply:
@@ -57,8 +56,7 @@ async def test_a_question_is_answered_by_a_search(ground: Ground) -> None:
         assert "Dragon Lore.md mentions dragons." in str(last.content)
 
 
-async def test_a_missing_argument_is_named_and_nothing_is_run(ground: Ground) -> None:
-    """SC-02"""
+async def test_a_missing_argument_is_named_and_nothing_is_run(ground: Ground) -> None:  # SC-02
     async with ground.session([[Call("grep", {})], [Say("ok")]]) as s:
         await s.prompt()
         [result] = s.results()
@@ -67,8 +65,7 @@ async def test_a_missing_argument_is_named_and_nothing_is_run(ground: Ground) ->
         assert states(s) == ["started", "failed"]
 
 
-async def test_several_hits_come_back_as_data_for_prose(ground: Ground) -> None:
-    """SC-03"""
+async def test_several_hits_come_back_as_data_for_prose(ground: Ground) -> None:  # SC-03
     for name in ("Rome", "Greece", "Egypt"):
         ground.write(f"{name}.md", f"The history of {name}.\n")
     search = Call("grep", {"pattern": "history", "output_mode": "files_with_matches"})
@@ -78,8 +75,7 @@ async def test_several_hits_come_back_as_data_for_prose(ground: Ground) -> None:
         assert states(s) == ["started", "completed"]
 
 
-async def test_a_failed_call_leaves_the_conversation_usable(ground: Ground) -> None:
-    """SC-04"""
+async def test_a_failed_call_leaves_the_conversation_usable(ground: Ground) -> None:  # SC-04
     missing = Call("read_file", {"path": "this-page-does-not-exist-xyz-404"})
     async with ground.session([[missing], [Say("It does not exist.")], [Say("Still here.")]]) as s:
         await s.prompt()
@@ -89,8 +85,7 @@ async def test_a_failed_call_leaves_the_conversation_usable(ground: Ground) -> N
 
 
 @pytest.mark.parametrize("is_stopped", [True, False], ids=["interrupt", "timeout"])
-async def test_a_slow_tool_is_ended_by_its_timeout_or_by_the_person(ground: Ground, is_stopped: bool) -> None:
-    """SC-05"""
+async def test_a_slow_tool_is_ended_by_its_timeout_or_by_the_person(ground: Ground, is_stopped: bool) -> None:  # SC-05
     command: JsonObject = {"command": "echo begun; exec tail -f /dev/null"}
     if not is_stopped:
         command["timeout"] = 600
@@ -106,8 +101,7 @@ async def test_a_slow_tool_is_ended_by_its_timeout_or_by_the_person(ground: Grou
         assert (await s.rx.expect(ev.TurnEnded)).reason == ("interrupted" if is_stopped else "completed")
 
 
-async def test_the_list_of_tools_in_the_prompt_equals_the_registry(ground: Ground) -> None:
-    """SC-06, SC-10"""
+async def test_the_list_of_tools_in_the_prompt_equals_the_registry(ground: Ground) -> None:  # SC-06, SC-10
     async with ground.session([[Say("These.")]]) as s:
         await s.prompt("What tools do you have access to?")
         request = s.last_request
@@ -118,8 +112,7 @@ async def test_the_list_of_tools_in_the_prompt_equals_the_registry(ground: Groun
         assert "UNAVAILABLE" not in request.system
 
 
-async def test_a_tool_beyond_the_rights_is_marked_and_refused(ground: Ground) -> None:
-    """SC-07"""
+async def test_a_tool_beyond_the_rights_is_marked_and_refused(ground: Ground) -> None:  # SC-07
     create = Call("create_file", {"path": "page.md", "content": "x"})
     async with ground.session([[create], [Say("ok")]], approval="on_request", rules=WITHOUT_WRITING) as s:
         await s.prompt()
@@ -130,8 +123,7 @@ async def test_a_tool_beyond_the_rights_is_marked_and_refused(ground: Ground) ->
         assert not (ground.workspace / "page.md").exists()
 
 
-async def test_several_calls_one_after_another_stay_within_the_limit(ground: Ground) -> None:
-    """SC-08"""
+async def test_several_calls_one_after_another_stay_within_the_limit(ground: Ground) -> None:  # SC-08
     for number in (1, 2, 3):
         ground.write(f"Chapter {number}.md", f"It happens {number}.\n")
     reads: list[Reply] = [[Call("read_file", {"path": f"Chapter {number}.md"})] for number in (1, 2, 3)]
@@ -140,8 +132,7 @@ async def test_several_calls_one_after_another_stay_within_the_limit(ground: Gro
         assert states(s) == ["started", "completed"] * 3
 
 
-async def test_an_empty_result_is_not_an_error(ground: Ground) -> None:
-    """SC-09"""
+async def test_an_empty_result_is_not_an_error(ground: Ground) -> None:  # SC-09
     ground.write("Chapter 1.md", "")
     ground.write("Chapter 2/intro.md", "")
     move = Call("run_terminal_cmd", {"command": "mv 'Chapter 1.md' 'Chapter 2/'"})
@@ -151,8 +142,7 @@ async def test_an_empty_result_is_not_an_error(ground: Ground) -> None:
         assert (ground.workspace / "Chapter 2" / "Chapter 1.md").exists()
 
 
-async def test_an_unknown_tool_is_named_and_the_turn_goes_on(ground: Ground) -> None:
-    """SC-11"""
+async def test_an_unknown_tool_is_named_and_the_turn_goes_on(ground: Ground) -> None:  # SC-11
     async with ground.session([[Call("destroy_all_data", {})], [Say("There is no such tool.")]]) as s:
         assert (await s.prompt()).reason == "completed"
         [result] = s.results()
@@ -160,8 +150,7 @@ async def test_an_unknown_tool_is_named_and_the_turn_goes_on(ground: Ground) -> 
         assert "destroy_all_data" in result.content
 
 
-async def test_a_large_result_is_cut_before_it_enters_the_conversation(ground: Ground) -> None:
-    """SC-12, O-09"""
+async def test_a_large_result_is_cut_before_it_enters_the_conversation(ground: Ground) -> None:  # SC-12, O-09
     ground.write("Large Page.md", "a line of the large page\n" * 25_000)
     async with ground.session([[Call("read_file", {"path": "Large Page.md"})], [Say("ok")]]) as s:
         assert (await s.prompt()).reason == "completed"

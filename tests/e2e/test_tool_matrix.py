@@ -221,8 +221,7 @@ AT_THE_CONSOLE: Mapping[str, tuple[int, str]] = {
 @pytest.mark.parametrize("tool", BUILTIN_TOOLS, ids=lambda tool: tool.name)
 def test_the_command_calls_every_tool(
     tool: AnyTool, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """T-01, T-109, T-110"""
+) -> None:  # T-01, T-109, T-110
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")  # no server listens there: the engines cannot be reached
     rules = RulesFile(AppPaths.from_environment().config / RULES_NAME)
     rules.add(allowing("tool", "web_*"), allowing("command", "echo", is_unconfined=True))
@@ -237,8 +236,7 @@ def test_the_command_calls_every_tool(
     assert says in document["content"]
 
 
-async def test_a_run_that_ends_fatally_does_not_look_like_success(ground: Ground) -> None:
-    """Z-28"""
+async def test_a_run_that_ends_fatally_does_not_look_like_success(ground: Ground) -> None:  # Z-28
     ground.extra_tools = (BrokenTool(ToolError("The world is on fire.", error_type="fatal")),)
     bench = ground.bench(ScriptedProvider(in_order([[Call("broken", {"name": "x"})]])))
     result = await HeadlessRun(bench, RunOptions(prompts=("go",), workspace=ground.workspace)).run()
@@ -248,8 +246,7 @@ async def test_a_run_that_ends_fatally_does_not_look_like_success(ground: Ground
 @pytest.mark.parametrize("name", ["destroy_all_data", "read_fil"])
 async def test_an_unknown_tool_has_one_answer_wherever_it_is_called(
     name: str, ground: Ground, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Z-06"""
+) -> None:  # Z-06
     async with ground.session([[Call(name, {})], [Say("I see.")]]) as session:
         await session.prompt()
         [told] = session.results()

@@ -76,8 +76,7 @@ def test_what_a_refused_call_is_advised_makes_it_possible(
         assert "ask for it in a conversation" in document["content"]
 
 
-def test_the_list_names_every_tool_once_in_the_order_of_the_registry(agent: Agent) -> None:
-    """SC-00a, SC-10, R-12"""
+def test_the_list_names_every_tool_once_in_the_order_of_the_registry(agent: Agent) -> None:  # SC-00a, SC-10, R-12
     _, document = agent.command("tools", "list")
     tools = document["tools"]
     assert [tool["name"] for tool in tools] == [tool.name for tool in BUILTIN_TOOLS]
@@ -134,8 +133,7 @@ def test_a_call_by_hand_is_no_conversation_to_go_on_with(agent: Agent, workspace
     assert listed["id"] == resumed["session_id"] == document["session_id"]
 
 
-def test_a_failure_is_told_with_its_kind(agent: Agent) -> None:
-    """SC-04"""
+def test_a_failure_is_told_with_its_kind(agent: Agent) -> None:  # SC-04
     code, document = agent.call("read_file", {"path": "missing.txt"})
     assert (code, document["status"], document["error_type"]) == (1, "failed", "not_found")
 

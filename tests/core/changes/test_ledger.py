@@ -77,8 +77,7 @@ def carry_out(ledger: Ledger, direction: Direction, changes: Sequence[FileChange
 )
 def test_undo_and_redo_bring_back_the_exact_bytes(
     ledger: Ledger, root: Path, before: bytes | None, after: bytes | None
-) -> None:
-    """Z-76, Z-81."""
+) -> None:  # Z-76, Z-81
     path = root / "deep" / "er" / "file"
     if before is not None:
         path.parent.mkdir(parents=True)
@@ -111,8 +110,7 @@ def test_what_the_person_did_to_a_file_since_is_kept_or_reported(
     since: FileState | None,
     outcome: str,
     left: FileState | None,
-) -> None:
-    """Z-75."""
+) -> None:  # Z-75
     write_state(root / "a", before)
     change = record(ledger, root, "a", after)
     ledger.apply([change])

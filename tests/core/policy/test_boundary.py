@@ -94,8 +94,7 @@ def test_gits_own_files_are_not_written(root: Path, path: str) -> None:
         Boundary(root).for_writing(path)
 
 
-def test_an_allowed_folder_is_read_and_not_written(root: Path) -> None:
-    """G-08, Z-63."""
+def test_an_allowed_folder_is_read_and_not_written(root: Path) -> None:  # G-08, Z-63
     shared = root.parent / "shared"
     boundary = Boundary(root, (shared,))
     found = boundary.for_reading(str(shared / "doc.md"))

@@ -71,8 +71,7 @@ def test_no_way_of_writing_makes_a_special_file_ordinary(path: str, forms: list[
         ("~/a", None), ("x/../../../a", None), ("/w/../etc", None), ("./a/./b", "sub/a/b"),
     ],
 )  # fmt: skip
-def test_a_path_in_a_command_is_inside_or_not(path: str, expected: str | None) -> None:
-    """Z-90."""
+def test_a_path_in_a_command_is_inside_or_not(path: str, expected: str | None) -> None:  # Z-90
     assert inside(path, "/w/sub", "/w") == expected
 
 

@@ -65,8 +65,7 @@ CASES: dict[str, tuple[str, list[tuple[int, str]]]] = {
 
 
 @pytest.mark.parametrize("path", CASES)
-def test_definitions_are_found_where_they_are(path: str) -> None:
-    """T-35."""
+def test_definitions_are_found_where_they_are(path: str) -> None:  # T-35
     text, expected = CASES[path]
     assert definitions(path, text.splitlines(keepends=True)) == expected
 

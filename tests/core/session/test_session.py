@@ -106,8 +106,7 @@ async def test_an_edit_is_asked_written_down_and_then_applied(ground: Ground) ->
         ]
 
 
-async def test_a_denied_call_is_not_run_and_the_model_is_told_why(ground: Ground) -> None:
-    """E-10, Z-05."""
+async def test_a_denied_call_is_not_run_and_the_model_is_told_why(ground: Ground) -> None:  # E-10, Z-05
     ground.write("a.py", "x = 1\n")
     async with ground.session([[EDIT], [Say("All right.")]]) as s:
         s.submit(ops.SubmitPrompt(text="go"))
@@ -130,8 +129,7 @@ async def test_a_command_the_person_edited_runs_as_edited_and_the_model_is_told(
         assert "echo yours > out" in s.results()[0].content
 
 
-async def test_calls_of_one_message_are_answered_in_order_in_one_message(ground: Ground) -> None:
-    """C-03, Z-61."""
+async def test_calls_of_one_message_are_answered_in_order_in_one_message(ground: Ground) -> None:  # C-03, Z-61
     ground.write("a", "A")
     ground.write("b", "B")
     calls = [Call("read_file", {"path": name}) for name in ("a", "missing", "b")]
@@ -260,8 +258,7 @@ async def test_the_number_of_requests_can_be_limited(ground: Ground) -> None:
         check_conversation(s.last_request)
 
 
-async def test_an_unknown_tool_is_answered_with_what_there_is(ground: Ground) -> None:
-    """R-06, E-10."""
+async def test_an_unknown_tool_is_answered_with_what_there_is(ground: Ground) -> None:  # R-06, E-10
     async with ground.session([[Call("read_fil", {"path": "a"})], [Say("ok")]]) as s:
         await s.prompt()
         assert "'read_file'" in s.results()[0].content
@@ -292,8 +289,7 @@ async def test_edits_of_one_file_in_one_message_wait_for_each_other(ground: Grou
         assert ground.read("a.py") == "x = 4\n"
 
 
-async def test_a_dry_run_that_the_model_asks_for_writes_and_records_nothing(ground: Ground) -> None:
-    """T-07."""
+async def test_a_dry_run_that_the_model_asks_for_writes_and_records_nothing(ground: Ground) -> None:  # T-07
     ground.write("a.py", "x = 1\n")
     dry = Call("edit_file", {"path": "a.py", "old_str": "1", "new_str": "2", "dry_run": True})
     async with ground.session([[dry, EDIT], [Say("ok")]], approval="on_request") as s:
@@ -315,8 +311,7 @@ async def test_an_edit_that_changes_nothing_leaves_nothing_to_undo(ground: Groun
         assert ground.read("a.py") == "x = 1\n"
 
 
-async def test_taking_back_a_turn_that_only_read_takes_nothing_from_the_one_before(ground: Ground) -> None:
-    """Z-65."""
+async def test_taking_back_a_turn_that_only_read_takes_nothing_from_the_one_before(ground: Ground) -> None:  # Z-65
     ground.write("a.py", "x = 1\n")
     look = Call("read_file", {"path": "a.py"})
     async with ground.session([[EDIT], [Say("ok")], [look], [Say("ok")]], approval="never") as s:
@@ -359,8 +354,7 @@ async def test_stopping_while_the_model_writes_keeps_what_was_read(ground: Groun
         assert [block.text for block in last.content if isinstance(block, TextBlock)] == [STOPPED, "go on"]
 
 
-async def test_stopping_a_command_ends_its_processes_and_answers_every_call(ground: Ground) -> None:
-    """Z-44, Z-55."""
+async def test_stopping_a_command_ends_its_processes_and_answers_every_call(ground: Ground) -> None:  # Z-44, Z-55
     calls = [
         Call("run_terminal_cmd", {"command": "echo $$ > pid; echo started; sleep 1000"}),
         Call("edit_file", {"path": "pid", "old_str": "", "new_str": ""}),
@@ -453,8 +447,7 @@ async def test_what_was_allowed_for_the_session_is_not_asked_again(ground: Groun
         assert s.rx.all(ev.ApprovalRequested) == [], "the grant outlives a restart"
 
 
-async def test_a_file_the_person_changed_since_is_reported_and_the_rest_is_undone(ground: Ground) -> None:
-    """Z-75, Z-85."""
+async def test_a_file_the_person_changed_since_is_reported_and_the_rest_is_undone(ground: Ground) -> None:  # Z-75, Z-85
     ground.write("a.py", "x = 1\n")
     create = Call("create_file", {"path": "new.py", "content": "y = 1\n"})
     async with ground.session([[EDIT, create], [Say("ok")]], approval="never") as s:

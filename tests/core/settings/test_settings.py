@@ -194,8 +194,7 @@ def test_a_setting_that_does_not_exist_is_refused_with_those_that_do(key: str) -
     assert "ui.theme" in refused.value.hint
 
 
-def test_folders_of_the_file_are_relative_to_it(file: Path) -> None:
-    """G-08"""
+def test_folders_of_the_file_are_relative_to_it(file: Path) -> None:  # G-08
     loaded = load(file, '[execution]\nallowed_paths = ["notes", "~/x", "/y/../z"]\n')
     assert loaded.settings.execution.allowed_paths == (
         str(file.parent.resolve() / "notes"),
@@ -205,8 +204,7 @@ def test_folders_of_the_file_are_relative_to_it(file: Path) -> None:
 
 
 @pytest.mark.parametrize("written", ['"rm -rf, shutdown ,"', '["rm -rf", "shutdown"]'])
-def test_a_list_may_be_written_as_one_text(file: Path, written: str) -> None:
-    """G-09"""
+def test_a_list_may_be_written_as_one_text(file: Path, written: str) -> None:  # G-09
     loaded = load(file, f"[execution]\nblocked_commands = {written}\n")
     assert (loaded.settings.execution.blocked_commands, loaded.problems) == (("rm -rf", "shutdown"), ())
 

@@ -97,8 +97,7 @@ NEW = {"longer": b"new content\n" * 90, "shorter": b"new", "empty": b""}
 @pytest.mark.parametrize("code", FAULTS, ids=errno.errorcode.get)
 def test_a_write_that_fails_anywhere_leaves_the_old_or_the_new_and_no_litter(
     tmp_path: Path, code: int, size: str, kind: Callable[[Path], Path]
-) -> None:
-    """Z-82."""
+) -> None:  # Z-82
     for faulty, folder in rounds(tmp_path, code=code):
         path = kind(folder)
         old = facts(path)

@@ -54,8 +54,7 @@ def test_a_provider_may_not_search_where_the_tool_is_not_permitted() -> None:
         assert all(definition.hosted_tool is None for definition in definitions)
 
 
-def test_a_researcher_only_gets_what_changes_nothing() -> None:
-    """SC-00d"""
+def test_a_researcher_only_gets_what_changes_nothing() -> None:  # SC-00d
     names = [definition.name for definition in access(CallRules(role="researcher")).offer(WIDE).definitions]
     assert "read_file" in names
     assert {"edit_file", "create_file", "run_terminal_cmd"}.isdisjoint(names)

@@ -37,14 +37,12 @@ def parts(text: str) -> tuple[str, int, int, str]:
 
 
 @pytest.mark.parametrize("text", ["", "one\n", "no newline", "x" * 10_240, "a\n" * 256, "a\n" * 255 + "b", "é" * 5_120])
-def test_what_is_within_both_limits_stays_as_it_is(text: str) -> None:
-    """O-02."""
+def test_what_is_within_both_limits_stays_as_it_is(text: str) -> None:  # O-02
     fitted = fit(text)
     assert (fitted.text, fitted.is_truncated) == (text, False)
 
 
-def test_a_thousand_short_lines_keep_their_ends_and_are_counted() -> None:
-    """O-03, O-06."""
+def test_a_thousand_short_lines_keep_their_ends_and_are_counted() -> None:  # O-03, O-06
     fitted = fit("".join(f"line {number}\n" for number in range(1, 1001)))
     head, omitted, total, tail = parts(fitted.text)
     assert fitted.is_truncated
@@ -114,8 +112,7 @@ def test_the_end_of_a_missing_middle_is_not_taken_for_a_line() -> None:
     assert (omitted, total) == (493, 500)
 
 
-def test_every_result_has_a_limit_of_its_own() -> None:
-    """O-09."""
+def test_every_result_has_a_limit_of_its_own() -> None:  # O-09
     assert fit("x\n" * 51_200, limits=RESULT_LIMIT).is_truncated is False
     fitted = fit("x\n" * 260_000, limits=RESULT_LIMIT)
     assert fitted.is_truncated

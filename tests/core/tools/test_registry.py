@@ -54,14 +54,12 @@ def test_order_is_kept_and_tools_are_found_by_name() -> None:
         registry.require("destroy_all_data")
 
 
-def test_two_tools_of_one_name_are_refused() -> None:
-    """Z-67."""
+def test_two_tools_of_one_name_are_refused() -> None:  # Z-67
     with pytest.raises(ValueError, match="two tools named 'grep'"):
         ToolRegistry([Grep(), ReadFile(), Grep()])
 
 
-def test_a_name_that_no_provider_takes_is_refused() -> None:
-    """Z-58."""
+def test_a_name_that_no_provider_takes_is_refused() -> None:  # Z-58
     grep = Grep()
     grep.name = "server/grep"
     with pytest.raises(ValueError, match="not a tool name"):
@@ -151,8 +149,7 @@ def test_only_tools_that_change_nothing_and_do_not_build_on_each_other_run_side_
     assert parallel == {*NAMES[:6], "request_approval"}
 
 
-def test_capabilities_are_those_that_the_policy_asks_about() -> None:
-    """T-02."""
+def test_capabilities_are_those_that_the_policy_asks_about() -> None:  # T-02
     capabilities = {tool.name: tool.capabilities for tool in BUILTIN_TOOLS}
     assert set(map(capabilities.get, NAMES[:6])) == {("read_fs",)}
     assert all(tool.is_read_only for tool in BUILTIN_TOOLS[:6])

@@ -216,8 +216,7 @@ def test_a_slash_command_in_a_session_leaves_it_there(agent: Agent, workspace: P
     assert listed["id"] == session
 
 
-def test_the_calls_of_a_dry_run_are_skipped(agent: Agent, workspace: Path) -> None:
-    """H-07."""
+def test_the_calls_of_a_dry_run_are_skipped(agent: Agent, workspace: Path) -> None:  # H-07
     with serve(*script(), *script()) as server:
         ran = agent.run(workspace, server.url, "--dry-run")
         assert [(tool["skipped"], tool["result"]) for tool in ran.json["tools"]] == [
@@ -229,8 +228,7 @@ def test_the_calls_of_a_dry_run_are_skipped(agent: Agent, workspace: Path) -> No
     assert (workspace / "a.py").read_bytes() == BEFORE
 
 
-def test_a_run_can_take_its_changes_back(agent: Agent, workspace: Path) -> None:
-    """Z-65."""
+def test_a_run_can_take_its_changes_back(agent: Agent, workspace: Path) -> None:  # Z-65
     ran = agent.answered(workspace, script(), "--approval", "never", "--undo-last-turn")
     assert ran.json["undo_operations"] == ["restored a.py"]
     assert ran.json["edited_files"] == []

@@ -98,8 +98,7 @@ async def left(mark: str) -> list[int]:
 @every_way_to_run
 async def test_a_timeout_leaves_nothing_and_keeps_what_was_printed(
     runner: ProcessRunner, wrap: Wrap, mark: str
-) -> None:
-    """Z-45, Z-46."""
+) -> None:  # Z-45, Z-46
     time, ready = LoopTime(), Printed("ready")
     task = asyncio.create_task(runner.run(stubborn(wrap, mark), timeout_s=600, on_text=ready.take))
     async with asyncio.timeout(GUARD_S):
@@ -117,8 +116,7 @@ async def test_a_timeout_leaves_nothing_and_keeps_what_was_printed(
 @every_way_to_run
 async def test_cancelling_leaves_nothing_and_hands_over_what_was_printed(
     runner: ProcessRunner, wrap: Wrap, mark: str
-) -> None:
-    """Z-44."""
+) -> None:  # Z-44
     ready = Printed("ready")
     partial: list[ProcessOutcome] = []
     running = runner.run(stubborn(wrap, mark), on_text=ready.take, on_cancelled=partial.append)
@@ -136,8 +134,7 @@ async def test_cancelling_leaves_nothing_and_hands_over_what_was_printed(
 
 
 @every_way_to_run
-async def test_stopping_a_job_leaves_nothing_and_keeps_its_log(jobs: Jobs, wrap: Wrap, mark: str) -> None:
-    """Z-47."""
+async def test_stopping_a_job_leaves_nothing_and_keeps_its_log(jobs: Jobs, wrap: Wrap, mark: str) -> None:  # Z-47
     async with asyncio.timeout(GUARD_S):
         job = await jobs.start(stubborn(wrap, mark), shown="x")
         await until_logged(jobs, job.id, "ready")
@@ -148,8 +145,7 @@ async def test_stopping_a_job_leaves_nothing_and_keeps_its_log(jobs: Jobs, wrap:
 
 
 @every_way_to_run
-async def test_a_jobs_own_limit_leaves_nothing(jobs: Jobs, wrap: Wrap, mark: str) -> None:
-    """Z-47."""
+async def test_a_jobs_own_limit_leaves_nothing(jobs: Jobs, wrap: Wrap, mark: str) -> None:  # Z-47
     time = LoopTime()
     async with asyncio.timeout(GUARD_S):
         job = await jobs.start(stubborn(wrap, mark), shown="x", timeout_s=600)

@@ -42,8 +42,7 @@ def refusal(work: Workspace, patch: str, **arguments: object) -> str:
 # --- forms ------------------------------------------------------------------------------------------------------------
 
 
-def test_several_files_are_changed_by_one_patch(work: Workspace) -> None:
-    """T-75, T-76, T-79."""
+def test_several_files_are_changed_by_one_patch(work: Workspace) -> None:  # T-75, T-76, T-79
     work.write("a.py", CODE)
     work.write("old.txt", "one\ntwo\n")
     work.write("gone.txt", "x\ny")
@@ -98,8 +97,7 @@ def test_several_files_are_changed_by_one_patch(work: Workspace) -> None:
         ("*** Update File: a.txt\r\n@@\r\n one\r\n-two\r\n+2\r\n", None),
     ],
 )
-def test_every_form_says_the_same(work: Workspace, patch: str, file_path: str | None) -> None:
-    """T-74, T-75."""
+def test_every_form_says_the_same(work: Workspace, patch: str, file_path: str | None) -> None:  # T-74, T-75
     work.write("a.txt", "one\ntwo\nthree\n")
     answer = apply(work, patch, file_path=file_path)
     assert work.bytes_of("a.txt") == b"one\n2\nthree\n"
@@ -323,8 +321,7 @@ def test_many_differences_are_not_all_listed(work: Workspace) -> None:
 # --- refusals ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_file_that_exists_is_not_added(work: Workspace) -> None:
-    """Z-77."""
+def test_a_file_that_exists_is_not_added(work: Workspace) -> None:  # Z-77
     work.write("a.txt", "precious\n")
     assert "exists" in refusal(work, "*** Add File: a.txt\n+x\n")
     assert "create_file" in refusal(work, "--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1 @@\n+x\n")
@@ -334,8 +331,7 @@ def test_a_file_that_exists_is_not_added(work: Workspace) -> None:
     assert "moved to itself" in refusal(work, "*** Update File: a.txt\n*** Move to: a.txt\n")
 
 
-def test_the_whole_header_path_must_match_file_path(work: Workspace) -> None:
-    """T-77, Z-87."""
+def test_the_whole_header_path_must_match_file_path(work: Workspace) -> None:  # T-77, Z-87
     work.write("dir1/x.py", "a\n")
     work.write("dir2/x.py", "a\n")
     patch = "--- a/dir1/x.py\n+++ b/dir1/x.py\n@@ -1 +1 @@\n-a\n+b\n"
@@ -347,8 +343,7 @@ def test_the_whole_header_path_must_match_file_path(work: Workspace) -> None:
     assert work.bytes_of("dir1/x.py") == b"b\n"
 
 
-def test_dev_null_is_no_path(work: Workspace) -> None:
-    """T-77."""
+def test_dev_null_is_no_path(work: Workspace) -> None:  # T-77
     apply(
         work, "--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1,2 @@\n+x\n+y\n\\ No newline at end of file\n", file_path="a.txt"
     )
@@ -358,8 +353,7 @@ def test_dev_null_is_no_path(work: Workspace) -> None:
     assert answer["files"] == [{"path": "a.txt", "action": "Delete", "added": 0, "removed": 2}]
 
 
-def test_a_missing_file_can_be_deleted_but_not_changed(work: Workspace) -> None:
-    """T-79."""
+def test_a_missing_file_can_be_deleted_but_not_changed(work: Workspace) -> None:  # T-79
     answer = apply(work, "*** Delete File: nope.txt\n")
     entry = {"path": "nope.txt", "action": "Delete", "added": 0, "removed": 0, "note": "file did not exist"}
     note = "file did not exist"
@@ -371,8 +365,7 @@ def test_a_missing_file_can_be_deleted_but_not_changed(work: Workspace) -> None:
     assert both["note"] == "nope.txt: file did not exist"
 
 
-def test_a_file_is_deleted_only_when_it_is_what_the_patch_removes(work: Workspace) -> None:
-    """T-81."""
+def test_a_file_is_deleted_only_when_it_is_what_the_patch_removes(work: Workspace) -> None:  # T-81
     work.write("a.txt", "x\ny\n")
     patch = "--- a/a.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
     assert "does not remove" in refusal(work, patch)
@@ -382,8 +375,7 @@ def test_a_file_is_deleted_only_when_it_is_what_the_patch_removes(work: Workspac
 # --- bytes and places -------------------------------------------------------------------------------------------------
 
 
-def test_binary_files_are_refused_but_can_be_deleted(work: Workspace) -> None:
-    """Z-76."""
+def test_binary_files_are_refused_but_can_be_deleted(work: Workspace) -> None:  # Z-76
     work.write("a.bin", b"a\n\0\n")
     assert "binary" in refusal(work, "*** Update File: a.bin\n@@\n-a\n+b\n")
     (write,) = work.plan(TOOL, patch="*** Delete File: a.bin\n").writes
@@ -391,8 +383,7 @@ def test_binary_files_are_refused_but_can_be_deleted(work: Workspace) -> None:
     assert write.before.content == b"a\n\0\n"
 
 
-def test_a_link_is_followed_and_stays_a_link(work: Workspace) -> None:
-    """Z-82."""
+def test_a_link_is_followed_and_stays_a_link(work: Workspace) -> None:  # Z-82
     work.write("real.txt", "old\n")
     (work.root / "a.txt").symlink_to("real.txt")
     assert apply(work, "*** Update File: a.txt\n-old\n+new\n")["path"] == "real.txt"
@@ -405,8 +396,7 @@ def test_a_link_is_followed_and_stays_a_link(work: Workspace) -> None:
 
 @pytest.mark.parametrize("path", ["../x", "/etc/passwd", ".git/config", "folder", "."])
 @pytest.mark.parametrize("form", ["*** Add File: {}\n+x\n", "*** Delete File: {}\n", "*** Update File: {}\n-x\n+y\n"])
-def test_a_path_that_must_not_be_edited_is_refused(work: Workspace, path: str, form: str) -> None:
-    """Z-90."""
+def test_a_path_that_must_not_be_edited_is_refused(work: Workspace, path: str, form: str) -> None:  # Z-90
     (work.root / "folder").mkdir()
     with pytest.raises(ToolError):
         apply(work, form.format(path))

@@ -52,8 +52,7 @@ WRONG: dict[str, list[tuple[JsonObject, str]]] = {
     ("name", "arguments", "message"),
     [(name, arguments, message) for name, rows in WRONG.items() for arguments, message in rows],
 )
-def test_wrong_arguments_are_named(name: str, arguments: JsonObject, message: str) -> None:
-    """T-08, V-01, Z-60, Z-68."""
+def test_wrong_arguments_are_named(name: str, arguments: JsonObject, message: str) -> None:  # T-08, V-01, Z-60, Z-68
     with pytest.raises(ToolError, match=message) as caught:
         TOOLS[name].parse(arguments)
     assert caught.value.error_type == "validation"

@@ -74,8 +74,7 @@ async def test_passages_come_best_first_with_place_and_names(project: Workspace,
 )
 async def test_every_parameter_counts(
     project: Workspace, tool: CodebaseSearch, arguments: dict[str, Any], expected: list[str]
-) -> None:
-    """T-35, Z-60."""
+) -> None:  # T-35, Z-60
     answer = await project.answer(tool, query="sessions resume", **arguments)
     assert [result["path"] for result in answer] == expected
 

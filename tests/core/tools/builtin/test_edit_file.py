@@ -46,8 +46,7 @@ def test_many_places_are_not_all_listed(work: Workspace) -> None:
 )  # fmt: skip
 def test_a_text_that_does_not_occur_once_is_answered_with_what_is_there(
     work: Workspace, content: str | bytes, old: str, new: str, message: str
-) -> None:
-    """T-40, Z-86."""
+) -> None:  # T-40, Z-86
     work.write("a.py", content)
     assert message in refusal(work, old, new)
 

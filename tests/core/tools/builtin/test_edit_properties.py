@@ -34,8 +34,7 @@ def put(work: Workspace, content: bytes) -> None:
 @given(MARK, LINES, LINES, END, ENDING, st.sampled_from(["", "new", "é", "one\ntwo"]))
 def test_edit_file_changes_only_the_text_it_replaces(
     work: Workspace, mark: bytes, before: list[bytes], after: list[bytes], end: bytes, ending: bytes, new: str
-) -> None:
-    """Z-81."""
+) -> None:  # Z-81
     head, tail = mark + b"".join(before) + b"x ", b" y" + ending + b"".join(after) + end
     put(work, head + b"WANTED" + tail)
     work.apply(EditFile(), path="f", old_str="WANTED", new_str=new)
@@ -51,8 +50,7 @@ def test_edit_file_changes_only_the_text_it_replaces(
 @given(MARK, LINES, LINES, END, ENDING, st.sampled_from(["insert_before", "insert_after", "replace_block"]))
 def test_template_block_changes_only_the_lines_it_is_about(
     work: Workspace, mark: bytes, before: list[bytes], after: list[bytes], end: bytes, ending: bytes, mode: str
-) -> None:
-    """Z-81."""
+) -> None:  # Z-81
     head, line, tail = mark + b"".join(before), b"ANCHOR" + ending, b"".join(after) + end
     put(work, head + line + tail)
     work.apply(TemplateBlock(), path="f", mode=mode, anchor="ANCHOR", template="one\ntwo\n")

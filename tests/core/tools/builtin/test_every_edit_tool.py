@@ -49,16 +49,14 @@ def named(edit: Edit) -> str:
 
 
 @pytest.mark.parametrize("edit", ALL, ids=named)
-def test_editing_is_writing(edit: Edit) -> None:
-    """T-02."""
+def test_editing_is_writing(edit: Edit) -> None:  # T-02
     assert edit.tool.capabilities == ("write_fs",)
     assert not edit.tool.is_read_only
     assert edit.tool.title(edit.tool.parse(edit.on("a.txt"))) == edit.title.format("a.txt")
 
 
 @pytest.mark.parametrize("edit", [*IN_PLACE, RENAME], ids=named)
-def test_a_dry_run_plans_the_same_and_says_so(work: Workspace, edit: Edit) -> None:
-    """T-05, T-42."""
+def test_a_dry_run_plans_the_same_and_says_so(work: Workspace, edit: Edit) -> None:  # T-05, T-42
     work.write("a.txt", "old\n")
     arguments = edit.on("a.txt") | {"dry_run": True}
     plan = work.plan(edit.tool, **arguments)
@@ -73,8 +71,7 @@ def test_a_dry_run_plans_the_same_and_says_so(work: Workspace, edit: Edit) -> No
 
 
 @pytest.mark.parametrize("edit", IN_PART, ids=named)
-def test_a_large_file_is_answered_with_a_warning(work: Workspace, edit: Edit) -> None:
-    """T-06, T-65."""
+def test_a_large_file_is_answered_with_a_warning(work: Workspace, edit: Edit) -> None:  # T-06, T-65
     work.write("a.txt", "old\n" + "line\n" * 1999)
     answer = json.loads(work.plan(edit.tool, **edit.on("a.txt")).content)
     assert answer["total_lines"] == 2000
@@ -84,8 +81,7 @@ def test_a_large_file_is_answered_with_a_warning(work: Workspace, edit: Edit) ->
 
 
 @pytest.mark.parametrize("edit", ALL, ids=named)
-def test_a_file_that_changed_since_it_was_read_is_refused(work: Workspace, edit: Edit) -> None:
-    """D-12, T-81, Z-85."""
+def test_a_file_that_changed_since_it_was_read_is_refused(work: Workspace, edit: Edit) -> None:  # D-12, T-81, Z-85
     work.write("a.txt", "old\n")
     work.context.reads.note("a.txt", digest_of(b"older\n"))
     with pytest.raises(ToolError, match="changed on disk since you last read it"):
@@ -95,8 +91,7 @@ def test_a_file_that_changed_since_it_was_read_is_refused(work: Workspace, edit:
 
 
 @pytest.mark.parametrize("edit", IN_PLACE, ids=named)
-def test_a_link_is_followed_and_stays_a_link_and_the_mode_is_kept(work: Workspace, edit: Edit) -> None:
-    """Z-82."""
+def test_a_link_is_followed_and_stays_a_link_and_the_mode_is_kept(work: Workspace, edit: Edit) -> None:  # Z-82
     work.write("real.txt", "old\n").chmod(0o754)
     (work.root / "a.txt").symlink_to("real.txt")
     assert work.apply(edit.tool, **edit.on("a.txt"))["path"] == "real.txt"
@@ -129,8 +124,7 @@ def test_a_path_that_must_not_be_edited_is_refused(work: Workspace, edit: Edit, 
 
 
 @pytest.mark.parametrize("edit", IN_PLACE, ids=named)
-def test_a_link_that_leads_outside_is_refused(work: Workspace, edit: Edit) -> None:
-    """Z-90."""
+def test_a_link_that_leads_outside_is_refused(work: Workspace, edit: Edit) -> None:  # Z-90
     (work.root / "out.txt").symlink_to(work.root.parent / "outside.txt")
     with pytest.raises(ToolError, match="outside the workspace"):
         work.plan(edit.tool, **edit.on("out.txt"))
@@ -144,8 +138,7 @@ def test_what_is_no_text_is_refused(work: Workspace, edit: Edit) -> None:
 
 
 @pytest.mark.parametrize("edit", IN_PART, ids=named)
-def test_a_missing_file_is_named_with_what_is_there_instead(work: Workspace, edit: Edit) -> None:
-    """T-40, E-08."""
+def test_a_missing_file_is_named_with_what_is_there_instead(work: Workspace, edit: Edit) -> None:  # T-40, E-08
     work.write("notes.txt", "old\n")
     with pytest.raises(ToolError, match=r"note\.txt does not exist\. Did you mean notes\.txt"):
         work.plan(edit.tool, **edit.on("note.txt"))

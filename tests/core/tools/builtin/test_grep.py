@@ -47,8 +47,7 @@ async def grep(work: Workspace, **arguments: object) -> Any:
     return await work.answer(TOOL, **arguments)
 
 
-async def test_lines_come_with_path_and_number_in_order(project: Workspace) -> None:
-    """T-26, T-27, T-29."""
+async def test_lines_come_with_path_and_number_in_order(project: Workspace) -> None:  # T-26, T-27, T-29
     result = await project.call(TOOL, pattern="find")
     lines = json.loads(result.content)
     assert [line for line in lines if not line.startswith("data.bin")] == ALL
@@ -103,8 +102,7 @@ async def test_only_paths_or_counts_can_be_asked_for(project: Workspace) -> None
     assert await grep(project, pattern="nowhere") == []
 
 
-async def test_an_absolute_path_gives_absolute_paths(project: Workspace) -> None:
-    """T-27."""
+async def test_an_absolute_path_gives_absolute_paths(project: Workspace) -> None:  # T-27
     where = str(project.root / "src" / "sub")
     assert await grep(project, pattern="find", path=where) == [f"{where}/b.py:1:find = 1"]
     assert await grep(project, pattern="find", path=where, include="b.*") == [f"{where}/b.py:1:find = 1"]

@@ -28,8 +28,7 @@ from desktop_agent.core.tools.builtin.run_terminal_cmd import interactive_progra
         ("true; emacs -nw", "emacs"),
     ],
 )
-def test_an_interactive_program_is_found(command: str, program: str) -> None:
-    """T-88."""
+def test_an_interactive_program_is_found(command: str, program: str) -> None:  # T-88
     assert interactive_program(command) == program
 
 

@@ -36,8 +36,7 @@ def refusal(work: Workspace, mode: str, **arguments: object) -> str:
 )
 def test_each_mode_changes_the_lines_that_were_meant(
     work: Workspace, arguments: dict[str, object], after: str, line: int, changed: int
-) -> None:
-    """T-62, T-65."""
+) -> None:  # T-62, T-65
     work.write("a.txt", "one\ntwo\nthree\n")
     answer = work.apply(TOOL, path="a.txt", **arguments)
     mode = str(arguments["mode"]).lower()
@@ -45,16 +44,14 @@ def test_each_mode_changes_the_lines_that_were_meant(
     assert work.bytes_of("a.txt").decode() == after
 
 
-def test_an_anchor_on_several_lines_means_the_first_unless_told(work: Workspace) -> None:
-    """T-62."""
+def test_an_anchor_on_several_lines_means_the_first_unless_told(work: Workspace) -> None:  # T-62
     work.write("a.txt", "x 1\ny\nx 2\nx 3\n")
     assert edit(work, "replace", anchor="x", text="z")["note"] == "anchor is on 3 lines; this was occurrence 1"
     assert edit(work, "delete", anchor="x", occurrence=2)["line"] == 4
     assert work.bytes_of("a.txt") == b"z\ny\nx 2\n"
 
 
-def test_an_anchor_that_is_not_there_is_answered_with_what_is(work: Workspace) -> None:
-    """E-08."""
+def test_an_anchor_that_is_not_there_is_answered_with_what_is(work: Workspace) -> None:  # E-08
     work.write("a.txt", "def compute():\n    pass\n")
     assert "1: def compute():" in refusal(work, "delete", anchor="def comptue():")
     assert "search with grep" in refusal(work, "delete", anchor="0123456789")

@@ -150,8 +150,7 @@ async def test_a_depth_shows_its_files_however_many_lie_below(
     assert not any("/" in path.removesuffix("/") for path in answer["entries"])
 
 
-async def test_an_empty_directory_is_an_empty_list(work: Workspace) -> None:
-    """SC-09."""
+async def test_an_empty_directory_is_an_empty_list(work: Workspace) -> None:  # SC-09
     assert await work.answer(TOOL) == {"path": ".", "entries": [], "total": 0}
 
 

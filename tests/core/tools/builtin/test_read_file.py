@@ -30,8 +30,7 @@ async def read(work: Workspace, **arguments: object) -> str:
     return (await work.call(TOOL, **arguments)).content
 
 
-async def test_a_file_comes_as_plain_text_with_its_size(work: Workspace) -> None:
-    """T-13."""
+async def test_a_file_comes_as_plain_text_with_its_size(work: Workspace) -> None:  # T-13
     work.write("src/a.txt", "one\nsecond\nthird\n")
     result = await work.call(TOOL, path="src/a.txt")
     assert result.content == "one\nsecond\nthird\n"
@@ -173,8 +172,7 @@ async def test_a_long_file_is_cut_and_says_how_to_read_on(work: Workspace) -> No
 )
 async def test_the_limits_of_the_settings_cut_so_that_reading_goes_on(
     work: Workspace, limits: ContextLimits, most_lines: int, most_bytes: int
-) -> None:
-    """O-08"""
+) -> None:  # O-08
     work.context = replace(work.context, limits=limits)
     lines = [f"line {number}" for number in range(1, 1_001)]
     work.write("long.txt", "\n".join(lines))

@@ -22,8 +22,7 @@ def refusal(work: Workspace, source: str, dest: str, **arguments: object) -> str
 
 
 @pytest.mark.parametrize("content", [b"text\r\n", b"\0\xff binary", b""])
-def test_a_file_moves_with_its_bytes_and_mode(work: Workspace, content: bytes) -> None:
-    """T-57, T-58, Z-76."""
+def test_a_file_moves_with_its_bytes_and_mode(work: Workspace, content: bytes) -> None:  # T-57, T-58, Z-76
     work.write("a", content).chmod(0o751)
     answer = rename(work, "a", "new/deep/b")
     assert answer == {"ok": True, "action": "rename", "source": "a", "dest": "new/deep/b", "overwritten": False}
@@ -32,8 +31,7 @@ def test_a_file_moves_with_its_bytes_and_mode(work: Workspace, content: bytes) -
     assert (work.root / "new/deep/b").stat().st_mode & 0o777 == 0o751
 
 
-def test_what_is_in_the_way_is_named(work: Workspace) -> None:
-    """T-57, T-58, Z-68."""
+def test_what_is_in_the_way_is_named(work: Workspace) -> None:  # T-57, T-58, Z-68
     work.write("a", "x")
     work.write("b", "y")
     (work.root / "folder").mkdir()
@@ -41,8 +39,7 @@ def test_what_is_in_the_way_is_named(work: Workspace) -> None:
     assert "is a file, not a directory" in refusal(work, "a", "b/c")
 
 
-def test_a_link_is_moved_itself(work: Workspace) -> None:
-    """Z-82."""
+def test_a_link_is_moved_itself(work: Workspace) -> None:  # Z-82
     work.write("real", "x")
     (work.root / "link").symlink_to("real")
     assert "note" not in rename(work, "link", "link2")
@@ -78,8 +75,7 @@ def test_names_that_differ_only_in_case_are_refused_where_they_are_one_file(work
 
 
 @pytest.mark.parametrize("path", ["../x", "/etc/x", ".git/x", "."])
-def test_a_path_that_must_not_be_written_is_refused(work: Workspace, path: str) -> None:
-    """Z-90."""
+def test_a_path_that_must_not_be_written_is_refused(work: Workspace, path: str) -> None:  # Z-90
     work.write("a", "x")
     refusal(work, "a", path)
     refusal(work, path, "b")

@@ -62,8 +62,7 @@ def with_environment(work: Workspace, **variables: str) -> ToolContext:
 # --- foreground -------------------------------------------------------------------------------------------------------
 
 
-async def test_the_answer_has_output_exit_code_and_duration(work: Workspace) -> None:
-    """T-90, Z-46."""
+async def test_the_answer_has_output_exit_code_and_duration(work: Workspace) -> None:  # T-90, Z-46
     result = await run(work, "echo one; echo two >&2; echo three")
     answer = json.loads(result.content)
     assert answer["output"] == "one\ntwo\nthree\n"
@@ -201,8 +200,7 @@ async def test_a_command_that_cannot_be_started_is_an_error(work: Workspace) -> 
 )
 async def test_the_timeout_is_the_calls_own_within_the_persons_limit(
     work: Workspace, monkeypatch: pytest.MonkeyPatch, tool: RunTerminalCmd, asked: float | None, expected: float
-) -> None:
-    """T-93."""
+) -> None:  # T-93
     seen: list[object] = []
     ran = ProcessRunner.run
 
@@ -279,8 +277,7 @@ async def test_people_see_colours_and_the_model_reads_plain_text(work: Workspace
     assert (await asyncio.to_thread(spool.stat)).st_mode & 0o777 == 0o600
 
 
-async def test_a_command_can_have_a_terminal(work: Workspace) -> None:
-    """T-94."""
+async def test_a_command_can_have_a_terminal(work: Workspace) -> None:  # T-94
     group = f"{PYTHON} -c 'import os; print(os.tcgetpgrp(0))'"
     script = f"test -t 0 && test -t 1 && test -t 2 && stty size && echo mine > /dev/tty && {group} && echo $$"
     size, mine, foreground, own = (await output(work, script, tty=True)).split("\n")[:4]
@@ -342,8 +339,7 @@ async def test_what_a_command_leaves_running_is_ended_and_said(work: Workspace) 
     assert "is_background" in answer["note"]
 
 
-async def test_what_a_cancelled_command_had_printed_is_kept(work: Workspace) -> None:
-    """Z-44."""
+async def test_what_a_cancelled_command_had_printed_is_kept(work: Workspace) -> None:  # Z-44
     os.mkfifo(work.root / "gate")
     kept: list[ToolResult] = []
     context = replace(work.context, keep_partial=kept.append)
@@ -393,8 +389,7 @@ async def test_a_sandbox_that_cannot_be_had_runs_nothing_and_its_failure_stays_w
     assert not (work.root / "made").exists()
 
 
-def test_a_wish_to_run_outside_the_sandbox_is_no_circumstance() -> None:
-    """T-94."""
+def test_a_wish_to_run_outside_the_sandbox_is_no_circumstance() -> None:  # T-94
     wish = TOOL.parse({"command": "make", "with_escalated_permissions": True, "justification": "It needs the network."})
     assert TOOL.circumstances(wish) == (), "the question itself says it, and a rule must not depend on its words"
 
@@ -402,8 +397,7 @@ def test_a_wish_to_run_outside_the_sandbox_is_no_circumstance() -> None:
 # --- background -------------------------------------------------------------------------------------------------------
 
 
-async def test_a_background_command_returns_at_once_with_its_job(work: Workspace) -> None:
-    """T-92."""
+async def test_a_background_command_returns_at_once_with_its_job(work: Workspace) -> None:  # T-92
     os.mkfifo(work.root / "gate")
     result = await run(work, "echo up; read -r _ < gate; echo down; exit 5", is_background=True)
     answer = json.loads(result.content)
@@ -431,8 +425,7 @@ async def test_a_background_command_returns_at_once_with_its_job(work: Workspace
     assert await work.context.jobs.tail(job.id) == "up\ndown\n"
 
 
-async def test_a_background_command_keeps_to_its_timeout(work: Workspace) -> None:
-    """Z-47."""
+async def test_a_background_command_keeps_to_its_timeout(work: Workspace) -> None:  # Z-47
     result = await run(work, "sleep 100", is_background=True, timeout=0.2)
     job = await work.context.jobs.wait(str(result.metadata["job_id"]))
     assert job.state == "timed_out"
@@ -441,8 +434,7 @@ async def test_a_background_command_keeps_to_its_timeout(work: Workspace) -> Non
 # --- arguments --------------------------------------------------------------------------------------------------------
 
 
-def test_an_interactive_program_may_run_in_the_background() -> None:
-    """T-88."""
+def test_an_interactive_program_may_run_in_the_background() -> None:  # T-88
     assert TOOL.parse({"command": "top", "is_background": True})
 
 

@@ -35,16 +35,14 @@ SHORTER = "a = 1\n\n\ndef b():\n    pass\n"
 )
 def test_each_mode_puts_the_template_where_it_was_meant(
     work: Workspace, mode: str, anchor: str, template: str, more: dict[str, str], after: str, line: int, changed: int
-) -> None:
-    """T-69, T-71."""
+) -> None:  # T-69, T-71
     work.write("a.py", TEXT)
     answer = edit(work, mode, anchor, template, **more)
     assert answer == {"ok": True, "action": mode, "path": "a.py", "line": line, "lines_changed": changed}
     assert work.bytes_of("a.py").decode() == after
 
 
-def test_an_anchor_that_is_not_there_is_answered_with_what_is(work: Workspace) -> None:
-    """T-70, E-08."""
+def test_an_anchor_that_is_not_there_is_answered_with_what_is(work: Workspace) -> None:  # T-70, E-08
     work.write("a.py", TEXT)
     message = refusal(work, "insert_after", "def  a():", "x")
     assert message.startswith("anchor does not occur in a.py. Nothing was changed.")
@@ -53,8 +51,7 @@ def test_an_anchor_that_is_not_there_is_answered_with_what_is(work: Workspace) -
     assert "search with grep" in refusal(work, "insert_after", "0123456789", "x")
 
 
-def test_a_block_that_is_longer_than_the_file_is_refused(work: Workspace) -> None:
-    """T-70."""
+def test_a_block_that_is_longer_than_the_file_is_refused(work: Workspace) -> None:  # T-70
     work.write("a.py", TEXT)
     assert "the file ends there" in refusal(work, "replace_block", "def b", "x", expected_block="def b():\n    pass\nx")
 
@@ -68,8 +65,7 @@ def test_a_block_that_is_longer_than_the_file_is_refused(work: Workspace) -> Non
         ("anchor\r\nb".encode("utf-16"), "anchor\r\nx\r\ny\r\nb".encode("utf-16")),
     ],
 )
-def test_everything_but_the_template_stays(work: Workspace, before: bytes, after: bytes) -> None:
-    """Z-81, Z-82."""
+def test_everything_but_the_template_stays(work: Workspace, before: bytes, after: bytes) -> None:  # Z-81, Z-82
     work.write("a.py", before).chmod(0o750)
     edit(work, "insert_after", "anchor", "x\ny\n")
     assert work.bytes_of("a.py") == after

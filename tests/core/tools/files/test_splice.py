@@ -32,8 +32,7 @@ from desktop_agent.core.tools.files.text_files import NotTextError, Splice, Text
 )
 def test_new_lines_end_as_their_neighbours_do(
     before: bytes, start: int, end: int, added: list[str], after: bytes
-) -> None:
-    """Z-81."""
+) -> None:  # Z-81
     file = TextFile(before)
     assert file.encoded(splice(file.lines, [Splice(start=start, end=end, added=tuple(added))])) == after
 

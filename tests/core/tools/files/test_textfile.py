@@ -99,8 +99,7 @@ def test_lines_are_counted_at_newlines_only() -> None:
     assert TextFile(b"").total_lines == 0
 
 
-def test_lines_are_whole_and_make_the_file_again() -> None:
-    """Z-81."""
+def test_lines_are_whole_and_make_the_file_again() -> None:  # Z-81
     for content in (b"", b"a", b"a\r\nb\n\nc\x0c\x85", b"\xef\xbb\xbfa\n", "a\r\nb".encode("utf-16")):
         file = TextFile(content)
         assert file.encoded(file.lines) == content

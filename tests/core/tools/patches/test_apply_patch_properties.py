@@ -146,8 +146,7 @@ def test_a_whole_commit_comes_out_as_git_says(work: Workspace, tmp_path: Path, o
 
 @SLOW
 @given(content=CONTENT)
-def test_a_file_that_is_added_has_the_lines_it_says(content: bytes) -> None:
-    """T-76."""
+def test_a_file_that_is_added_has_the_lines_it_says(content: bytes) -> None:  # T-76
     lines = content.decode().replace("\r\n", "\n").removesuffix("\n").split("\n") if content else []
     text = "*** Begin Patch\n*** Add File: a\n" + "".join(f"+{line}\n" for line in lines) + "*** End Patch\n"
     (patch,) = parse_patch(text)
