@@ -224,7 +224,8 @@ def no_lost_tasks(
     request: pytest.FixtureRequest, young_heap: YoungHeap, monkeypatch: pytest.MonkeyPatch
 ) -> Generator[None]:
     """Fail a test that loses an exception in a task or future that was never awaited.
-    | The exception shows when the task is collected. Tests without a loop and widgets skip the collection.
+
+    The exception shows when the task is collected. Tests without a loop and widgets skip the collection.
     """
     young_heap.begin()
     lost: list[str] = []
@@ -269,7 +270,8 @@ def _descendants() -> set[psutil.Process]:
 
 def _has_no_child() -> bool:
     """Whether this process certainly has no child; false also where the kernel does not tell.
-    | `Path` is not used: a test may have patched its methods.
+
+    `Path` is not used: a test may have patched its methods.
     """
     try:
         threads = os.listdir("/proc/self/task")  # noqa: PTH208 - see above

@@ -12,7 +12,8 @@ from desktop_agent.core.system import staged_file
 
 class DroppingDisk:
     """A disk whose failing fsync drops the data, and whose next fsync succeeds, as on Linux.
-    | `on_disk` is what a power failure would leave.
+
+    `on_disk` is what a power failure would leave.
     """
 
     def __init__(self, path: Path) -> None:

@@ -10,7 +10,8 @@ _SLOW_COLLECTION_S: Final = 0.004
 
 class YoungHeap:
     """Looks for garbage of the last test, not in imports, collected tests and caches.
-    | Scanning all objects took three quarters of the run.
+
+    Scanning all objects took three quarters of the run.
     """
 
     def __init__(self) -> None:

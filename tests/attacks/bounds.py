@@ -23,7 +23,8 @@ _EMPTIED = "sleep $0; for _ in 1 2 3 4 5 6 7 8 9; do kill -KILL $(cat $1/cgroup.
 @contextmanager
 def net() -> Generator[str]:
     """Yield a shell command that enters a control group; at the end all processes in it are killed.
-    | Skip the test where no group can be made.
+
+    Skip the test where no group can be made.
     """
     group = _make_group()
     if group is None and os.geteuid() == 0:

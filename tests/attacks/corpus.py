@@ -14,7 +14,8 @@ SHARE = 10
 
 def cases(corpus: Iterable[T], name: Callable[[T], str]) -> list[ParameterSet]:
     """Return `corpus` as parameters of a test with ids by `name`.
-    | The first case and every tenth after it run always, the others with `--profile nightly`.
+
+    The first case and every tenth after it run always, the others with `--profile nightly`.
     """
     return [
         pytest.param(case, id=name(case), marks=() if index % SHARE == 0 else (pytest.mark.nightly,))

@@ -202,7 +202,8 @@ async def test_codebase_search(
     tree: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Print only: seconds of the first answer, which builds the index, of later answers, and the loop's stalls.
-    | An idle process beside it shows which part of a stall the machine causes.
+
+    An idle process beside it shows which part of a stall the machine causes.
     """
     monkeypatch.setattr(codebase_search, "MOST_WAITED_S", 600.0)
     questions = ("where are sessions resumed", "store_cache_7750", "merge a patch into the queue", "where are tokens?")

@@ -48,7 +48,8 @@ TURNS: Final = 4_000
 @pytest.fixture
 def journal(tmp_path: Path, is_nightly: bool, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A long session in a home of its own, flushed to the disk.
-    | Writing it out would take the disk and a processor from the reader for seconds.
+
+    Writing it out would take the disk and a processor from the reader for seconds.
     """
     monkeypatch.setenv("DESKTOP_AGENT_HOME", str(tmp_path / "home"))
     paths = AppPaths.from_environment()
@@ -102,7 +103,8 @@ def test_the_last_page_and_the_state_against_one_pass_over_the_file(
 
 class WorkingHeart(Heart):
     """Also measures the thread's own work between two beats, without other programs.
-    | On Linux: also the delay without the time in the processor's queue.
+
+    On Linux: also the delay without the time in the processor's queue.
     """
 
     def __init__(self) -> None:
@@ -215,7 +217,8 @@ class Looking:
 
     async def compute(self) -> None:
         """The yardstick of the jumps: turns of the loop that only compute, as long as a jump's longest turn.
-        | Their delays are those of the machine.
+
+        Their delays are those of the machine.
         """
         loops = 1_000
         while min(took_ms(partial(_count, loops)) for _ in range(5)) < TURN_MS:

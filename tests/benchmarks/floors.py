@@ -26,7 +26,8 @@ class Standstill:
 @contextmanager
 def idle_beside() -> Generator[Standstill]:
     """Run an idle process beside the block; its longest pause is the machine's fault.
-    | Other programs, or a stopped virtual processor, cause it. It is known after the block.
+
+    Other programs, or a stopped virtual processor, cause it. It is known after the block.
     """
     standstill = Standstill()
     command = [sys.executable, "-I", "-S", "-c", _IDLE]

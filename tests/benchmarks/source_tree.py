@@ -17,7 +17,8 @@ _FOLDERS_PER_PACKAGE = 40
 
 def grow(root: Path, files: int) -> None:
     """Write `files` files (and a tenth more that git ignores) in nested folders and commit most of them. Blocks.
-    | Sizes are like those of source code. Every file has unique lines such as `def store_cache_4711(value):`,
+
+    Sizes are like those of source code. Every file has unique lines such as `def store_cache_4711(value):`,
     so that a literal can be rare.
     """
     chance = random.Random(7)
@@ -60,7 +61,8 @@ def _add_what_git_ignores(root: Path) -> None:
 
 def _commit(root: Path) -> None:
     """Commit all but one package, so that git has tracked and untracked files.
-    | Objects are packed at once; git would do it in the background during the measurement.
+
+    Objects are packed at once; git would do it in the background during the measurement.
     """
     environ = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
     last = max(path.name for path in root.glob("pkg*"))

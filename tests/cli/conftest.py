@@ -58,7 +58,8 @@ def backend(monkeypatch: pytest.MonkeyPatch) -> MemoryKeyring:
 
 class RecordedSession:
     """A session written by a test: files change on disk, and the journal records the changes.
-    | Every change is made by a call of its own: `call-1`, `call-2` …
+
+    Every change is made by a call of its own: `call-1`, `call-2` …
     """
 
     def __init__(self, folder: Path) -> None:

@@ -231,7 +231,8 @@ def drive(
     argv: list[str], album: Path, journey: Callable[[Driver], Awaitable[None]], *, opens_questions: bool = True
 ) -> None:
     """Build and run the real application on its own loop, and let `journey` use it until it has quit.
-    | `opens_questions` opens the dialog of each question, like the setting.
+
+    `opens_questions` opens the dialog of each question, like the setting.
     """
     window = build(argv)
     window.panels.session.opens_questions = opens_questions

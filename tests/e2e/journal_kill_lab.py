@@ -91,7 +91,8 @@ async def write_on(ground: Ground, tell: Callable[[bytes], object]) -> None:
 
 def write_journals(ground: Ground, tell: Callable[[bytes], object]) -> None:
     """Write the journals of one session after the other, for ever.
-    | Their longest lines have almost a megabyte, so that a kill can split a write.
+
+    Their longest lines have almost a megabyte, so that a kill can split a write.
     """
     blobs = Blobs(ground.paths.blobs)
     for number in itertools.count():

@@ -13,7 +13,8 @@ _FOLDER = Path(sys.prefix) / "npm"
 
 def npm_program(name: str) -> list[str]:
     """Return the beginning of a command line for program `name` of an npm package.
-    | Without the packages the test is skipped; in continuous integration it fails.
+
+    Without the packages the test is skipped; in continuous integration it fails.
     """
     return [str(node()), str(_installed(_FOLDER / "node_modules" / ".bin" / name))]
 

@@ -91,7 +91,8 @@ async def up_to(coming: AsyncGenerator[Block], kind: str) -> list[Block]:
 
 async def blocks_of(answer: httpx2.Response, most: int | None = None) -> AsyncGenerator[Block]:
     """Yield the blocks of a stream that is cut after `most` characters.
-    | As the standard says, a cut block does not count.
+
+    As the standard says, a cut block does not count.
     """
     rest = ""
     left = most

@@ -62,7 +62,8 @@ def _fixture(prompt: str, response: JsonObject, is_after_calls: bool | None) -> 
 @contextmanager
 def aimock(*fixtures: JsonObject, keys: Sequence[str], folder: Path) -> Generator[Aimock]:
     """Run the server for the block; clients need one of the `keys`.
-    | The first matching fixture answers. A request without a match is refused.
+
+    The first matching fixture answers. A request without a match is refused.
     """
     file = folder / "aimock.json"
     file.write_text(json.dumps({"fixtures": fixtures}), encoding="utf-8")

@@ -46,7 +46,8 @@ class Exchange:
 
 class ModelServer:
     """A server that runs while the context is open.
-    | Leaving closes all connections, and raises the server's own errors.
+
+    Leaving closes all connections, and raises the server's own errors.
     """
 
     def __init__(

@@ -97,7 +97,8 @@ class Garbage:
 @dataclass(frozen=True)
 class Fault:
     """A fault in a stream, at a number of events or bytes from the start.
-    | `reset` and `close` cut the connection, `end` finishes the response in order, `stall` waits until the test
+
+    `reset` and `close` cut the connection, `end` finishes the response in order, `stall` waits until the test
     resumes the server, and `insert` sends `event` in between; with `is_last`, the stream ends there.
     """
 

@@ -16,7 +16,8 @@ _ARROW = 20
 
 def cut_texts(window: QWidget) -> list[str]:
     """Return the visible labels and buttons with cut texts, with the reason.
-    | A text that is elided on purpose has a tool tip with the whole text.
+
+    A text that is elided on purpose has a tool tip with the whole text.
     """
     found = [f"{_named(widget)}: {problem}" for widget in _in_sight(window) if (problem := _problem(widget))]
     return found + [

@@ -51,7 +51,8 @@ def programs_of(
     lines: Sequence[str], names: Iterable[str], enter: str, *, longest_s: float = 1
 ) -> list[list[tuple[str, ...]]]:
     """Return, for each line, the argument lists of the programs that ran.
-    | `names` are all programs of the box. `enter` comes from `tests.attacks.bounds.net`.
+
+    `names` are all programs of the box. `enter` comes from `tests.attacks.bounds.net`.
     """
     with TemporaryDirectory() as folder:
         root = Path(folder)

@@ -120,7 +120,8 @@ def _no_groups(mark: str) -> None:
 
 async def _until_it_has_what_it_gets(others: Set[int]) -> None:
     """Return when `others` get no new company, or when there are many processes.
-    | Arguments of processes are not read: that blocks while one forks.
+
+    Arguments of processes are not read: that blocks while one forks.
     """
     before = -1
     while True:

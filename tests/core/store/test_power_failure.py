@@ -32,7 +32,8 @@ LOSSES: list[Loss] = ["all that was not synced", "contents that were not synced"
 @dataclass
 class ForgetfulDisk:
     """Records what an `fsync` made durable: names by a sync of the folder, contents by one of the file.
-    | It carries out every call of `core.system`. A sync keeps the state from when it began.
+
+    It carries out every call of `core.system`. A sync keeps the state from when it began.
     """
 
     folder: Path

@@ -379,7 +379,8 @@ class Histories(RuleBasedStateMachine):
 
     def check_outcomes(self, event: ev.ChangesUndone | ev.ChangesRedone, before: Tree, after: Tree) -> None:
         """Check that skipped files, and files without an outcome, did not change.
-        | When several undos are redone at once, one may find a file as another one wrote it.
+
+        When several undos are redone at once, one may find a file as another one wrote it.
         """
         said = {outcome.path for outcome in event.outcomes}
         written = {outcome.path for outcome in event.outcomes if outcome.state in ("restored", "merged")}
@@ -418,7 +419,8 @@ class Histories(RuleBasedStateMachine):
         again: Sequence[FileChange] = (),
     ) -> None:
         """Check that only lines of the selected changes come and go, and that the others keep their order.
-        | `again` are changes that are in force again once the undo's writes in `meant` are redone.
+
+        `again` are changes that are in force again once the undo's writes in `meant` are redone.
         """
         olds = [lines_of(self.state(party, change.before)) for change in meant]
         news = [lines_of(self.state(party, change.after)) for change in meant]

@@ -168,7 +168,8 @@ def _handle(window: QWidget) -> QWindow:
 
 async def _outside_of_tasks(act: Callable[[], object]) -> None:
     """Act from the event loop, as events of the X server do, since Qt then runs other tasks.
-    | A button's menu opens in a nested loop: its opener waits until it is closed.
+
+    A button's menu opens in a nested loop: its opener waits until it is closed.
     """
     done: list[bool] = []
 

@@ -45,7 +45,8 @@ def photograph(window: QWidget) -> QImage:
 
 async def photograph_settled(window: QWidget) -> QImage:
     """Return a picture of the window once nothing changes there any more.
-    | Taking a picture forces painting, so wait until the window has painted by itself.
+
+    Taking a picture forces painting, so wait until the window has painted by itself.
     """
     await asyncio.sleep(_LOOK_EVERY_S)
     image, same = photograph(window), 0

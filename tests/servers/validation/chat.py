@@ -22,7 +22,8 @@ def check_request(
     body: object, takes: Set[str] = frozenset(), server_tools: Set[str] = frozenset(), *, alternates: bool = False
 ) -> list[str]:
     """Return what is wrong with the body of a streaming request.
-    | `takes` are extra fields of a compatible server: `reasoning`, `messages.*.reasoning_content`, and
+
+    `takes` are extra fields of a compatible server: `reasoning`, `messages.*.reasoning_content`, and
     `server_tools` the types of tools that it runs itself.
     """
     from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming

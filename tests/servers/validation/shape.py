@@ -105,7 +105,8 @@ def _mapping(value: object, expected: object, path: str) -> Iterator[str]:
 
 def _best_of(value: object, options: tuple[object, ...], path: str) -> Iterator[str]:
     """Compare with each option, and yield the problems of the closest one.
-    | An object's `type` and `role` choose the option; otherwise one unknown field would be reported as a
+
+    An object's `type` and `role` choose the option; otherwise one unknown field would be reported as a
     hundred problems with a hundred types.
     """
     candidates = [option for option in _flat(options) if _kind(option) is type(value)] or list(options)
