@@ -9,6 +9,7 @@ from contextlib import contextmanager, nullcontext
 from difflib import get_close_matches
 from pathlib import Path
 
+from desktop_agent.core.base.file_names import real_path_named
 from desktop_agent.core.system.environment import take_environment
 
 COMMANDS = (
@@ -44,8 +45,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments and arguments[0] in (*COMMANDS, "-h", "--help", "--version"):
         return _command(arguments, environ, is_own_process=argv is None)
     word = _plain_word(arguments)
-    from desktop_agent.core.base.file_names import real_path_named
-
     if word is not None and not real_path_named(word).expanduser().is_dir():
         return _refuse(word)
     from desktop_agent import app
