@@ -291,6 +291,16 @@ class FileViewing(Controller):
             from desktop_agent.ui.files.viewer.file_pane import FilePane  # with the first file
 
             self._pane = FilePane(self._theme, self._saving, self._spawn, self._panels.review)
-            self._panels.window.set_file_pane(self._pane)
-            self._pane.head.application_requested.connect(open_with_application)
+            self._connect_pane(self._pane)
         return self._pane
+
+    def _connect_pane(self, pane: "FilePane") -> None:
+        window = self._panels.window
+        window.set_file_pane(pane)
+        window.review_wanted.connect(pane.show_review)
+        pane.wanted.connect(window.show_files)
+        pane.emptied.connect(window.leave_files)
+        pane.left.connect(window.show_beside_review)
+        pane.left.connect(self._panels.composer.setFocus)
+        pane.review_chosen.connect(window.show_review)
+        pane.head.application_requested.connect(open_with_application)

@@ -1,7 +1,7 @@
 """The main window: its layout when wide or narrow, and the state that the next start restores."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, TypeVar, cast
+from typing import Literal, TypeVar, cast
 
 import msgspec
 from PySide6.QtCore import QByteArray, QEvent, QObject, QRect, QSettings, QSize, Qt, Signal
@@ -19,9 +19,6 @@ from desktop_agent.ui.widgets.layouts import screen_room
 from desktop_agent.ui.window.actions import Actions
 from desktop_agent.ui.window.edge_panel import EdgePanel
 from desktop_agent.ui.window.top_bar import TopBar
-
-if TYPE_CHECKING:
-    from desktop_agent.ui.files.viewer.file_pane import FilePane
 
 
 class ShortcutPriority(QObject):
@@ -184,6 +181,7 @@ class MainWindow(QMainWindow):
 
     close_requested = Signal()  # the window stays until `let_close` is called
     review_enlarged = Signal(bool)
+    review_wanted = Signal()  # a file in front of the review goes behind it
 
     def __init__(self, theme: Theme, layout_store: QSettings) -> None:
         super().__init__()
@@ -197,7 +195,9 @@ class MainWindow(QMainWindow):
         self._beside_review: tuple[QByteArray, bool] | None = None
         """The docks before the review got the whole window, and whether the review was in its drawer."""
         self._is_narrow = False
-        self._file_pane: FilePane | None = None
+        self._review = QWidget(self)
+        self._file_pane: QWidget | None = None
+        """Shows the review, or a file in front of it."""
         self._is_open_for_files = False
         self.actions_ = Actions(self)
         self.top_bar = TopBar(theme, self.actions_)
@@ -233,21 +233,16 @@ class MainWindow(QMainWindow):
         self._jobs = jobs
         self._composer = composer
         self.side.set_panel(self._build_side(sessions, files))
+        self._review = review
         self.review.set_panel(review)
 
-    def set_file_pane(self, pane: "FilePane") -> None:
+    def set_file_pane(self, pane: QWidget) -> None:
         self._file_pane = pane
         self.review.set_panel(pane)
-        pane.wanted.connect(self._show_files)
-        pane.emptied.connect(self._on_files_closed)
-        pane.left.connect(self.show_beside_review)
-        pane.left.connect(self._composer.setFocus)
-        pane.tabs.bar.currentChanged.connect(self._on_tab_chosen)
 
     def show_review(self) -> None:
         self._is_open_for_files = False
-        if self._file_pane is not None:
-            self._file_pane.tabs.show_page(None)
+        self.review_wanted.emit()
         self.review.show()
 
     def let_close(self) -> None:
@@ -351,23 +346,19 @@ class MainWindow(QMainWindow):
             self.side.toggle()
 
     def _toggle_review(self) -> None:
-        pane = self._file_pane
-        if not self.review.is_open or (pane is not None and pane.tabs.current is not None):
+        has_file_in_front = self._file_pane is not None and not self._review.isVisibleTo(self._file_pane)
+        if not self.review.is_open or has_file_in_front:
             self.show_review()
         elif self._beside_review is not None:
             self.show_beside_review()
         else:
             self.review.toggle()
 
-    def _show_files(self) -> None:
+    def show_files(self) -> None:
         self._is_open_for_files = self._is_open_for_files or not self.review.is_open
         self.review.show()
 
-    def _on_tab_chosen(self) -> None:
-        if self._file_pane is not None and self._file_pane.tabs.current is None:
-            self._is_open_for_files = False  # but for the review, too
-
-    def _on_files_closed(self) -> None:
+    def leave_files(self) -> None:
         had_focus = self._file_pane is not None and has_focus_within(self._file_pane)
         if self._is_open_for_files and self.review.is_open:
             self.review.toggle()

@@ -305,6 +305,7 @@ class FilePane(QWidget):
     """Shows files in place of the `review`, which has the first tab."""
 
     wanted = Signal()  # a file was opened, or has a question: the pane must be seen
+    review_chosen = Signal()
     left = Signal()  # the user goes on elsewhere
     emptied = Signal()  # no file has a tab any more
 
@@ -318,6 +319,7 @@ class FilePane(QWidget):
         self._watch.changed.connect(self.refresh)
         vbox((self.tabs, 1), on=self)
         self.tabs.current_changed.connect(self._on_current_changed)
+        self.tabs.bar.currentChanged.connect(self._on_tab_chosen)
         self.tabs.opened_changed.connect(self._on_opened_changed)
         self._tab_actions = {
             "reopen_tab": self._reopen,
@@ -330,6 +332,9 @@ class FilePane(QWidget):
             "go_to_line": self.head.open_line,
             "close_tab": self._close_tab,
         }
+        self.show_review()
+
+    def show_review(self) -> None:
         self.tabs.show_page(None)
 
     def open_file(self, root: Path, path: str, line: int = 0) -> None:
@@ -378,6 +383,10 @@ class FilePane(QWidget):
     def _on_current_changed(self) -> None:
         self.head.refresh()
         self.setFocusProxy(self.tabs.current or self.tabs.review)
+
+    def _on_tab_chosen(self) -> None:
+        if self.tabs.current is None:
+            self.review_chosen.emit()
 
     def _on_opened_changed(self) -> None:
         pages = self.tabs.pages
