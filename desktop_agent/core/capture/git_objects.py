@@ -10,7 +10,7 @@ import shutil
 import stat
 import struct
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -108,13 +108,7 @@ class HeldObjects:
         return None
 
     def size(self, identifier: str) -> int | None:
-        import pygit2
-
-        try:
-            kind, size = self._opened(self._folder).read_header(identifier)
-        except (KeyError, ValueError, pygit2.GitError):
-            return None
-        return size if kind == pygit2.enums.ObjectType.BLOB else None
+        return _blob_size(lambda: self._opened(self._folder), identifier)
 
     def take_packs(self, folders: Iterable[str]) -> None:
         if not self._may_change:
@@ -202,6 +196,16 @@ def _move(names: Sequence[str], source: Path, target: Path) -> None:
                 (source / (name + ending)).replace(target / (name + ending))
 
 
+def _blob_size(open_objects: "Callable[[], pygit2.Odb]", identifier: str) -> int | None:
+    import pygit2
+
+    try:
+        kind, size = open_objects().read_header(identifier)
+    except (KeyError, ValueError, pygit2.GitError):
+        return None
+    return size if kind == pygit2.enums.ObjectType.BLOB else None
+
+
 class GitObjects:
     """The index and the objects of a folder's repository. Methods block, and never write to the repository."""
 
@@ -239,13 +243,7 @@ class GitObjects:
         return self._held.hold(identifier, self._state.folders) and self._held.size(identifier) == size
 
     def has(self, identifier: str, size: int) -> bool:
-        import pygit2
-
-        try:
-            kind, length = self._repository.odb.read_header(identifier)
-        except (KeyError, ValueError, pygit2.GitError):
-            return False
-        return kind == pygit2.enums.ObjectType.BLOB and length == size
+        return _blob_size(lambda: self._repository.odb, identifier) == size
 
     def read(self, identifier: str) -> bytes | None:
         import pygit2
