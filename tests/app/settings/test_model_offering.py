@@ -100,7 +100,7 @@ def test_another_account_is_asked_at_its_own_address(go: Go, project: Path) -> N
 
     async def journey(user: Driver) -> None:
         rows = await open_picker(user)
-        assert "Anthropic (work)" in said(rows)
+        assert "work (models.example)" in said(rows), "the format of its requests does not say who answers"
         await choose(user, "work opus")
         assert shown_model(user) == ModelRef(provider="anthropic", model="claude-opus-5-5", account="work")
         await open_picker(user)
