@@ -89,13 +89,11 @@ BUILT_IN: tuple[Declaration, ...] = (
         name="undo",
         arguments="[turn [N] | call [ID] | file PATH | all]",
         summary="Take the agent's changes back: those of the last turn, or what you name",
-        works_meanwhile=False,
     ),
     Declaration(
         name="redo",
         arguments="[step NUMBER | steps | turn [N] | call [ID] | file PATH | all]",
         summary="Take back the last undo exactly, or what you name; `steps` lists the undos",
-        works_meanwhile=False,
     ),
     Declaration(name="diff", summary="Show what the agent changed in this conversation, as a patch"),
     Declaration(

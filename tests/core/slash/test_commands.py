@@ -11,7 +11,7 @@ from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import ModelRef
+from desktop_agent.core.protocol.model import Allowed, ModelRef
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
 from desktop_agent.core.providers.scripted import Call, Fail, Hang, Reply, Say, ScriptedProvider, in_order
 from desktop_agent.core.settings.models_file import MODELS_FILE_NAME
@@ -233,8 +233,22 @@ class TestChanges:
     async def test_they_wait_for_the_agent(self, ground: Ground) -> None:
         async with ground.session([[Say("well"), Hang()]]) as opened:
             await opened.carry_out(ops.SubmitPrompt(text="go"), ev.TextDelta)
-            for name in ("undo", "redo", "rewind 1", "compact"):
+            for name in ("undo all", "redo", "rewind 1", "compact"):
                 assert "The agent is working" in await bad(opened, f"/{name}")
+            await opened.carry_out(ops.Interrupt(), ev.TurnEnded)
+
+    async def test_they_are_carried_out_while_a_turn_only_waits_for_an_answer(self, ground: Ground) -> None:
+        async with ground.session([[write("a.txt", "new\n")], [write("b.txt", "new\n")], [Say("done")]]) as opened:
+            asked = await opened.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
+            answer = ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed())
+            await opened.carry_out(answer, ev.ApprovalRequested)
+            assert "a.txt" in await fine(opened, "/undo")
+            assert not (ground.workspace / "a.txt").exists()
+            assert "turn 1: a.txt" in await fine(opened, "/redo steps")
+            await fine(opened, "/redo")
+            assert ground.read("a.txt") == "new\n"
+            assert len(opened.session.transcript.pending_approvals) == 1
+            assert "The agent is working" in await bad(opened, "/rewind 1")
             await opened.carry_out(ops.Interrupt(), ev.TurnEnded)
 
     async def test_a_fence_in_a_file_does_not_end_the_patch(self, ground: Ground) -> None:
