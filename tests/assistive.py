@@ -1,4 +1,4 @@
-"""The window as a screen reader has it: what stands in it, and what can be done with it, over AT-SPI's own bus.
+"""The window as a screen reader sees it, over AT-SPI.
 
 The protocol: https://gitlab.gnome.org/GNOME/at-spi2-core/-/tree/main/xml
 """

@@ -1,4 +1,4 @@
-"""Tools that prove who runs beside whom: they meet at a barrier, or tell when they start and end."""
+"""Tools that prove which calls run in parallel: they meet at a barrier, or report start and end."""
 
 import asyncio
 

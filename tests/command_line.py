@@ -1,4 +1,4 @@
-"""The command line in this process: the entry point, the parser and the exit code are the real ones."""
+"""The command line in this process, with its real entry point, parser and exit codes."""
 
 import json
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What holds for every test: an isolated home, no network but loopback, no leaks, no unexpected warning or log."""
+"""For every test: an isolated home, no network but loopback, no leaks, no unexpected warning or log."""
 
 import asyncio
 import gc

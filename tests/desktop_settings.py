@@ -1,7 +1,7 @@
 """The settings portal of a desktop: `python -m tests.desktop_settings JSON`, on the session bus.
 
-It prints a line when it owns its name. Each JSON line on its input is a change, of which it tells; a line is printed
-when it has. The interface: https://flatpak.github.io/xdg-desktop-portal/docs/doc-org.freedesktop.portal.Settings.html
+It prints a line when it owns its name. Each JSON line on its input is a change, confirmed by a line after its signal.
+https://flatpak.github.io/xdg-desktop-portal/docs/doc-org.freedesktop.portal.Settings.html
 """
 
 # jeepney has no complete types.

@@ -1,4 +1,4 @@
-"""A disk that forgets: what would be on it after a power failure."""
+"""A disk that loses data in a power failure."""
 
 import errno
 import os

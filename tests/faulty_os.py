@@ -1,5 +1,3 @@
-"""System calls that can be made to fail, one after the other."""
-
 import errno
 import os
 from collections.abc import Callable, Generator, Iterator

@@ -1,4 +1,4 @@
-"""Dates for files, in tests of those who tell by the date whether a file has changed."""
+"""Sets files' dates, for tests of code that detects changes by date."""
 
 import os
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""A disk that can really be full."""
-
 from contextlib import suppress
 from pathlib import Path
 

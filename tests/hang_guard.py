@@ -1,7 +1,6 @@
-"""Says where every thread stands when a test hangs, without arming an alarm for each of twelve thousand tests.
+"""Dumps all threads when a test hangs, without an alarm for each of twelve thousand tests.
 
-pytest's own `faulthandler_timeout` starts a thread for each test and waits for its end: some milliseconds on a busy
-machine.
+pytest's own `faulthandler_timeout` starts a thread for each test, which takes some milliseconds.
 """
 
 import faulthandler

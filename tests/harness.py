@@ -1,4 +1,4 @@
-"""A real session on a real folder with a scripted model, and a receiver that waits for events by name."""
+"""A real session on a real folder with a scripted model, and a receiver that waits for events."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Journals written record by record, as plausible or as wild as a test wants them."""
+"""Journals written record by record, plausible or not."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Time that passes when a test says so: for limits that must not pass before something else has happened."""
+"""Time that passes on a test's command, for limits that must not expire too early."""
 
 import asyncio
 from collections.abc import Callable

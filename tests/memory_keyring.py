@@ -1,4 +1,4 @@
-"""Keyrings for tests: real backends of `keyring`, one that keeps entries in memory and one that fails."""
+"""Keyrings for tests: real backends of `keyring`, working, failing and blocking."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""Names of files that are hard to write down: a table for everything that lists paths and takes them."""
+"""Difficult file names, for everything that lists or takes paths."""
 
 import os
 

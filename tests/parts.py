@@ -1,5 +1,3 @@
-"""The parts of a window, by the names they have."""
-
 from typing import TypeVar
 
 from PySide6.QtCore import QObject

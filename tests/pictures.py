@@ -1,4 +1,4 @@
-"""Small real pictures, and as many headers as it takes to look like large ones."""
+"""Small real pictures, and headers that claim large ones."""
 
 import struct
 import zlib

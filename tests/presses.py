@@ -1,4 +1,4 @@
-"""Clicks as the window system has them: on a place of the window, where whatever lies on top there gets the press."""
+"""Clicks at a place of the window: whatever lies on top gets the press."""
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest

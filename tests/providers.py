@@ -1,4 +1,4 @@
-"""Providers for tests, as the catalogue would build them, without the settings and the keys of a machine."""
+"""Providers for tests, built like the catalogue's, without the machine's settings and keys."""
 
 from msgspec.structs import replace
 

@@ -1,4 +1,4 @@
-"""The sandboxes of this machine, tried once: each trial confines two commands for real, and hundreds of tests ask."""
+"""This machine's sandboxes, tried once: a trial runs two confined commands, and hundreds of tests ask."""
 
 import os
 from collections.abc import Mapping

@@ -1,5 +1,3 @@
-"""A session bus of the test's own."""
-
 import shutil
 import subprocess
 from collections.abc import Generator

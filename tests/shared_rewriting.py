@@ -1,7 +1,6 @@
-"""Lets the workers of a run share the rewriting of assertions, which is half of the time that collecting tests takes.
+"""Lets a run's workers share the rewriting of assertions, half of the time of collecting tests.
 
-All workers collect the same files in the same order: in a fresh checkout each of them would rewrite every file, at the
-same time as the others. So each first rewrites some of them, and finds the rest done, as later runs do.
+In a fresh checkout each worker would rewrite every file at the same time. So each first rewrites its share.
 """
 
 import sys

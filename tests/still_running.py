@@ -1,4 +1,4 @@
-"""Where every task and thread stands: for the message of a test that waited in vain."""
+"""The state of all tasks and threads, for the message of a test that timed out."""
 
 import asyncio
 import faulthandler

@@ -1,4 +1,4 @@
-"""Which processes run on this machine, by what stands in their environment."""
+"""Finds this machine's processes by their environment."""
 
 import psutil
 

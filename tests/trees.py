@@ -1,4 +1,4 @@
-"""Everything in a folder at one moment, to be compared with another: kinds, permission bits, contents, links."""
+"""All files of a folder at one moment, for comparisons: kinds, permission bits, contents, links."""
 
 import os
 from collections.abc import Iterator, Mapping

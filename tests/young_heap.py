@@ -1,4 +1,4 @@
-"""What garbage is looked for in after each test, so that exceptions in it are found."""
+"""Which garbage is collected after each test, so that exceptions in it are found."""
 
 import gc
 import time

@@ -1,4 +1,4 @@
-"""A folder with a file, and agents in it that a script answers."""
+"""Fixtures: a folder with a poem, and agents with scripted answers."""
 
 import asyncio
 from collections.abc import Callable

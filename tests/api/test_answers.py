@@ -1,4 +1,4 @@
-"""What is allowed and what is not: the approval callback, in every way in which it may answer or fail."""
+"""The approval callback: all its answers and failures."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""The public names: what programs import, what importing them costs, and that the examples need nothing else."""
+"""The public names: what programs import, what the import costs, and that the examples need no other names."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""Functions of a program as tools: what the model is told of them, may send to them, and reads of them."""
+"""Functions of a program as tools: what the model learns of them, may send, and receives."""
 
 import threading
 from collections.abc import Callable

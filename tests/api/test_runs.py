@@ -1,4 +1,4 @@
-"""Turns as a program runs them: to their end, as a stream, stopped, refused."""
+"""Turns as a program runs them: to the end, streamed, stopped, refused."""
 
 import asyncio
 from contextlib import aclosing

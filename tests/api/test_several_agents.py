@@ -1,4 +1,4 @@
-"""Several agents in one program: at once, in one folder or in many, each with its own session, model and answers."""
+"""Several agents in one program, each with its own session, model and answers."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Answers that are values: by a type or a JSON Schema, asked for again where they are none."""
+"""Answers as values of a type or a JSON Schema, with another request when they do not fit."""
 
 import dataclasses
 from pathlib import Path

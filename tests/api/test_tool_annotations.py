@@ -1,4 +1,4 @@
-"""What a function's annotations, defaults and docstring become: the schema that the model reads, and what it gets."""
+"""How annotations, defaults and the docstring become the schema for the model and the arguments."""
 
 import dataclasses
 import enum

@@ -1,4 +1,4 @@
-"""The application, run whole."""
+"""The whole application in a test."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A real session in the panels of the window: what a test presses goes to the session, what happens is drawn."""
+"""A real session in the panels of the window: pressed buttons reach the session, and events are drawn."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping

@@ -1,4 +1,4 @@
-"""What a sign-in in the real window needs: a service, the models that it opens, and the browser of the desktop."""
+"""For sign-ins in the real window: a service, its models, and the desktop's browser."""
 
 from collections.abc import Generator
 from contextlib import contextmanager

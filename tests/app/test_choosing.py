@@ -1,4 +1,4 @@
-"""Sessions that are chosen quickly one after the other: the last one is shown, each is opened once."""
+"""When sessions are chosen quickly, the last one is shown, and each is opened once."""
 
 from pathlib import Path
 

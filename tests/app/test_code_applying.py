@@ -1,4 +1,4 @@
-"""Code of an answer goes into a file once the difference was seen, as a change of the user."""
+"""A block of code in an answer is written to a file after a preview, as a change of the user."""
 
 from pathlib import Path
 

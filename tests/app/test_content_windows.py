@@ -1,4 +1,4 @@
-"""What is too large for the conversation has windows of its own."""
+"""Contents that are too large for the conversation open in their own windows."""
 
 from datetime import UTC, datetime
 from pathlib import Path

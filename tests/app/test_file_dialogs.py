@@ -1,4 +1,4 @@
-"""Files are chosen in the desktop's own dialog where its portal answers, and in Qt's everywhere else."""
+"""File dialogs: the desktop's own through its portal, Qt's otherwise."""
 
 import os
 import subprocess

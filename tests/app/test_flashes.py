@@ -1,4 +1,4 @@
-"""No part of a window is shown as a window of its own, not even for a moment: that would take the keyboard away."""
+"""No part of a window ever flashes up as a window of its own, which would take the keyboard."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""In the real window the keyboard stays where the user works: after a card, a dialog, a drawer."""
+"""The keyboard stays where the user works: after a card, a dialog, a drawer."""
 
 from collections.abc import Callable
 from pathlib import Path

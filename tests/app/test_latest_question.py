@@ -1,4 +1,4 @@
-"""Of the questions that wait only the latest is answered, one at a time."""
+"""Of several waiting questions only the latest is answered, one at a time."""
 
 import asyncio
 from collections.abc import Coroutine

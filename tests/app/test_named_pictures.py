@@ -1,4 +1,4 @@
-"""What an answer names as a picture is read from the open folder or the public internet, and from nowhere else."""
+"""Pictures named in an answer are read only from the open folder or the public internet."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A model that is overloaded, in the real window: another one steps in, it says so, and the user can stop it."""
+"""An overloaded model in the real window: another one steps in, with a notice, and the user can stop."""
 
 import os
 from pathlib import Path

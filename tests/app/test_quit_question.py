@@ -1,5 +1,3 @@
-"""Closing the window asks first while the agent works."""
-
 from pathlib import Path
 
 import pytest

@@ -1,4 +1,4 @@
-"""Redo in the window is the inverse of undo, whatever was undone before it and whatever was edited since."""
+"""Redo in the window is the inverse of undo, also after later undos and edits."""
 
 import os
 from functools import partial

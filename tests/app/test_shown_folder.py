@@ -1,5 +1,3 @@
-"""What the panels say of the open folder."""
-
 import os
 from datetime import UTC, datetime
 from pathlib import Path

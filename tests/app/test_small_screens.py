@@ -1,4 +1,4 @@
-"""On a small screen all of the first window is on the screen, the composer too, and all of each dialog."""
+"""On a small screen the whole first window, with the composer, and each dialog fits."""
 
 import os
 import subprocess

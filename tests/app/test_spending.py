@@ -1,4 +1,4 @@
-"""A limit of spending in the real window: it asks, waits through a restart, goes on, and stops."""
+"""A spending limit in the real window: it asks, survives a restart, goes on, and stops."""
 
 import os
 from pathlib import Path

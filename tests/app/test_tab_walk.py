@@ -1,4 +1,4 @@
-"""The window by keyboard alone: Tab comes to every control, and where it is can be seen."""
+"""By keyboard alone: Tab reaches every control, and the focus is always visible."""
 
 from collections.abc import Sequence
 from operator import ne

@@ -1,4 +1,4 @@
-"""*Usage* in the whole application: opened from the menu, read from the journals, while the window goes on."""
+"""*Usage* in the real application: opened from the menu, read from journals without blocking."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""After a fault in the real window: the card or banner leads to the way out, and taking it works."""
+"""After a fault, the card or banner of the real window leads to a way out that works."""
 
 import os
 import shutil

@@ -1,5 +1,3 @@
-"""The demo, the welcome, and a folder: how the user begins."""
-
 from pathlib import Path
 
 import pytest

@@ -1,4 +1,4 @@
-"""From the first start to the first answer, in the real window, by each way that the welcome offers."""
+"""From the first start to the first answer in the real window, by each way of the welcome."""
 
 import os
 from collections.abc import Callable

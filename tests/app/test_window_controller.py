@@ -1,5 +1,3 @@
-"""What the window shows at its start, and how it goes from one folder or session to the next."""
-
 import shutil
 from pathlib import Path
 

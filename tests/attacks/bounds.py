@@ -1,7 +1,7 @@
-"""An outer net around commands that multiply on purpose: it holds for root too, and does not rely on what is tested.
+"""A limit on tasks for commands that fork without end; it holds for root, too.
 
-`net` makes a cgroup with a limit on tasks and `within` puts a command into it; for a user whom the kernel counts,
-`RLIMIT_NPROC` does. Where neither can be had, the test is skipped.
+`net` makes a cgroup, and `within` puts a command into it; for ordinary users `RLIMIT_NPROC` may do. Without either,
+the test is skipped.
 """
 
 import os

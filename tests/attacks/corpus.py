@@ -1,4 +1,4 @@
-"""How a corpus of attacks becomes tests: a tenth of it in the test command, all of it in the nightly profile."""
+"""Makes tests from a corpus of attacks: a tenth by day, all in the nightly profile."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar

@@ -1,7 +1,7 @@
-"""What a batch costs beside the same runs started by hand: copies, two at once, one process a run.
+"""A batch against the same runs started by hand: copies, two at once, one process a run.
 
-In turns, because other programs run beside it. Fails below 0.9 of the yardstick's throughput. The processor time of one
-task on a cluster, which shares the processors here, is what the projection in docs/guide/batch.md is made with.
+Both take turns. Fails below 0.9 of the yardstick's throughput. The processor time of one task on a cluster is the basis
+of the projection in docs/guide/batch.md.
 """
 
 import resource

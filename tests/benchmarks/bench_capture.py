@@ -1,9 +1,8 @@
-"""What looking for a command's changes costs beside `git status`. Run: `pytest tests/benchmarks/bench_capture.py`.
+"""The capture of a command's changes against `git status`. Run: `pytest tests/benchmarks/bench_capture.py`.
 
-The tree has 30,000 files (`source_tree`). The yardstick is one `git status --porcelain`; what is measured is all that
-comes with a command: the snapshot before it, `true`, and the report after it, the process beside included. Shown is
-the median of the pairs' ratios. Beside it: the first look, what is kept in the cache, the memory of the table, and how
-long a ticker on the event loop had to wait while threads looked.
+The tree has 30,000 files (`source_tree`). Measured are the snapshot before `true` and the report after it, with their
+process; shown is the median of the pairs' ratios to one `git status --porcelain`. Also the first look, the size of the
+cache, the memory of the table, and the delay of a ticker on the event loop.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
-"""What the session list costs. Run it by name: `pytest tests/benchmarks/bench_catalog.py`.
+"""The session list. Run it by name: `pytest tests/benchmarks/bench_catalog.py`.
 
-Yardsticks of the same run, in turns: to list from the cache, a look at the size of every journal; to rebuild it, one
-`json` pass over all journals. A ratio is the median of the pairs' ratios. `--profile nightly` has 5,000 sessions.
+Yardsticks: for listing from the cache, a `stat` of every journal; for rebuilding it, one `json` pass over them. A ratio
+is the median of the pairs' ratios. `--profile nightly` has 5,000 sessions.
 """
 
 import gc

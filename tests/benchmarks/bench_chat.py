@@ -1,8 +1,7 @@
-"""How fast the transcript is, measured against Qt's own text widgets in the same run.
+"""The transcript's speed against Qt's own text widgets.
 
-Run it by name: `pytest tests/benchmarks/bench_chat.py`, with `--profile nightly` for the full size. Repeats of both
-sides are interleaved and medians compared, so only the ratios mean anything on another machine. Both sides use the
-same font, get the same text in the same pieces, and are repainted whole after every piece.
+Run: `pytest tests/benchmarks/bench_chat.py`, with `--profile nightly` for the full size. Both sides take turns with the
+same font and pieces of text, and are repainted after every piece; only the ratios of the medians matter.
 """
 
 import gc

@@ -1,17 +1,15 @@
-"""What it costs that every change can be taken back: the time at each edit, and the disk after a hundred turns.
+"""The cost of checkpoints: the time at each edit, and the disk after a hundred turns.
 
-**Time.** A checkpoint is `Ledger.record` of one edited file of 10 KB: both images compressed, on the disk and durable
-when it returns. The yardstick is what a checkpoint by a shadow repository costs when nothing changed at all:
-`git add -A && git write-tree` in a tree of 30,000 files, in turns with it. The limit is 1/50 of that. The floor is the
-disk's: as many bare files as a checkpoint writes, of the size of its packed images, and their folder, synced at the
-same time by threads that wait for it. Where that alone takes more than 1/50, no checkpoint can hold the limit.
+**Time.** A checkpoint is `Ledger.record` of one edited file of 10 KB: both images compressed and durable. The yardstick
+is a checkpoint by a shadow repository without changes: `git add -A && git write-tree` in a tree of 30,000 files. The
+limit is 1/50 of that. The floor is the disk's: as many bare files of the size of the packed images, and their folder,
+synced at the same time by threads. Where that takes more than 1/50, no checkpoint can hold the limit.
 
-**Disk.** A hundred turns of edits. Everything that the blob folder holds afterwards is counted, as lengths of files,
-against the bytes that changed: the sum, over all distinct versions of files from before and after an edit, of what
-`zlib.compress(version, 6)` makes of it. The limit is 1.2. For information: the blocks that this takes of the disk, and
-a git repository with the same versions, packed by `git gc`.
+**Disk.** A hundred turns of edits. The lengths of all blob files are compared with the sum of
+`zlib.compress(version, 6)` over all distinct versions of files. The limit is 1.2. For information: the blocks on the
+disk, and a git repository with the same versions after `git gc`.
 
-Run it by name: `pytest tests/benchmarks/bench_checkpoint.py`; `--profile nightly` repeats more often.
+Run: `pytest tests/benchmarks/bench_checkpoint.py`; `--profile nightly` repeats more often.
 """
 
 import os

@@ -1,7 +1,7 @@
-"""What a window keeps of long sessions that were opened, looked at and left, one after another.
+"""The memory that a window keeps for long sessions that were opened and left.
 
-20 sessions of 50,000 records (4 of 22,000 by default) in one window, in a process of its own. Resident memory after the
-first was closed is the yardstick: what follows may add 20 MB to it.
+20 sessions of 50,000 records (4 of 22,000 by default) in one window, in a process of its own. All together may add
+20 MB to the resident memory after the first was closed.
 """
 
 import json

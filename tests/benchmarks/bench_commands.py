@@ -1,8 +1,7 @@
-"""What running commands costs: much output, ending a stubborn tree, the way there and back.
+"""Running commands: much output, ending a stubborn tree, starting and returning.
 
-Run it by name: `pytest tests/benchmarks/bench_commands.py`. Every figure is printed beside its yardstick from the same,
-interleaved run, or beside the limit it should keep; nothing fails for being slow. `--profile nightly` prints 1 GB
-instead of 64 MB.
+Run: `pytest tests/benchmarks/bench_commands.py`. Figures are printed beside their yardsticks or limits; nothing fails
+for being slow. `--profile nightly` prints 1 GB instead of 64 MB.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""What making a request costs before it is sent: packing, estimating, and taking it apart for a user.
+"""Preparing a request: packing, estimating, and splitting it up for the user.
 
 A conversation that fills a window of 200,000 tokens, with the real tools. The yardstick is writing the same request as
 JSON, which has to be done anyway (in a thread).

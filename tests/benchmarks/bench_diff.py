@@ -1,7 +1,6 @@
-"""How fast diffs are, measured against git in the same run. Run it by name: `pytest tests/benchmarks/bench_diff.py`.
+"""Diffs against git. Run: `pytest tests/benchmarks/bench_diff.py`.
 
-Numbers are medians of interleaved repeats; only the ratios mean anything on another machine. Nothing fails for being
-slow: the tables are for people who read or compare runs.
+Medians of interleaved repeats; only the ratios matter. Nothing fails for being slow.
 """
 
 import asyncio

@@ -1,8 +1,7 @@
-"""How long the window stands still while a big diff is opened. Run it by name, like `bench_diff.py`.
+"""How long the window freezes while a big diff opens. Run it by name, like `bench_diff.py`.
 
-The real view on the real loop: a timer of 1 ms notes by how much it is late. `opening` is all until the diff is there,
-`showing` what happens then, until the colours have come. A frame of 60 Hz is 16.7 ms. Where other programs
-keep the machine busy, only the thread's own work means anything.
+The real view on the real loop, with a timer of 1 ms. `opening` lasts until the diff is computed, `showing` until the
+colours are there. A frame of 60 Hz is 16.7 ms. On a busy machine only the thread's own work is meaningful.
 """
 
 import asyncio

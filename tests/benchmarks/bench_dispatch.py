@@ -1,7 +1,7 @@
-"""What a tool call costs beyond the tool's own work, from the model's wish to the recorded result.
+"""The overhead of a tool call, from the model's message to the recorded result.
 
-A tool that does nothing is called many times in one turn of a real session, journal and fsync included. The yardstick
-beside it is a process that does nothing (`true`): what a call would cost if every tool were a program.
+A tool without work is called many times in one turn of a real session, with journal and fsync. The yardstick is a
+process that does nothing (`true`).
 """
 
 import asyncio

@@ -1,7 +1,7 @@
-"""How long the window stands still while a folder with very many files is shown, closed, changed and filtered.
+"""How long the window freezes while a huge folder is shown, closed, changed and filtered.
 
-A stall is how late a 4 ms timer on the window's thread fires. The yardstick is one `sorted(os.scandir(...))` of the
-same folder in the same run, on the window's thread: what the tree would cost without any care.
+A stall is the delay of a 4 ms timer on the window's thread. The yardstick is one `sorted(os.scandir(...))` of the
+folder on that thread.
 """
 
 import asyncio

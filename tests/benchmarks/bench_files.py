@@ -1,9 +1,7 @@
-"""What an atomic write costs beside a plain one. Run it by name: `pytest tests/benchmarks/bench_files.py`.
+"""An atomic write against a plain one. Run: `pytest tests/benchmarks/bench_files.py`.
 
-The yardstick replaces a file's content durably: open, write, fsync. It and the atomic write are interleaved in one run;
-numbers are medians, and only the ratios mean anything on another machine. What a write without fsync takes is shown
-beside them, measured apart: what it leaves to be written later would be paid for by the next fsync. Nothing fails for
-being slow.
+The yardstick replaces a file's content durably: open, write, fsync. Both take turns; only the ratios of the medians
+matter. Writes without fsync are measured apart, since the next fsync would pay for them. Nothing fails for being slow.
 """
 
 import os

@@ -1,7 +1,7 @@
-"""What a question about the status costs beside git itself. By name: `pytest -s tests/benchmarks/bench_gitrepo.py`.
+"""A status query against git itself. Run: `pytest -s tests/benchmarks/bench_gitrepo.py`.
 
-The four kinds are interleaved in one run; numbers are medians of 15. Git reads the settings when the configuration is
-not written plainly, as it always did before. Nothing fails for being slow.
+The four kinds take turns; numbers are medians of 15. Git reads the settings when the configuration is not plain.
+Nothing fails for being slow.
 """
 
 import asyncio

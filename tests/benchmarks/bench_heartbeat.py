@@ -1,11 +1,8 @@
-"""How long the real window stands still on a tour of the demo: a change, its review, the palette, the settings, narrow.
+"""How long the real window freezes on a tour of the demo: a change, its review, the palette, the settings, narrow.
 
-*Own work* is the processor time of the window's thread between two beats of a timer of 1 ms; `heartbeat_tour` says how
-a tour goes. Each is the first of its process and its home: everything is made for the first time in it.
-
-What is held is the median of the tours, for the 99th of 100 beats and for the longest beat of each step. What the
-window does by itself, it does on each of them; a beat that takes twice as long on one tour, at another place each time,
-is what other programs did to the processor's caches. Every figure is printed.
+*Own work* is the processor time of the window's thread between two beats of a 1 ms timer (`heartbeat_tour`). Each tour
+has a new process and home. The limits apply to the medians over the tours of the 99th percentile and of each step's
+longest beat: a slow beat on one tour alone comes from other programs.
 """
 
 import json

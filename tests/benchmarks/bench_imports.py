@@ -1,8 +1,7 @@
-"""What a command of the command line costs that does next to nothing: nearly all of it is imports.
+"""The imports of a command that does next to nothing.
 
-The yardstick is `python -c "import pydantic"`, in turns with the commands. What is compared is processor
-time, user and system, the best of seven: other programs on the machine make a command wait, not work. Compiled modules
-are kept, as they are where the application is installed.
+The yardstick is `python -c "import pydantic"`, in turns. Compared is processor time, the best of seven, which other
+programs hardly change. Compiled modules are kept, as in an installation.
 """
 
 import json

@@ -1,6 +1,6 @@
-"""What a record costs: appending it with and without waiting for the disk, and reading a session back.
+"""Journal records: appending with and without waiting for the disk, and reading a session back.
 
-Run with `python -m tests.benchmarks.bench_journal`. Records of 1.2 kB, as sessions have them. The yardsticks are a bare
+Run: `python -m tests.benchmarks.bench_journal`. Records of 1.2 kB, as sessions have them. The yardsticks are a bare
 `os.write` of the same line, that and a bare `fsync`, and `json.loads` of every line.
 """
 

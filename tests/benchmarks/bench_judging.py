@@ -1,9 +1,8 @@
-"""How soon what is said about a command follows what the user types into it: from a key to the judgement on the card.
+"""The delay from a key in a command's field to the judgement on its card.
 
-The real card in the real view, on the real loop, with a real session that asks about the command. Each key is a key
-event for the field. The judgement is there when the card shows it for the text as it is (`shown`), and known to its
-end, with safety copies and scripts, when *Allow* no longer waits for it (`whole`). The yardstick beside it is the same
-key in a `QPlainTextEdit` with the same text, painted: what typing costs without any judgement.
+The real card, view and loop, with a real session that asks. `shown`: the card shows the judgement of the present text;
+`whole`: *Allow* no longer waits for safety copies and scripts. The yardstick is the same key in a `QPlainTextEdit`,
+painted.
 """
 
 import asyncio

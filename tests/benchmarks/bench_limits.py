@@ -1,8 +1,7 @@
-"""How long it takes to end a command that takes all of the machine, and how long the window stalls meanwhile.
+"""How long ending a command that exhausts the machine takes, and how long the window stalls meanwhile.
 
-Run it by name: `pytest tests/benchmarks/bench_limits.py`. Targets: nothing of the command lives 1 second after the
-stop, or after its time is over, and the window never stalls for more than 33 ms. The commands run in the net of
-`tests.attacks.bounds`; the limits of the application are out of reach, so that each has all that the net gives it.
+Run: `pytest tests/benchmarks/bench_limits.py`. Targets: no process of the command lives 1 second after the stop or the
+time-out, and the window never stalls for more than 33 ms. The net of `tests.attacks.bounds` is the only limit.
 """
 
 import shutil

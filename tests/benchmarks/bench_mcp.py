@@ -1,8 +1,7 @@
-"""What MCP servers cost: twenty of them with fifty tools each, and a call there and back.
+"""MCP servers: twenty with fifty tools each, and one call.
 
-The yardstick of a call is the SDK's own client over its own transport, with the same server, in turns with ours in the
-same run: what is beyond is ours. The limit is 5 ms over it. The looks at the folder around a call, which find what the
-server changed, are measured by themselves: what comes before the request is sent, and after the answer has arrived.
+The yardstick of a call is the SDK's own client with the same server, in turns. The limit is 5 ms over it. The looks at
+the folder around a call, which find the server's changes, are measured by themselves.
 """
 
 import asyncio

@@ -1,13 +1,9 @@
-"""How long the page of MCP servers keeps the window, with twenty servers of fifty tools each; and how long its start.
+"""How long the settings page of twenty MCP servers with fifty tools each blocks the window; and their start.
 
-Measured is the own work of the window's thread in each turn of its loop, from the moment the page is opened until all
-1,000 tools are unfolded, and while tools and servers are switched and the state of a server changes. A turn is one look
-at what waits, with the painting that comes of it. The limit is a frame, 16.7 ms, for the best of some runs; the floor
-the longest standstill of an idle process beside them.
-
-The start is that of `bench_start.py`, to the first paint and until the core is loaded, in turns with a home in which no
-server is defined. Compared is the processor time, which other programs disturb less than the clock; of each what a
-quarter of the starts stay below.
+Measured is the own work of the window's thread in each turn of its loop while the page opens, all 1,000 tools unfold,
+tools and servers are switched, and a server's state changes. The limit is a frame, 16.7 ms, for the best of some runs;
+the floor is the longest pause of an idle process. The start is that of `bench_start.py`, to the first paint and to the
+loaded core, in turns with a home without servers; compared is the 25th percentile of processor time.
 """
 
 import gc

@@ -1,10 +1,8 @@
-"""How long the window's thread is kept by one key of a mention, and when its answer is there, among 100,000 files.
+"""How long a key of a mention blocks the window, and when its answer is there, among 100,000 files.
 
-The composer of the window, with the files answered for in a thread as in the application. A *key* is what one key takes
-of the window's thread, in processor time; a *stall* is how late a 4 ms timer fires at worst, the answers included.
-The yardstick of an answer is one pass over all paths that asks whether they contain the letters: what any search
-looks at. Symbols are found in 100,000 files on the disk, as the application finds them, while the user types; their
-yardstick is ripgrep over the same files for the letters, a whole process. A frame is 16.7 ms.
+A *key* is the window thread's processor time for one key; a *stall* is the worst delay of a 4 ms timer. The yardstick
+of an answer is one pass over all paths for the letters; the yardstick of symbols, which are found on the disk while
+the user types, is ripgrep over the same files. A frame is 16.7 ms.
 """
 
 import asyncio

@@ -1,9 +1,8 @@
-"""How long the window's thread is kept by one key of the command palette, and when its answer is there.
+"""How long a key of the command palette blocks the window, and when its answer is there.
 
-Among 100,000 files, 2,000 sessions, and as many settings, actions and commands as there are. The palette over a window,
-answered in a thread, the latest question only, as in the application. A *key* is what one key takes of the window's
-thread, in processor time; a *stall* is how late a 4 ms timer fires at worst, the answers included. The yardstick of an
-answer is one pass over all paths that asks whether they contain the letters. A frame is 16.7 ms.
+Among 100,000 files, 2,000 sessions, and the usual settings, actions and commands. A *key* is the window thread's
+processor time for one key; a *stall* is the worst delay of a 4 ms timer. The yardstick of an answer is one pass over
+all paths for the letters. A frame is 16.7 ms.
 """
 
 import asyncio

@@ -1,8 +1,7 @@
-"""What the window takes while the user does nothing: processor time, wake-ups and memory, with the demo open.
+"""The idle window with the demo open: processor time, wake-ups and memory.
 
-Measured in a process of its own, which has no test around it; then again after a session of 50,000 records (22,000 by
-default) was opened, looked at and left. A wake-up is a thread of the process that gives up the processor of its own
-accord, as Linux counts it. The yardstick is a bare `QMainWindow` on the same loop of Qt.
+Measured in a process of its own, again after a session of 50,000 records (22,000 by default) was opened and left. A
+wake-up is a voluntary context switch. The yardstick is a bare `QMainWindow` on the same loop of Qt.
 """
 
 import json

@@ -1,7 +1,7 @@
-"""How long it takes until a review of very many changed files is there to be read, and how long it stops the window.
+"""How long a review of very many files takes to open, and how long it blocks the window.
 
-Real blobs, real comparisons, the application's own event loop. A stall is how late a 4 ms timer on the window's thread
-fires. The yardstick is Qt's own list widget, filled with the same paths and painted in the same run.
+Real blobs, comparisons and event loop. A stall is the delay of a 4 ms timer on the window's thread. The yardstick is
+Qt's own list widget with the same paths.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
-"""What Landlock's supervisor costs: a call that changes a mode or times, and a command that does nothing.
+"""Landlock's supervisor: a call that changes a mode or times, and a command that does nothing.
 
-Run it by name: `pytest tests/benchmarks/bench_sandbox.py`. The yardstick is the same in the same run without the
-supervisor. Nothing fails for being slow.
+Run: `pytest tests/benchmarks/bench_sandbox.py`. The yardstick is the same without the supervisor. Nothing fails for
+being slow.
 """
 
 import json

@@ -1,8 +1,8 @@
-"""What searching costs beside ripgrep and git. Run it by name: `pytest tests/benchmarks/bench_search.py`.
+"""Searching against ripgrep and git. Run: `pytest tests/benchmarks/bench_search.py`.
 
-The tree has 30,000 files, tracked, untracked and ignored (`source_tree`). Every row is a yardstick, a whole process as
-a shell runs it, and the tool from its raw arguments to its result, in turns. A ratio is the median
-of the pairs' ratios, and it is asserted where a limit is printed. `--profile nightly` repeats more often.
+The tree has 30,000 files, tracked, untracked and ignored (`source_tree`). A row compares a whole process with the tool,
+from its arguments to its result, in turns. A ratio is the median of the pairs' ratios, with printed limits.
+`--profile nightly` repeats more often.
 """
 
 import asyncio

@@ -1,8 +1,7 @@
-"""How fast the longest sessions are, in the real window. Run it by name: `pytest tests/benchmarks/bench_session.py`.
+"""The longest sessions in the real window. Run: `pytest tests/benchmarks/bench_session.py`.
 
-`--profile nightly` takes a session of 500 MB instead of 100 MB. The yardstick is `orjson.loads` of every line of the
-same file in the same run. A stall is by how much a timer of 1 ms was late on the window's thread; own work is the
-processor time of that thread between two beats, which other programs hardly change.
+`--profile nightly` takes 500 MB instead of 100 MB. The yardstick is `orjson.loads` of every line of the file. A stall
+is the delay of a 1 ms timer on the window's thread; own work is that thread's processor time between two beats.
 """
 
 import asyncio

@@ -1,8 +1,7 @@
-"""What the search through all sessions costs. Run it by name: `pytest tests/benchmarks/bench_session_search.py`.
+"""The search through all sessions. Run: `pytest tests/benchmarks/bench_session_search.py`.
 
-The yardstick is ripgrep listing the journals that have a word, a whole process, in turns with the same word looked up
-in the index. A ratio is the median of the pairs' ratios. `--profile nightly` searches 1 GB, which takes some minutes
-to write and to index; else it is 100 MB.
+The yardstick is ripgrep listing the journals with a word, in turns with the index. A ratio is the median of the pairs'
+ratios. `--profile nightly` searches 1 GB instead of 100 MB, which takes minutes to write and to index.
 """
 
 import os

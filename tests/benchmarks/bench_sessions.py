@@ -1,6 +1,6 @@
-"""What a busy session costs another one: how long a record takes, from asking for it to hearing of it.
+"""The delay of a record in one session while another one is busy.
 
-The yardstick is the same session with nothing beside it, measured in turns with the others.
+The yardstick is the same session with nothing beside it, measured in turns.
 """
 
 import asyncio

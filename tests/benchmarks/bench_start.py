@@ -1,8 +1,7 @@
-"""How long the user waits for the window: process start to first paint, beside a bare `QMainWindow` program.
+"""From process start to the first paint, against a bare `QMainWindow` program.
 
-And until it is true and usable, in a home with months of work: all sessions are listed, the conversation is shown, and
-a key that is typed stands in the message field; then until nothing says any more that it is being read, and the changes
-are shown.
+Also until the window is usable in a home with months of work: all sessions are listed, the conversation is shown, and a
+typed key is in the field; then until all reading is done, and the changes are shown.
 """
 
 import ast

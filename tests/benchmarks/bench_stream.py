@@ -1,9 +1,7 @@
-"""What a piece of an answer costs from the socket to the event that a front end hears, in each wire format.
+"""A piece of an answer from the socket to the event for a front end, in each wire format.
 
-The yardstick is the vendor's own SDK, which reads the same stream from the same server, hands out the same pieces, and
-does nothing more: no session, no fold, no journal. The floor is asyncio alone, reading lines and their JSON: what it
-costs to be woken up for each piece. The server is a process of its own. Compared is processor time of the client's
-thread, the best of the rounds: other programs on the machine make it wait, not work.
+The yardstick is the vendor's own SDK on the same stream; the floor is asyncio reading lines and their JSON. The server
+is a process of its own. Compared is processor time of the client's thread, the best of the rounds.
 """
 
 import asyncio

@@ -1,8 +1,7 @@
-"""How long the real window stands still while an answer comes in at 500 pieces a second, in each wire format.
+"""How long the real window freezes during an answer of 500 pieces a second, in each wire format.
 
-A timer of 1 ms notes by how much it is late; a frame of 60 Hz is 16.7 ms. *Own work* is the processor time of the
-window's thread between two beats: where other programs keep the machine busy, only that means anything, so that is
-held. The floor is a process beside that only wakes up. The server is a process of its own, the conversation is new.
+A timer of 1 ms measures delays. The limit is on *own work*, the processor time of the window's thread between two
+beats, since other programs cause delays, too. The floor is an idle process. The server is a process of its own.
 """
 
 import random

@@ -1,9 +1,8 @@
-"""What telemetry costs a tool call, beside making the call's lines of the journal.
+"""The telemetry of a tool call, against making the call's lines of the journal.
 
-A real session with many calls is recorded once. Its events are then folded again and again into the SDK's spans and
-metrics, whose threads send them to a receiver on loopback meanwhile; only the thread that works for the session is
-counted, in its processor time. The yardstick is the JSON of the same events, which every session makes. While telemetry
-is off there is nothing to measure: what is looked at is that nobody listens.
+The events of a real session are folded repeatedly into the SDK's spans and metrics, which are sent to a receiver on
+loopback. Only the processor time of the session's thread counts. The yardstick is the JSON of the same events. With
+telemetry off, the benchmark checks that nobody listens.
 """
 
 import json

@@ -1,8 +1,7 @@
-"""What running commands costs beside the programs themselves. Run it by name: `pytest tests/benchmarks/bench_tools.py`.
+"""The overhead of running commands. Run: `pytest tests/benchmarks/bench_tools.py`.
 
-Every row is a yardstick (a whole process) and the tool doing the same work, interleaved in one run; numbers are
-medians, and only the ratios mean anything on another machine. Nothing fails for being slow. `--profile nightly` takes
-1 GB of output instead of 100 MB. What searching costs is in `bench_search.py`.
+A row compares a whole process with the tool doing the same, in turns; only the ratios of the medians matter. Nothing
+fails for being slow. `--profile nightly` takes 1 GB of output instead of 100 MB.
 """
 
 import asyncio

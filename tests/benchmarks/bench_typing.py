@@ -1,7 +1,7 @@
-"""How long a letter takes from the keyboard to its paint, while an answer comes at 500 pieces a second.
+"""A letter from the keyboard to its paint, while an answer comes at 500 pieces a second.
 
 The real window, the server in a process of its own, twenty keys a second. *Shown* is by the clock, *own work* the
-processor time of the window's thread until then. The yardstick is the same in the same window before anything is asked.
+processor time of the window's thread. The yardstick is the same before anything is asked.
 """
 
 import asyncio

@@ -1,8 +1,7 @@
-"""What *Usage* costs. Run it by name: `pytest tests/benchmarks/bench_usage.py`.
+"""*Usage*. Run: `pytest tests/benchmarks/bench_usage.py`.
 
-Yardsticks of the same run, in turns: to read all journals for the first time, one `json` pass over them; to read what
-is cached, a look at the size of every journal. A ratio is the median of the pairs' ratios. `--profile nightly` has
-5,000 sessions.
+Yardsticks: for the first reading of all journals, one `json` pass over them; for reading the cache, a `stat` of every
+journal. A ratio is the median of the pairs' ratios. `--profile nightly` has 5,000 sessions.
 """
 
 import json

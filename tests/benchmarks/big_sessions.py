@@ -1,4 +1,4 @@
-"""Sessions as long as they get in months: prompts, answers, commands, edits, compactions, large results."""
+"""Sessions of months: prompts, answers, commands, edits, compactions, large results."""
 
 import json
 import random

@@ -1,5 +1,3 @@
-"""What benchmarks do otherwise than tests."""
-
 import sys
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""How long a call takes, and what this machine costs at the least in the same run: no program does better."""
+"""The time of a call, and the least that this machine needs in the same run."""
 
 import subprocess
 import sys

@@ -1,11 +1,8 @@
 """One tour of the demo in the real window, as JSON: `heartbeat_tour FOLDER`. `bench_heartbeat` makes several.
 
-A timer of 1 ms notes by how much each beat is late; *own work* is the processor time of the window's thread between two
-beats. What takes more than a frame is named by the watchdog that the application has, here with a frame as its limit.
-
-The window's first tour in its process, as a user's is. It goes at a user's pace: so many beats of a hundred are late
-*of the time that a user spends*, and five letters that are typed in one turn of the loop would be five keys in one
-beat, which no hand does.
+A timer of 1 ms measures delays; *own work* is the processor time of the window's thread between two beats. The
+application's watchdog, with a frame as its limit, names longer stalls. The tour goes at a user's pace, since the share
+of late beats depends on it.
 """
 
 import asyncio

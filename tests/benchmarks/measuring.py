@@ -1,4 +1,4 @@
-"""What benchmarks of the window measure with: a heartbeat, a quick typist, and a bench driven on its thread."""
+"""For benchmarks of the window: a heartbeat, a quick typist, and a bench driven on its thread."""
 
 import asyncio
 import statistics

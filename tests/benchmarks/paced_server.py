@@ -1,7 +1,7 @@
 """A model server as a process of its own that streams one answer, event by event, at a pace.
 
-So what a client takes is not mixed with what serving takes. `python -m tests.benchmarks.paced_server FILE RATE` prints
-its port; FILE is a JSON list of events, RATE how many of them a second, 0 for as fast as they go.
+`python -m tests.benchmarks.paced_server FILE RATE` prints its port; FILE is a JSON list of events, RATE their number
+per second, 0 for as fast as possible.
 """
 
 import json

@@ -1,6 +1,6 @@
-"""Sessions as they are after months of work, for benchmarks: journals of 20 to 200 kB, written line by line.
+"""Sessions of months of work for benchmarks: journals of 20 to 200 kB, written line by line.
 
-Words follow Zipf's law as they do in prose and code, so that some stand everywhere and most nearly nowhere.
+Words follow Zipf's law as in prose and code: some are everywhere, most are rare.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""A made-up project of any size, the same every time: what searching and listing are measured on."""
+"""A generated project of any size, the same each time, for searching and listing."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""A recorded session in a real folder, and commands that are run on it."""
+"""A recorded session in a real folder, and commands on it."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""`desktop-agent auth`: accounts are added, shown with what they are for, and removed, and no key is ever shown."""
+"""`desktop-agent auth`: accounts are added, listed and removed, and no key is ever shown."""
 
 import io
 import os

@@ -1,5 +1,3 @@
-"""`desktop-agent changes`: the list, the patch, undo and redo of a recorded session."""
-
 import os
 import shutil
 import subprocess

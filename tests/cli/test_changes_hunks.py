@@ -1,5 +1,3 @@
-"""`desktop-agent changes undo|redo --hunk`: hunks by number and by key."""
-
 from typing import Any
 
 from tests.cli.conftest import Command, RecordedSession

@@ -1,4 +1,4 @@
-"""`desktop-agent changes redo`: undos are taken back one after another, any of them, or all."""
+"""`desktop-agent changes redo`: one, several or all undos are redone."""
 
 import pytest
 

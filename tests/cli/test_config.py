@@ -1,4 +1,4 @@
-"""`desktop-agent config` says what is in force and where it comes from, and changes it."""
+"""`desktop-agent config` shows settings with their origins, and changes them."""
 
 import json
 import tomllib

@@ -1,4 +1,4 @@
-"""The console: what it prints steers no terminal, and stays the same document for programs."""
+"""Console output cannot control the terminal, and stays the same document for programs."""
 
 import io
 import json

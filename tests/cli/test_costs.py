@@ -1,4 +1,4 @@
-"""`desktop-agent costs`, as people start it, and the cost of a session where sessions are listed and shown."""
+"""`desktop-agent costs`, and the costs in lists of sessions."""
 
 from datetime import UTC, datetime, time, timedelta
 

@@ -1,5 +1,3 @@
-"""`desktop-agent doctor`, as people start it."""
-
 import json
 import os
 import re

@@ -1,5 +1,3 @@
-"""`desktop-agent mcp`, as people start it."""
-
 import io
 import json
 import os

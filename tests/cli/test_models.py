@@ -1,4 +1,4 @@
-"""`desktop-agent models`: what is known of models is listed offline, and the address is asked when told to."""
+"""`desktop-agent models` lists known models offline, and asks the address only on request."""
 
 import json
 import os

@@ -1,5 +1,3 @@
-"""`desktop-agent sessions list`, `search` and `fork`, as people start them."""
-
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, get_args

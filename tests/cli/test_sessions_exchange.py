@@ -1,5 +1,3 @@
-"""The command line exports, imports, files and deletes sessions."""
-
 import json
 from pathlib import Path
 

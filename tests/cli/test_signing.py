@@ -1,4 +1,4 @@
-"""`auth sign-in` and `auth sign-out`: with a real browser program, and what the user is told."""
+"""`auth sign-in` and `auth sign-out` with a real browser program, and their messages."""
 
 import asyncio
 import io

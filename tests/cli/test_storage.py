@@ -1,5 +1,3 @@
-"""`desktop-agent storage`, as people start it."""
-
 import json
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Runs without a window export what the settings say, each as a process of its own."""
+"""Runs without a window export the telemetry that the settings ask for."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`sessions verify` says what is wrong, mends it when asked to, and returns what a script can act on."""
+"""`sessions verify` names damage, repairs it on request, and returns exit codes for scripts."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a command must not load: each runs in an interpreter of its own; `sys.modules` is looked at afterwards."""
+"""Commands must not load certain modules: each runs in a fresh interpreter."""
 
 import pytest
 

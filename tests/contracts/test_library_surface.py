@@ -1,4 +1,4 @@
-"""What programs can name of the library is what was promised: names, fields, signatures and defaults."""
+"""The library's names, fields, signatures and defaults are as promised."""
 
 from library_surface import GOLDEN, surface
 

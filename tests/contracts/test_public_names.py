@@ -1,4 +1,4 @@
-"""What other people's scripts rely on keeps its name: commands, options, keys, settings, events, ops, object names."""
+"""Names in users' scripts are stable: commands, options, keys, settings, events, ops, object names."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Every requirement about tools is shown by a test that names it, or it is written down why none does."""
+"""Every requirement about tools is named by a test, or has a reason for having none."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""German and Simplified Chinese are complete, say what the source says, and are what the window loads."""
+"""German and Simplified Chinese are complete, consistent with the source, and loaded by the window."""
 
 import re
 import subprocess

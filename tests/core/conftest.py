@@ -1,5 +1,3 @@
-"""Fixtures of the core's tests."""
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a command has printed so far, for tests that go on when it has said something."""
+"""A command's output so far, for tests that wait for some of it."""
 
 import asyncio
 

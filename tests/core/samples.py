@@ -1,4 +1,4 @@
-"""One event of every durable kind, filled in: what codec and fold tests run over."""
+"""A filled-in event of every durable kind, for tests of codec and fold."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""A command that is hard to end, and looks at the process table that say whether one was."""
+"""A command that is hard to end, and checks for its processes."""
 
 import psutil
 

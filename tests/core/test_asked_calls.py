@@ -1,4 +1,4 @@
-"""What a question shows of a call: the tool and its exact arguments, so that none can pass for another."""
+"""A question shows a call's tool and exact arguments, so that no call can pass for another."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""A search that ran at the provider reads like one of ours: in its place, live as after a restart."""
+"""A provider's search reads like one of our own, live and after a restart."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What importing costs and pulls in, seen in processes of their own: this one has Qt and everything else already."""
+"""The cost and the extent of imports, measured in fresh processes."""
 
 import json
 import subprocess

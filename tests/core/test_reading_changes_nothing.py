@@ -1,4 +1,4 @@
-"""Looking at a session leaves every byte of it as it was, whichever way a front looks."""
+"""Looking at a session changes no byte of it, in any front end."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Which words of a message are looked up, and in which dictionaries: those for the tests are English and German."""
+"""Which words of a message are spell-checked, with English and German test dictionaries."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The scenarios of agent tool execution, on files: a model that works through tools, and what the user sees of it.
+"""The scenarios of agent tool execution, on files.
 
 SC-14: pages are files here: to search is `grep`, to read `read_file`, to create `create_file`, to move a shell's `mv`.
 """

@@ -1,4 +1,4 @@
-"""The transcript is a fold: what a user reads follows from the events alone."""
+"""The transcript is a fold of the events alone."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Writes `docs/markdown.md` from what the suites find: `python -m tests.docs.markdown_page`."""
+"""Writes `docs/markdown.md` from the suites' results: `python -m tests.docs.markdown_page`."""
 
 from collections import Counter
 from itertools import groupby

@@ -1,4 +1,4 @@
-"""The samples for CI and the recipe of the image: they are valid, and ask for what the program has."""
+"""The CI samples and the image's recipe are valid, and use existing commands."""
 
 import re
 import shlex

@@ -1,4 +1,4 @@
-"""The document of the command line names every command and option, exit code and tool."""
+"""The command line's document names every command, option, exit code and tool."""
 
 import argparse
 import io

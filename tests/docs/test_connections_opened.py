@@ -1,4 +1,4 @@
-"""The list of connections that we open: what the code can open, and what docs/security.md says, are the same places."""
+"""The code opens exactly the connections that docs/security.md lists."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""Every dependency that the project asks for has a line in the document, and no line is left over."""
+"""Every dependency has exactly one line in the document."""
 
 import re
 import tomllib

@@ -1,5 +1,3 @@
-"""The examples of the documents run as they stand there."""
-
 import asyncio
 import importlib.util
 from pathlib import Path

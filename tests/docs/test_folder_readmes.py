@@ -1,5 +1,3 @@
-"""The README of a folder names the modules and folders that are there."""
-
 import re
 from pathlib import Path
 

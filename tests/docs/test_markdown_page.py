@@ -1,5 +1,3 @@
-"""The document about markdown is what the suites find."""
-
 from tests.docs.markdown_page import PAGE, markdown_page
 
 

@@ -1,5 +1,3 @@
-"""The files and folders that documents for developers name are there."""
-
 import re
 from pathlib import Path
 

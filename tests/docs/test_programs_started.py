@@ -1,4 +1,4 @@
-"""The list of programs that we start: what the code can start, and what docs/security.md says, are the same places."""
+"""The code starts exactly the programs that docs/security.md lists."""
 
 import ast
 import re

@@ -1,5 +1,3 @@
-"""The command lines of the README do what it says."""
-
 import re
 import shlex
 import shutil

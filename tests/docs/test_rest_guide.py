@@ -1,4 +1,4 @@
-"""The guide of REST names what can be asked, and its example runs."""
+"""The REST guide names all requests, and its example runs."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The document of the session format names everything that can stand in a journal."""
+"""The session format's document names everything that a journal can contain."""
 
 from pathlib import Path
 from typing import get_args, get_type_hints

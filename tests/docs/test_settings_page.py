@@ -1,5 +1,3 @@
-"""The document of the settings is what the declarations make of it."""
-
 import json
 import tomllib
 

@@ -1,5 +1,3 @@
-"""The user guide lists the slash commands as they are declared."""
-
 from pathlib import Path
 
 from desktop_agent.core.slash.declarations import BUILT_IN, usage

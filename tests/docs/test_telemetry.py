@@ -1,4 +1,4 @@
-"""The tables of the guide on telemetry name what the program exports, and no more."""
+"""The telemetry guide's tables name exactly what the program exports."""
 
 import re
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""The user guide lists the shortcuts, settings and messages that the program has."""
-
 import re
 from pathlib import Path
 

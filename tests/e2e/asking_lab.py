@@ -1,8 +1,8 @@
-"""A process of its own that asks the user something, and is killed while it waits for the answer.
+"""A process that asks the user, and is killed while it waits for the answer.
 
     python -m tests.e2e.asking_lab FOLDER URL
 
-It says the id of its session once the question is on record, and waits.
+It prints its session's id once the question is recorded, and waits.
 """
 
 import asyncio

@@ -1,12 +1,8 @@
-"""The laboratory of the kill test of undo: a process of its own that kills an undo or redo at a system call.
+"""The kill test of undo: kills an undo or redo at a system call. `python -m tests.e2e.calls_kill_lab`
 
-    python -m tests.e2e.calls_kill_lab
-
-The imports are done once. Every line of its input is a trial in JSON: a forked child opens a session and undoes or
-redoes, and is killed with SIGKILL when it, with all its threads, enters or leaves a system call for the given time.
-Every line of its output says how often it did, and whether it was killed. The child is traced with `ptrace(2)`: strace
-counts the calls of each thread for itself, and an undo writes in another one than it began in. The first line says
-whether this machine lets one process trace another.
+Every input line is a trial in JSON: a forked child opens a session and undoes or redoes, and is killed when it enters
+or leaves a system call for the given time, over all threads. Output lines have the count and whether it was killed;
+the first line says whether this machine allows tracing. It uses `ptrace(2)` since strace counts each thread alone.
 """
 
 import ctypes

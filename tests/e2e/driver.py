@@ -1,4 +1,4 @@
-"""Drives the real window as a user would: finds widgets by their names, clicks, types, and waits to see things."""
+"""Drives the real window as a user would: finds widgets by name, clicks, types, and waits."""
 
 import asyncio
 import json

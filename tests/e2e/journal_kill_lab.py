@@ -1,11 +1,8 @@
-"""The laboratory of the journal's kill test: a process of its own that starts writers and kills them.
+"""The journal's kill test: starts writers and kills them. `python -m tests.e2e.journal_kill_lab FOLDER COUNT SEED`
 
-    python -m tests.e2e.journal_kill_lab FOLDER COUNT SEED
-
-The imports are done once; every trial is a forked child that is killed with SIGKILL at a random moment. Half of them
-run real sessions, three at a time and one after the other, with short turns that say much. The others do nothing but
-write the journals of such sessions, so that many a kill splits a write. What was delivered of each session is kept in a
-file: that much must be in its journal.
+Every trial is a forked child that is killed at a random moment. Half of them run real sessions, three at a time, with
+short turns. The others only write journals, so that kills often split a write. A file has what was delivered of each
+session: all of that must be in its journal.
 """
 
 import asyncio

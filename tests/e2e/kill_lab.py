@@ -1,10 +1,7 @@
-"""The laboratory of the kill test: a process of its own that starts turns and kills them, again and again.
+"""The kill test: starts turns and kills them. `python -m tests.e2e.kill_lab FOLDER COUNT SEED`
 
-    python -m tests.e2e.kill_lab FOLDER COUNT SEED
-
-The imports are done once; every trial is a forked child that lives one life on a workspace of its own: turns with edits
-and commands, undo and redo of a hunk and of a turn, a file that the user writes, a rewind. It is killed with SIGKILL
-at a random moment. What is left on disk is judged by the test.
+Every trial is a forked child with its own workspace: turns with edits and commands, undo and redo of a hunk and of a
+turn, a write of the user, a rewind. It is killed at a random moment, and the test judges the disk.
 """
 
 import asyncio

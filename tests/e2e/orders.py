@@ -1,4 +1,4 @@
-"""A small shop to review changes of: a patch changes a module in three places, and a command exchanges a picture."""
+"""A small shop for reviews: a patch changes a module in three places, and a command replaces a picture."""
 
 import struct
 import zlib

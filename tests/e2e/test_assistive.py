@@ -1,4 +1,4 @@
-"""The window without eyes and mouse: a screen reader's way through a turn of the demo, over AT-SPI."""
+"""A screen reader's way through a turn of the demo, over AT-SPI."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Faults around `desktop-agent run`, on the real process: one clear message, nothing lost, and a way to go on."""
+"""Faults around `desktop-agent run`, on the real process: one clear message, nothing lost."""
 
 import json
 import os

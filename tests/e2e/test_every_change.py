@@ -1,7 +1,7 @@
-"""Z-83: whatever a command does to the files is in the review and in the patch, and is undone and redone exactly.
+"""Z-83: all changes of a command are in the review and the patch, and are undone and redone exactly.
 
-Whole sessions with a real shell, real git and the sandbox of this machine. A scene says what the model runs, and which
-rows the review then has; everything else follows from what the folder held before and after.
+Sessions with a real shell, real git and this machine's sandbox. A scene has the command, and the expected rows of the
+review; the rest follows from the folder before and after.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The real window, with mouse and keyboard: an MCP server changes a tool that the user allowed for good."""
+"""The real window: an MCP server changes a tool that the user allowed for good."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The real window: a file, a resource of a server and a symbol are mentioned by keyboard, and the model reads them."""
+"""The real window: a file, a server's resource and a symbol are mentioned by keyboard, and the model reads them."""
 
 from pathlib import Path
 

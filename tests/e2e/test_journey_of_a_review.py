@@ -1,4 +1,4 @@
-"""The real window, with mouse and keyboard: a review hunk by hunk."""
+"""The real window: a review hunk by hunk."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The real window: a server asks the model, the user allows it with the keyboard, and reads what was answered."""
+"""The real window: a server asks the model, and the user allows it by keyboard and reads the answer."""
 
 from pathlib import Path
 

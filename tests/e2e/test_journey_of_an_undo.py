@@ -1,4 +1,4 @@
-"""The real window, by mouse and keyboard: the questions before an undo, and that every undo can be taken back."""
+"""The real window: the questions before an undo, and that every undo can be redone."""
 
 import os
 import shutil

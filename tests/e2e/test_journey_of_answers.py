@@ -1,4 +1,4 @@
-"""The real window: what is asked is shown whole, no key that sends allows it, and a killed turn says what happened."""
+"""The real window: questions are shown whole, no key for sending allows one, and a killed turn is explained."""
 
 import json
 import os

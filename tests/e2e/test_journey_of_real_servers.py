@@ -1,4 +1,4 @@
-"""The real window: servers from the registries and one that wants a sign-in, in one turn that is shown and undone."""
+"""The real window: published servers and one with a sign-in, in one turn that is undone."""
 
 import json
 import subprocess

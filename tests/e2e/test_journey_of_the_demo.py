@@ -1,4 +1,4 @@
-"""The real window, with mouse and keyboard: the demo from the first start to resuming."""
+"""The real window: the demo from the first start to resuming."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Kill the process at random moments of a turn: nothing is lost, nothing is half written, everything can go on."""
+"""Kill the process at random moments of a turn: nothing is lost or half written, and all can go on."""
 
 import json
 from pathlib import Path

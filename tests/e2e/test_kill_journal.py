@@ -1,4 +1,4 @@
-"""Kill the process while sessions write: all open, no delivered event is missing, the API accepts the next request."""
+"""Kill the process while sessions write: all open, all delivered events are there, the API accepts the next request."""
 
 import asyncio
 import json

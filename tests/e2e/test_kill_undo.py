@@ -1,7 +1,7 @@
-"""Kill an undo or redo at any system call: nothing is lost, no id is used twice, and it can be gone on with.
+"""Kill an undo or redo at any system call: nothing is lost, no id is used twice, and it can be repeated.
 
-The histories are those of `tests/core/undo/real_history.py`. What a killed undo comes to, once it is done again, has to
-be what it comes to when nobody kills it; and so has what undoing and redoing everything leads to from there.
+The histories are those of `tests/core/undo/real_history.py`. A repeated undo, and undoing and redoing everything after
+it, must give the same as without a kill.
 """
 
 import asyncio

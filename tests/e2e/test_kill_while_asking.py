@@ -1,4 +1,4 @@
-"""Kill the process while it asks, answer in another one: the model cannot tell that anything happened."""
+"""Kill the process while it asks, and answer in another one: the model sees no difference."""
 
 import asyncio
 import shutil

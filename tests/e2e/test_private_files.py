@@ -1,4 +1,4 @@
-"""Only their owner reads the files of the application, whatever the umask; the workspace keeps its own modes."""
+"""Only their owner can read the application's files, whatever the umask; the workspace keeps its modes."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The model, the card, the output's window, exports and the search read the same text of what a command printed."""
+"""The model, the card, the output's window, exports and the search read the same text of a command's output."""
 
 import json
 from pathlib import Path

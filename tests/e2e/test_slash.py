@@ -1,5 +1,3 @@
-"""Slash commands without a window: no key, no provider, no request."""
-
 import io
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A test that waited in vain says where everything stands."""
+"""A test that timed out names the state of all tasks and threads."""
 
 import asyncio
 import threading

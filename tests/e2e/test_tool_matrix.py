@@ -1,7 +1,7 @@
-"""Every tool by every parameter and every documented error: what it answers, and what it does to files.
+"""Every tool with every parameter and every documented error: its answer, and the changed files.
 
-The rows are in `matrix/`. Each is run the way of every call: alone as by `tools call`, or in a session whose person
-says yes, where that is what it takes. A call that fails leaves every file as it was, to the inode.
+The rows are in `matrix/`. Each runs alone as by `tools call`, or in a session whose user allows it. A failing call
+leaves every file unchanged, to the inode.
 """
 
 import asyncio

@@ -1,5 +1,3 @@
-"""`desktop-agent tools`: what there is, and calling one tool the way of every call."""
-
 import json
 import re
 import sys

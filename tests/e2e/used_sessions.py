@@ -1,4 +1,4 @@
-"""Sessions of some weeks, as a developer might have had them: for the pictures of *Usage*."""
+"""Some weeks of a developer's sessions, for the pictures of *Usage*."""
 
 import math
 import random

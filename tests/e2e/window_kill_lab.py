@@ -2,8 +2,8 @@
 
     python -m tests.e2e.window_kill_lab NUMBER ALBUM ARGUMENTS...
 
-It says `ready` when the window is, and `typed TEXT` for each prompt before it is sent. Every question is allowed. With
-a negative number it quits as soon as it is ready.
+It prints `ready`, and `typed TEXT` before each prompt is sent. Every question is allowed. With a negative number it
+quits as soon as it is ready.
 """
 
 import asyncio

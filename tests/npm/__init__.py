@@ -1,4 +1,4 @@
-"""Programs from npm that tests start: `package.json` names them, the lock has their hashes and no address.
+"""Programs from npm for tests: `package.json` names them, the lock has their hashes and no address.
 
 `packaging/test.sh` installs them into the virtual environment. To add one, in this folder:
 `npm install --save-exact --package-lock-only --omit-lockfile-registry-resolved PACKAGE`.

@@ -1,4 +1,4 @@
-"""Finds what npm installed for the tests, and the Node.js to run it with, which is the one of the test dependencies."""
+"""Finds the npm packages of the tests, and their Node.js."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""A page in a real browser: headless Chromium of the system, driven by Playwright from npm."""
+"""A page in headless Chromium, driven by Playwright from npm."""
 
 import asyncio
 import json

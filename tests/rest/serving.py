@@ -1,4 +1,4 @@
-"""A real server on loopback with a scripted model, and a client that has its token."""
+"""A real server on loopback with a scripted model, and a client with its token."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""The stream of events: nothing is missed and nothing comes twice, however often and wherever it is cut."""
+"""The stream of events: none is missing or doubled, wherever the connection is cut."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""The OpenAPI document, and what schemathesis makes of it: the server never fails, and answers as is written there."""
+"""The OpenAPI document and schemathesis: the server never fails, and answers as documented."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""The page for phones, in a real browser: what a model writes is text there, and a question is answered with a tap."""
+"""The page for phones in a real browser: models' markup stays text, and a tap answers a question."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Who and what is refused: other sites, wrong tokens, other hosts, and requests that are too big or too slow."""
+"""Refused requests: other sites, wrong tokens, other hosts, and too big or too slow ones."""
 
 import asyncio
 import socket

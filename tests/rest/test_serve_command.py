@@ -1,4 +1,4 @@
-"""`desktop-agent serve` as a process: one line that programs read, and an end that leaves nothing."""
+"""`desktop-agent serve` as a process: one line for programs, and a clean end."""
 
 import json
 import os

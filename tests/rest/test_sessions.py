@@ -1,5 +1,3 @@
-"""Sessions over HTTP: started, shown, prompted, filed, closed, opened again."""
-
 import asyncio
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a session does, over HTTP: its questions, its changes, its background commands, its exports."""
+"""A session's work over HTTP: questions, changes, background commands, exports."""
 
 import asyncio
 import json

@@ -1,9 +1,9 @@
-"""A model server that others wrote: `@copilotkit/aimock`, which speaks all three wire formats at one address.
+"""A third-party model server: `@copilotkit/aimock`, with all three wire formats at one address.
 
 with aimock(said("Go.", "Gone."), keys=["sk-…"], folder=tmp_path) as server:
     …(base_url=server.url)
 
-It finds its answer by the last thing that the user said, so it does not matter who asks in which order.
+It finds its answer by the user's last words, so that the order of requests does not matter.
 """
 
 import json

@@ -1,7 +1,7 @@
-"""An authorisation server on loopback, strict about everything that OAuth 2, PKCE and OpenID Connect ask of a client.
+"""An authorisation server on loopback that enforces OAuth 2, PKCE and OpenID Connect.
 
-It plays three: ChatGPT's (`/authorize`, `/token`), OpenRouter's (`/auth`, `/keys`) and Anthropic's (`/v1/oauth/token`).
-Codes and refresh tokens are good for one use; a second use of a refresh token ends the sign-in, as the real ones do.
+It plays ChatGPT's (`/authorize`, `/token`), OpenRouter's (`/auth`, `/keys`) and Anthropic's (`/v1/oauth/token`). Codes
+and refresh tokens work once; a second use of a refresh token ends the sign-in, as at the real ones.
 """
 
 import asyncio

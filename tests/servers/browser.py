@@ -1,4 +1,4 @@
-"""The browser of a user who signs in: it opens a page, goes where it is sent, and shows what it gets there."""
+"""The browser of a user who signs in: opens a page, follows redirects, and shows the result."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""Servers and the vendors' own clients, away from the settings of the user who runs the tests."""
+"""Servers and the vendors' own clients, without the settings of the user who runs the tests."""
 
 import os
 

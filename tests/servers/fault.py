@@ -1,4 +1,4 @@
-"""How a model server fails: `fault.drop_after(events=3)` within a reply, `fault.overloaded()` instead of one."""
+"""Failures of a model server: `fault.drop_after(events=3)` within a reply, `fault.overloaded()` instead of one."""
 
 from desktop_agent.core.protocol.model import JsonObject
 from tests.servers.script import Fault, Garbage, Refusal, StreamError, Whole

@@ -1,4 +1,4 @@
-"""The authorisation server that the SDK's own server brings along, with everything it hands out in memory."""
+"""The authorisation server of the SDK's own server, with its data in memory."""
 
 import secrets
 import socket

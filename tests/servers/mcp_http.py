@@ -1,4 +1,4 @@
-"""A server of the official SDK, over streamable HTTP on loopback, which can be told to misbehave."""
+"""A server of the official SDK over streamable HTTP on loopback that can misbehave."""
 
 import asyncio
 import json

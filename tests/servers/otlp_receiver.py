@@ -1,4 +1,4 @@
-"""A receiver of OTLP over HTTP on loopback: decodes what comes with the protocol's own classes, and keeps it."""
+"""A receiver of OTLP over HTTP on loopback that decodes with the protocol's own classes."""
 
 import gzip
 import threading

@@ -1,6 +1,6 @@
-"""A server that answers with whatever bytes a test wants, on loopback, and keeps what it was sent.
+r"""A loopback server that answers with any bytes, and records the requests.
 
-async with RudeServer(b"HTTP/1.1 200 OK\\r\\n\\r\\n", chunks_without_end) as server: ...
+async with RudeServer(b"HTTP/1.1 200 OK\r\n\r\n", chunks_without_end) as server: ...
 """
 
 import asyncio

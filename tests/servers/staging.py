@@ -1,4 +1,4 @@
-"""How the events of a reply go onto the wire: chunk by chunk, and what its fault does to them."""
+"""How a reply's events go onto the wire: chunk by chunk, and with its fault."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

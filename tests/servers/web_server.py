@@ -1,4 +1,4 @@
-"""A small web on loopback: canned pages by path, what was asked for, and pages that never end."""
+"""A small web on loopback: canned pages, recorded requests, and pages that never end."""
 
 import asyncio
 import ssl

@@ -1,1 +1,1 @@
-"""The texts of the window and their translations: extraction, the pseudo language, and what is held against them."""
+"""The texts of the window and their translations: extraction, the pseudo-language, and checks."""

@@ -1,4 +1,4 @@
-"""Goes through the window and prints what is cut: `cut_lab welcome|demo FOLDER [QM]`, in English without a QM."""
+"""Goes through the window and prints cut texts: `cut_lab welcome|demo FOLDER [QM]`, in English without a QM."""
 
 import os
 import sys

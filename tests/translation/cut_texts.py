@@ -1,4 +1,4 @@
-"""Finds what is shown of a window but not whole."""
+"""Finds the cut texts of a window."""
 
 from collections.abc import Iterator
 

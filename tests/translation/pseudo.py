@@ -1,6 +1,6 @@
-"""A pseudo language: English with accents, in brackets, and two fifths longer.
+"""A pseudo-language: English with accents, in brackets, and two fifths longer.
 
-What shows without brackets is not translated; what shows without its closing bracket is cut.
+A text without brackets is not translated; one without its closing bracket is cut.
 """
 
 import re

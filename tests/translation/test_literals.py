@@ -1,4 +1,4 @@
-"""No text that the user reads is written into a widget without being translated."""
+"""No text for the user is set in a widget without translation."""
 
 import ast
 import re

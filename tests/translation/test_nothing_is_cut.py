@@ -1,4 +1,4 @@
-"""With texts two fifths longer than English, nothing in the window is cut; nothing is left in English."""
+"""With texts two fifths longer, nothing in the window is cut, and nothing is left in English."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""What the parts of the window are given in their tests: a theme, and changes to show."""
+"""A theme, and changes to show, for tests of the window's parts."""
 
 import pytest
 from PySide6.QtWidgets import QApplication

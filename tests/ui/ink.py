@@ -1,4 +1,4 @@
-"""Where text stands in a widget as a user sees it: by what differs from the ground."""
+"""Where a widget's text is visible, by its difference from the background."""
 
 from PySide6.QtCore import QPoint, QRect
 from PySide6.QtGui import QColor

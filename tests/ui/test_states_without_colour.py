@@ -1,4 +1,4 @@
-"""No state is told by colour alone: with the colours taken away, each still looks different from every other."""
+"""Without colours, all states still look different."""
 
 from collections import Counter
 from collections.abc import Mapping

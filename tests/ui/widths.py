@@ -1,5 +1,3 @@
-"""The widths that a widget was given."""
-
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QWidget

@@ -1,4 +1,4 @@
-"""The chips of a draft show what is really there: files of the folder and pasted contents, read beside the window."""
+"""The chips of a draft show the real files and pasted contents."""
 
 from pathlib import Path
 

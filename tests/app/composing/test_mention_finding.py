@@ -1,4 +1,4 @@
-"""What the window offers at an `@`, and what a message takes along: the real application on a real folder."""
+"""Mentions in the real application: what an `@` offers, and what the message attaches."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Misspelled words of a message are underlined, and put right from the menu of the field."""
+"""Misspelled words of a message are underlined, and corrected from the field's menu."""
 
 from pathlib import Path
 

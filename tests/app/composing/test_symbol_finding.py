@@ -1,4 +1,4 @@
-"""Symbols that the window offers at an `@`, and what a message takes along of one: the real application and ripgrep."""
+"""Mentioned symbols in the real application, with ripgrep."""
 
 import asyncio
 import os

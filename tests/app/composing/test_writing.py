@@ -1,4 +1,4 @@
-"""Pictures, files and earlier messages on their way into the message field: the real application on a real folder."""
+"""Pictures, files and earlier messages go into the message field of the real application."""
 
 from datetime import UTC, datetime
 from pathlib import Path

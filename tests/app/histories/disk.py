@@ -1,4 +1,4 @@
-"""A folder as bytes: what stands at each name, whatever bytes the name has, and ways to put something else there."""
+"""A folder as bytes: its entries, with names of any bytes, and ways to replace them."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Whatever the agent did and the user wrote: what the window undoes it redoes exactly, and nothing is lost unnamed."""
+"""Undo in the window is undone exactly by redo, and every loss is named, whatever the history."""
 
 import asyncio
 import tempfile

@@ -1,4 +1,4 @@
-"""What the agent does in a turn: calls of its tools, shell commands on names of any bytes and things of any kind."""
+"""The agent's turns: tool calls, and shell commands on names of any bytes and all kinds of entries."""
 
 import os
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The user of a history: writes in another program, presses what the window offers, and knows what is to come of it."""
+"""The user of a history: writes from another program, presses buttons, and checks the results."""
 
 import os
 from collections.abc import Callable, Mapping

@@ -1,5 +1,3 @@
-"""A desktop with a server of notifications, or without one."""
-
 import os
 import subprocess
 import sys

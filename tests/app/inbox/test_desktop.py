@@ -1,4 +1,4 @@
-"""Notifications over a real session bus: what they say, what comes back, and what happens when nobody answers well."""
+"""Notifications over a real session bus: their content, the user's answers, and bad servers."""
 
 import asyncio
 from collections.abc import Callable

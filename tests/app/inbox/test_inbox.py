@@ -1,4 +1,4 @@
-"""The inbox in the real window: what waits in one session is answered while the user looks at another."""
+"""The inbox in the real window answers questions of one session while another is shown."""
 
 import os
 from collections.abc import Callable

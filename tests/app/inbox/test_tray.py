@@ -1,4 +1,4 @@
-"""Where there is no tray, that is said, and the number in the window is all there is."""
+"""Without a tray, the application says so, and only the window shows the number."""
 
 import pytest
 from PySide6.QtWidgets import QSystemTrayIcon, QWidget

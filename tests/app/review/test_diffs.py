@@ -1,4 +1,4 @@
-"""The window's diffs come from stored contents, whatever their size, and nothing of them stays behind."""
+"""The window's diffs come from stored contents of any size, and nothing stays in memory."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""What git finds different is reviewed like what the agent changed, and put back only onto what was looked at."""
+"""Differences from git are reviewed like the agent's, and only the reviewed version is restored."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Differences from git are undone like any change: recorded, redone exactly, and asked about if not the agent's."""
+"""Undoing differences from git: recorded, redone exactly, with a question about changes of others."""
 
 import os
 import shutil

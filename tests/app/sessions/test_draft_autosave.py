@@ -1,4 +1,4 @@
-"""What is typed stays in the conversation it was typed in, over switching and over a restart."""
+"""A draft stays in its conversation, over switching and over a restart."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Sessions that the user has left are closed when nothing goes on in them, and are as they were when shown again."""
+"""Sessions that the user has left are closed when idle, and come back unchanged."""
 
 import gc
 import weakref

@@ -1,4 +1,4 @@
-"""A long session in the real application: its end at once, the rest as it is looked at."""
+"""A long session in the real application: its end at once, the rest on demand."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Before an edited prompt is sent again, files go back to what they were, through the session that changed them."""
+"""Resending an edited prompt first restores the files through the session that changed them."""
 
 import asyncio
 from pathlib import Path

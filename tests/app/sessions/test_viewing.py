@@ -1,4 +1,4 @@
-"""A session that is open in another window is read here as it grows, and taken over when it is closed there."""
+"""A session that is open in another window is followed here, and taken over when it is closed there."""
 
 import json
 from collections.abc import Callable

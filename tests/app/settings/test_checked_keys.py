@@ -1,4 +1,4 @@
-"""A key is checked with the provider that it is for, at the address of its account, and goes to no other."""
+"""A key is checked only with its provider, at the address of its account."""
 
 import os
 from pathlib import Path

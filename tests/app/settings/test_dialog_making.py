@@ -1,4 +1,4 @@
-"""The settings dialog is made before it is wanted."""
+"""The settings dialog is built before its first use."""
 
 import pytest
 from PySide6.QtCore import Qt

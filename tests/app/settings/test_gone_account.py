@@ -1,4 +1,4 @@
-"""A conversation whose account was removed: the card offers the others, and it goes on by the one that is chosen."""
+"""When a conversation's account was removed, the card offers other accounts to go on with."""
 
 import os
 from pathlib import Path

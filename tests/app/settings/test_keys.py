@@ -1,4 +1,4 @@
-"""Keys that the user changes hold at once: for the actions, at the buttons, and in the file."""
+"""Changed shortcuts take effect at once: in actions, on buttons, and in the file."""
 
 from pathlib import Path
 

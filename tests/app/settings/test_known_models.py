@@ -1,4 +1,4 @@
-"""What the user says of a model holds in the window: for what is sent, and for what it costs."""
+"""The user's facts about a model take effect in the window, for requests and for costs."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""In the settings of the real window a local server is found, told from others, and its models are offered."""
+"""The real settings find a local server, recognise its kind, and offer its models."""
 
 import os
 import socket

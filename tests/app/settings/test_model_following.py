@@ -1,4 +1,4 @@
-"""What the settings say of the model is followed where the user did not choose otherwise."""
+"""A changed model in the settings takes effect unless the user chose another one."""
 
 import pytest
 

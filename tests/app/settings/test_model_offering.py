@@ -1,4 +1,4 @@
-"""The model picker in the real window: what it offers is what the user has, and what is chosen answers next."""
+"""The model picker of the real window offers the user's models, and the chosen one answers next."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A list of models that is older than a day is asked for again when the user opens the picker, and never by itself."""
+"""A list of models older than a day is fetched again only when the picker opens."""
 
 import os
 from datetime import UTC, datetime, timedelta

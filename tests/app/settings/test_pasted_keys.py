@@ -1,4 +1,4 @@
-"""A key goes into its field and nowhere else, wherever it is pasted."""
+"""A key goes only into its own field, wherever it is pasted."""
 
 import pytest
 from PySide6.QtCore import Qt

@@ -1,7 +1,6 @@
-"""In the settings of the real window a server is added, tested, switched and removed; no process of it stays.
+"""MCP servers in the real settings: added, tested, switched and removed without a process left.
 
-The window opens a folder, because without one the welcome may come before the settings. No session has begun, so a
-server runs only as long as its test: what it answered stays on its card.
+A folder is open, since otherwise the welcome may come first. Without a session, a server runs only during its test.
 """
 
 import json

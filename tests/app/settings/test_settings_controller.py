@@ -1,4 +1,4 @@
-"""Settings while the window is open: edits of the file take effect, broken ones are reported, projects need trust."""
+"""Settings while the window is open: edits take effect, errors are reported, projects need trust."""
 
 from pathlib import Path
 

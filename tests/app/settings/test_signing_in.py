@@ -1,4 +1,4 @@
-"""In the settings of the real window an account signs in and out; a sign-in that ends in a turn is begun anew there."""
+"""Accounts sign in and out in the real settings, also after a sign-in that ended during a turn."""
 
 import os
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""A window whose machinery is not loaded yet, and two sessions that it can show."""
-
 import os
 from pathlib import Path
 

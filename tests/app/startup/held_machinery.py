@@ -1,4 +1,4 @@
-"""A window that shows what it can without its machinery, for as long as a test wants."""
+"""A window whose machinery is held back for as long as a test wants."""
 
 import threading
 from collections.abc import Callable

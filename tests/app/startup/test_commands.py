@@ -1,4 +1,4 @@
-"""Slash commands in the real window: from the field to the transcript, and to what they lead to."""
+"""Slash commands in the real window: from the field to the transcript and their effects."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the desktop asks for reaches the window over a real session bus, and nothing happens where nobody asks."""
+"""The desktop's settings reach the window over a real session bus; a missing portal is harmless."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Generator

@@ -1,4 +1,4 @@
-"""What is written and sent before the window shows anything: nothing is sent that may be meant for something else."""
+"""A message sent before the window shows anything goes only to the session that it was meant for."""
 
 import os
 from pathlib import Path

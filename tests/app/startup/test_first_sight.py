@@ -1,4 +1,4 @@
-"""What is shown, and what can be asked for, before anything is there that carries it out."""
+"""The window's first sight, and what the user can already ask for."""
 
 import os
 from collections.abc import Callable

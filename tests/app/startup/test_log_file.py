@@ -1,4 +1,4 @@
-"""The log is written where the user can find it, and never keeps the window from opening."""
+"""The log is written to a place that the user can find, and never keeps the window from opening."""
 
 import logging
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""After an update the window tells of it once; at the first start it tells nothing."""
+"""News are shown once after an update, and not at the first start."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What is imported ahead comes in pieces that are short for a window."""
+"""Preloading imports in pieces that are short enough for a window."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Stored contents that no session names are removed once a day, and never while the window is closing."""
+"""Stored contents without a session are removed once a day, and never while the window is closing."""
 
 import asyncio
 import logging

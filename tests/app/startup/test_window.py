@@ -1,4 +1,4 @@
-"""The window as `build` puts it together: every name that others rely on is there, and spoken."""
+"""The window as `build` makes it: all object names exist, and have texts for screen readers."""
 
 import subprocess
 import sys

@@ -1,1 +1,1 @@
-"""Hostile commands on the card of a question, answered with key and mouse in the whole application."""
+"""Hostile commands on the question's card, answered in the whole application."""

@@ -1,4 +1,4 @@
-"""What runs after a yes is what was judged, byte for byte; what was not seen, or has changed, does not run."""
+"""Only what was judged runs after a yes, byte for byte; hidden or changed commands do not."""
 
 from pathlib import Path
 

@@ -1,1 +1,1 @@
-"""Command lines with what each must be judged as, one line a command, by theme."""
+"""Tables of command lines with their expected verdicts, by theme."""

@@ -1,8 +1,7 @@
-"""Runs command lines in the real bash, in a box where every program is a recorder, and tells which programs ran.
+"""Runs command lines in the real bash, and tells which programs ran.
 
-In the box there is no program of the system: by its name or by its path, each is a script that writes down how it was
-called; a few then become the real one, so that pipes have something in them and wrappers start what they wrap. The box
-is a mount, process and network namespace of bubblewrap's with nothing of the machine in it but bash, and what it links.
+It runs in a bubblewrap box without network and without any system program but bash. Every other program is a script
+that records its call; a few then run the real one, so that pipes have content and wrappers start their command.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Makes command lines: whatever bash has that runs a program or evaluates a value, put together at random."""
+"""Generates random command lines from all of bash's ways to run programs and evaluate values."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Reads the tables: verdict, command line and, if it is odd, why; `⏎` is a line's end."""
+"""Reads the tables: verdict, command line and, if it is odd, the reason; `⏎` is a newline."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Our reading of command lines compared with the real bash: no program runs that the policy did not see."""
+"""The policy's reading of command lines against the real bash: no program runs unseen."""
 
 from collections.abc import Sequence
 

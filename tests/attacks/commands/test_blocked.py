@@ -1,4 +1,4 @@
-"""No line starts a program that the user blocked: found, it is forbidden; named by a later word, it asks."""
+"""A blocked program is forbidden where it is found, and a line that names it by a later word asks."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""One press makes a rule only of a short command that neither destroys nor acts outward."""
+"""One press makes a rule only for a short command that neither destroys nor acts outward."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What only prints runs unasked; what may do more asks, and says so when it cannot work in the sandbox."""
+"""Reading commands run unasked; others ask, and say so if the sandbox would stop them."""
 
 import pytest
 

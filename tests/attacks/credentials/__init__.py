@@ -1,1 +1,1 @@
-"""Every credential that a journey uses is looked for in everything that it wrote, said and started."""
+"""Searches for every credential of a journey in all its files, output and child processes."""

@@ -1,5 +1,3 @@
-"""A user whose environment is full of credentials."""
-
 from pathlib import Path
 
 import pytest

@@ -1,4 +1,4 @@
-"""Answers of a server that repeats what it was sent: failures whose words have a secret in them, at every place."""
+"""Server answers that repeat what they were sent, so that error messages contain secrets."""
 
 from tests.servers import fault
 from tests.servers.script import Answer, Whole, reply, text

@@ -1,6 +1,6 @@
-"""Looks for secrets in bytes: as they are, in other spellings, and inside what is packed.
+"""Looks for secrets in bytes: as they are, in other spellings, and inside packed data.
 
-A part of a secret counts as well, from `LEAST` characters on: a shortened key is a leak.
+A part of a secret with at least `LEAST` characters counts: a shortened key is a leak.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""Keys in the keyring, tokens of a sign-in and of a profile are in nothing that a session writes, says or starts."""
+"""Keys in the keyring and tokens of accounts appear in no file, output or child process of a session."""
 
 import asyncio
 import io

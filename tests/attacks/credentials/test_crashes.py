@@ -1,4 +1,4 @@
-"""What goes wrong inside the application, or a tool, tells no key: not the journal, not the log, not a traceback."""
+"""No crash of the application or a tool writes a key into the journal, the log or a traceback."""
 
 import asyncio
 import logging

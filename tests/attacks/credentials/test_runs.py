@@ -1,4 +1,4 @@
-"""Keys of the environment, and headers, are in nothing that a session writes, says or starts."""
+"""Keys of the environment and headers appear in no file, output or child process of a session."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""The search finds a secret however it is written, and only then."""
+"""The search finds a secret in every spelling, and nothing else."""
 
 import base64
 import gzip

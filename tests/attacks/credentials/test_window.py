@@ -1,4 +1,4 @@
-"""The real window writes no key either: not into its log, its state, its caches or drafts."""
+"""The real window writes no key into its log, state, caches or drafts."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""A home, a workspace and a user with a credential of every kind; and the search over all that came of them."""
+"""A home with credentials of every kind, and the search for them."""
 
 from pathlib import Path
 from typing import Any

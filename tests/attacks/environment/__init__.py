@@ -1,1 +1,1 @@
-"""Keys in our own environment: nothing that we start gets them, and nothing that we cause outlives us."""
+"""Keys in our environment reach no child process, and no process that we start outlives us."""

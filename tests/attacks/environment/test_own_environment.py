@@ -1,4 +1,4 @@
-"""Keys leave our environment before anything else starts, and no session bus is started for us."""
+"""Keys are removed from the environment before any process starts, and no session bus is started."""
 
 import os
 import signal

@@ -1,1 +1,1 @@
-"""Folders with untrusted contents: opened, searched, edited and undone, with nothing outside touched."""
+"""Folders with untrusted contents: opened, searched, edited and undone without touching anything outside."""

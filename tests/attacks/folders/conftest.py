@@ -1,4 +1,4 @@
-"""The ground of the attacks: an isolated home, and a workspace beside things that must stay as they are."""
+"""An isolated home, and a workspace beside files that must not change."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Hostile folders: each function fills one. `outside` is a folder beside it that must stay as it is."""
+"""Functions that fill a folder with hostile contents. `outside` is a folder beside it that must not change."""
 
 import os
 import socket

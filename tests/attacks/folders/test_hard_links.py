@@ -1,4 +1,4 @@
-"""Hard links: a write through one stays in the folder, and a secret is known under every name that it has."""
+"""Hard links: writes stay in the folder, and a secret is recognised under all its names."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A session on each hostile folder: nothing hangs, nothing outside is touched, and what fails says why."""
+"""A session on each hostile folder: no hang, nothing outside is touched, and failures have reasons."""
 
 import asyncio
 import subprocess

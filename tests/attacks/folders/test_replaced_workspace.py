@@ -1,4 +1,4 @@
-"""A workspace that is moved away or replaced: no session of it acts on what took its place, open or opened again."""
+"""A session never acts on what replaced its workspace, neither open nor reopened."""
 
 import json
 import shutil

@@ -1,1 +1,1 @@
-"""Repositories that an attacker made: git must read them without running what they name."""
+"""Repositories by an attacker: git must read them without running their programs."""

@@ -1,5 +1,3 @@
-"""A workspace with a repository that has a deep submodule, one that is not initialised, and a repository of its own."""
-
 import os
 from pathlib import Path
 

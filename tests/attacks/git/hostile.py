@@ -1,7 +1,7 @@
-"""Repositories whose every setting that names a program names a canary, in every layout that git knows.
+"""Repositories whose settings name canary programs, in every layout of git.
 
-`VECTORS` says how a repository can name a program, `LAYOUTS` where the repository lies and which folder is opened.
-Ordinary git makes the repository first, so that it has commits, changes, a stash and an upstream; then it is armed.
+`VECTORS` are the settings that name a program, `LAYOUTS` the places of the repository and the opened folder. Ordinary
+git first makes commits, changes, a stash and an upstream; then the repository is armed.
 """
 
 import os

@@ -1,7 +1,7 @@
-"""A program that plays one attack on git as another user: `python -m tests.attacks.git.scene CASE_JSON`.
+"""Plays one attack on git as another user: `python -m tests.attacks.git.scene CASE_JSON`.
 
-The workspace belongs to that user, and git and the sandbox run as that user. It prints what went wrong, in words, as
-JSON: an empty list when nothing did. It is a program of its own because it becomes another user.
+That user owns the workspace and runs git and the sandbox. The output is a JSON list of failures in words. It is a
+program of its own because it becomes another user.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Attacks on git where the workspace, git and the sandbox belong to an unprivileged user, not to root."""
+"""Attacks on git with an unprivileged user's workspace, git and sandbox."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Confined commands that leave repositories for the user's git: it is impossible, or it is reported."""
+"""Confined commands cannot leave a hostile repository for the user's git unreported."""
 
 import sys
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Everything that the application asks git, asked of hostile repositories: no program that they name is run."""
+"""All git calls of the application on hostile repositories run none of their programs."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A whole turn of the demo under `strace`: which programs the application starts, and what is in their environment."""
+"""A turn of the demo under `strace`: the programs that start, and their environment."""
 
 import os
 import re

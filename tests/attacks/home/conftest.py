@@ -1,5 +1,3 @@
-"""The places and sandboxes of the tests of the sandbox."""
-
 from tests.core.conftest import runner
 from tests.core.sandbox.conftest import place, repository, sandbox, shell
 

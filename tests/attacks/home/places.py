@@ -1,4 +1,4 @@
-"""Places in a home folder that hold keys, tokens, messages, money or histories: what no confined command may read."""
+"""Places in a home folder with keys, tokens, messages, money or histories, which confined commands must not read."""
 
 PLACES = (
     # Keys and passwords

@@ -1,4 +1,4 @@
-"""What of the environment reaches a command: no credential, whatever its name, and nothing that leads out."""
+"""A command's environment has no credential, under any name, and no way out."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""A confined command looks for the secrets of a home folder: its user's, root's, and those of others."""
+"""A confined command looks for the secrets of its user's home, root's, and others'."""
 
 import os
 import shlex

@@ -1,1 +1,1 @@
-"""Keyrings that are silent, locked, slow, broken or gone: nothing waits for them longer than it says."""
+"""Silent, locked, slow, broken and missing keyrings: waiting for them is bounded."""

@@ -1,4 +1,4 @@
-"""A real session bus, and a Secret Service on it that does what a test needs."""
+"""A real session bus, with a Secret Service that behaves as a test wants."""
 
 # jeepney has no complete types.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false

@@ -1,4 +1,4 @@
-"""A keyring that does not answer holds nothing up: it is said what is waited for, and everything ends."""
+"""A keyring without an answer blocks nothing: the user learns what is waited for, and all commands end."""
 
 import json
 import signal

@@ -1,4 +1,4 @@
-"""A sign-in in a real keyring: kept, renewed, found by the next process, and gone after the sign-out."""
+"""A sign-in in a real keyring: saved, renewed, found by the next process, removed at sign-out."""
 
 import gc
 import warnings

@@ -1,4 +1,4 @@
-"""A keyring that waits for ever does not hold the window: it opens, says what it waits for, checks keys, and quits."""
+"""The window opens, checks keys and quits while a keyring never answers, and says so."""
 
 import os
 from collections.abc import Callable

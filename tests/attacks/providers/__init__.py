@@ -1,1 +1,1 @@
-"""A model's address that means ill: what it answers ends in bounds, acts on nothing, and gets the key nowhere else."""
+"""A hostile model server: its answers end in bounds, trigger nothing, and the key goes nowhere else."""

@@ -1,4 +1,4 @@
-"""The corpus: what a model's address may answer, and what must come of it."""
+"""The corpus: answers of a hostile model server, and their expected results."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,5 +1,3 @@
-"""The client under attack, started once for all cases of a module."""
-
 import asyncio
 import json
 import os

@@ -1,4 +1,4 @@
-"""Every answer of the corpus ends in bounds of memory, in words or in a message, and the key goes nowhere else."""
+"""Every answer of the corpus ends within memory limits, and the key goes nowhere else."""
 
 import zlib
 from dataclasses import replace

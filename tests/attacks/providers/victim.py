@@ -1,7 +1,7 @@
-"""The client under attack, as a process of its own, so that its memory can be measured and limited.
+"""The client under attack, as a process of its own whose memory can be measured and limited.
 
-Reads one JSON object per line, `{"url": …, "environ": {…}}`, asks that address for an answer, and writes what came of
-it as one line: the fault and its words, or the answer, and by how many MiB the memory grew at its highest.
+Reads one JSON object per line, `{"url": …, "environ": {…}}`, and asks that address. Writes one line for each: the fault
+and its words, or the answer, and the peak growth of memory in MiB.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The bytes of answers that mean ill, made while they are sent."""
+"""The bytes of hostile answers, generated while they are sent."""
 
 import json
 import struct

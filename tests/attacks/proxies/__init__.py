@@ -1,1 +1,1 @@
-"""Proxies that the environment names: what reaches them, and what is reported of them."""
+"""Proxies in the environment: what reaches them, and what is reported of them."""

@@ -1,5 +1,3 @@
-"""The provider under attack runs in this process here, away from the proxies of the machine."""
-
 import os
 
 import pytest

@@ -1,4 +1,4 @@
-"""A proxy gets no key that it could read, none at all for this machine, and its refusals are reported as its own."""
+"""A proxy gets no key that it could read, no local request, and its refusals are reported as its own."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,1 +1,1 @@
-"""Attacks on the sandboxes, from inside: each probe tries to reach one thing outside."""
+"""Attacks on the sandboxes from inside: each probe tries to reach one thing outside."""

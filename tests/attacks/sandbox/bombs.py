@@ -1,4 +1,4 @@
-"""Commands that take what they can get of a machine, run in the net of `tests.attacks.bounds`, and ended."""
+"""Commands that exhaust a machine, run in the net of `tests.attacks.bounds`, and ended."""
 
 import asyncio
 import os

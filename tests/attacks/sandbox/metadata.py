@@ -1,8 +1,8 @@
 """Runs inside a sandbox and tries to change modes, owners, attributes and times: `python -I metadata.py SCENE_JSON`.
 
-Like `probes.py`, it imports nothing of the application, and prints one line of JSON. What belongs to others must be
-refused in every way (`WAYS`), also while another process changes what the call names (`RACES`); the same calls must
-work on what the command may write (`WORK`).
+Like `probes.py`, it imports nothing of the application, and prints one line of JSON. Calls on others' files must be
+refused in every way (`WAYS`), also while another process replaces the file (`RACES`); calls on writable files must
+work (`WORK`).
 """
 
 # It calls what it attacks, and imports as little as possible.

@@ -1,10 +1,9 @@
 """Runs inside a sandbox and tries to get out by system calls: `python -I probes.py SCENE_JSON`.
 
-It imports nothing of the application. Each probe of `PROBES` returns when the attack worked and raises `OSError` when
-it was refused; those of `WORK` are ordinary work, and must succeed. Together they are the table of what is allowed, the
-same for every sandbox, folder and user. The result is one line of JSON: probe to `REACHED` or the error's name, and for
-work `worked` or the error in parentheses. `scene.py` sets up what is attacked, and looks afterwards whether it is
-unharmed: a probe that believes it was refused does not count alone.
+It imports nothing of the application. A probe of `PROBES` returns when the attack worked, and raises `OSError` when it
+was refused; one of `WORK` is ordinary work, and must succeed. All sandboxes, folders and users share these tables. The
+result is one line of JSON: probe to `REACHED` or the error's name, and for work `worked` or the error in parentheses.
+`scene.py` sets the targets up, and checks for harm afterwards.
 """
 
 # It calls what it attacks, and imports as little as possible.

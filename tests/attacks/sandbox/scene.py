@@ -1,7 +1,7 @@
-"""A program that runs all probes in one sandbox: `python -m tests.attacks.sandbox.scene CASE_JSON`.
+"""Runs all probes in one sandbox: `python -m tests.attacks.sandbox.scene CASE_JSON`.
 
-It prints what each probe says (`probes.py`), and what is no longer as it was, as JSON. It is a program of its own
-because it can become another user.
+It prints the results of the probes and the harm found, as JSON. It is a program of its own because it can become
+another user.
 """
 
 import ctypes

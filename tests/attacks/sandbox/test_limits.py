@@ -1,6 +1,6 @@
-"""Commands that take all of a machine: each is ended, whole, by a limit, by its time-out and by a stop.
+"""Commands that exhaust a machine are ended completely by a limit, a time-out and a stop.
 
-How long that takes is measured in `tests/benchmarks/bench_limits.py`.
+`tests/benchmarks/bench_limits.py` measures how long that takes.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
-"""Every probe, in every kind of folder, as two users, behind both sandboxes, in both modes, with one table of verdicts.
+"""Every probe in all folders, users, sandboxes and modes, with one table of verdicts.
 
-Where something is refused, any error will do: there may be nothing to find, or no right to it.
+A refusal may be any error: the file may be missing or forbidden.
 """
 
 import json

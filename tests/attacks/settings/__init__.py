@@ -1,1 +1,1 @@
-"""Settings files that are broken where safety depends on them: nothing runs under what they do not say."""
+"""Broken settings files where safety depends on them: nothing runs that they may forbid."""

@@ -1,4 +1,4 @@
-"""Settings files with one mistake each, beside `sandbox = "strict"` and blocked commands that must not be dropped."""
+"""Settings files with one mistake each, beside `sandbox = "strict"` and blocked commands that must stay in force."""
 
 import os
 from collections.abc import Callable

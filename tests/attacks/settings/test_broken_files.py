@@ -1,4 +1,4 @@
-"""A settings file with one mistake: a run refuses with file, line and key, and nothing of it is dropped silently."""
+"""A run refuses a settings file with a mistake, and names file, line and key."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Rules and a project's settings that cannot be read let nothing run that they may have forbidden."""
+"""Unreadable rules and project settings let nothing run that they may forbid."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The window opens under broken settings, says so, and runs nothing until the file is mended or the user decides."""
+"""With broken settings the window opens, says so, and runs nothing until they are fixed or the user decides."""
 
 from pathlib import Path
 

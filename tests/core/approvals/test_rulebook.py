@@ -1,4 +1,4 @@
-"""The lasting rules are the file's at every moment, whatever program writes it and however quickly."""
+"""The rule book always follows the file, whoever writes it and however quickly."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime

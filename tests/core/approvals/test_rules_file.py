@@ -1,4 +1,4 @@
-"""The rules file: kept through faults, other processes and editing by hand."""
+"""The rules file survives faults, other processes and editing by hand."""
 
 import threading
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""How names of files are written for JSON, models and lines of text, and read again."""
+"""File names for JSON, models and lines of text, written and read back."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""A picture is what its bytes say, and only a whole one."""
+"""A picture's type comes from its bytes, and only whole pictures count."""
 
 from contextlib import suppress
 

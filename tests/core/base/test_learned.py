@@ -1,4 +1,4 @@
-"""Two threads that come to a type at once do not end the process, and all of the code asks for that."""
+"""Concurrent first uses of a msgspec type do not crash: all code learns its types through one function."""
 
 import ast
 import os

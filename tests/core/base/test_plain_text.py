@@ -1,4 +1,4 @@
-"""Text of others in a terminal, and counts in words."""
+"""Foreign text in a terminal, and counts in words."""
 
 import re
 import sys

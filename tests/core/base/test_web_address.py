@@ -1,4 +1,4 @@
-"""What can be the address of a model: one function says it for the command line, the settings and the window."""
+"""One function decides for the command line, the settings and the window what is a model's address."""
 
 from argparse import ArgumentTypeError
 from urllib.parse import urlsplit

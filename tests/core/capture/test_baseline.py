@@ -1,4 +1,4 @@
-"""Whatever happens to the cache's file, changes of commands are found, and the user is told once."""
+"""With any damage of the cache file, a command's changes are found, and the user is told once."""
 
 import os
 import sqlite3

@@ -1,4 +1,4 @@
-"""What a command changes is found, whatever it did, in any folder, and for each session what its own command did."""
+"""All changes of a command are found in any folder, for the right session."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""What is kept apart from the capture: the safety copy, the scan, and earlier contents that git held."""
+"""The safety copy, the scan, and earlier contents from git."""
 
 import errno
 import os

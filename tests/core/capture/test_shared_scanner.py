@@ -1,4 +1,4 @@
-"""A walk that is shared with a process finds what one walk alone finds, whatever becomes of the process."""
+"""A walk shared with a process finds the same as one alone, whatever happens to the process."""
 
 import errno
 import os

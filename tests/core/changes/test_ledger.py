@@ -1,4 +1,4 @@
-"""Changes are durable before they happen, applied whole whatever fails, and taken back without touching other work."""
+"""Changes are durable before they happen, atomic, and undone without touching other work."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Several changes to one file come to one, also where it was renamed; of that, what stands and who wrote each hunk."""
+"""Several changes of a file add up to one, across renames, with the authors of its hunks."""
 
 import random
 from collections.abc import Sequence

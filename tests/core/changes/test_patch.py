@@ -1,4 +1,4 @@
-"""A patch is right when git makes the new files of the old ones with it, and the old ones of the new ones."""
+"""Git makes the new files from the old ones with a patch, and the reverse."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""Whatever is exchanged in the workspace meanwhile, a file is written there and nowhere else."""
+"""A file is written at its place in the workspace, whatever is replaced meanwhile."""
 
 import sys
 from pathlib import Path

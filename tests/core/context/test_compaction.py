@@ -1,4 +1,4 @@
-"""Compaction, pins and guidance in the fold of the journal, and what an answer is taken for as a summary."""
+"""Compaction, pins and guidance in the fold of the journal, and what counts as a summary."""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""AGENTS.md as it is read: where from, how much, what is refused, and that unchanged files are not read twice."""
+"""AGENTS.md: its places, limits, refusals, and that unchanged files are not read twice."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Whatever a journal holds, the conversation made of it is one that a provider accepts."""
+"""Every journal becomes a conversation that providers accept."""
 
 from itertools import pairwise
 from pathlib import Path

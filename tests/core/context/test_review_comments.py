@@ -1,4 +1,4 @@
-"""Comments are read back from the prompt that they became."""
+"""Review comments are parsed back from their prompt."""
 
 import pytest
 from hypothesis import given

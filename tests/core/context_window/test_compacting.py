@@ -1,4 +1,4 @@
-"""Compaction in a session: when it happens, what it costs, how it fails, and that it can be taken back exactly."""
+"""Compaction in a session: its triggers, cost, failures, and exact undo."""
 
 import asyncio
 import json

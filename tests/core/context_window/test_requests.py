@@ -1,4 +1,4 @@
-"""The requests of a turn: as they are made, as they go over the wire, with pins and AGENTS.md."""
+"""The requests of a turn, as built and as sent, with pins and AGENTS.md."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""Ready-made changes: a test says what a file held before and after, and nothing else."""
+"""Ready-made changes from contents before and after."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""Big files are compared in a process of their own, which needs no care from the caller."""
+"""Big files are compared in a process of their own, transparently for the caller."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""A diff says exactly what a change did to the bytes, and says so in words where lines cannot."""
+"""A diff shows exactly what changed in the bytes, in words where lines cannot."""
 
 import io
 from typing import Any

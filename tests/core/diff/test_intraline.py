@@ -1,4 +1,4 @@
-"""Words that changed are marked, and only when marking them says something."""
+"""Changed words are marked, only where the marks are useful."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""Lines are counted as the diff will show them, big files beside the interpreter lock."""
+"""Line counts equal those of the diff; big files are counted without the interpreter lock."""
 
 from collections.abc import Generator
 

@@ -1,4 +1,4 @@
-"""A block that was cut in one place and pasted in another is known as the same block."""
+"""A block that was moved is recognised as the same block."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Notebooks as text, from the JSON that Jupyter writes, and from broken files."""
+"""Notebooks as text, from Jupyter's JSON and from broken files."""
 
 import json
 

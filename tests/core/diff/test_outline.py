@@ -1,4 +1,4 @@
-"""Lines that are split on demand are those of the whole text."""
+"""Lines that are split on demand equal the lines of the whole text."""
 
 from io import BytesIO
 

@@ -1,4 +1,4 @@
-"""Rows show every line once, fold what did not change, and put what belongs together side by side."""
+"""Rows show every line once, fold unchanged lines, and align related ones."""
 
 import tracemalloc
 from typing import Literal

@@ -1,4 +1,4 @@
-"""A session with everything that a document has to survive."""
+"""A session with every challenge for an export."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""A ground to import on, and the sample files."""
-
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import count

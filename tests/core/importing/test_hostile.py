@@ -1,4 +1,4 @@
-"""Whatever a file holds, it is imported as far as it can be read, or refused in words."""
+"""Any file is imported as far as it can be read, or refused with a message."""
 
 import json
 import random

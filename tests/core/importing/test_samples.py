@@ -1,4 +1,4 @@
-"""The sample files, and our own export, become the conversations that they are."""
+"""The sample files and our own export are imported as their conversations."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Nothing that a person wrote is lost by an import: it is a prompt, a steering message, or a note."""
+"""An import keeps all words of people: as a prompt, a steering message, or a note."""
 
 import json
 from collections.abc import Sequence

@@ -1,5 +1,3 @@
-"""Background commands, on real processes."""
-
 import asyncio
 import os
 import sys

@@ -1,4 +1,4 @@
-"""An MCP server for tests that does what it is asked to: its one tool runs Python and says what came of it."""
+"""An MCP server for tests whose only tool runs Python and returns the result."""
 
 import json
 import sys

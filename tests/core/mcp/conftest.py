@@ -1,5 +1,3 @@
-"""Connections with real servers."""
-
 import os
 import sys
 from collections.abc import AsyncIterator, Callable

@@ -1,4 +1,4 @@
-"""An MCP server of either era that answers with the raw results of a case. Run it: `python odd_program.py ERA CASE`."""
+"""An MCP server of either era that answers with a case's raw results: `python odd_program.py ERA CASE`."""
 
 import json
 import sys

@@ -1,6 +1,6 @@
-"""An MCP server for tests, which can be told to misbehave. Run it: `python program.py BEHAVIOUR…`.
+"""An MCP server for tests that can misbehave: `python program.py BEHAVIOUR…`.
 
-Written by hand and without the SDK, because what it does wrong no SDK would do. It speaks protocol 2025-11-25.
+It does not use the SDK, which would refuse to misbehave. It speaks protocol 2025-11-25.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""An MCP server of the stateless era, on the official SDK, that asks the user or the model within its answers."""
+"""An MCP server of the stateless era, on the official SDK, whose answers ask the user or the model."""
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context

@@ -1,4 +1,4 @@
-"""Connections with servers, most of which misbehave: on real processes, and over streamable HTTP."""
+"""Connections with servers, mostly misbehaving ones: on real processes, and over streamable HTTP."""
 
 import asyncio
 import json

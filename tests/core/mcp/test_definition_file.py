@@ -1,4 +1,4 @@
-"""Definitions in the settings file: every mistake is named, what is written is read back, secrets stay out."""
+"""Server definitions in the settings file: errors are named, round trips are exact, secrets stay out."""
 
 import json
 import re

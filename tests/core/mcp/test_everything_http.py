@@ -1,4 +1,4 @@
-"""The reference server of the makers of the protocol, over streamable HTTP: called, and found again after a restart."""
+"""The protocol's reference server over streamable HTTP, also after a restart."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Many faults of servers in one process, one after the other or at once: each is noticed, and none leaves anything."""
+"""Many server faults in one process: each is noticed, and nothing is left behind."""
 
 import asyncio
 import gc

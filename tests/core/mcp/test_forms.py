@@ -1,4 +1,4 @@
-"""Whatever a server asks, it is a question that can be shown and kept, or none."""
+"""Every request of a server becomes a form that can be shown and saved, or is refused."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
-"""What the SDK's types reject of a server is left out and named, in both eras; all the rest of the server is used.
+"""Server results that the SDK's types reject are left out and named, in both eras; the rest is used.
 
-`odd_servers.jsonl` has one input a line: the server's raw results, and what is to be kept and named of them.
+Each line of `odd_servers.jsonl` has a server's raw results, and what to keep and name of them.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Definitions of servers' tools: what is the same, what is shown of a change, and what was allowed."""
+"""Definitions of tools: equality, the display of changes, and what was allowed."""
 
 import json
 import random

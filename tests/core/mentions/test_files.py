@@ -1,4 +1,4 @@
-"""Files, folders, sessions, pasted and included contents, through whole turns: read, recorded, refused in words."""
+"""Files, folders, sessions, pasted and included contents in whole turns: read, recorded, or refused."""
 
 import base64
 import json

@@ -1,5 +1,3 @@
-"""Mentions: how they are written, and what is offered while one is typed."""
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Resources that a prompt mentions, through whole turns: fetched, recorded, framed for the model, kept for ever."""
+"""Mentioned resources in whole turns: fetched, recorded, framed for the model, kept for ever."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Symbols that a prompt mentions, through whole turns, and how they are found by a part of their name."""
+"""Mentioned symbols in whole turns, and finding symbols by a part of their name."""
 
 import asyncio
 import os

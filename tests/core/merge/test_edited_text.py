@@ -1,4 +1,4 @@
-"""What a user edits comes back as exact bytes."""
+"""Text edited by a user is written with exact bytes."""
 
 import pytest
 from hypothesis import given

@@ -1,5 +1,3 @@
-"""Merging lines, and taking hunks out of a file."""
-
 import subprocess
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Three versions beside each other, and every text that can be chosen from them."""
+"""Three versions side by side, and all texts that can be chosen from them."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""The catalogue of models, at once and offline, the user's word first; and what an account may be called and hold."""
+"""The catalogue of models, offline and with the user's facts first; names and contents of accounts."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What a request costs: our table against the calculation of those who collect the prices."""
+"""Our price table against the calculation of the package that collects prices."""
 
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from math import isclose

@@ -1,4 +1,4 @@
-"""What the policy's tests speak in: a workspace, a moment, and short ways to a decision."""
+"""Short ways to the policy's decisions, for tests."""
 
 from datetime import UTC, datetime
 from typing import Any

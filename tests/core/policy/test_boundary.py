@@ -1,4 +1,4 @@
-"""Paths on a real disk: what leads out of the workspace, and what only seems to."""
+"""Paths on a real disk that lead, or only seem to lead, out of the workspace."""
 
 import os
 import sys

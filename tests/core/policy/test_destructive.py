@@ -1,5 +1,3 @@
-"""What a command line may destroy, in many spellings."""
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

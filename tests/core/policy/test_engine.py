@@ -1,4 +1,4 @@
-"""What may run unasked, what is asked, and what is out of the question, as tables."""
+"""Tables of what runs unasked, what asks, and what is forbidden."""
 
 import shlex
 

@@ -1,4 +1,4 @@
-"""What bash evaluates is not reading: the value of a name in an arithmetic context may run any program."""
+"""Bash's arithmetic evaluation is not reading: a name's value may run any program."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What people may say yes to, and the rules that their answer makes."""
+"""The offered answers, and the rules that they make."""
 
 import pytest
 from msgspec.structs import replace

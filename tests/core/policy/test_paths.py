@@ -1,5 +1,3 @@
-"""Which paths are special, however they are written."""
-
 from pathlib import Path
 
 import pytest

@@ -1,4 +1,4 @@
-"""What writes among commands that only read is seen; `tests/attacks/commands` has the table of both."""
+"""Writing commands among reading ones are noticed; `tests/attacks/commands` has the table."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""What the user reads about a command before deciding."""
+"""The risks that the user reads about a command."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which calls a rule means, when it counts, and what a user is offered."""
+"""Which calls a rule covers, when it counts, and what the user is offered."""
 
 from datetime import timedelta
 

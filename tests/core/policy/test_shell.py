@@ -1,4 +1,4 @@
-"""What a command line runs, as a table; and that nothing in it goes unseen."""
+"""The programs that a command line runs, as a table."""
 
 import pytest
 from hypothesis import given

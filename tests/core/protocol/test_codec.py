@@ -1,5 +1,3 @@
-"""Every event survives the trip through JSON."""
-
 import json
 from functools import reduce
 from operator import add

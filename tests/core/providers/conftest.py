@@ -1,5 +1,3 @@
-"""What the tests of every provider begin with, away from the settings of the user who runs the tests."""
-
 import os
 
 import pytest

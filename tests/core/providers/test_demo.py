@@ -1,4 +1,4 @@
-"""The demo, as a user tries it: a real session on the bundled project, and every way to say no or get in its way."""
+"""The demo as a user tries it: a real session on the bundled project, with every refusal."""
 
 import shutil
 import subprocess

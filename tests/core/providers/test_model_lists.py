@@ -1,4 +1,4 @@
-"""The models that addresses list, and servers on this machine: from the socket to the catalogue, in each format."""
+"""Lists of models and local servers: from the socket to the catalogue, in each format."""
 
 import asyncio
 import socket

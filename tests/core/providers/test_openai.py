@@ -1,4 +1,4 @@
-"""What OpenAI's formats share, and what compatible servers send beside what OpenAI's own do."""
+"""What OpenAI's formats share, and the extras of compatible servers."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""When a request is sent again, and scripts that fail in every way a real provider can."""
+"""When a request is repeated, and scripted failures of all kinds."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""JSON from models, read strictly: every whole object comes through, nothing else does, and no text breaks a file."""
+"""JSON from models, read strictly: only whole objects pass, and no text breaks a file."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Calls that models write as text are recognised where they can be nothing else."""
+"""Tool calls that models write as text are recognised when unambiguous."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A user's home, a workspace and something outside, and the sandboxes of this machine."""
+"""A user's home, a workspace, something outside, and this machine's sandboxes."""
 
 import os
 import shutil

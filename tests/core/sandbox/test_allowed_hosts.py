@@ -1,4 +1,4 @@
-"""The hosts that a confined program may ask for, and where what it asks for may lead."""
+"""The hosts that a confined program may reach, and the addresses that they may resolve to."""
 
 import ipaddress
 

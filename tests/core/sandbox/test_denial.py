@@ -1,4 +1,4 @@
-"""Telling a refusal of the sandbox from another failure, by what a command printed."""
+"""A sandbox's refusal is told from other failures by a command's output."""
 
 import dataclasses
 import os

@@ -1,4 +1,4 @@
-"""Real processes that try to get out of every sandbox this machine has. Nothing outside may change, or be read."""
+"""Real processes try to get out of each sandbox. Nothing outside may change or be read."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""Finding a sandbox: by trying, and with reasons a user can act on."""
+"""Finding a sandbox by trying, with reasons for the user."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""A home folder as a command finds it: empty, but for the tool chains that work needs."""
+"""A command sees an empty home folder with the tool chains that work needs."""
 
 import dataclasses
 import os

@@ -1,4 +1,4 @@
-"""What the sandbox needs in a workspace: there while a command needs it, gone afterwards, never the user's."""
+"""Files that the sandbox needs in a workspace exist only while commands need them."""
 
 import os
 import subprocess

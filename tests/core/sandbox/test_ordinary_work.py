@@ -1,4 +1,4 @@
-"""What commands can do in the sandbox: everything that work in a workspace needs."""
+"""Commands can do ordinary work in the sandbox."""
 
 import os
 import sys

@@ -1,5 +1,3 @@
-"""The profile for macOS, as text."""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""The filter's own logic, run by a small machine like the kernel's."""
-
 import errno
 import struct
 

@@ -1,4 +1,4 @@
-"""What lies below `/tmp`, where a sandbox shows another folder: programs that are named stay visible, nothing else."""
+"""A sandbox replaces `/tmp`: only named programs below it stay visible."""
 
 import json
 import os

@@ -1,5 +1,3 @@
-"""Sessions written by hand, and the search through them."""
-
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What people type is understood, and nothing that they type is an error."""
+"""Searches by people are understood, and no query is an error."""
 
 import shutil
 import sqlite3

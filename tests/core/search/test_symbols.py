@@ -1,4 +1,4 @@
-"""A definition goes to where it ends, in code as people lay it out in any language."""
+"""A definition ends where it should, in code of any language and layout."""
 
 import os
 import subprocess

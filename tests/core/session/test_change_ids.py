@@ -1,4 +1,4 @@
-"""Ids of changes and calls: each has its own in the session, whatever a model or an older journal says."""
+"""Ids of changes and calls are unique in a session, whatever a model or an old journal says."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Requests that fail: another model stands in, and a wait can be skipped."""
+"""Failing requests: another model steps in, and a wait can be skipped."""
 
 import asyncio
 import json

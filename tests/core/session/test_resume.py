@@ -1,4 +1,4 @@
-"""A session that is opened from its snapshot asks the model for the same, byte for byte, as one that was read whole."""
+"""A session opened from its snapshot sends the same bytes to the model as one read whole."""
 
 import asyncio
 import shutil

@@ -1,4 +1,4 @@
-"""One conversation: what is asked of it, what happens, and what the model is sent next."""
+"""One conversation: its ops, its events, and its requests."""
 
 import asyncio
 import json

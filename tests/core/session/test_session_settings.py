@@ -1,4 +1,4 @@
-"""A changed setting or model holds from the next request or call of a session that is open, without a restart."""
+"""A changed setting or model takes effect at the next request or call of an open session."""
 
 import json
 import shlex

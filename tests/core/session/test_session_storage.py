@@ -1,4 +1,4 @@
-"""What a session needs on disk: recorded in time, refused when there is no room, and put right after a crash."""
+"""A session on disk: recorded in time, refused on a full disk, repaired after a crash."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Undo, redo, the user's own writes, remarks and going back, in a whole session."""
+"""Undo, redo, the user's writes, comments and rewinds in a whole session."""
 
 from functools import partial
 from itertools import permutations

@@ -1,4 +1,4 @@
-"""Several sessions in one process: what one is busy with is not the other's business."""
+"""Several sessions in one process do not delay each other."""
 
 import asyncio
 import threading

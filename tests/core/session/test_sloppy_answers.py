@@ -1,4 +1,4 @@
-"""No turn ends without a word, calls that stand in a text run, and what was mended is on record once."""
+"""Empty answers never end a turn silently, calls in text run, and repairs are recorded once."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager

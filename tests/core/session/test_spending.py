@@ -1,4 +1,4 @@
-"""Limits of what a session, a day and a turn may cost or take: asked about, summed up, and named."""
+"""Limits on the costs and the time of a session, a day and a turn."""
 
 import asyncio
 import tempfile

@@ -1,5 +1,3 @@
-"""Prompts sent while the agent works: into this turn, or queued for the next ones."""
-
 import asyncio
 from collections.abc import AsyncGenerator
 from pathlib import Path

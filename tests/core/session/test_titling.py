@@ -1,5 +1,3 @@
-"""The model names a session after its first turn, beside the conversation."""
-
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""`[keys]` takes what Qt takes for keys and no key that people write with; two actions never have the same."""
+"""`[keys]` accepts Qt's keys except those for writing; no two actions share a key."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the user says of models, and which model a session begins with."""
+"""The user's facts about models, and a session's first model."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Settings follow their file; a project may only tighten them, and only what the user saw and trusted holds."""
+"""Settings follow their file; a trusted project may only tighten them."""
 
 import asyncio
 import os

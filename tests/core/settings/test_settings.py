@@ -1,4 +1,4 @@
-"""A settings file is used as far as it can be, and what cannot be is named; saving a setting changes nothing else."""
+"""A settings file is used as far as possible, with errors named; saving changes one setting only."""
 
 import os
 import sys

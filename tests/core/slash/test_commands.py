@@ -1,4 +1,4 @@
-"""Slash commands in a real session: they do what they say, and ask the model for nothing."""
+"""Slash commands in a real session do as they say, without a model request."""
 
 import re
 from pathlib import Path

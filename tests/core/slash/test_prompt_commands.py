@@ -1,4 +1,4 @@
-"""Prompts of servers as commands: found, filled in, sent as the user's prompt. On real processes."""
+"""Prompts of real server processes as commands: found, filled in, sent."""
 
 import os
 import sys

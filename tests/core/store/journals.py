@@ -1,5 +1,3 @@
-"""Journals for tests: records that differ at a glance, written and read in one line."""
-
 from collections.abc import Iterable
 from pathlib import Path
 

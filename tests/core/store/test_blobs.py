@@ -1,4 +1,4 @@
-"""A blob is what its name says, or an error; a crash leaves no half; and only what no session names is collected."""
+"""A blob has its digest's content or is an error; crashes leave no half; only unused ones are collected."""
 
 import errno
 import gzip

@@ -1,4 +1,4 @@
-"""The session list is a cache of the journals: quick when it is right, and made anew when it is not."""
+"""The session list is a cache of the journals: fast if valid, rebuilt if not."""
 
 import json
 import os

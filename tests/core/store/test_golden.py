@@ -1,6 +1,6 @@
-"""Journals of every version, and of earlier builds, are read for ever: what they said then is what they say now.
+"""Journals of all versions and earlier builds are readable for ever, with the same meaning.
 
-`events.jsonl` beside each is what the program that wrote it understood it to say, with long texts put back.
+`events.jsonl` beside each has the events as the writing program understood them, with long texts inline.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""When the power fails, what was put is still there, whatever the disk had not yet been made to keep."""
+"""Stored blobs survive a power failure, whatever was not yet synced."""
 
 import os
 import random

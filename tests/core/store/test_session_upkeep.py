@@ -1,4 +1,4 @@
-"""Sessions are forked, get their notes and are removed, whole or not at all."""
+"""Sessions are forked, annotated and removed, atomically."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Verify says what is wrong with a session, and a repair mends it without losing what was there."""
+"""Verify names a session's damage, and a repair loses nothing."""
 
 import json
 import os

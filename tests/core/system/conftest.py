@@ -1,5 +1,3 @@
-"""Real repositories."""
-
 import subprocess
 from collections.abc import Callable
 from pathlib import Path

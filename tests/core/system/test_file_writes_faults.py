@@ -1,7 +1,6 @@
-"""Whatever system call of a write fails, the file is the old one or the new one, whole, and nothing else is left.
+"""When any system call of a write fails, the file is whole, old or new, and nothing else is left.
 
-Each write is made again and again with its first, second, third … system call failing, until it comes through with
-none left to fail: the loop by which SQLite tests its own commits.
+As in SQLite's tests, a write is repeated with its first, second, third … system call failing, until none is left.
 """
 
 import errno

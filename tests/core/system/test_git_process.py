@@ -1,4 +1,4 @@
-"""Git status against real repositories, and the parser against what git can print."""
+"""Git status on real repositories, and the parser on all of git's outputs."""
 
 import asyncio
 import os

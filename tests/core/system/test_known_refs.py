@@ -1,4 +1,4 @@
-"""Refs are asked of git again as soon as anything that they are kept in looks different, and not before."""
+"""Refs are read from git again exactly when their files look different."""
 
 import os
 import time

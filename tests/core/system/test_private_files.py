@@ -1,4 +1,4 @@
-"""A file that others write: what is known of it without reading it, and when that is not to be relied on."""
+"""A foreign file: whether it is unchanged without reading it, and when that is uncertain."""
 
 import time
 from pathlib import Path

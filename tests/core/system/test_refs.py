@@ -1,5 +1,3 @@
-"""Refs against real repositories: read, compared, kept alive, put back."""
-
 from pathlib import Path
 
 import pytest

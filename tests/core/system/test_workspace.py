@@ -1,4 +1,4 @@
-"""Reading a folder: order, links, what cannot be read, and what a folder is marked with."""
+"""Reading a folder: order, links, unreadable entries, and marks."""
 
 import os
 import subprocess

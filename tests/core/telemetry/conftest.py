@@ -1,5 +1,3 @@
-"""A receiver, and sessions whose telemetry goes there."""
-
 from collections.abc import Generator
 
 import pytest

@@ -1,4 +1,4 @@
-"""What a receiver gets of a session; what of contents leaves, what the environment says, and receivers that fail."""
+"""A session's telemetry at a receiver: contents, environment, and failing receivers."""
 
 import asyncio
 import json

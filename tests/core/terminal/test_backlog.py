@@ -1,4 +1,4 @@
-"""A flood of output: only what nobody could have seen is skipped."""
+"""A flood of output skips only what nobody could have seen."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""A file that is only displayed in the terminal can do nothing else."""
+"""A file that is displayed in the terminal can only be displayed."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What was printed is read as a terminal shows it in the end, however it is cut, and plain text is read as itself."""
+"""Output is read as a terminal finally shows it, however it is cut."""
 
 import codecs
 import random

@@ -1,4 +1,4 @@
-"""What a terminal shows after what programs print."""
+"""The terminal's screen after output of programs."""
 
 import pytest
 

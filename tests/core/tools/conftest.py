@@ -1,5 +1,3 @@
-"""A workspace with real files, and the few lines that call a tool as the runtime does."""
-
 import asyncio
 import json
 import os

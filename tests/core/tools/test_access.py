@@ -1,4 +1,4 @@
-"""Who may use which tools, and what the model receives of the rest."""
+"""Which tools a caller may use, and what the model learns of the others."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a docstring says of arguments, in the three styles that people write."""
+"""Descriptions of arguments in docstrings, in the three common styles."""
 
 import inspect
 

@@ -1,4 +1,4 @@
-"""What runs is what was judged: an edited command, and the scripts that a command names."""
+"""Only what was judged runs: edited commands, and scripts named by a command."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What the model reads of an output, and the limits that it keeps."""
+"""The model's view of an output, and its limits."""
 
 import re
 

@@ -1,5 +1,3 @@
-"""The list of tools, and the tools as the model receives them."""
-
 import json
 from collections.abc import Callable
 from pathlib import Path

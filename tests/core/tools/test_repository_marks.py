@@ -1,4 +1,4 @@
-"""A rule for outside the sandbox counts in its repository until something changes there that git runs by itself."""
+"""A rule for outside the sandbox counts in its repository until a setting changes that runs programs."""
 
 import os
 import subprocess

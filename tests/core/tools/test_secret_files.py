@@ -1,4 +1,4 @@
-"""Finding every secret file of a workspace, however large it is."""
+"""All secret files of a workspace are found, however large it is."""
 
 import os
 from pathlib import Path

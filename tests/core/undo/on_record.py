@@ -1,4 +1,4 @@
-"""The records that a session would have of changes that a test made with a ledger."""
+"""Session records for changes that a test makes with a ledger."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime

@@ -1,7 +1,7 @@
-"""Histories on real folders: what an agent's tools and commands and a user beside them did, turn by turn.
+"""Histories on real folders: an agent's tools and commands, and a user's writes, turn by turn.
 
-A step is a kind and some small numbers. What it means follows from what is in the folder when its turn comes, so that a
-history of which some steps are left out is a history, too. What became of each is in `Played.told`.
+A step is a kind and small numbers that choose among the present files, so that a history without some steps is still a
+history. `Played.told` has the results.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""What undo and redo write where files were renamed, replaced, linked, and edited by the user meanwhile."""
+"""Undo and redo of renamed, replaced and linked files that the user edited meanwhile."""
 
 import shutil
 import tempfile

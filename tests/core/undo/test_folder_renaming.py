@@ -1,4 +1,4 @@
-"""A folder that the user renames: it goes whole, comes back whole, and nothing that could not come back is moved."""
+"""Renaming a folder: it moves whole, comes back whole, and is refused if it could not."""
 
 import asyncio
 import errno

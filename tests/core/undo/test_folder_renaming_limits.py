@@ -1,4 +1,4 @@
-"""A folder that is renamed although the disk, or somebody, is against it; and renamings and undos in any order."""
+"""Renaming folders with failing disks and other programs; renamings and undos in any order."""
 
 import asyncio
 import os

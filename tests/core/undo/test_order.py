@@ -1,7 +1,7 @@
-"""The order of undos does not matter: what a file is follows from which changes stand, and from nothing else.
+"""The order of undos does not matter: the standing changes alone determine a file.
 
-Histories of edits, renames, swaps, modes, links, and kinds that change, with a user's edits in between; then some of it
-is undone and redone by turn, file and hunk, in two random orders.
+Histories of edits, renames, swaps, modes, links and kinds with a user's edits; parts are undone and redone by turn,
+file and hunk, in two random orders.
 """
 
 import shutil

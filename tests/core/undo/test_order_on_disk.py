@@ -1,7 +1,7 @@
-"""The order of undos does not matter on real folders either: tools, a real shell, git, and a user beside them.
+"""The order of undos does not matter on real folders: tools, a real shell, git, and a user.
 
-Each history is played through a session once. Then the folder and the journal are put back twice, and some of the
-changes are undone in two orders by turn, call, file and hunk, and redone in two orders.
+A session plays each history once. Then two copies of the folder and the journal are undone and redone in two orders by
+turn, call, file and hunk.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Parts of a file that was renamed and edited, undone and redone while the renaming itself is undone."""
+"""Parts of a renamed and edited file are undone and redone while the renaming itself is undone."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager

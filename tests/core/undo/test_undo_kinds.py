@@ -1,4 +1,4 @@
-"""Undo and redo of what a command did to the kinds of files, in each other's place, and to files of several names."""
+"""Undo and redo of commands that change kinds of files, and of files with several names."""
 
 import os
 import shutil

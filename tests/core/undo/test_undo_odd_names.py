@@ -1,4 +1,4 @@
-"""Undo and redo of files whose names are no text, and of what a file has beside its content: attributes and owners."""
+"""Undo and redo of files with names that are no text, and of attributes and owners."""
 
 import os
 import struct

@@ -1,6 +1,6 @@
-"""Random histories of two sessions, their commands and a user in one folder, and undo and redo of random parts.
+"""Random histories of two sessions, their commands and a user in one folder, with random undos and redos.
 
-Every line that a party writes is unique, so after each undo or redo it is clear whose lines came and went.
+Every line is unique, so that each undo or redo shows whose lines came and went.
 """
 
 import asyncio

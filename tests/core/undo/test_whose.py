@@ -1,4 +1,4 @@
-"""A clash says whose each version is, and an undo that did nothing says so."""
+"""A clash names the author of each version, and an undo without effect says so."""
 
 from functools import partial
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is read from journals about the use of tools and models."""
+"""The use of tools and models, read from journals."""
 
 import csv
 import io

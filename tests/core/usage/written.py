@@ -1,5 +1,3 @@
-"""Journals with the moments that a test wants."""
-
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A batch as its own process, over folders and results that a test can look at."""
+"""A batch as its own process, with folders and results."""
 
 import json
 import os

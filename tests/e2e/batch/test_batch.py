@@ -1,4 +1,4 @@
-"""`desktop-agent batch`: every task has exactly one result, and its folder is as it was."""
+"""`desktop-agent batch`: every task has exactly one result, and its folder is unchanged."""
 
 import json
 import random

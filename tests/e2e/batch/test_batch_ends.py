@@ -1,4 +1,4 @@
-"""How `desktop-agent batch` ends: by signals, when its reader goes, and at its budget. Nothing is left behind."""
+"""`desktop-agent batch` ends by signals, a closed pipe, or its budget. No process is left."""
 
 import json
 import os

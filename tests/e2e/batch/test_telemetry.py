@@ -1,4 +1,4 @@
-"""Telemetry of a batch: its workers are processes of their own, and each says which one it is."""
+"""Telemetry of a batch: each worker process identifies itself."""
 
 from pathlib import Path
 

@@ -1,1 +1,1 @@
-"""Journeys through the real window as one user makes them: with the mouse, or with nothing but the keyboard."""
+"""Journeys through the real window by one user: with the mouse, or with the keyboard alone."""

@@ -1,4 +1,4 @@
-"""Journeys around questions of the agent: a command is edited, two sessions ask, the inbox has all of it."""
+"""Journeys with questions: an edited command, two sessions, the inbox."""
 
 from PySide6.QtWidgets import QListView, QWidget
 

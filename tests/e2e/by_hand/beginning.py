@@ -1,4 +1,4 @@
-"""Journeys that begin with a start of the window: the first one ever, and the one after a crash."""
+"""Journeys from a start of the window: the first one, and one after a crash."""
 
 from pathlib import Path
 

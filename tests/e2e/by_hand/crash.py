@@ -1,4 +1,4 @@
-"""The window in a process of its own, which kills itself while a question waits.
+"""The window in a process that kills itself while a question waits.
 
 python -m tests.e2e.by_hand.crash ALBUM FOLDER --base-url URL
 """

@@ -1,4 +1,4 @@
-"""Journeys to other places: the palette, a file that an answer names, the terminal."""
+"""Journeys to other places: the palette, a file named in an answer, the terminal."""
 
 from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QDialog, QListView, QWidget

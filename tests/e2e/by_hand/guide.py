@@ -1,4 +1,4 @@
-"""How many actions the guide says a journey takes: the table in `docs/guide/journeys.md`."""
+"""The numbers of actions in `docs/guide/journeys.md`."""
 
 from pathlib import Path
 from typing import NamedTuple

@@ -1,7 +1,7 @@
-"""What a user does with their hands, counted: clicks at what is in sight, and keys that go where the keyboard is.
+"""A user's counted actions: clicks on visible things, and keys for the focused window.
 
-Events enter where those of the X server do, at the window, so that shortcuts, popups, modal dialogs and whatever lies
-over a button have their say. Nothing here gives a widget the focus.
+Events enter at the window, like those of the X server, so that shortcuts, popups, modal dialogs and covering widgets
+have their effect. Nothing here sets the focus.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Journeys through the review: a remark on a change, and an undo that meets a later edit."""
+"""Journeys through the review: a comment on a change, and an undo that meets a later edit."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
-"""A screen of a certain size, and a user who sees and clicks on it from outside of the application.
+"""A screen of a given size, and a user who sees and clicks from outside of the application.
 
-What stands where comes over AT-SPI, as a screen reader has it; a click is one of the X server, by the same bus.
+Positions come over AT-SPI, as for a screen reader; clicks are events of the X server, over the same bus.
 """
 
 import subprocess

@@ -1,4 +1,4 @@
-"""Where a journey happens: the window on a small shop, a model that says what is needed, and what can be seen."""
+"""The stage of a journey: the window on a small shop, and a scripted model."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

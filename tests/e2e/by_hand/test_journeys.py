@@ -1,4 +1,4 @@
-"""No journey through the real window takes more actions than the guide says, by mouse or with the keyboard alone."""
+"""No journey takes more actions than the guide says, by mouse or by keyboard alone."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""A new user's way: from the first command to the first reviewed change, on a small screen, from outside."""
+"""A new user's way from the first command to the first reviewed change, on a small screen."""
 
 import os
 import signal

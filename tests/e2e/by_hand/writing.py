@@ -1,4 +1,4 @@
-"""Journeys around the message field: something is mentioned, steers, waits."""
+"""Journeys around the message field: mentioning, steering, queueing."""
 
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QAbstractItemView

@@ -1,1 +1,1 @@
-"""One session that goes from vendor to vendor, through all three wire formats, on servers of ours and of others."""
+"""One session with several vendors in turn, through all three wire formats, on our servers and on others'."""

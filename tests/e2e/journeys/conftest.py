@@ -1,5 +1,3 @@
-"""A folder with a mistake for every leg, and every vendor's key in the environment."""
-
 from pathlib import Path
 
 import pytest

@@ -1,4 +1,4 @@
-"""The journey itself: a session of the library that is opened, driven, closed and opened again; and what it wrote."""
+"""The journey: a session of the library that is opened, driven, closed and opened again."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager

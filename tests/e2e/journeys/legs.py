@@ -1,4 +1,4 @@
-"""The legs of the journey, one a vendor: what the user asks, and what a model answers, told to a server of ours."""
+"""The legs of the journey, one per vendor: the user's prompts and the model's answers."""
 
 from dataclasses import dataclass
 from itertools import permutations

@@ -1,4 +1,4 @@
-"""The same journey at a server that others wrote, found by the addresses in the environment, in both front ends."""
+"""The same journey at a third-party server, with addresses from the environment, in both front ends."""
 
 import json
 from collections.abc import Generator

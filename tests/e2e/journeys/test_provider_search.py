@@ -1,4 +1,4 @@
-"""A provider searches the web in a session: seen while it runs, kept, sent back after a restart, and left behind."""
+"""A provider's web search in a session: shown live, saved, sent back after a restart, and dropped."""
 
 from contextlib import AsyncExitStack
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""One session asks models through all three wire formats, one after the other, and loses nothing on the way."""
+"""One session asks models through all three wire formats in turn, and loses nothing."""
 
 import json
 from contextlib import AsyncExitStack

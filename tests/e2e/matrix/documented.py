@@ -1,4 +1,4 @@
-"""What the requirements document of each tool: its errors, each shown by a row, and the bounds of its parameters."""
+"""The requirements of each tool: its errors, and the bounds of its parameters."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Rows of the tools that edit one file: by text, by line, by block, as a whole, away, and elsewhere."""
+"""Rows of the tools that edit one file."""
 
 from tests.e2e.matrix.row import WORKSPACE, Row, fails, ok
 

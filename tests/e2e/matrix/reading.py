@@ -1,4 +1,4 @@
-"""Rows of the tools that look: into files, folders, contents, names, meanings and pictures."""
+"""Rows of the reading and searching tools."""
 
 from tests.e2e.matrix.row import Row, fails, ok
 

@@ -1,4 +1,4 @@
-"""A row of the matrix: one call in a known workspace, what it answers, and which files are other than before."""
+"""A row of the matrix: one call in a known workspace, its answer, and the changed files."""
 
 import os
 import stat

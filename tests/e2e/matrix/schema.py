@@ -1,4 +1,4 @@
-"""What a tool's schema says: its parameters, and arguments that break one of its rules."""
+"""A tool's schema: its parameters, and arguments that break one rule."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, cast

@@ -1,4 +1,4 @@
-"""The two tools of the network, as they are, on a small web of this machine."""
+"""The two network tools on a small web of this machine."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""`desktop-agent` in this process, with the answers of a model that edits a file."""
+"""`desktop-agent` in this process, with a scripted model that edits a file."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""A folder with a file to edit, a key, and the command."""
-
 from pathlib import Path
 
 import pytest

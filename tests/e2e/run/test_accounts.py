@@ -1,4 +1,4 @@
-"""A run is by one account: its key goes to its address, and the session says which it was."""
+"""A run uses one account: its key goes to its address, and the session records it."""
 
 import os
 import re

@@ -1,6 +1,6 @@
-"""`run` and `doctor` say what confines commands, where that is not the best sandbox of the system.
+"""`run` and `doctor` name the confinement of commands if it is not the best one.
 
-As in a container: without user namespaces, and without Landlock, which the kernel itself refuses here.
+As in a container: without user namespaces, and without Landlock, which the kernel refuses here.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""How much the model of a run thinks: sent as its vendor wants it, kept with the session, refused if unknown."""
+"""The effort of a run's model: sent in the vendor's form, saved with the session, refused if unknown."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
-"""How `run` and `tools call` end when a signal comes, at each stage: in order, without a word too many, and resumable.
+"""`run` and `tools call` end on a signal at each stage: in order, without more output, and resumable.
 
-Each stage tells when it is reached, through a pipe: nothing here waits for time to pass.
+Each stage reports itself through a pipe, so that no test sleeps.
 """
 
 import json

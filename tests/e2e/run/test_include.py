@@ -1,4 +1,4 @@
-"""`run --include F…`: files that come with the first prompt, or bad usage before anything is asked."""
+"""`run --include F…`: files for the first prompt, or a usage error before any request."""
 
 from pathlib import Path
 from typing import Any, cast

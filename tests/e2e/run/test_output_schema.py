@@ -1,4 +1,4 @@
-"""`run --output-schema`: the final answer is JSON by a schema, or the run has failed."""
+"""`run --output-schema`: the final answer fits the schema, or the run fails."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The process of a run: what it writes where, what it imports, and how it ends when it gets a signal."""
+"""The process of a run: its outputs, its imports, and its end by a signal."""
 
 import json
 import os

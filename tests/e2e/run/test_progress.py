@@ -1,4 +1,4 @@
-"""The line on a terminal that says how far a run is."""
+"""The progress line of a run on a terminal."""
 
 import os
 import pty

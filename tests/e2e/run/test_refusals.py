@@ -1,4 +1,4 @@
-"""Why a run cannot begin or go on is said in words, with the way out, and nothing is touched."""
+"""A refused run names the reason and the way out, and touches nothing."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`run --role`: the tools and the prompt of an agent that does one kind of work."""
+"""`run --role`: the tools and the prompt of an agent for one kind of work."""
 
 from pathlib import Path
 from typing import Any, cast

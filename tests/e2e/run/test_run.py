@@ -1,4 +1,4 @@
-"""`desktop-agent run` against a real model server on loopback: the whole way from the prompt to undo and resume."""
+"""`desktop-agent run` against a real model server on loopback: from the prompt to undo and resume."""
 
 import json
 import sys

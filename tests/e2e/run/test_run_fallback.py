@@ -1,4 +1,4 @@
-"""A run whose model is overloaded goes on with another vendor's, over real sockets, and says so."""
+"""A run whose model is overloaded continues with another vendor's, and says so."""
 
 from pathlib import Path
 

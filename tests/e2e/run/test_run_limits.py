@@ -1,4 +1,4 @@
-"""Limits of one run: what it may cost and how long it may take. It ends with code 4 and says which limit it was."""
+"""Limits of a run on cost and time. It ends with code 4 and names the limit."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What holds for a run: its command line, then the settings, and what of these cannot be used."""
+"""A run's command line goes before the settings, and useless settings are named."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a server asks, in a run without a user: a program answers, or the run ends and says so."""
+"""A server's request in a run without a user: a program answers, or the run ends and says so."""
 
 import json
 import shlex

@@ -1,5 +1,3 @@
-"""`run` with several prompts: a turn each, in one session."""
-
 from pathlib import Path
 
 import pytest

@@ -1,4 +1,4 @@
-"""`run --input-format stream --stream`: another program is the front end, over two pipes, while the turn runs."""
+"""`run --input-format stream --stream`: another program is the front end, over two pipes."""
 
 import json
 import os

@@ -1,1 +1,1 @@
-"""One conversation through every way into the application, and the journals that it leaves."""
+"""One conversation through every front end, and the journals."""

@@ -1,4 +1,4 @@
-"""The conversation: what the model says, and what the user answers, in one place for every way."""
+"""The conversation: the model's replies and the user's answers."""
 
 from collections.abc import Mapping
 from pathlib import Path

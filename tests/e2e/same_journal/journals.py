@@ -1,4 +1,4 @@
-"""Journals without what differs from one run to the next: times, random ids, the folder, the address of the model."""
+"""Journals without times, random ids, the folder and the model's address."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The same conversation leaves the same journal, whichever way the user takes into the application."""
+"""The same conversation leaves the same journal in every front end."""
 
 from pathlib import Path
 

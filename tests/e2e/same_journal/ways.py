@@ -1,6 +1,6 @@
-"""The ways into the application, each taking the whole conversation: prompt, answers, undo of the turn, end.
+"""The front ends, each with the whole conversation: prompt, answers, undo of the turn, end.
 
-Each is called with the folder to work in and the address of the model, whose key is in the environment.
+Each gets the folder and the model's address; the key is in the environment.
 """
 
 import asyncio

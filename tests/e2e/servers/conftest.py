@@ -1,4 +1,4 @@
-"""Sessions with servers that nobody here wrote: from PyPI and npm, started as a user's settings would start them."""
+"""Sessions with third-party servers from PyPI and npm, started through the settings."""
 
 import sys
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What the reference server of everything asks of the user, and the prompts that it offers, in whole turns."""
+"""The questions and prompts of the reference server of everything, in whole turns."""
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops

@@ -1,4 +1,4 @@
-"""Published servers, in the sandbox: they do what they may, and nothing else, in whole turns."""
+"""Published servers in the sandbox do their work, and nothing else, in whole turns."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`desktop-agent mcp test` of servers of both eras of the protocol: which one is spoken is shown."""
+"""`desktop-agent mcp test` shows the protocol of servers of both eras."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The reference servers of files and of everything that the protocol has, in TypeScript: through whole turns."""
+"""The TypeScript reference servers of files and of everything, in whole turns."""
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops

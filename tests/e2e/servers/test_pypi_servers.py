@@ -1,4 +1,4 @@
-"""The reference servers of time, git and fetch, in Python: through whole turns."""
+"""The Python reference servers of time, git and fetch, in whole turns."""
 
 import subprocess
 from pathlib import Path

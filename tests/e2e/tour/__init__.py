@@ -1,1 +1,1 @@
-"""A tour through the window: writes the pictures in `docs/images`, and compares them with what the window shows now."""
+"""A tour through the window: writes the pictures in `docs/images`, or compares them with the window."""

@@ -1,4 +1,4 @@
-"""`python -m tests.e2e.tour FOLDER [SCENE…]`: goes through these scenes, or all, and writes their pictures."""
+"""`python -m tests.e2e.tour FOLDER [SCENE…]`: writes the pictures of these scenes, or of all."""
 
 import sys
 from pathlib import Path

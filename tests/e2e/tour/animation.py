@@ -1,4 +1,4 @@
-"""An animated PNG of pictures of a window: of each picture only the part that differs from the one before."""
+"""An animated PNG of a window: each picture stores only its difference from the last one."""
 
 import struct
 from collections.abc import Sequence

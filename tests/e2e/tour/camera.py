@@ -1,4 +1,4 @@
-"""Takes pictures of what is on the screen: a window, with the menus and lists that are open over it."""
+"""Takes pictures of a window, with its open menus and lists."""
 
 import asyncio
 

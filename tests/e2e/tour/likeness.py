@@ -1,7 +1,7 @@
 """Whether a picture of the window looks like another one, and if not, where.
 
-The picture is looked at in squares. One differs when a tenth of its pixels do, which is less than a word makes of it;
-pixels that are drawn a shade darker on another machine do not count.
+The pictures are compared in squares, which differ when a tenth of their pixels do: less than a word. Slightly darker
+pixels of another machine do not count.
 """
 
 from collections import Counter

@@ -1,4 +1,4 @@
-"""`one_scene FOLDER SCENE`: plays one scene, in the environment that `playing.play_apart` makes for it."""
+"""`one_scene FOLDER SCENE`: plays one scene in the environment from `playing.play_apart`."""
 
 import sys
 from pathlib import Path

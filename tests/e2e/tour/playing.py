@@ -1,4 +1,4 @@
-"""Plays a scene of the tour: a home of its own, a window in it, and a folder for the pictures."""
+"""Plays a scene of the tour in a home of its own."""
 
 import fcntl
 import os

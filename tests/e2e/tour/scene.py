@@ -1,4 +1,4 @@
-"""What a scene of the tour is: one start of the window, and the states that are seen from there."""
+"""A scene of the tour: one start of the window, and its states."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Small PNG files of pictures of a window: at most 256 colours, of which those that fill it are exact."""
+"""Small PNG files of a window: at most 256 colours; the most frequent ones are exact."""
 
 import struct
 import zlib

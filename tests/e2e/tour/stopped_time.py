@@ -1,4 +1,4 @@
-"""Time that stands still until the tour says how much has passed: what a picture tells of it is always the same."""
+"""A clock that the tour moves, so that pictures with times are always the same."""
 
 import os
 import time

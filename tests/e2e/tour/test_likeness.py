@@ -1,5 +1,3 @@
-"""The comparison of pictures: what it lets pass, and what it does not."""
-
 from PySide6.QtCore import QRect
 from PySide6.QtGui import QColor, QImage, QPainter
 

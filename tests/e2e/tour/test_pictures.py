@@ -1,6 +1,6 @@
-"""The pictures in `docs/images` show what the window shows.
+"""The pictures in `docs/images` show the present window.
 
-Each run looks at one scene. When a change is meant, `packaging/screenshots.sh` takes the pictures anew.
+Each run checks one scene. After an intended change, `packaging/screenshots.sh` takes new pictures.
 """
 
 from pathlib import Path

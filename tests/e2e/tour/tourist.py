@@ -1,4 +1,4 @@
-"""A user who goes through the window with a camera."""
+"""A user who photographs the window."""
 
 from collections.abc import Callable
 from pathlib import Path

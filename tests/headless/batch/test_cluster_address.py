@@ -1,4 +1,4 @@
-"""Certificates for a cluster: what is named goes before Dask's own configuration, and what cannot be used is named."""
+"""Certificates for a cluster go before Dask's own configuration, and unusable ones are named."""
 
 import os
 from pathlib import Path

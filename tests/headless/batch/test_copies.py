@@ -1,4 +1,4 @@
-"""The copies in which tasks work: what is done in one is not done to its folder."""
+"""Tasks work in copies: their changes do not reach the folder."""
 
 import subprocess
 from collections.abc import Callable

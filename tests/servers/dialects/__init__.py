@@ -1,1 +1,0 @@
-"""The wire formats that the model server speaks, one module each."""

@@ -1,5 +1,3 @@
-"""Anthropic's Messages API."""
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

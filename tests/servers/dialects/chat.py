@@ -1,4 +1,4 @@
-"""OpenAI's Chat Completions API, as OpenAI serves it and as compatible servers do; OpenRouter's errors and models."""
+"""OpenAI's Chat Completions API, as of OpenAI and of compatible servers; OpenRouter's errors and models."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

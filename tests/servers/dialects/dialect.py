@@ -1,4 +1,4 @@
-"""What a wire format has to say for itself, so that one server and one script serve all of them."""
+"""The interface of a wire format, so that one server and one script serve all."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

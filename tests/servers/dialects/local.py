@@ -1,4 +1,4 @@
-"""Servers of a user's own machine: what they answer besides a model, each as the real one does."""
+"""Local servers: their answers besides those of a model."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

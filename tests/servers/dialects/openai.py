@@ -1,4 +1,4 @@
-"""What OpenAI's two wire formats have in common: keys, the list of models, how an error is spelled."""
+"""What OpenAI's two wire formats share: keys, the list of models, errors."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

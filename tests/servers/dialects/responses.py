@@ -1,4 +1,4 @@
-"""OpenAI's Responses API: one response, event by event, its items and the object that it is."""
+"""OpenAI's Responses API: a response's events, items and object."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

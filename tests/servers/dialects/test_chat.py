@@ -1,5 +1,3 @@
-"""OpenAI's client reads what the server says in Chat Completions and in Responses."""
-
 import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager

@@ -1,1 +1,1 @@
-"""Would the API take this request? A module per wire format: the shape by its SDK's types, then the sense."""
+"""Would the API accept this request? A module per wire format: the shape by its SDK's types, then the rules."""

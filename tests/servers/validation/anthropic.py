@@ -1,7 +1,7 @@
-"""Would the Messages API take this request? Its shape by the SDK's own types, its sense by the API's rules.
+"""Would the Messages API accept this request? Checks its shape by the SDK's types, then the API's rules.
 
-`check_request(body)` returns what is wrong, as `path: problem`, and nothing for a good request. No unknown field passes
-at any depth: what is ours (a result's metadata, why a call was rejected) must never go over the wire.
+`check_request(body)` returns problems as `path: problem`. It rejects unknown fields at any depth, since our own data
+(a result's metadata, why a call was rejected) must never be sent.
 """
 
 import re

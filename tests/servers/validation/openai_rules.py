@@ -1,4 +1,4 @@
-"""What both of OpenAI's formats demand beyond shapes: names, ids, arguments, schemas, pictures."""
+"""The rules of both OpenAI formats: names, ids, arguments, schemas, pictures."""
 
 import json
 import re

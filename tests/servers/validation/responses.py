@@ -1,6 +1,6 @@
-"""Would the Responses API take this request? Its shape by the SDK's own types, its sense by the API's rules.
+"""Would the Responses API accept this request? Checks its shape by the SDK's types, then the API's rules.
 
-`check_request(body)` returns what is wrong, as `path: problem`, and nothing for a good request.
+`check_request(body)` returns problems as `path: problem`.
 """
 
 import re

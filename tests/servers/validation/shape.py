@@ -1,7 +1,6 @@
-"""Compare decoded JSON with a type made of TypedDicts: what is missing, unknown, or of another type, and where.
+"""Compares decoded JSON with TypedDicts: what is missing, unknown, or of another type.
 
-pydantic would do the same but for one thing: it cannot forbid unknown fields in TypedDicts that are nested in another
-package's types.
+pydantic cannot forbid unknown fields in TypedDicts that are nested in another package's types.
 """
 
 import types

@@ -1,5 +1,3 @@
-"""Each checker of requests finds what its API would refuse, and nothing else."""
-
 import copy
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, cast

@@ -1,4 +1,4 @@
-"""Rules judged by the words a command begins with: little enough to read, and real enough to preview."""
+"""Rules judged by a command's first words, simple but real enough for previews."""
 
 import shlex
 from collections.abc import Sequence

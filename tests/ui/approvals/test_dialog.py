@@ -1,4 +1,4 @@
-"""The approval dialog shows exactly what would happen, and nothing is allowed that the user did not mean to allow."""
+"""The approval dialog shows exactly what would happen, and nothing is allowed by accident."""
 
 import pytest
 from msgspec.structs import replace

@@ -1,4 +1,4 @@
-"""A rule is judged by what really happened in the session: its commands, the paths it changed, the tools it called."""
+"""A rule is tested on the session's past commands, changed paths and called tools."""
 
 from msgspec.structs import replace
 

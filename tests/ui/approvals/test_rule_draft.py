@@ -1,4 +1,4 @@
-"""What the user chose becomes exactly the rules that were shown, and words that say what they allow."""
+"""The user's choice becomes exactly the displayed rules and words."""
 
 from collections.abc import Callable
 from datetime import timedelta

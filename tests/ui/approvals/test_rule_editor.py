@@ -1,4 +1,4 @@
-"""Rules are made in the dialog, of what the user sees, and only when they want more than this once."""
+"""Rules are made in the dialog, and only for more than this once."""
 
 from collections.abc import Sequence
 

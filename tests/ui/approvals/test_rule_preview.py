@@ -1,4 +1,4 @@
-"""The preview shows what rules would have done, and never holds up the window while it finds out."""
+"""The preview shows what rules would have done, without blocking the window."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""The theme as the application installs it, a stage to show things on, and what its cards load."""
+"""The theme as the application installs it, a stage, and contents for cards."""
 
 from collections.abc import Generator
 

@@ -1,4 +1,4 @@
-"""Entries to show, a conversation that grows by real events, and a window with a transcript in it."""
+"""Entries, a conversation that grows by real events, and a window with a transcript."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta

@@ -1,5 +1,3 @@
-"""Every way a turn can end has its sentence."""
-
 from typing import get_args
 
 import pytest

@@ -1,4 +1,4 @@
-"""An empty window does not pay for what only messages need."""
+"""An empty window does not import what only messages need."""
 
 import subprocess
 import sys

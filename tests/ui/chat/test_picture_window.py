@@ -1,4 +1,4 @@
-"""A picture in its window is fitted at first, and then as large as the user wants."""
+"""A picture's window fits it at first, and then zooms."""
 
 from PySide6.QtCore import QPoint, QPointF, QSize, Qt
 from PySide6.QtGui import QColor, QImage, QWheelEvent

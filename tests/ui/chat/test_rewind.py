@@ -1,4 +1,4 @@
-"""Going back says what it would do, before it does it."""
+"""The rewind dialog says what would happen before it happens."""
 
 import pytest
 from PySide6.QtCore import QPoint

@@ -1,4 +1,4 @@
-"""“What the model sees”: it shows the parts it is given, and emits what the user does to summary and pins."""
+"""“What the model sees” shows its parts, and emits the user's edits of summary and pins."""
 
 from datetime import UTC, datetime
 from typing import get_args

@@ -1,4 +1,4 @@
-"""A long text is put in piece by piece, and the user's place in it stays."""
+"""A long text is inserted piece by piece, and the user's position stays."""
 
 import pytest
 from pytestqt.qtbot import QtBot

@@ -1,4 +1,4 @@
-"""The inspector and the session that is shown: it is asked when something changes, and never while it is closed."""
+"""The inspector asks the shown session after changes, and never while it is closed."""
 
 from collections.abc import Generator
 

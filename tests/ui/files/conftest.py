@@ -1,5 +1,3 @@
-"""A file tree on a real folder, with a real loop to read it."""
-
 import asyncio
 from collections.abc import Callable, Coroutine
 from functools import partial, wraps

@@ -1,5 +1,3 @@
-"""Where a path is in the tree."""
-
 from desktop_agent.ui.files.file_tree_model import FileTreeModel
 
 

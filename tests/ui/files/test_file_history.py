@@ -1,5 +1,3 @@
-"""The history of a file in a session, as the menu of the tree lists it."""
-
 from datetime import UTC, datetime
 
 import pytest

@@ -1,5 +1,3 @@
-"""What git and the agent say about files, looked up and in words."""
-
 import os
 
 import pytest

@@ -1,4 +1,4 @@
-"""The file tree as a user uses it: on real folders, with real git, through the widget."""
+"""The file tree as a user uses it: on real folders, with real git."""
 
 import os
 import subprocess

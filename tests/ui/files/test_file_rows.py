@@ -1,5 +1,3 @@
-"""What a row looks like, by the pixels that carry a meaning."""
-
 import pytest
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QTableView

@@ -1,5 +1,3 @@
-"""The tree of files: its open folders, and its rows for Qt."""
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

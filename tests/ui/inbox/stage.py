@@ -1,5 +1,3 @@
-"""Sessions in which something waits, made of real events."""
-
 from datetime import UTC, datetime, timedelta
 
 from desktop_agent.core.protocol import events as ev

@@ -1,4 +1,4 @@
-"""What waits is read from the transcripts of open sessions and from the list of the others; nothing is kept beside."""
+"""The inbox's items come from the transcripts of open sessions and the list of the others."""
 
 import pytest
 from msgspec.structs import replace

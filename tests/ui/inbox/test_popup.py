@@ -1,4 +1,4 @@
-"""The inbox is used with the mouse and with the keyboard alone, and answers nothing by accident."""
+"""The inbox works with the mouse and the keyboard alone, and answers nothing by accident."""
 
 from collections.abc import Generator, Sequence
 

@@ -1,5 +1,3 @@
-"""What is said about a background command is short and true."""
-
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The panel shows what runs in the background as it is now, ends it when asked, and costs nothing while hidden."""
+"""The panel shows running background commands, ends them on request, and costs nothing while hidden."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A part of the window knows what its keys ask for, whichever the user has chosen, as soon as the keyboard is in it."""
+"""A focused part of the window obeys its shortcuts, as the user configured them."""
 
 import pytest
 from PySide6.QtCore import QEvent, Qt

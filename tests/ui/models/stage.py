@@ -1,4 +1,4 @@
-"""Accounts with models, as the application would offer them, and a picker at a button."""
+"""Accounts with models, and a picker at a button."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta

@@ -1,5 +1,3 @@
-"""Which rows there are to choose from."""
-
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace

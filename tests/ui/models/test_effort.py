@@ -1,4 +1,4 @@
-"""How hard a model shall think is chosen beside it, where it has levels."""
+"""The effort is chosen beside a model that has levels."""
 
 import pytest
 from msgspec.structs import replace

@@ -1,5 +1,3 @@
-"""The picker in a window, by keyboard and by mouse."""
-
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import QPoint, Qt

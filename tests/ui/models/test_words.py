@@ -1,4 +1,4 @@
-"""Sizes, prices and ages are short, and what is not known is said to be so."""
+"""Sizes, prices and ages are short, and unknown ones are named so."""
 
 from datetime import timedelta
 

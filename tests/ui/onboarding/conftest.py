@@ -1,5 +1,3 @@
-"""The welcome, open."""
-
 import pytest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot

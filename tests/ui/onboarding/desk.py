@@ -1,4 +1,4 @@
-"""The welcome on a desk: a test uses it, and reads what it asked the application for."""
+"""The welcome dialog, driven by a test, with its requests."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest

@@ -1,4 +1,4 @@
-"""The first step: what it offers, that every way is a click or a key away, and the way back from each."""
+"""The welcome's first step: its ways, each a click or a key away, and the way back."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The steps of the welcome: what each asks for, and what it shows of what came of it."""
+"""The welcome's steps: their questions, and the display of results."""
 
 import pytest
 from msgspec.structs import replace

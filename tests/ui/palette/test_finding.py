@@ -1,4 +1,4 @@
-"""What the palette finds for what is typed, and in which order."""
+"""What the palette finds, and in which order."""
 
 import pytest
 from hypothesis import given

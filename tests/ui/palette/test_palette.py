@@ -1,5 +1,3 @@
-"""The palette in a window, by keyboard and by mouse."""
-
 import pytest
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt
 from PySide6.QtTest import QSignalSpy, QTest

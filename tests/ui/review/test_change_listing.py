@@ -1,5 +1,3 @@
-"""The choice of a baseline, the filter, and the list of changed files."""
-
 from collections.abc import Iterator, Mapping
 
 import pytest

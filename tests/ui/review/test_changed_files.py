@@ -1,5 +1,3 @@
-"""Changes grouped into files, and what was decided about them."""
-
 from datetime import timedelta
 
 from msgspec.structs import replace

@@ -1,4 +1,4 @@
-"""Code goes into a file where it belongs, with the file's line ends and as far in as the lines that it replaces."""
+"""Code is inserted into a file at its place, with the file's line ends and indentation."""
 
 import pytest
 

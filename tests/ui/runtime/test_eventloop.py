@@ -1,5 +1,3 @@
-"""asyncio on Qt's loop: what runs, what ends it, and that nothing is left behind."""
-
 import asyncio
 import gc
 import inspect

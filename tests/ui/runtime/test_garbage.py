@@ -1,4 +1,4 @@
-"""Cyclic garbage is collected on the window's thread, so that no widget dies on another."""
+"""Cyclic garbage is collected on the window's thread, so that no widget is destroyed on another."""
 
 import asyncio
 import gc

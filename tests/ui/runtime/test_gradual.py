@@ -1,5 +1,3 @@
-"""Work of the window that is done a few steps at a time."""
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,4 +1,4 @@
-"""A scroll area with a viewport that Python has made behaves as one with Qt's own."""
+"""A scroll area with a viewport made by Python behaves like one with Qt's own."""
 
 import pytest
 from PySide6.QtCore import QPoint, Qt

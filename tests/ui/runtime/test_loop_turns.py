@@ -1,4 +1,4 @@
-"""Following the loop changes nothing for it."""
+"""Following the loop does not change its behaviour."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Nothing moves by itself once the user or the desktop wants that."""
+"""Nothing is animated once the user or the desktop forbids it."""
 
 from collections.abc import Iterator
 

@@ -1,5 +1,3 @@
-"""What is done in another turn of the loop."""
-
 from PySide6.QtCore import QCoreApplication, QObject
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QDialog

@@ -1,4 +1,4 @@
-"""The watchdog names what blocks the window. The window is blocked until it has done so: no time is guessed."""
+"""The watchdog names what blocks the window; tests block it until that has happened."""
 
 import gc
 import linecache

@@ -1,5 +1,3 @@
-"""Sessions of a Friday afternoon."""
-
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 

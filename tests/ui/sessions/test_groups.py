@@ -1,4 +1,4 @@
-"""How sessions are grouped, for each choice of the user."""
+"""Groups of sessions, for each choice of the user."""
 
 from datetime import timedelta
 from typing import TYPE_CHECKING

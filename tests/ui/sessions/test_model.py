@@ -1,4 +1,4 @@
-"""The rows of the session list, checked by Qt's own model tester while they come, go and move."""
+"""The rows of the session list, checked by Qt's own model tester."""
 
 from datetime import timedelta
 from typing import TYPE_CHECKING

@@ -1,5 +1,3 @@
-"""The session list as a user uses it."""
-
 from datetime import timedelta
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The questions say what is lost and what stays, and a stray Enter loses nothing."""
+"""The questions name what is lost and what stays, and a stray Enter loses nothing."""
 
 from typing import TYPE_CHECKING
 

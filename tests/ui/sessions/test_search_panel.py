@@ -1,5 +1,3 @@
-"""The search over all sessions, as a user uses it."""
-
 from datetime import timedelta
 from typing import TYPE_CHECKING, TypeVar
 

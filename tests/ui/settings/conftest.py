@@ -1,5 +1,3 @@
-"""The dialog for each test of the settings."""
-
 import pytest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot

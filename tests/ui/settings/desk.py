@@ -1,4 +1,4 @@
-"""The settings dialog on a desk: a test shows it settings and keys, and reads what it emitted."""
+"""The settings dialog, driven by a test, with its emissions."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,5 +1,3 @@
-"""The key of an account, and its sign-in, in the settings."""
-
 import logging
 
 import pytest

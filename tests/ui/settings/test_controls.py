@@ -1,4 +1,4 @@
-"""Each control tells what the user chose, once it is complete, and in the terms of the settings."""
+"""Each control emits the user's complete choice as a setting."""
 
 import pytest
 from PySide6.QtCore import Qt

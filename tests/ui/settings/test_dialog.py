@@ -1,4 +1,4 @@
-"""The settings dialog shows what is in force and emits what the user wants."""
+"""The settings dialog shows the effective values and emits the user's changes."""
 
 from pathlib import Path
 from typing import Literal, get_args

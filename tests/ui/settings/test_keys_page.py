@@ -1,4 +1,4 @@
-"""The page of the keys finds them by what they do and by pressing them, and says what is to be changed."""
+"""The page of keys finds actions by name and by pressed keys, and emits changes."""
 
 import pytest
 from PySide6.QtCore import Qt

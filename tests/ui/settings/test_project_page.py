@@ -1,4 +1,4 @@
-"""What a project wants is shown whole, can pretend nothing, and takes the user's answer."""
+"""A project's settings are shown whole, without deception, for the user's answer."""
 
 import re
 from pathlib import Path

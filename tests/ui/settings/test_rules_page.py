@@ -1,4 +1,4 @@
-"""The page of rules lists what holds, and every rule can be found and taken back."""
+"""The page of rules lists all rules, and each can be found and removed."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Of an account on this machine the settings say whether its server runs, and offer the models that it has."""
+"""A local account's settings show whether its server runs, and offer its models."""
 
 import pytest
 from PySide6.QtWidgets import QApplication, QLabel

@@ -1,4 +1,4 @@
-"""The page of MCP servers says how each is, and asks for what the user wants."""
+"""The page of MCP servers shows each one's state, and emits the user's requests."""
 
 from datetime import UTC, datetime
 from typing import Any

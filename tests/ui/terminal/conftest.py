@@ -1,5 +1,3 @@
-"""The theme as the application installs it."""
-
 import pytest
 from PySide6.QtWidgets import QApplication
 

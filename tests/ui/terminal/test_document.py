@@ -1,4 +1,4 @@
-"""A long output is plain text at once; colours are worked out for the lines that are seen."""
+"""A long output is plain text at once; visible lines get their colours."""
 
 import pytest
 from PySide6.QtGui import QTextBlock, QTextCursor

@@ -1,4 +1,4 @@
-"""The whole output of a command: coloured, and searched from the beginning again after its end."""
+"""A command's whole output: coloured, and searched from the start again after its end."""
 
 import pytest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPlainTextEdit

@@ -1,4 +1,4 @@
-"""The end of an output is the same however it arrives, and reading on does not read it all again."""
+"""The end of an output is the same however it arrives, and is not read twice."""
 
 import random
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""The colours of programs can be read wherever output stands, in both themes."""
+"""Programs' colours are readable wherever output is shown, in both themes."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""The typefaces that come with the application, on a machine that has no other."""
+"""The shipped typefaces, on a machine without others."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The theme in use: what was chosen, and what the desktop asks for."""
+"""The theme in use: the user's choice, and the desktop's."""
 
 import subprocess
 import sys

@@ -1,6 +1,6 @@
-"""Every colour contrasts with what is behind it, as WCAG measures: 4.5:1 for text, 3:1 for marks and edges.
+"""Every colour has WCAG's contrast: 4.5:1 for text, 3:1 for marks and edges.
 
-With high contrast it is 7:1 and 4.5:1, and every line can be seen.
+With high contrast it is 7:1 and 4.5:1, and every line is visible.
 """
 
 import re

@@ -1,5 +1,3 @@
-"""What the core says in English is said in the user's language where the window shows it."""
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,4 +1,4 @@
-"""The window speaks the language that the user or the system chose, if it is there, and English otherwise."""
+"""The window's language is the user's or the system's if available, else English."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""A number of things is said in the plural forms of the language."""
-
 import pytest
 
 from desktop_agent.ui.translation.core_words import plural

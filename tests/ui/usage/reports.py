@@ -1,5 +1,3 @@
-"""Reports with a few sessions, or as many as a test wants."""
-
 from datetime import date, timedelta
 
 from desktop_agent.core.protocol.model import Spending, Usage

@@ -1,5 +1,3 @@
-"""Axes name round values, and everything is on them."""
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

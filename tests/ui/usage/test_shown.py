@@ -1,4 +1,4 @@
-"""What is seen of a report: every figure is in it, and what is not known is said."""
+"""The displayed report has every figure, and names unknown ones."""
 
 from datetime import date, timedelta
 

@@ -1,4 +1,4 @@
-"""The window *Usage*: values are read from its plots by mouse and keyboard, from its tables, and as CSV."""
+"""The window *Usage*: values from its plots by mouse and keyboard, from its tables, and as CSV."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""The banner shows what went wrong, never gets in the way, and goes when the user closes it."""
+"""The banner shows faults, never gets in the way, and can be closed."""
 
 import pytest
 from PySide6.QtCore import Qt

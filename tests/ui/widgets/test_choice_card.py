@@ -1,5 +1,3 @@
-"""Cards that exclude each other, by mouse and by keyboard."""
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,4 +1,4 @@
-"""The keyboard stays where the user works, whatever becomes of the widget that has it."""
+"""The keyboard focus stays where the user works, whatever happens to the focused widget."""
 
 import pytest
 from PySide6.QtCore import QEvent, Qt

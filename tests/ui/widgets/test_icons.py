@@ -1,4 +1,4 @@
-"""Icons in the colours of the theme, read only when the window has been painted."""
+"""Icons in the theme's colours, loaded only after the window was painted."""
 
 import gc
 import os

@@ -1,5 +1,3 @@
-"""How high a note is for a width."""
-
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 

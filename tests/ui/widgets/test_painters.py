@@ -1,4 +1,4 @@
-"""Every painter is ended where it began, not when its last reference goes."""
+"""Every painter is ended explicitly, not by its last reference."""
 
 import ast
 from pathlib import Path

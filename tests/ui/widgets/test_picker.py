@@ -1,5 +1,3 @@
-"""How a picker looks beside the other controls of a form."""
-
 import pytest
 from PySide6.QtCore import QPoint, QPointF, QRect, Qt
 from PySide6.QtGui import QWheelEvent

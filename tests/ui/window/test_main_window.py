@@ -1,4 +1,4 @@
-"""Where the panels stand: beside the conversation in a wide window, over it in a narrow one."""
+"""The panels stand beside the conversation in a wide window, and over it in a narrow one."""
 
 from pathlib import Path
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""The pickers show the mode that is in force, and ask for another; they hold no truth of their own."""
+"""The pickers show the effective mode and ask for another; they store nothing."""
 
 from typing import get_args
 

@@ -1,4 +1,4 @@
-"""The session that is shown meets the panels: what happens is drawn, what the user does is asked of the session."""
+"""The session controller: events are drawn, and the user's actions become ops."""
 
 from collections.abc import Callable, Generator
 from functools import partial

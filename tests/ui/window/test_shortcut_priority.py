@@ -1,4 +1,4 @@
-"""Keys of the window in fields that would take them, as all fields of GNOME and KDE take Ctrl+K."""
+"""The window's shortcuts go before a field's, such as Ctrl+K, which fields of GNOME and KDE use."""
 
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QAction, QKeyEvent, QKeySequence

@@ -1,4 +1,4 @@
-"""The bar at the top says what is being worked on, and offers what can be done about it."""
+"""The top bar names the session, and offers its actions."""
 
 from pathlib import Path
 

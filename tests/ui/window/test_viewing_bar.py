@@ -1,4 +1,4 @@
-"""The bar says that a session is only read, and offers to take it over when that works."""
+"""The bar says that a session is read-only, and offers to take it over when possible."""
 
 import pytest
 from PySide6.QtCore import Qt

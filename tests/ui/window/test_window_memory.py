@@ -1,4 +1,4 @@
-"""What the window remembers of models and choices comes back, and what is damaged counts as not kept."""
+"""The window's remembered models and choices come back; damaged ones count as missing."""
 
 from pathlib import Path
 

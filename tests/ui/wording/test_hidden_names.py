@@ -1,4 +1,4 @@
-"""Whatever stands in a name that cannot be seen is named where the window shows it."""
+"""Invisible characters of a name are displayed."""
 
 import pytest
 from pytestqt.qtbot import QtBot

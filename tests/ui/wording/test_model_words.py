@@ -1,4 +1,4 @@
-"""Words of the model's hide nothing from who decides by them."""
+"""The model's words cannot hide anything from the user who decides by them."""
 
 import pytest
 

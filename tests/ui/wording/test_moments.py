@@ -1,5 +1,3 @@
-"""Short words for when something was."""
-
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest

@@ -1,4 +1,4 @@
-"""Tooltips show untrusted text, and interpret nothing of it."""
+"""Tooltips show untrusted text without interpreting it."""
 
 import pytest
 from PySide6.QtGui import QTextDocument

@@ -1,4 +1,4 @@
-"""What is drawn of a line hides nothing, and every character can be found in it again."""
+"""A drawn line hides nothing, and positions map back to the text."""
 
 from itertools import pairwise
 

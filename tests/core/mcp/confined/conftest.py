@@ -1,4 +1,4 @@
-"""Servers in the sandbox, with a home that holds secrets beside the folder that is open."""
+"""Servers in the sandbox, and a home with secrets beside the open folder."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""A server in the sandbox reaches the hosts that its definition names, by the proxy, and no others in any way."""
+"""A server in the sandbox reaches only the hosts of its definition, through the proxy."""
 
 import asyncio
 import base64

@@ -1,4 +1,4 @@
-"""A server in the sandbox tries to get out, and does what it may."""
+"""A server in the sandbox tries to get out, and can do its work."""
 
 import asyncio
 import os

@@ -1,8 +1,7 @@
-"""The client that the public conformance suite runs: `python -m tests.core.mcp.conformance.client URL`.
+"""The client for the public conformance suite: `python -m tests.core.mcp.conformance.client URL`.
 
-It is our connection, not the SDK's client, and our sign-in with a keyring in memory: what the suite finds is what a
-user would meet. The suite says by `MCP_CONFORMANCE_SCENARIO` what it tests, and by `MCP_CONFORMANCE_CONTEXT` what the
-user knows. It exits with 1 when something was not possible, as some scenarios want it to be.
+It uses our connection and sign-in, with a keyring in memory. The suite names its scenario in `MCP_CONFORMANCE_SCENARIO`
+and the user's knowledge in `MCP_CONFORMANCE_CONTEXT`. It exits with 1 on a failure, as some scenarios require.
 """
 
 import asyncio

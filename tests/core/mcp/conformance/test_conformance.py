@@ -1,7 +1,6 @@
-"""The public conformance suite for clients, from npm: it is the server, and our connection and sign-in the client.
+"""The public conformance suite for clients, from npm, against our connection and sign-in.
 
-With `--profile nightly` every scenario is run, at each version of the protocol that it is for; otherwise some of them,
-at the newest one.
+`--profile nightly` runs every scenario at all its protocol versions; otherwise some of them at the newest one.
 """
 
 import asyncio

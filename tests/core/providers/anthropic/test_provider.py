@@ -1,4 +1,4 @@
-"""The provider on real sockets: what it sends and yields, and every failure in words that never show the key."""
+"""The provider on real sockets: requests, answers, and failures without the key."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""Whatever the conversation went through, the request is one that the API takes."""
+"""The API accepts the request of every conversation."""
 
 import json
 from base64 import b64decode

@@ -1,4 +1,4 @@
-"""One message out of a stream of events, or none."""
+"""One message from a stream of events, or none."""
 
 import json
 from typing import cast

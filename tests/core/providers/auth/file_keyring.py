@@ -1,4 +1,4 @@
-"""A keyring that several processes share, in a file, and as strict about the length of an entry as Windows is."""
+"""A keyring in a file, for several processes, with Windows' limit on the length of an entry."""
 
 import json
 from pathlib import Path

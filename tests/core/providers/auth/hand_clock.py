@@ -1,5 +1,3 @@
-"""A clock that is moved by hand."""
-
 import asyncio
 from datetime import UTC, datetime, timedelta
 

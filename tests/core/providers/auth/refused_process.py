@@ -1,4 +1,4 @@
-"""A process whose access token was refused: it says when it asks for another one, and then which it got."""
+"""A process with a refused access token: it reports its renewal."""
 
 import asyncio
 import json

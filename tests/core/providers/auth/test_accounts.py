@@ -1,4 +1,4 @@
-"""Accounts and keys: kept with what stands beside them, or in the keyring, and shown nowhere else."""
+"""Accounts and keys: saved in the file or the keyring, and shown nowhere else."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Profiles of Anthropic's own tools: read as their SDK does, and renewed."""
+"""Profiles of Anthropic's own tools: read as by their SDK, and renewed."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Accounts are signed in and out, give out what goes with their requests, and take whole turns while they are in."""
+"""Accounts are signed in and out, sign their requests, and run whole turns."""
 
 import asyncio
 import json

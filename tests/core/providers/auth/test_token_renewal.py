@@ -1,4 +1,4 @@
-"""Tokens in the keyring, renewed in time, once for all who ask."""
+"""Tokens in the keyring are renewed in time, once for all who ask."""
 
 import asyncio
 import json

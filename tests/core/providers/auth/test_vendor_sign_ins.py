@@ -1,4 +1,4 @@
-"""Signing in with ChatGPT and with OpenRouter, and the part of it in the browser: the port that takes the answer."""
+"""Sign-ins with ChatGPT and OpenRouter, and the local port that receives the answer."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Caches of providers, what an answer cost, and what is known of a model: in each wire format."""
+"""Caches of providers, the costs of answers, and facts about models, in each wire format."""
 
 import json
 from collections.abc import Set

@@ -1,4 +1,4 @@
-"""The provider behind HTTP keeps the contract that every provider keeps, in each wire format."""
+"""Providers over HTTP keep the contract of all providers, in each wire format."""
 
 import pytest
 

@@ -1,6 +1,6 @@
-"""A conversation that several vendors' models took part in is a valid request to each of them, in its own format.
+"""A conversation of several vendors' models is a valid request to each of them.
 
-The judges are the SDKs' own types, and each API's rules for calls and their results (`tests/servers/validation`).
+The SDKs' types and each API's rules decide (`tests/servers/validation`).
 """
 
 import json

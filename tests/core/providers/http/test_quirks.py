@@ -1,4 +1,4 @@
-"""Models and servers that speak almost the protocol: what can only mean one thing is taken, and said to be mended."""
+"""Almost correct models and servers: unambiguous mistakes are repaired, and reported."""
 
 import asyncio
 import json

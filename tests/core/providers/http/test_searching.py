@@ -1,4 +1,4 @@
-"""A provider searches the web itself where it can and the user wants it: seen, counted, sent back, or refused."""
+"""Web searches by the provider: allowed, shown, counted, sent back, or refused."""
 
 from collections.abc import AsyncGenerator
 from typing import NamedTuple

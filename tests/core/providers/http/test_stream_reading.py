@@ -1,4 +1,4 @@
-"""Streams are read whatever comes: events however they are cut, why an answer stopped, and hostile servers."""
+"""Streams: events cut anywhere, reasons to stop, and hostile servers."""
 
 import json
 from collections.abc import AsyncIterator, Iterator

@@ -1,5 +1,3 @@
-"""Where a journal and its blobs are in a test."""
-
 from pathlib import Path
 
 import pytest

@@ -1,4 +1,4 @@
-"""The journal keeps every record, whatever is cut, full or broken, and whatever system call fails."""
+"""The journal keeps every record through cuts, full disks, damage and failing calls."""
 
 import errno
 import json

@@ -1,4 +1,4 @@
-"""A journal made to do harm is read without a crash, without leaving the data folder, and says what is wrong."""
+"""A hostile journal causes no crash and no access outside of the data folder."""
 
 import json
 import os

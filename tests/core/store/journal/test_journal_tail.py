@@ -1,4 +1,4 @@
-"""Whatever a crash makes of the end of a journal, the next record stands on a line of its own and no other is lost."""
+"""Whatever a crash leaves at the journal's end, the next record gets its own line, and none is lost."""
 
 import json
 import os

@@ -1,5 +1,3 @@
-"""Pages of a journal, following one that grows, and finding a record by its number."""
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Commands for the tests of processes."""
-
 import os
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Cgroups around commands, on the kernel's own. What it does not let us have here is skipped."""
+"""Real cgroups around commands. Skips where the kernel gives none."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""The user's shell on a terminal: typed to, resized, and ended with all that it started."""
+"""The user's shell on a terminal: typed to, resized, and ended with all its processes."""
 
 import asyncio
 import os

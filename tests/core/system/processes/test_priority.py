@@ -1,4 +1,4 @@
-"""Who stands back behind whom for the processor."""
+"""Which processes yield the processor to others."""
 
 import subprocess
 import sys

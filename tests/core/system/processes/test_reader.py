@@ -1,4 +1,4 @@
-"""Reading a command's output, and typing its input, in a thread."""
+"""A thread reads a command's output and types its input."""
 
 import os
 import signal

@@ -1,5 +1,3 @@
-"""The process runner, on real processes."""
-
 import asyncio
 import os
 import platform

@@ -1,4 +1,4 @@
-"""Programs that we run ourselves are not taken from a workspace."""
+"""Programs that we run ourselves are never taken from a workspace."""
 
 import os
 import shutil

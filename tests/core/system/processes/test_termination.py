@@ -1,7 +1,6 @@
-"""However a command is ended, nothing of it is left, and what it had printed is kept.
+"""However a command is ended, no process of it is left, and its output is kept.
 
-Background sleeps, a child that ignores TERM, children in sessions of their own, a grandchild that holds the pipe: see
-`stubborn`. How long it takes is measured in `tests/benchmarks/bench_commands.py`.
+`stubborn` has the processes. `tests/benchmarks/bench_commands.py` measures the times.
 """
 
 import asyncio

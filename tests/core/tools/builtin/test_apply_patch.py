@@ -1,4 +1,4 @@
-"""`apply_patch`: all of a patch, in any of its forms, or none of it and the line that does not fit."""
+"""`apply_patch`: a whole patch in any form, or nothing and the line that does not fit."""
 
 import os
 import shutil

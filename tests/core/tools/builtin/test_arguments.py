@@ -1,4 +1,4 @@
-"""Arguments that do not fit are named, for every tool and before the user is asked: the message is the whole error."""
+"""Wrong arguments are named for every tool, before the user is asked."""
 
 from pathlib import Path
 

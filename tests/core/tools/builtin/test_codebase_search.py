@@ -1,4 +1,4 @@
-"""`codebase_search`: every parameter, every error, and an index that is never in the way."""
+"""`codebase_search`: every parameter, every error, and an index that never blocks."""
 
 import asyncio
 import json

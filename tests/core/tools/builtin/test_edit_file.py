@@ -1,4 +1,4 @@
-"""`edit_file`: exactly what was asked for, or nothing and a good reason."""
+"""`edit_file`: the exact edit, or nothing and a reason."""
 
 import codecs
 from typing import Any

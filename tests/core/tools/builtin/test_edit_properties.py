@@ -1,4 +1,4 @@
-"""Whatever the file and whatever the edit: no byte outside the edited text changes."""
+"""For any file and edit, no byte outside the edited text changes."""
 
 from typing import Any
 

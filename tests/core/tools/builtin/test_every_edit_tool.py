@@ -1,4 +1,4 @@
-"""What every tool that edits files does alike: it plans, says so, keeps to the workspace, and sees what changed."""
+"""All editing tools plan, report, stay in the workspace, and notice changes by others."""
 
 import json
 import os

@@ -1,5 +1,3 @@
-"""Programs that wait for a user are found by reading the command's words."""
-
 import pytest
 
 from desktop_agent.core.tools.builtin.run_terminal_cmd import interactive_program

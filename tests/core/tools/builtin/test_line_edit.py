@@ -1,4 +1,4 @@
-"""`line_edit`: the lines that were meant, and no byte of any other."""
+"""`line_edit` changes the meant lines, and no byte of any other."""
 
 from typing import Any
 

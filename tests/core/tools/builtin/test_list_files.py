@@ -1,4 +1,4 @@
-"""`list_files`: every parameter, every error, and what the project does not want to see."""
+"""`list_files`: every parameter, every error, and ignored files."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""`read_file`: every parameter, every error, and what it notes for the edit tools."""
+"""`read_file`: every parameter, every error, and its notes for the edit tools."""
 
 import asyncio
 import codecs

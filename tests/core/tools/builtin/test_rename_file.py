@@ -1,4 +1,4 @@
-"""`rename_file`: a file moves with its bytes and mode, and what it replaced can be brought back."""
+"""`rename_file`: a file moves with its bytes and mode, and a replaced file can be restored."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`request_approval`: a word from the user before a risk; the gate asks, and answers a no."""
+"""`request_approval`: a question to the user before a risk."""
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import Denied

@@ -1,4 +1,4 @@
-"""`template_block`: whole lines beside an anchor or in place of a block, and no byte of any other."""
+"""`template_block` inserts or replaces whole lines, and changes no byte of any other."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`todo_write`: the plan is the session's, and every answer is the whole of it."""
+"""`todo_write`: the plan belongs to the session, and every answer shows all of it."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`view_image`: a picture of the workspace is kept and shown, or the model learns what to do instead."""
+"""`view_image`: a picture is stored and shown, or the model learns an alternative."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""`web_fetch`: one page of the public internet, bounded, checked at every hop, and framed."""
+"""`web_fetch`: one public page, bounded, checked at every hop, and framed."""
 
 import asyncio
 import gzip

@@ -1,4 +1,4 @@
-"""`web_search`: the first engine that has results, on real sockets with pages of the engines' form."""
+"""`web_search`: the first engine with results, on real sockets with pages of the engines' form."""
 
 import asyncio
 import base64

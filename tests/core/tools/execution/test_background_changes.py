@@ -1,4 +1,4 @@
-"""What a background command leaves in the records: its own changes, all of them, and nothing of its sandbox."""
+"""The records of a background command have all its own changes, and none of its sandbox."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Changes are put on record as whose they are, also those that happened between calls or in another session."""
+"""Changes are recorded with their authors, also between calls and across sessions."""
 
 import asyncio
 import threading

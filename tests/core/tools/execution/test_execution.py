@@ -1,4 +1,4 @@
-"""How a call acts once it is decided: how confined, asked about what, under which rules."""
+"""How a decided call runs: its confinement, questions and rules."""
 
 import os
 from collections.abc import Iterator

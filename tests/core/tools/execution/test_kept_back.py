@@ -1,4 +1,4 @@
-"""A command that fails for a variable that it does not get is answered with the variable's name, never its value."""
+"""A command that fails without a withheld variable is told the variable's name, never its value."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Who runs beside whom, in which order, and that every call is answered once."""
+"""Which calls run in parallel, in which order, and that every call is answered once."""
 
 import asyncio
 

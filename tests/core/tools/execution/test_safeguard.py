@@ -1,4 +1,4 @@
-"""Destructive commands through the whole tool path, and the recovery that gives back files, refs and stash."""
+"""Destructive commands through the whole tool path, and the recovery of files, refs and stash."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Whose a change is that no call brackets: real programs write real files, and the user does."""
+"""The authors of changes between calls: real programs and the user write files."""
 
 import asyncio
 import os

@@ -1,5 +1,3 @@
-"""Globs mean what they mean in `.gitignore`."""
-
 import pytest
 
 from desktop_agent.core.tools.files.listing import Glob

@@ -1,4 +1,4 @@
-"""Listing: git and ripgrep give the same answer wherever git is asked at all."""
+"""Listing: git and ripgrep give the same answer."""
 
 import os
 import shutil

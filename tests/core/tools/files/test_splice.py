@@ -1,4 +1,4 @@
-"""Lines are replaced whole, every other line keeps its bytes, and new ones end as their neighbours do."""
+"""Splices keep the bytes of all other lines; new lines end like their neighbours."""
 
 import codecs
 

@@ -1,4 +1,4 @@
-"""Suggestions are about what is really there, and quick on large input."""
+"""Suggestions name existing things, and are quick on large input."""
 
 from pathlib import Path
 

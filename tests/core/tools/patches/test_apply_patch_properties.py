@@ -1,4 +1,4 @@
-"""Any patch that git writes between two files makes exactly the second of the first, and touches nothing else."""
+"""Every git patch between two files turns the first exactly into the second."""
 
 import subprocess
 from pathlib import Path

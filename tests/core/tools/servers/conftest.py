@@ -1,4 +1,4 @@
-"""Sessions whose settings define servers, on real processes: one called `program`, unless a test says otherwise."""
+"""Sessions with servers on real processes, called `program` by default."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Servers that change their tools after the user allowed them, through whole turns. On real processes."""
+"""Real servers change their tools after the user allowed them, in whole turns."""
 
 import json
 import os

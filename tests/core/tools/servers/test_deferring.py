@@ -1,4 +1,4 @@
-"""Which tools of servers a request has, and how they are found: for any tools, any names, any words."""
+"""Which tools of servers a request has, and how they are found: for any tools, names and words."""
 
 import json
 from pathlib import Path

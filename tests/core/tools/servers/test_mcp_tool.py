@@ -1,4 +1,4 @@
-"""What a server's tool is called, and what models receive of its schema."""
+"""The names of servers' tools, and their schemas for models."""
 
 import copy
 

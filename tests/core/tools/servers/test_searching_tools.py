@@ -1,4 +1,4 @@
-"""Tools of servers that would take too much of the window, in whole turns: searched for, loaded, called."""
+"""Too many servers' tools in whole turns: searched for, loaded, called."""
 
 import sys
 from collections.abc import AsyncGenerator

@@ -1,4 +1,4 @@
-"""Servers' tools through whole turns: offered, asked about, called, captured, undone. On real processes."""
+"""Servers' tools in whole turns: offered, asked about, called, captured, undone. On real processes."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What servers ask of the user while they are called, through whole turns. On real processes, in both eras."""
+"""Servers ask the user during calls, in whole turns. On real processes, in both eras."""
 
 import sys
 

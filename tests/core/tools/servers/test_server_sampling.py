@@ -1,4 +1,4 @@
-"""What servers ask the model while they are called, through whole turns. On a real process that speaks the protocol."""
+"""Servers ask the model during calls, in whole turns. On a real process."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Servers and the life of sessions: resumed under a question, two in one folder, other settings in between."""
+"""Servers in the life of sessions: resumed during a question, two in one folder, changed settings."""
 
 import psutil
 

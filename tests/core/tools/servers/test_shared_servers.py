@@ -1,4 +1,4 @@
-"""Sessions of one folder share the process of a server, for as long as one of them is open."""
+"""Sessions of one folder share a server's process while one of them is open."""
 
 import asyncio
 from collections.abc import Iterable

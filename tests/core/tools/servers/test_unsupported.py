@@ -1,4 +1,4 @@
-"""What servers do beyond what is used here: never silently, always in words for the user or the model."""
+"""Unsupported features of servers are reported to the user or the model."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""An MCP server for tests with as many tools as it is asked for: `python tracker.py COUNT`."""
+"""An MCP server for tests with `COUNT` tools: `python tracker.py COUNT`."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Which addresses may be reached, and how what came from there is read as text."""
+"""Which addresses may be reached, and how their contents become text."""
 
 import codecs
 import ipaddress

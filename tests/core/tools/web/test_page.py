@@ -1,4 +1,4 @@
-"""HTML as text: what is for reading stays, in order, whatever the quality of the page."""
+"""HTML as text: all readable text, in order, also from broken pages."""
 
 import pytest
 from hypothesis import given

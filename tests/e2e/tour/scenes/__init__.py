@@ -1,1 +1,0 @@
-"""The scenes of the tour, each with the states that are seen in it."""

@@ -1,4 +1,4 @@
-"""Background commands, and what came to an end in other sessions."""
+"""Background commands, and events in other sessions."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The settings, page by page, and what the model sees and which models there are."""
+"""The settings, page by page, the context, and the models."""
 
 from collections.abc import Mapping
 

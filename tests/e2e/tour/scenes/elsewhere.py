@@ -1,5 +1,3 @@
-"""Other languages, and a screen with twice the pixels."""
-
 from desktop_agent.ui.settings.settings_dialog import SettingsDialog
 from tests.e2e.tour.scene import Scene
 from tests.e2e.tour.tourist import NARROW, Tourist

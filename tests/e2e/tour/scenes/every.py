@@ -1,5 +1,3 @@
-"""All scenes of the tour."""
-
 from collections.abc import Mapping
 
 from tests.e2e.tour.scene import Scene

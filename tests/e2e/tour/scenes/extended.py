@@ -1,4 +1,4 @@
-"""What a folder brings along: a project's own settings, and MCP servers."""
+"""A project's own settings, and MCP servers."""
 
 from pathlib import Path
 

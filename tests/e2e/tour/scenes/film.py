@@ -1,4 +1,4 @@
-"""A short film for the README: a prompt, its diff, another prompt, and the undo of the first one under the second."""
+"""A short film for the README: a prompt, its diff, another prompt, and the undo of the first one."""
 
 import asyncio
 from collections.abc import Callable

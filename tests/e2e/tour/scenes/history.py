@@ -1,5 +1,3 @@
-"""What several turns did to one file."""
-
 from PySide6.QtCore import QModelIndex, QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtTest import QTest

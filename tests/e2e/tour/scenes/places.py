@@ -1,5 +1,3 @@
-"""The folder: its files, a picture in it, and the terminal."""
-
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget

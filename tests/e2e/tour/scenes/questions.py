@@ -1,4 +1,4 @@
-"""Questions where they are asked: in the conversation, and in the inbox."""
+"""Questions in the conversation and in the inbox."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest

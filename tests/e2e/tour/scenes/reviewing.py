@@ -1,4 +1,4 @@
-"""A review in its middle: hunks, a picture that was exchanged, a comment, and an undo that meets the user's edit."""
+"""A review in progress: hunks, a replaced picture, a comment, and an undo that meets the user's edit."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QListView, QWidget

@@ -1,4 +1,4 @@
-"""A window that was used for weeks: many sessions, what they cost, and what is found in them."""
+"""A window after weeks of use: many sessions, their costs, and a search."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest

@@ -1,5 +1,3 @@
-"""The first start: there is no key and no session."""
-
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog
 

@@ -1,4 +1,4 @@
-"""A conversation: what is written, what waits, what streams, and what goes wrong."""
+"""A conversation: writing, waiting, streaming, and failures."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QImage

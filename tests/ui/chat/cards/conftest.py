@@ -1,5 +1,3 @@
-"""A stage whose cards can load what they show."""
-
 import pytest
 from pytestqt.qtbot import QtBot
 

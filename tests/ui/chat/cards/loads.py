@@ -1,4 +1,4 @@
-"""Contents for cards, fetched when the test says so."""
+"""Contents for cards that arrive when the test says so."""
 
 import asyncio
 from collections.abc import Coroutine

@@ -1,4 +1,4 @@
-"""An edit shows what it changed in a few lines; the review has the whole."""
+"""An edit's card shows its change in a few lines."""
 
 from PySide6.QtCore import Qt
 

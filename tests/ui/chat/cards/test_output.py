@@ -1,4 +1,4 @@
-"""A command shows the end of what it printed, in its colours, as it comes."""
+"""A command's card shows the end of its coloured output, live."""
 
 import pytest
 from PySide6.QtGui import QImage

@@ -1,4 +1,4 @@
-"""Pictures are read in a thread, never larger than is good for the window, and broken ones say so."""
+"""Pictures are read in a thread, with a limit on size, and broken ones are named."""
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QImage

@@ -1,4 +1,4 @@
-"""Pages that were found lead to the web only when they are clicked, and only to the web."""
+"""Found pages open only when clicked, and only web addresses."""
 
 import json
 

@@ -1,5 +1,3 @@
-"""A window with a composer at its bottom."""
-
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QVBoxLayout, QWidget

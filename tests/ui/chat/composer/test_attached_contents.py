@@ -1,4 +1,4 @@
-"""The chips of pictures and pasted contents: they follow the text, are reached by Tab, and taken out of the message."""
+"""The chips of pictures and pasted contents follow the text, are reached by Tab, and can be removed."""
 
 import pytest
 from PySide6.QtCore import QSize, Qt

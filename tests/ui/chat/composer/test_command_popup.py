@@ -1,4 +1,4 @@
-"""The list of commands above the field: it follows what is typed, and never takes a key that is not its own."""
+"""The list of commands follows the field, and never takes a key that is not its own."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""The composer: what is written is sent once, kept until then, and nothing of it is ever cut off."""
+"""The composer: a message is sent once, kept until then, and never cut."""
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt

@@ -1,4 +1,4 @@
-"""The list at an `@`: it follows what is typed and never takes the focus, and mentions stand out in the text."""
+"""The list at an `@` follows the text and never takes the focus; mentions are highlighted."""
 
 from typing import cast
 

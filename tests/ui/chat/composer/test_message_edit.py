@@ -1,5 +1,3 @@
-"""The message field: earlier prompts, what is underlined, and where the keyboard goes."""
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest

@@ -1,4 +1,4 @@
-"""Which file a block of code is meant for is taken from what stands behind, in and before its fence."""
+"""A code block's file is taken from the words after, in and before its fence."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A picture that an answer names is loaded once the user clicks it, and stands below the words that name it."""
+"""A picture named in an answer loads after a click, below the words that name it."""
 
 import pytest
 from pytestqt.qtbot import QtBot

@@ -1,5 +1,3 @@
-"""Prompts, answers, thinking, notices and the quiet lines between."""
-
 from datetime import UTC, datetime
 from typing import Literal
 

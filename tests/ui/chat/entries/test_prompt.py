@@ -1,4 +1,4 @@
-"""An earlier prompt is edited in its place, and sent again when the user says so."""
+"""An earlier prompt is edited in place, and resent on request."""
 
 import pytest
 from PySide6.QtCore import QPoint, Qt

@@ -1,4 +1,4 @@
-"""The question whether a conversation may cost more: two clear answers, none of them by accident."""
+"""The spending question: two clear answers, and none by accident."""
 
 import pytest
 from PySide6.QtCore import Qt

@@ -1,4 +1,4 @@
-"""The card of a tool call: one line, the output that is worth seeing, and what must be said about it."""
+"""A tool call's card: one line, useful output, and necessary notes."""
 
 from datetime import timedelta
 

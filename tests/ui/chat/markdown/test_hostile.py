@@ -1,4 +1,4 @@
-"""Hostile markdown: what one step of the window reads is bounded, and reading all of it takes time in proportion."""
+"""Hostile markdown: each step of the window is bounded, and the total time is linear."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Inline markdown of a model becomes text and spans; nothing in it can load, run or hide anything."""
+"""Inline markdown becomes text and spans; nothing in it can load, run or hide anything."""
 
 import pytest
 from hypothesis import given

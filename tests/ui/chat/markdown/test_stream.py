@@ -1,4 +1,4 @@
-"""Markdown read as it arrives is the same as markdown read at once, and what settled never changes."""
+"""Streamed markdown gives the same as markdown read at once, and settled blocks never change."""
 
 from collections.abc import Iterator
 from typing import Any

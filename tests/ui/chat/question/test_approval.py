@@ -1,4 +1,4 @@
-"""The question about a call: nothing answers it by accident, and every answer says exactly what was meant."""
+"""The question about a call: no answer by accident, and every answer says exactly what was meant."""
 
 from collections.abc import Callable
 

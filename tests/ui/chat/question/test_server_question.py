@@ -1,4 +1,4 @@
-"""What a server asks: filled in by keyboard alone, sent only when it fits, and no page opens without a click."""
+"""A server's form: filled in by keyboard alone, sent only when valid, and no page opens without a click."""
 
 import pytest
 from PySide6.QtCore import Qt

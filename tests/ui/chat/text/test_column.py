@@ -1,4 +1,4 @@
-"""A column of blocks draws the same however its text arrived, and knows what is where."""
+"""A column of blocks draws the same however its text arrived, and finds positions."""
 
 from itertools import accumulate
 from typing import Any, Literal

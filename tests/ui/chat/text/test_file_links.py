@@ -1,4 +1,4 @@
-"""Paths lead to files of the open folder, wherever they stand in what is said; nothing else does."""
+"""Paths in messages link to files of the open folder, and nothing else does."""
 
 from itertools import pairwise
 

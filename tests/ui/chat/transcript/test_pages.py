@@ -1,4 +1,4 @@
-"""A conversation of which only the pages near the eye are loaded reads as if all of it were."""
+"""A conversation with only the visible pages loaded reads like a whole one."""
 
 import pytest
 from pytestqt.qtbot import QtBot

@@ -1,4 +1,4 @@
-"""Rows that followed patches are the rows of the entries; they are laid out, selected, copied and acted on."""
+"""Rows after patches equal the rows of the entries; layout, selection, copying and actions."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The transcript view: what is on screen follows the transcript, and the user's eye, at any length."""
+"""The transcript view follows the transcript and the user's scrolling, at any length."""
 
 import random
 from collections.abc import Callable, Generator

@@ -1,5 +1,3 @@
-"""A viewer on a real folder, with a real loop to read its files."""
-
 import asyncio
 from collections.abc import Callable, Coroutine
 from pathlib import Path

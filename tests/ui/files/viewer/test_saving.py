@@ -1,4 +1,4 @@
-"""Files are edited and saved: exactly, and never over what was changed elsewhere meanwhile."""
+"""Files are edited and saved exactly, and never over changes made elsewhere."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Files in tabs: opened, closed, opened again, searched, and read again when they change."""
+"""Files in tabs: opened, closed, reopened, searched, and reread when they change."""
 
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""What there is to show of a file, whatever it is."""
-
 import os
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The dialog in which clashes are decided, by mouse and keyboard, with exact bytes as the outcome."""
+"""The dialog for clashes, by mouse and keyboard, with exact bytes as the result."""
 
 import asyncio
 from collections.abc import Coroutine, Sequence

@@ -1,5 +1,3 @@
-"""Rows and places in pixels agree with each other."""
-
 import pytest
 
 from desktop_agent.core.diff.rows import DiffRows

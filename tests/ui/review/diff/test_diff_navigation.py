@@ -1,4 +1,4 @@
-"""Text is found wherever it is, in reading order, once."""
+"""The search finds text everywhere, in reading order, once."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The diff view shows a diff as it is, and everything in it can be reached, selected and copied."""
+"""The diff view shows the whole diff, and everything can be reached, selected and copied."""
 
 import pytest
 from PySide6.QtCore import QPoint, Qt

@@ -1,5 +1,3 @@
-"""The colours of the syntax."""
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,5 +1,3 @@
-"""Lines of a diff as they are laid out, and which of their words changed."""
-
 import pytest
 from PySide6.QtGui import QImage, QPainter
 

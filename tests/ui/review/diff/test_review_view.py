@@ -1,4 +1,4 @@
-"""In a diff that is reviewed, every hunk can be decided about and every line commented on, by mouse and by keyboard."""
+"""In a reviewed diff every hunk can be decided and every line commented on, by mouse and by keyboard."""
 
 from typing import Any, cast
 

@@ -1,4 +1,4 @@
-"""Real pictures, made by Qt, and broken ones."""
+"""Real pictures made by Qt, and broken ones."""
 
 import struct
 import zlib

@@ -1,5 +1,3 @@
-"""Pictures, notebooks and bytes in place of lines of text."""
-
 import asyncio
 import json
 

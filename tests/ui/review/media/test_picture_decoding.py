@@ -1,5 +1,3 @@
-"""Pictures decoded from what people and attackers make."""
-
 import pytest
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QColor

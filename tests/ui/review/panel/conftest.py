@@ -1,4 +1,4 @@
-"""A review panel, empty, with two turns to review, or with what git finds."""
+"""A review panel: empty, with two turns, or with git's differences."""
 
 import pytest
 from pytestqt.qtbot import QtBot

@@ -1,4 +1,4 @@
-"""What the tests of the review panel look at it with, and the session and the git that it asks."""
+"""Helpers of the review panel's tests, with a session and git in memory."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The user keeps, edits, filters and comments in the review panel, file by file and hunk by hunk."""
+"""The user keeps, edits, filters and comments in the review panel."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest

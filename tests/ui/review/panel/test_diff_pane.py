@@ -1,4 +1,4 @@
-"""A file can be found in and edited in its diff; what is saved are its exact bytes, and nothing written is lost."""
+"""A file is searched and edited in its diff; saving writes exact bytes, and no edit is lost."""
 
 import asyncio
 from collections.abc import Coroutine

@@ -1,4 +1,4 @@
-"""What git finds different is reviewed like what the session changed."""
+"""Git's differences are reviewed like the session's changes."""
 
 import pytest
 from PySide6.QtCore import Qt

@@ -1,5 +1,3 @@
-"""The review panel shows what changed, and opens what it is asked for."""
-
 from datetime import UTC, datetime
 from pathlib import Path
 

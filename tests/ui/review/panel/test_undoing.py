@@ -1,4 +1,4 @@
-"""The review panel asks for undo and redo, and says what came of them; it never acts by itself."""
+"""The review panel asks for undo and redo, and reports the results; it never acts by itself."""
 
 import asyncio
 from collections.abc import Coroutine

@@ -1,4 +1,4 @@
-"""The screen of a terminal as a widget: keys, selection, pasting, scrolling and what is read aloud."""
+"""The terminal widget: keys, selection, pasting, scrolling and screen readers."""
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt

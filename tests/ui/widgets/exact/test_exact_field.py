@@ -1,4 +1,4 @@
-"""A field gives back exactly the text that it was given, whatever was typed around it."""
+"""A field returns exactly the text that it was given, whatever was typed around it."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings

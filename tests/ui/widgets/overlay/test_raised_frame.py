@@ -1,5 +1,3 @@
-"""A frame over other widgets, and what is painted below it."""
-
 import pytest
 from PySide6.QtCore import QPoint, QRect
 from PySide6.QtGui import QColor, QPainter, QPaintEvent

@@ -1,5 +1,3 @@
-"""The user of these tests."""
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 

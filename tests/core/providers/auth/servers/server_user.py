@@ -1,4 +1,4 @@
-"""A user with a keyring, a server that wants a sign-in, and applications that use it."""
+"""A user with a keyring, a server that requires a sign-in, and applications."""
 
 from pathlib import Path
 

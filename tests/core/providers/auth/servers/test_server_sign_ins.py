@@ -1,4 +1,4 @@
-"""Signing in with a real MCP server: by the user, by a client known already or of its own, and for more than before."""
+"""Sign-ins at a real MCP server: by the user, with known or own clients, and with wider scopes."""
 
 import asyncio
 import json

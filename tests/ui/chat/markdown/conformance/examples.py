@@ -1,4 +1,4 @@
-"""The examples of two public specifications: what is written, and the HTML that it means."""
+"""The examples of two public specifications, with their HTML."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a reader sees of a message: a list of its blocks, however they were found."""
+"""A message's blocks as a reader sees them."""
 
 from typing import NamedTuple
 

@@ -1,7 +1,7 @@
-"""Reads the HTML of a specification as what a reader is to see of it in the conversation.
+"""Reads the HTML of a specification as the conversation would show it.
 
-Three things are never in a message of a model, and are turned into what stands for them: a link that cannot be
-followed names its target behind the words, a picture is a link with its description, a break of a line is one.
+Three things never appear in a message, and are replaced: a link that cannot be followed names its target behind the
+words, a picture is a link with its description, a line break is a newline.
 """
 
 from collections.abc import Sequence

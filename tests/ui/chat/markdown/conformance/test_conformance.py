@@ -1,4 +1,4 @@
-"""The conversation shows markdown as two public specifications mean it, but for differences that are meant."""
+"""The conversation shows markdown as two public specifications require, except for intended differences."""
 
 from tests.ui.chat.markdown.conformance.outline import Seen
 from tests.ui.chat.markdown.conformance.verdicts import HTML, Verdict, verdicts

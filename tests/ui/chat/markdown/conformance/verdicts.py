@@ -1,4 +1,4 @@
-"""Whether the conversation shows the examples of two specifications as these mean them, and why not."""
+"""Whether the conversation shows the specifications' examples as required, and why not."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
