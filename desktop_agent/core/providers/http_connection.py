@@ -23,7 +23,7 @@ FAILURES = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, UnicodeErro
 
 
 def explain(error: Exception, call: FailedCall, *, has_started: bool = False) -> ProviderError:
-    """Translate one of the `FAILURES`. If the answer `has_started`, it was broken off."""
+    """Return what the user reads for one of the `FAILURES`. `has_started`: the answer had begun."""
     match error:
         case httpx2.TransportError() if has_started and not isinstance(error, httpx2.TimeoutException):
             return broken_off(f"the connection was lost: {type(error).__name__}")

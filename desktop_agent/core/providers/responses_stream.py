@@ -130,7 +130,7 @@ def start_item(item: JsonObject) -> GrowingPart:
 
 
 def _rest(text: GrowingText, whole: str) -> Iterable[StreamPiece]:
-    """Emit the rest of a text, which no piece has contained. If the two differ, the shown text stays."""
+    """Emit the part of `whole` that no piece contained. If the text so far differs from `whole`, it stays."""
     whole, so_far = repaired(whole), text.received
     return text.show(whole.removeprefix(so_far)) if whole.startswith(so_far) else text.end()
 

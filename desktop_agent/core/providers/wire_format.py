@@ -413,7 +413,7 @@ class MessageReader(ABC):
         return tuple(piece for event in self._events_of(document) for piece in self._take(event))
 
     def mend(self, flaw: Flaw) -> None:
-        """Note that the answer had a flaw that could only mean one thing."""
+        """Note that the answer had a flaw, which was repaired because only one meaning was possible."""
         self._mended[flaw] = None
 
     @abstractmethod

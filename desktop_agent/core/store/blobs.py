@@ -57,7 +57,7 @@ class BlobFile(Struct, frozen=True):
             raise DamagedError(f"{total} bytes of another content")
 
     def is_whole(self, size: int | None = None) -> bool:
-        """Reads all of the content, because disks lose data."""
+        """Whether the content is complete. Reads all of it, because disks lose data."""
         try:
             for _ in self.blocks(size):
                 pass
@@ -146,7 +146,7 @@ class Blobs:
         return is_digest(digest) and self._found(digest).path.is_file()
 
     def file_at(self, path: Path) -> BlobFile | None:
-        """Judged by the name; None if it is not a blob."""
+        """Return the file as a blob, judged by its name; None if it is not one."""
         digest = path.name.removesuffix(PACKED_SUFFIX)
         is_blob = is_digest(digest) and any(file.path == path for file in self._files(digest))
         return BlobFile(path, digest) if is_blob else None
@@ -247,7 +247,7 @@ class Blobs:
 
 
 def _is_kept(file: BlobFile, size: int) -> bool:
-    """If `file` is right, its time is renewed, so that it is not collected."""
+    """Whether `file` is complete. If so, renew its time, so that it is not collected as unused."""
     if not file.is_whole(size):
         return False
     try:
@@ -294,7 +294,7 @@ def packed(content: bytes) -> bytes | None:
 
 
 def stated_length(file: BinaryIO) -> int:
-    """RFC 1952. Raises `DamagedError` for an impossible length."""
+    """Return the content's length as gzip states it (RFC 1952). Raises `DamagedError` for an impossible one."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - _LENGTH_BYTES))
     length = int.from_bytes(file.read(), "little")

@@ -88,7 +88,7 @@ class Catalog:
         return seen is None or seen.known == known.known
 
     def look_again(self, session_id: SessionId) -> None:
-        """Ignores the cache."""
+        """Read the session's summary again, without the cache."""
         self._cache.look_at([session_id], {}, self._summarise)
 
     def _summarise(self, name: SessionId, known: JournalSummary | None) -> JournalSummary | None:

@@ -71,7 +71,7 @@ class SpendingSums:
             one.unpriced += usage.context_tokens
 
     def pay_elsewhere(self) -> None:
-        """Another session, from which this one was copied, paid for what was counted so far."""
+        """Do not count the costs so far as this session's: another session, from which it was copied, paid for them."""
         self._before = self.total().paid_elsewhere()
         self._known = ()
         self._sums.clear()
@@ -232,7 +232,7 @@ class JournalCache(Generic[Known]):
         known: Mapping[SessionId, Noted[Known]],
         read: Callable[[SessionId, Noted[Known] | None], Noted[Known] | None],
     ) -> dict[SessionId, Noted[Known]]:
-        """Results, by name, are saved in batches."""
+        """Return the result of `read` for each name that has one. Saves them in batches."""
         seen: dict[SessionId, Noted[Known]] = {}
         unsaved: dict[SessionId, Noted[Known]] = {}
         for name in names:

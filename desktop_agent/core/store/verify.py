@@ -73,7 +73,7 @@ class Numbers(Struct):
         return [block for block in self.unfinished.calls.values() if block.id not in self.given_up]
 
     def concludes(self, event: ev.JournalEvent) -> bool:
-        """Whether `event` comes too late for calls that are still open: none of them can get a result any more."""
+        """Whether no open call can get a result any more after `event`."""
         return isinstance(event, ev.TurnEnded | ev.PromptSubmitted | ev.MessageDone) and bool(self.open_calls)
 
     def problems(self, event: ev.JournalEvent, number: int) -> Iterator[Finding]:

@@ -297,7 +297,7 @@ class HeldWorkspace:
         self._has_refused = False
 
     def is_in_place(self) -> bool:
-        """A failure of this check does not count as reported to the user."""
+        """Whether `check` passes. A failure here does not count as reported to the user."""
         has_refused = self._has_refused
         try:
             self.check()

@@ -98,7 +98,7 @@ class Access(Struct, frozen=True, eq=False):
         return replace(definition, hosted_tool=tool.hosted_tool) if may_run and self._runs_there() else definition
 
     def make_definitions(self) -> None:
-        """Blocks for several frames the first time."""
+        """Build all definitions in advance. The first time, this blocks for several frames of the window."""
         for tool in self.permitted():
             tool.definition()
 

@@ -129,7 +129,7 @@ class ApprovalGate(Struct, frozen=True, eq=False):
             await self._approvals.conclude(turn, call_id, Aborted(reason=NOT_ASKED))
 
     async def _settle(self, case: Case, asked: Judged, answer: Decision) -> _Settled:
-        """What would run now is judged again, by the policy and the disk."""
+        """Judge again what would run now: an edited command by the policy, and the scripts on the disk."""
         if not isinstance(answer, Allowed) or case.facts.command is None:
             return _Settled(answer, asked)
         is_edited = answer.edited_command is not None and answer.edited_command != case.facts.command

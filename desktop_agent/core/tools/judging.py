@@ -62,7 +62,7 @@ class Policies(Struct, frozen=True, kw_only=True, eq=False):
 
 
 class Case(Struct, frozen=True, kw_only=True):
-    """An edited command makes another case of the same call."""
+    """A call, and the facts by which it is judged. An edited command makes another case of the same call."""
 
     call: ToolCall
     facts: CallFacts
@@ -124,7 +124,7 @@ class Judge(Struct, frozen=True, eq=False):
 
 
 def draft(case: Case, verdict: Allow | Ask) -> ApprovalRequest:
-    """Leaves out what needs the disk: safety copies and scripts."""
+    """Return the question without safety copies and scripts, which would have to be read from the disk."""
     # An edited command is still shown as a question, even if it needs none.
     ask = verdict if isinstance(verdict, Ask) else Ask(NEEDS_NO_QUESTION, confinement=verdict.confinement)
     asked, change = case.request, case.request.tool_change

@@ -64,7 +64,8 @@ def repository_mark(command: str, folder: Path, environ: Mapping[str, str]) -> S
     """Return the repository in which all of `command` would run, and a mark of everything that git runs there. Blocks.
 
     The mark covers configuration, hooks, attributes, submodules, and the scripts and programs in the repository that
-    the line runs. Without a repository, the folder is used. Both are empty if the command may go to another repository.
+    the command runs. Without a repository, the folder is used. Both are empty if the command may go to another
+    repository.
     """
     parsed = parse(command)
     folder = Path(os.path.realpath(folder))
@@ -99,7 +100,7 @@ def is_steering(name: str) -> bool:
 
 
 def may_steer(details: str) -> bool:
-    """Whether variables in a command's details may redirect it. True also for details that are not complete."""
+    """Whether variables in a command's details may redirect it. Also true for details so long that they are cut."""
     return len(details) > _LONGEST_WHOLE or any(map(is_steering, re.findall(r"\w+(?==)", details)))
 
 

@@ -53,7 +53,7 @@ Identity = tuple[int, int]
 
 
 def linked_files(places: Sequence[Path]) -> dict[Identity, str]:
-    """Files with several names in these places, or among them. Blocks for milliseconds."""
+    """Return the files in or among `places` that have several names (hard links). Blocks for milliseconds."""
     known: dict[Identity, str] = {}
     inside = (root / path for root, path, _ in entries_below(places, most=MOST_HIDDEN_ENTRIES))
     for path in chain(places, inside):
@@ -78,7 +78,7 @@ class SecretNames:
         return self._linked_secrets.get((status.st_dev, status.st_ino), "")
 
     def secret_at(self, path: Path, status: os.stat_result) -> str:
-        """The name by which the resolved `path` is a secret, perhaps another name of it; empty for none."""
+        """Return the name that makes a file a secret: that of the resolved `path`, or a hard link's; empty for none."""
         name = path.relative_to(self._root).as_posix()
         return name if sensitivity(name) == "secret" else self.secret_behind(path, status)
 

@@ -150,7 +150,7 @@ class Tool(ABC, Generic[A]):
         return ()
 
     def asked_arguments(self, arguments: A, given: JsonObject) -> JsonObject:
-        """Without the arguments that the question shows in another form."""
+        """Return the arguments to show in a question, without those that it shows in another form."""
         return given
 
     def explanation(self, arguments: A) -> str:
@@ -195,7 +195,7 @@ class EditTool(Tool[A]):
         """Writes nothing. Runs in a thread."""
 
     def asked_arguments(self, arguments: A, given: JsonObject) -> JsonObject:
-        """The changes already show the arguments."""
+        """Return no arguments: the question shows the changes instead."""
         return {}
 
 

@@ -50,7 +50,7 @@ class Foreign(Struct):
 
 
 class Anchor(Struct):
-    """A version that an undo left and the standing changes do not explain: a user chose between versions."""
+    """A version that an undo left, because a user chose between versions, and that the standing changes do not give."""
 
     after: Version
     status: dict[ChangeId, Undone]
@@ -178,7 +178,7 @@ class Composition:
         return self._composed(lineage.origin, elements, status, [])
 
     def state(self, image: FileImage | None) -> FileState | None:
-        """Includes images of merges. Raises `StorageError`."""
+        """Return the file of an image, also of an image that a merge made. Raises `StorageError`."""
         if image is None or image.digest not in self._made:
             return self.images.state(image)
         content = self._made[image.digest]
@@ -382,7 +382,7 @@ class Composition:
             self._note_changes(list(of_event))
 
     def _note_changes(self, records: Sequence[ChangeRecord]) -> None:
-        """Files that leave their paths come first, so that files can swap paths."""
+        """Note files that leave their paths before those that take the paths, so that files can swap paths."""
         changes = [record.change for record in records]
         self._seen |= {change.path: change.after for change in changes}
         departures = dict(pairs(changes))

@@ -209,7 +209,7 @@ class _Draft:
         return (then,) if is_as_left else None
 
     def _is_at(self, path: str, version: Version) -> bool:
-        """If there is no version, another file may be leaving the path."""
+        """Whether the path has this version or, if the version is elsewhere, is free or about to be."""
         state = self._now(path)
         if version is not None and version.path == path:
             return state is not None and state.image() == version.image

@@ -165,7 +165,7 @@ def _draft_hunks(
     selection: ChangeSelection,
     row: NetChange | None,
 ) -> UndoDraft | None:
-    """At all names of the file. None if all hunks are already as requested."""
+    """Undo or redo hunks of a file, at all of its names. None if all hunks are already as requested."""
     if row is None:
         return UndoDraft((), (_failed(selection, (), refusals.NO_SUCH_CHANGE),))
     names = ledger.files.other_names(row.path)

@@ -1,1 +1,1 @@
-"""The only modules that import the official SDK, which takes 1.2 s, when a server is first needed."""
+"""Everything that uses the official SDK. Its import takes 1.2 s, so it waits until a server is first needed."""

@@ -1,4 +1,4 @@
-"""Questions that a server asks the user or the model during its calls, in both eras: assigned to their call.
+"""Questions that a server asks the user or the model during its calls, in both versions of the protocol.
 
 A process's request does not name its call. If several calls run, the request is refused, because one session must not
 answer for another.

@@ -1,4 +1,4 @@
-"""Opens clients of the protocol with the official SDK, for both eras, over a process or over HTTP."""
+"""Opens clients with the official SDK, for both versions of the protocol, over a process or over HTTP."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator, Mapping
@@ -401,7 +401,7 @@ async def _agreed(
 
 
 async def _listen(client: SdkClient, facts: ServerFacts, surroundings: Surroundings) -> None:
-    """Subscribe to changes of the tools, because a server of the stateless era tells only subscribers."""
+    """Subscribe to changes of the tools, because a server of the stateless protocol tells only subscribers."""
     capabilities = client.server_capabilities.tools
     if facts.era != "stateless" or capabilities is None or not capabilities.list_changed:
         return

@@ -388,7 +388,7 @@ def offered(found: BaseModel, kind: type[Offer]) -> Offer:
 async def listed(
     fetch: Callable[..., Awaitable[P]], items: Callable[[P], Sequence[T]], listing: str, sieve: Sieve
 ) -> list[T]:
-    """Return the items of all pages without duplicates. If a list does not end well, its listed items are kept."""
+    """Return the items of all pages without duplicates. If a later page fails, the items before it are kept."""
     found: dict[str, T] = {}
     cursors: set[str] = set()
     cursor: str | None = None

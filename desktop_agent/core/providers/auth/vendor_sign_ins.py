@@ -36,7 +36,7 @@ from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_f
 
 
 class ChatGptService(Struct, frozen=True, kw_only=True):
-    """https://developers.openai.com/siwc/token-sharing-open-source."""
+    """Where and as what to sign in with ChatGPT: https://developers.openai.com/siwc/token-sharing-open-source."""
 
     name: str = "ChatGPT"
     authorize_url: str = "https://auth.openai.com/api/accounts/authorize"
@@ -59,7 +59,7 @@ class ChatGptService(Struct, frozen=True, kw_only=True):
 
 
 class OpenRouterService(Struct, frozen=True, kw_only=True):
-    """https://openrouter.ai/docs/use-cases/oauth-pkce."""
+    """Where to sign in with OpenRouter: https://openrouter.ai/docs/use-cases/oauth-pkce."""
 
     name: str = "OpenRouter"
     authorize_url: str = "https://openrouter.ai/auth"

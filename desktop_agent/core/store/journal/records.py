@@ -160,7 +160,7 @@ def read_page(path: Path, blobs: Blobs, page: JournalPage, *, yield_gil: YieldGi
 
 
 def read_last_page(path: Path, blobs: Blobs, *, yield_gil: YieldGil) -> Transcript:
-    """Everything before the end is one page that is not loaded. Blocks. Raises `StorageError`."""
+    """Return the last entries. Everything before them is one page that is not loaded. Blocks. Raises `StorageError`."""
     last = read_last_records(path, blobs, count=LAST_RECORDS, max_bytes=LAST_BYTES, yield_gil=yield_gil)
     transcript = Transcript()
     start = last[0].start if last else 0

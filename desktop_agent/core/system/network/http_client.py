@@ -169,7 +169,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 
 class _Bounded(httpx2.AsyncByteStream):
     def __init__(self, inner: httpx2.AsyncByteStream, most_bytes: int, *, is_cut: bool) -> None:
-        """With `is_cut`, the rest is dropped; otherwise `ProviderError` is raised."""
+        """If the body exceeds `most_bytes`, the rest is dropped when `is_cut`; otherwise `ProviderError` is raised."""
         self._inner = inner
         self._most_bytes = most_bytes
         self._is_cut = is_cut

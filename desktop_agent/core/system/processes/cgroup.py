@@ -183,7 +183,7 @@ class CommandGroup:
         _write(self._folder / "cgroup.kill", "1")
 
     def close(self) -> str:
-        """Remove the cgroup, or later if it is not empty. Return why the kernel ended the command, if it did."""
+        """Remove the cgroup, now or when it is empty. Return why the kernel ended the command, if it did."""
         excess = self._limits.memory_excess if self._was_out_of_memory() else ""
         if not self.remove():
             self.leave()

@@ -184,7 +184,7 @@ class ChildProcess:
 
     @property
     def has_exited(self) -> bool:
-        """Its children may still run."""
+        """Whether the process itself has exited. Its children may still run."""
         return self._pipes.exited.done() and not self._end_asked.done()
 
     def new_tree(self) -> ProcessTree:

@@ -199,7 +199,10 @@ class ShownOutput:
             self._printout.feed_bytes(chunk, self._decoder.decode, self._take)
 
     def finish(self) -> tuple[str, str, int]:
-        """The end is empty when the beginning is everything. The number is that of the lines."""
+        """Return the shown beginning, the shown end, and the number of lines.
+
+        The end is empty if all was shown at the beginning.
+        """
         self._pass_over()
         if self._passed_over_bytes:
             self._printout.feed(f"[... {self._passed_over_bytes:,} bytes not read ...]\n")

@@ -289,7 +289,7 @@ class Activity:
                 self.seen_ns = self.ended_ns
 
     def is_idle(self) -> bool:
-        """Whether the tree has not run since the last check, which is recorded. A system call for each process."""
+        """Whether the tree has not run since the last check. If so, this counts as a check, too."""
         if not self._guard.acquire(blocking=False):
             return False
         try:

@@ -111,7 +111,7 @@ class _Search(Struct, frozen=True):
     where: str
 
     def secrets_among(self, paths: Iterable[str], context: ToolContext) -> Collection[str]:
-        """Return the secrets under another name, except for the file that the user approved. Blocks."""
+        """Return the `paths` that are hard links to secrets, except for the file that the user approved. Blocks."""
         return context.secrets.behind(path for path in paths if path != self.where)
 
 

@@ -325,7 +325,7 @@ def _variables(arguments: RunTerminalCmdArguments) -> str:
 
 
 def _shortened(text: str) -> str:
-    """Keep both ends of a very long text, and its digest: a rule for one text must not match another."""
+    """Shorten a very long text to its two ends and a digest, so that a rule for one text matches no other."""
     if len(text) <= _LONGEST_SHOWN:
         return text
     digest = digest_of(text.encode("utf-8", "surrogatepass"))[:32]

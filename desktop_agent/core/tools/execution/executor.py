@@ -323,7 +323,7 @@ class ToolExecutor(Struct, frozen=True, eq=False):
         return result
 
     async def _recheck_workspace(self) -> None:
-        """Raises `ToolError` if the folder was replaced while a question waited: the answer was about the old one."""
+        """Raises `ToolError` if the folder was replaced while the user was asked about the old one."""
         try:
             await self.require_workspace()
         except WorkspaceError as error:

@@ -75,7 +75,7 @@ class JobWatch:
             self._writers.note_call(server, self._writers.turn, call_id)
 
     async def look(self) -> None:
-        """Does nothing while a command runs, whose own look records the changes."""
+        """Record what the programs changed. Does nothing while a command runs, which records the changes itself."""
         if self._writers:
             async with self.looking:
                 await to_its_end(self.look_now(), "look at what writes late")
@@ -109,9 +109,9 @@ class JobWatch:
         return bool(self._writers) or self._writers.has_servers
 
     async def conclude(self, left: Iterable[ev.ChangesPrepared], paths: Mapping[CallId, Collection[str]]) -> None:
-        """Record what a killed process's background commands and servers changed after the last look.
+        """Record what the background commands and servers of a killed process changed after the last look.
 
-        They ended with the process, so later changes are the user's; for `paths`, the author is unknown.
+        They ended with that process, so later changes are the user's. For files in `paths`, the author is unknown.
         """
         async with self.looking:
             for one in left:
@@ -158,7 +158,7 @@ class JobWatch:
                 await unhurried(asyncio.to_thread(_resume, paused))
 
     async def record(self, found: Mapping[Maker, tuple[FileChange, ...]], lost: tuple[Uncaptured, ...]) -> None:
-        """`lost` is reported with the youngest job."""
+        """Record each maker's changes. `lost`, what could not be captured, is recorded with the newest job."""
         left = dict(found)
         for job in reversed(tuple(self._writers.jobs.values())):
             changes = left.pop(job.maker, ())
@@ -181,7 +181,7 @@ class JobWatch:
             lost = ()
 
     async def advance(self, to: Snapshot, *, is_bracketed: bool = False) -> None:
-        """Continue from the recorded snapshot, and drop ended jobs. `is_bracketed`: a call made the changes."""
+        """From now on, compare with the snapshot `to`, and drop ended jobs. `is_bracketed`: a call made the changes."""
         jobs = tuple(self._writers.jobs.values())
         snapshots = [job.snapshot for job in jobs]
         if self._writers.snapshot is not None:
@@ -194,7 +194,10 @@ class JobWatch:
         await asyncio.to_thread(self._writers.skip if is_bracketed else self._writers.end_look)
 
     async def keep(self, snapshot: Snapshot) -> bool:
-        """Keep a call's snapshot for later changes of servers. It is recorded, in case this process is killed."""
+        """Keep a call's snapshot, to find later changes of servers. Return False if that is not needed.
+
+        The snapshot is recorded, in case this process is killed.
+        """
         if not self._writers.has_servers or self._writers.snapshot is not None:
             return False
         if self.see_to_end is not None:

@@ -125,7 +125,7 @@ class ChangeFinder(Struct):
         return FoundChanges(by_maker, self._outside(copied), unsaid, made, report.is_released)
 
     def since_record(self, transition: FileTransition, last: Mapping[str, FileImage | None]) -> FileTransition:
-        """Start from the recorded state if an undo wrote that state since the last look."""
+        """Return the transition from the last recorded state, in case an undo wrote that state since the snapshot."""
         before = transition.before.image() if transition.before is not None else None
         image = last.get(transition.path, before)
         if image == before or transition.moved_from or transition.moved_to:

@@ -138,7 +138,10 @@ class Safeguard:
         return Findings(report, tuple(refs), gaps, before.is_destructive)
 
     async def forget(self) -> None:
-        """Call this after the outcome was recorded. Refs without copies are kept until they move."""
+        """Delete the copies after the outcome was recorded.
+
+        Without copies, the stored refs are kept for the next command.
+        """
         if self._held is None or self._held.copy.units:
             await asyncio.to_thread(self._discard)
 

@@ -208,7 +208,7 @@ class Writers:
     # -- who made what --
 
     def begin_look(self, *, is_bracketed: bool = False) -> None:
-        """`is_bracketed`: a call made the changes that the look finds. Blocks."""
+        """Check what each program did since the last look. `is_bracketed`: a call made the changes. Blocks."""
         for activity in self.activities:
             activity.look(is_brief=is_bracketed)
         self._looks_ns = time.time_ns()
@@ -368,7 +368,7 @@ class Dates:
                 self._made.setdefault((root / item.path).parent, []).append(item)
 
     def of(self, transition: FileTransition) -> int | None:
-        """For a removed file, return its folder's date, unless a new file set that."""
+        """Return the time of the change in nanoseconds, if known. For a removed file, it is the folder's."""
         place = self._root / transition.path
         if transition.after is not None:
             own = self._changed(place)
@@ -402,7 +402,7 @@ class Dates:
         return None
 
     def _gone(self, place: Path, transition: FileTransition) -> int | None:
-        """None if another new entry in the folder may have set the folder's date."""
+        """Return the folder's time; None if another new entry may have set that time."""
         for folder in place.parents:
             if folder not in self._folders:
                 self._folders[folder] = self._date_and_newest(folder)

@@ -45,7 +45,7 @@ GlobText = Annotated[str, AfterValidator(_valid_glob)]
 
 
 def one_of(name: str, values: tuple[str, ...], *, listed: str = "{}") -> BeforeValidator:
-    """In upper or lower case. `listed` is the format of the list in the error message."""
+    """Accept `values` in upper or lower case. `listed` formats the list of them in the error message."""
 
     def known(value: object) -> object:
         word = value.lower() if isinstance(value, str) else value

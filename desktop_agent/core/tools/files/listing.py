@@ -87,7 +87,7 @@ def _regular(folder: Path, answer: bytes) -> list[str]:
 
 
 def missing(folder: Path, paths: list[str]) -> bool:
-    """Paths that end with `/` are folders. Blocks."""
+    """Whether any of the paths does not exist. Paths that end with `/` are folders. Blocks."""
     return len(_present(folder, paths)) < len(paths)
 
 

@@ -44,7 +44,7 @@ def as_shown(text: str) -> str:
 
 
 def recognised_encoding(content: bytes) -> str:
-    """Empty if the encodings that the text can have show different texts."""
+    """Return the encoding of text that is not UTF-8; empty if there is none, or if several give different texts."""
     possible = legacy_encodings(content)
     return possible[0] if possible and len({content.decode(name) for name in possible}) == 1 else ""
 
@@ -59,7 +59,7 @@ class TextFile:
     """If the encoding is unknown, bytes that are not ASCII survive as surrogates."""
 
     def __init__(self, content: bytes, *, quoted: str = "") -> None:
-        """If the text that the model quotes has U+FFFD, the model did not see the text in its encoding."""
+        """`quoted` is what the model quotes from the file. If it has U+FFFD, the model saw UTF-8 with invalid bytes."""
         self._mark, marked = byte_order_mark(content)
         if looks_binary(content):
             raise NotTextError("the file is binary")

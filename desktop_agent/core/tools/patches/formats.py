@@ -71,7 +71,7 @@ _BARE_FIRST_LINE = re.compile(r"[-+ ]|$")
 
 
 def parse_patch(text: str) -> list[FilePatch]:
-    """In the order of the patch. Raises `PatchError` if it cannot be parsed."""
+    """Return the changes of files in the order of the patch. Raises `PatchError` if it cannot be parsed."""
     lines = _lines(text)
     if any(_COLOURED.match(line) for line in lines):  # as `color.ui=always` makes git write
         lines = [_COLOUR.sub("", line) for line in lines]
@@ -87,7 +87,7 @@ def parse_patch(text: str) -> list[FilePatch]:
 
 
 def _lines(text: str) -> list[str]:
-    """If all lines end in CRLF, the patch has CRLF, not the files."""
+    """Return the lines. If all end in CRLF, that is the ending of the patch, not of the files, and is removed."""
     lines = text.removesuffix("\n").split("\n")
     if text.endswith("\n") and all(line.endswith("\r") for line in lines):
         return [line[:-1] for line in lines]

@@ -45,7 +45,7 @@ class HunkLocation(Struct, frozen=True, kw_only=True):
 
 
 def place_all(lines: Sequence[str], hunks: Sequence[PatchHunk], *, loosest: int = ANY_INDENT) -> list[HunkLocation]:
-    """In the order of the file. `lines` have no newlines. Raises `PatchError`."""
+    """Return where the hunks belong, in the order of the file. `lines` have no newlines. Raises `PatchError`."""
     file = _File(lines, loosest)
     for number, hunk in enumerate(hunks, start=1):
         try:

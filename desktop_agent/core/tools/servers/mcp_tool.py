@@ -63,7 +63,7 @@ class SessionTrust:
     def told(
         self, server: ServerDefinition, tools: Iterable[OfferedTool], trusted: TrustedTools
     ) -> dict[str, OfferedTool]:
-        """The allowed versions of definitions that changed since. The model gets these. Blocks."""
+        """Return, by name, the allowed definitions of tools that have changed since. The model gets these. Blocks."""
         told: dict[str, OfferedTool] = {}
         for tool in tools if trusted.tools else ():
             before = trusted.tools.get(tool.name)
@@ -280,7 +280,10 @@ class McpTool(Tool[McpArguments]):
         return await asyncio.to_thread(self._trust.change, self._connection.definition, self._judged)
 
     def introduction(self, change: ToolChange | None) -> str:
-        """The program's description of a tool that the user has not allowed yet. `change` is the last one."""
+        """The program's description of a tool that the user has not allowed yet.
+
+        `change` is the result of `change()`.
+        """
         if self._trust is None or change is None or change.kind != "unknown":
             return ""
         definition = self._connection.definition
@@ -288,7 +291,7 @@ class McpTool(Tool[McpArguments]):
         return "" if is_known else introduced(change.after)
 
     async def allow(self, rules: Sequence[Rule], *, is_lasting: bool) -> None:
-        """The user allowed the tool as of the last `change`: once, or lastingly by `rules`."""
+        """Record that the user allowed the tool as the last `change()` showed it: once, or lastingly by `rules`."""
         if self._trust is not None:
             now = await self._offered_now()
             await self._require_judged(now)
@@ -296,7 +299,10 @@ class McpTool(Tool[McpArguments]):
             await self._trust.allow(self._connection.definition, now, others, rules, is_lasting=is_lasting)
 
     async def run(self, arguments: McpArguments, context: ToolContext) -> ToolResult:
-        """Cancelling this tells the program. Raises `ToolError` if the tool changed since `change`."""
+        """Call the tool.
+
+        Cancelling tells the program. Raises `ToolError` if the tool changed since the last `change()`.
+        """
         if self._trust is not None:
             now = await self._offered_now()
             await self._require_judged(now)

@@ -38,7 +38,7 @@ class _Registered(Struct, frozen=True):
 
 
 class SessionServers(Struct, eq=False):
-    """`refresh` before each request; `close` once."""
+    """Starts and registers the servers of a session. Call `refresh` before each request, and `close` once."""
 
     _pool: ServerPool
     _workspace: Path

@@ -30,7 +30,7 @@ class AddressBook(Struct, frozen=True, kw_only=True, eq=False):
     is_allowed: Callable[[IpAddress], bool] = is_public
 
     async def addresses(self, host: str, port: int) -> tuple[str, ...]:
-        """In order. Raises `ToolError` if there are no addresses, or if any is not allowed."""
+        """Return the addresses to try, in order. Raises `ToolError` if there are none, or if any is not allowed."""
         try:
             found = await self.resolve(host, port)
         except (OSError, UnicodeError) as error:
@@ -68,7 +68,7 @@ _HEADERS = {
 
 
 class Download(Struct, frozen=True, kw_only=True):
-    """`body` is decompressed, and only its beginning when `is_cut`."""
+    """The answer to a request. `body` is decompressed. If `is_cut`, it is only the beginning."""
 
     url: str
     status: int
