@@ -53,8 +53,6 @@ class MeetingTool(ReadTool[NamedArguments]):
 
 
 class WritingTool(EditTool[NamedArguments]):
-    """A tool that changes nothing, but counts as a writer."""
-
     name = "write"
     description = "Write nothing."
     capabilities = ("write_fs",)

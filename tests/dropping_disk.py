@@ -47,12 +47,10 @@ class DroppingDisk:
             self.on_disk[offset : offset + len(content)] = content
 
     def is_safe(self, path: Path) -> bool:
-        """Whether the whole file would survive a power failure."""
         return bytes(self.on_disk) == path.read_bytes()
 
 
 def dropping_disk(path: Path, monkeypatch: pytest.MonkeyPatch) -> DroppingDisk:
-    """Use such a disk for the journal at `path` from now on."""
     disk = DroppingDisk(path)
     for module in (journal, staged_file):
         monkeypatch.setattr(module, "os", disk)

@@ -3,8 +3,6 @@ from pathlib import Path
 
 
 class FullDisk:
-    """A small disk for sessions and contents; caches are elsewhere."""
-
     def __init__(self, folder: Path) -> None:
         self._ballast = folder / "ballast"
 

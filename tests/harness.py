@@ -147,7 +147,6 @@ class Open:
         return await self.rx.expect(kind, is_meant)
 
     async def begin(self, decision: Decision | None = None) -> ev.ApprovalRequested:
-        """Run a turn with this answer to its only question; return the question."""
         self.submit(ops.SubmitPrompt(text="go"))
         return await self.answer(decision)
 

@@ -102,7 +102,6 @@ async def test_a_callback_that_fails_approves_nothing_and_the_run_raises_its_err
 async def test_a_program_makes_a_rule_that_lets_a_command_out_of_the_sandbox_in_one_repository(
     agent_with: MakeAgent, poem: Path, tmp_path: Path
 ) -> None:
-    """Without a sandbox every command runs outside. The program's rule answers like a rule of the user."""
     await asyncio.to_thread(subprocess.check_call, ["git", "init", "-q"], cwd=poem.parent)
     asked: list[ApprovalRequest] = []
 

@@ -10,8 +10,6 @@ from tests.api.conftest import read
 
 
 def agent_in(folder: Path, home: Path, name: str, met: asyncio.Barrier) -> Agent:
-    """Return an agent that writes a file as soon as all agents wait for permission."""
-
     async def approve(_: ApprovalRequest) -> bool:
         await met.wait()  # so they do run at once
         return True

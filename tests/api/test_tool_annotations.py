@@ -80,7 +80,6 @@ def taking(annotation: object, default: object = ...) -> FunctionTool:
 
 
 def resolved(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of the only argument, with its reference resolved."""
     found = schema["properties"]["value"]
     name = found.get("$ref", "").rpartition("/")[2]
     return schema["$defs"][name] | {key: found[key] for key in found if key != "$ref"} if name else found

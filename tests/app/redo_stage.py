@@ -127,7 +127,6 @@ class Stage:
             await asyncio.sleep(0)
 
     async def heard(self, press: Callable[[], object]) -> ev.ChangesUndone | ev.ChangesRedone:
-        """Press something, and wait until its result is recorded and drawn."""
         before = len(self.reverts())
         press()
         await self.until(lambda: len(self.reverts()) > before)
@@ -208,7 +207,6 @@ class Stage:
 
 @asynccontextmanager
 async def staged(ground: Ground, theme: Theme, script: list[Reply], room: Room | None = None) -> AsyncGenerator[Stage]:
-    """Open a session whose model follows `script`, and show it in `room` or in a window of its own."""
     async with ground.session(script, approval="never") as s:
         place = room or Room(ground, theme)
         try:

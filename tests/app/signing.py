@@ -40,7 +40,6 @@ class BrowserOfTheDesktop(QObject):
 def service(
     monkeypatch: pytest.MonkeyPatch, dialect: Dialect, *answers: Answer
 ) -> Generator[tuple[AuthorizationServer, ThreadedServer]]:
-    """Serve sign-ins, and the models that a sign-in gives access to."""
     with serve(*answers, dialect=dialect) as models, in_thread(AuthorizationServer()) as (server, _):
         server.resource = models.url
         services = SignInServices(server.chatgpt(), server.openrouter())

@@ -24,7 +24,6 @@ Portal = Callable[..., "subprocess.Popen[str]"]
 
 @pytest.fixture
 def portal(monkeypatch: pytest.MonkeyPatch) -> Generator[Portal]:
-    """Start a portal that behaves as the mode says, and chooses this file or folder."""
     with session_bus() as address, ExitStack() as started:
         monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", address)
 

@@ -23,7 +23,6 @@ pytestmark = pytest.mark.usefixtures("qapp")
 
 @pytest.fixture
 def limited(monkeypatch: pytest.MonkeyPatch, isolated_home: Path) -> None:
-    """A conversation with a limit of one dollar, and a router that reports costs."""
     del isolated_home
     monkeypatch.setenv("OPENROUTER_API_KEY", "sk-or-test-000000000000")
     file = AppPaths.from_environment(os.environ).settings_file()

@@ -71,7 +71,6 @@ async def go_way(user: Driver, steps: int) -> None:
 
 
 async def begin_and_ask(user: Driver) -> None:
-    """Take the offered model, check that the model menu offers the same list, and get a first answer."""
     box = await user.see(QComboBox, "firstModelEdit")
     offered = [box.itemText(at) for at in range(box.count())]
     await user.click("beginButton")

@@ -74,7 +74,6 @@ def compare(
     home: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> float:
-    """Print the medians of both, run in turns, and return the median ratio."""
     pairs = [(seconds(yardstick), seconds(measured)) for _ in range(repeats + 1)][1:]
     floor, cost = (median(side) * 1000 for side in zip(*pairs, strict=True))
     ratio = median(ours / theirs for theirs, ours in pairs)

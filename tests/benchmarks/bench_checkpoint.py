@@ -50,7 +50,6 @@ def git(folder: Path, *arguments: str) -> bytes:
 
 
 def sources(least: int, most: int) -> list[bytes]:
-    """Source files of the standard library within these sizes."""
     library = Path(sysconfig.get_path("stdlib"))
     paths = sorted(path for path in library.rglob("*.py") if least <= path.stat().st_size <= most)
     return [path.read_bytes() for path in paths if "site-packages" not in path.parts]
@@ -118,7 +117,6 @@ class Checkpoints:
         return act
 
     def first_edit(self) -> Record:
-        """The first edit of a file: both images are new."""
         self._count += 1
         before = b"# %d\n" % self._count + self._sources[self._count % len(self._sources)]
         return self._recording(before)

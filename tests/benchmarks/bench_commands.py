@@ -94,7 +94,6 @@ def piped(command: str) -> float:
 
 
 async def taken(work: Workspace, command: str, *, tty: bool = False) -> float:
-    """Return the seconds of the tool, with live output and the file."""
     begun = time.perf_counter()
     result = await work.call(TOOL, command=command, tty=tty, timeout=300)
     took = time.perf_counter() - begun
@@ -227,7 +226,6 @@ async def test_ending_a_stubborn_tree(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_the_window_meanwhile(
     qapp: QApplication, tmp_path: Path, size: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The same in the window's own loop, with a timer of one millisecond."""
     frame = QElapsedTimer()
     late: list[float] = []
     rows: dict[str, list[float]] = {"nothing": [], **{name: [] for name in ROWS}}

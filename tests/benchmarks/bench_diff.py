@@ -75,7 +75,6 @@ def moved(count: int, size: int) -> Texts:
 
 
 def rewritten(count: int, values: int) -> Texts:
-    """Two texts that share only the few values of their lines."""
     chance = random.Random(7)
     old, new = ("".join(f"token {chance.randrange(values)}\n" for _ in range(count)) for _ in range(2))
     return old, new
@@ -98,8 +97,6 @@ SHAPES: dict[str, Callable[[], Texts]] = {
 
 
 class Git:
-    """`git diff --no-index --histogram` of two files, as a whole process."""
-
     def __init__(self, folder: Path, texts: Texts) -> None:
         self._paths = [folder / "old", folder / "new"]
         for path, text in zip(self._paths, texts, strict=True):
@@ -178,7 +175,6 @@ def frozen_heap() -> Generator[None]:
 
 @pytest.fixture
 def as_in_the_window(qapp: QApplication) -> Generator[None]:
-    """Collect garbage and switch threads as the window does."""
     collector = WindowThreadCollector(qapp)
     switch_interval_s = sys.getswitchinterval()
     collector.start()

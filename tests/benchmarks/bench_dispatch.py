@@ -54,7 +54,6 @@ async def test_a_call_costs_little_beyond_its_own_work(tmp_path: Path, capsys: p
 
 
 def spans(events: list[ev.Event]) -> list[timedelta]:
-    """Return the time from each message with calls to the last of their results."""
     found: list[timedelta] = []
     begun = None
     last = None

@@ -51,7 +51,6 @@ def test_replacing_a_file(tmp_path: Path, repeats: int, capsys: pytest.CaptureFi
 
 
 def measured(folder: Path, size: int, repeats: int, sides: dict[str, Write]) -> dict[str, float]:
-    """Return how many milliseconds each side takes to replace a file of `size` bytes."""
     taken: dict[str, list[float]] = {side: [] for side in sides}
     for number in range(repeats):
         content = bytes([number % 256]) * size

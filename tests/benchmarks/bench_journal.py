@@ -61,7 +61,6 @@ def ours(folder: Path, events: list[ev.MessageDone], *, is_synced: bool) -> tupl
 
 
 def interleaved(*measures: Callable[[], float]) -> list[float]:
-    """Return the medians of several measures that take turns."""
     rounds = [[measure() for measure in measures] for _ in range(REPEATS)]
     return [statistics.median(column) for column in zip(*rounds, strict=True)]
 

@@ -47,8 +47,6 @@ COMMANDS: Final[dict[str, str]] = {
 
 @dataclass(slots=True)
 class Times:
-    """Milliseconds from each key to each stage."""
-
     shown: list[float] = field(default_factory=list[float])
     whole: list[float] = field(default_factory=list[float])
     plain: list[float] = field(default_factory=list[float])
@@ -105,7 +103,6 @@ class Typing:
 
 
 def type_plainly(app: QApplication, text: str, keys: int) -> list[float]:
-    """The yardstick: the same keys in Qt's own field."""
     plain = QPlainTextEdit(text)
     plain.resize(620, 160)
     plain.show()

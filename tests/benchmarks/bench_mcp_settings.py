@@ -67,7 +67,6 @@ class Turns:
         self.all: list[float] = []
 
     def of(self, act: Callable[[], object], until: Callable[[], bool] = lambda: True) -> list[float]:
-        """Act, and let the loop turn until nothing more happens."""
         turns = [self._took(act)]
         quiet = 0
         deadline = time.monotonic() + 30

@@ -31,7 +31,6 @@ MOST = 3.0
 
 
 def offers() -> AccountOffers:
-    """As many models as a router offers, with similar names."""
     makers = (
         ("anthropic", "claude-sonnet"),
         ("openai", "gpt-6-mini"),

@@ -130,7 +130,6 @@ class Bench:
         self._panel.refresh()
 
     def _carry_out(self, op: Op) -> None:
-        """Do as the session would: send the event, and have it drawn."""
         if isinstance(op, MarkReviewed):
             self._grow(ev.ReviewMarked(path=op.path, hunks=op.hunks, state=op.state))
 

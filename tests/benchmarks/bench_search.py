@@ -66,7 +66,6 @@ async def workspace_in(tree: Path, folder: Path) -> AsyncGenerator[Workspace]:
 
 
 async def measure(title: str, rows: list[Row], work: Workspace, repeats: int) -> list[str]:
-    """Print a table of both sides of every row; return the rows beyond their limit."""
     lines = [f"\n{title}", f"{'':58}{'yardstick ms':>14}{'tool ms':>10}{'ratio':>8}{'limit':>8}"]
     late: list[str] = []
     for name, command, tool, arguments, limit in rows:

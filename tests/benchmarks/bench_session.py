@@ -64,7 +64,6 @@ def journal(tmp_path: Path, is_nightly: bool, monkeypatch: pytest.MonkeyPatch) -
 
 
 def pass_over(journal: Path) -> float:
-    """Return the milliseconds of the yardstick."""
     start = time.perf_counter()
     with journal.open("rb") as file:
         for line in file:

@@ -174,7 +174,6 @@ def test_the_window_is_true_and_usable_in_four_times_a_bare_windows_time(tmp_pat
 
 
 def run(program: str, home: Path, *arguments: str, quits: bool = False) -> tuple[float, str]:
-    """Run a program in its own process; return its seconds and its output."""
     environ = {**os.environ, "DESKTOP_AGENT_HOME": str(home), "PYTHONDONTWRITEBYTECODE": "", "SESSIONS": str(SESSIONS)}
     environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     environ |= {"STARTED": str(time.time()), "QUITS": "1" if quits else ""}

@@ -37,8 +37,6 @@ KEY = "sk-test-0123456789abcdef"
 
 @dataclass
 class Reading:
-    """The thread's processor time at each piece of an answer."""
-
     work: list[float] = field(default_factory=list[float])
 
     def note(self) -> None:
@@ -50,7 +48,6 @@ class Reading:
 
 
 async def by_session(provider: str, url: str, folder: Path) -> Reading:
-    """A session of the library, which records and folds the answer."""
     reading = Reading()
 
     def hear(event: events.Event) -> None:

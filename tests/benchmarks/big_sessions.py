@@ -48,7 +48,6 @@ class Stuff(NamedTuple):
 
 
 def write_session(folder: Path, shape: Shape, workspace: Path, blobs: Blobs) -> Path:
-    """Write a journal of this shape, its files into `blobs`; return its path."""
     path = folder / SESSION_ID / "journal.jsonl"
     path.parent.mkdir(parents=True)
     chance = random.Random(11)

@@ -35,8 +35,6 @@ POINT_S: Final = 1.1
 
 @dataclass
 class Tour:
-    """The result of a tour, in milliseconds of the window's thread."""
-
     longest: dict[str, float] = field(default_factory=dict[str, float])
     """The longest own work between two beats, for each step of the tour."""
     latest: dict[str, float] = field(default_factory=dict[str, float])

@@ -69,8 +69,6 @@ def silent(spawn: Callable[[Coroutine[object, object, None]], object], work: Cor
 
 
 def driven(bench: _B, app: QApplication) -> _B:
-    """Run a bench on the window's thread, and return it."""
-
     async def measure() -> int:
         await bench.run()
         return 0
@@ -100,7 +98,6 @@ def print_keys(typing: Sequence[_Typed], floor: Standstill) -> float:
 
 
 def print_answers(typing: Sequence[_Typed], ranked: Mapping[str, float], yardstick: float) -> None:
-    """Print the time to rank the matches of each word, and the time until they were shown."""
     for word, took in ranked.items():
         answer = statistics.median(one.answers_ms[word] for one in typing)
         print(f"{word:14} ranked in {took:4.0f} ms, {took / yardstick:4.1f} × yardstick; shown after {answer:4.0f} ms")

@@ -18,8 +18,6 @@ _KINDS = (("read_file", 5), ("grep", 3), ("run_terminal_cmd", 3), ("edit_file", 
 
 
 class Author:
-    """Writes sessions, the same ones for the same seed."""
-
     def __init__(self, seed: int = 1) -> None:
         self._random = random.Random(seed)
         words = [self._word(rank) for rank in range(_VOCABULARY)]

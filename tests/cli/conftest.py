@@ -85,7 +85,6 @@ class RecordedSession:
         self._tell(turn, [left, arrived])
 
     def miss(self, path: str, reason: str, *, turn: int = 1) -> None:
-        """Record that a file changed in a way that could not be captured."""
         self._tell(turn, [], (Uncaptured(path=path, reason=reason),))
 
     def tell(self, event: ev.KnownEvent) -> None:

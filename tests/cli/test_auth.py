@@ -33,7 +33,6 @@ class Auth(CommandLine):
 
     @property
     def accounts(self) -> dict[str, dict[str, str | None]]:
-        """The `status` of one provider by account names."""
         told = self("status", "--json").json["providers"]
         return {account["account"]: account for account in told if account["provider"] == "anthropic"}
 

@@ -13,7 +13,6 @@ SECOND_ONLY = TEXT.replace(b"line 30\n", b"thirty\n")
 
 @pytest.fixture
 def undone(changes: Command, session: RecordedSession) -> RecordedSession:
-    """A session with one hunk undone, and then the whole turn."""
     (session.folder / "a.txt").write_bytes(TEXT)
     session.write("a.txt", EDITED)
     assert changes("undo", session.id, "--file", "a.txt", "--hunk", "1").code == 0

@@ -20,7 +20,6 @@ def asked(model: ModelRef | None, cost: float | None, tokens: int = 1_000) -> ev
 
 
 def write(number: int, *requests: ev.KnownEvent, days_ago: int = 0, workspace: str = "/home/ann/a") -> str:
-    """A turn with one call."""
     prompt = ev.PromptSubmitted(turn=1, prompt_id="p", text="An apple")
     noon = datetime.combine(TODAY - timedelta(days=days_ago), time(12), UTC)
     return write_session(number, workspace, prompt, *requests, at=noon)

@@ -23,7 +23,6 @@ def prompt(text: str) -> ev.PromptSubmitted:
 
 @pytest.fixture
 def sessions(isolated_home: object) -> Sequence[str]:
-    """A plain session, an old pinned one and an archived one."""
     return (
         write(1, "/home/ann/a", prompt("An apple")),
         write(2, "/home/ann/b", prompt("Another apple"), ev.SessionPinned(is_pinned=True), days_ago=30),

@@ -14,7 +14,6 @@ SESSION = "20261121-213700-k3f9qx"
 
 @pytest.fixture
 def data(isolated_home: Path) -> Path:
-    """A data folder with one session that names a blob, and an old blob that no session names."""
     data = isolated_home / "desktop-agent" / "data"
     blobs = Blobs(data / "blobs")
     journal = data / "sessions" / SESSION / JOURNAL_NAME

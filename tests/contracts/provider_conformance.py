@@ -32,9 +32,7 @@ class ProviderGround(Protocol):
 
     def will_answer(self) -> ModelRequest: ...
 
-    def will_call_a_tool(self) -> ModelRequest:
-        """A request whose answer has text and a tool call with arguments."""
-        ...
+    def will_call_a_tool(self) -> ModelRequest: ...
 
     def will_fail(self) -> ModelRequest | None:
         """A request that fails in the middle of its answer; None if the provider cannot."""
@@ -196,7 +194,6 @@ async def _failure(ground: ProviderGround) -> tuple[list[StreamPiece], ProviderE
 
 
 async def _hanging(ground: ProviderGround) -> "asyncio.Task[None]":
-    """Return a consumer that has received some text and waits for more."""
     request = _or_skip(ground.will_hang())
     has_begun = asyncio.Event()
 

@@ -59,7 +59,6 @@ class WireGround:
         return last
 
     async def failed(self, answer: Answer) -> ProviderError:
-        """Return the request's error; check that no message came."""
         pieces: list[StreamPiece] = []
         self.server.will(answer)
 

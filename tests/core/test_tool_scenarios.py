@@ -27,7 +27,6 @@ def answers(request: ModelRequest) -> list[str]:
 
 
 def states(s: Open) -> list[str]:
-    """The states of all calls in order of arrival."""
     found: list[str] = []
     for event in s.rx.events:
         match event:

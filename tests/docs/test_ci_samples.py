@@ -18,7 +18,6 @@ COMMAND = re.compile(r"desktop-agent ((?:run|doctor|batch)\b[^'>|&#]*)")
 
 
 def scripts_in(value: Any) -> Iterator[str]:
-    """Yield the strings in a document, at any depth."""
     match value:
         case dict():
             for each in cast("dict[str, Any]", value).values():

@@ -26,7 +26,6 @@ DOCUMENT = (DOCS / "command-line.md").read_text(encoding="utf-8")
 
 
 def commands(parser: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
-    """The parsers without subcommands, in `parser` and below."""
     actions = parser._actions  # pyright: ignore[reportPrivateUsage] - argparse has no public way to look inside
     for action in actions:
         if isinstance(action, argparse._SubParsersAction):  # pyright: ignore[reportPrivateUsage] - as above

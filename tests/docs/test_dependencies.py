@@ -44,7 +44,6 @@ def test_every_line_says_what_for_which_licence_and_which_wheels() -> None:
 
 
 def pinned(lock: str) -> dict[str, set[str]]:
-    """The versions of each package in a lock file."""
     found: dict[str, set[str]] = {}
     text = (ROOT / "packaging" / lock).read_text(encoding="utf-8")
     for name, version in re.findall(r"^([\w.-]+)(?:\[[^\]]*\])?(==[^\\\n]+?)\s*\\?$", text, re.MULTILINE):

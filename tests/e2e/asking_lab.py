@@ -18,8 +18,6 @@ from tests.providers import anthropic_provider
 
 
 async def ask(folder: Path, url: str) -> None:
-    """Begin a turn and wait at its question for ever."""
-
     async def source(_model: ModelRef) -> Provider:
         return anthropic_provider(api_key="key", base_url=url)
 

@@ -95,7 +95,6 @@ async def one_undo(trial: Trial, wait: Callable[[], object]) -> None:
 
 
 def carried_out(trial: Trial) -> Ended:
-    """Live one life in a child."""
     (ready, say_ready), (go, say_go) = os.pipe(), os.pipe()
 
     def wait() -> None:
@@ -118,7 +117,6 @@ def carried_out(trial: Trial) -> Ended:
 
 
 def can_trace() -> bool:
-    """Whether a child can be traced here."""
     child = os.fork()
     if not child:
         signal.pause()

@@ -55,7 +55,6 @@ class Driver:
 
     @property
     def banner(self) -> list[str]:
-        """The visible texts of the banner: its title and its hint."""
         return [
             label.text() for label in self.window.panels.conversation.banner.findChildren(QLabel) if label.isVisible()
         ]
@@ -65,11 +64,9 @@ class Driver:
         return [entry.notice for entry in self.transcript.entries if isinstance(entry, NoticeEntry)]
 
     async def see(self, kind: type[W], name: str) -> W:
-        """Wait until a visible, enabled widget has this name, and return it."""
         return await self.until(lambda: self.find(kind, name), f"{name} is visible and enabled")
 
     def find(self, kind: type[W], name: str) -> W | None:
-        """Return the visible, enabled widget of this name, or None."""
         for window in QApplication.topLevelWidgets():
             # Qt finds them by name a hundred times as fast as a look at each.
             same = [window] if isinstance(window, kind) and window.objectName() == name else []
@@ -134,7 +131,6 @@ class Driver:
         await self.click("sendButton")
 
     async def run_turn(self, text: str) -> None:
-        """Send a prompt, and wait until its turn has completed."""
         turn = self.transcript.turn + 1
         await self.send(text)
         await self.until_true(lambda: self.transcript.turn == turn, f"turn {turn} has begun")
@@ -205,7 +201,6 @@ class Driver:
         await self.until_true(lambda: not self.window.main_window.isVisible(), "the window has closed")
 
     async def pause(self) -> None:
-        """Let the window's loop run for a moment."""
         await asyncio.sleep(_LOOK_EVERY_S)
 
     def screenshot(self, path: Path) -> None:
@@ -219,7 +214,6 @@ def ask_for_no_titles() -> None:
 
 
 def define_server(program: Path, name: str = "program", *arguments: str) -> None:
-    """Define a server in the settings that is a Python program."""
     settings = AppPaths.from_environment(os.environ).settings_file()
     table = [f"name = {json.dumps(name)}", f"command = {json.dumps(sys.executable)}"]
     table += [f"args = {json.dumps(['-S', str(program), *arguments])}"]

@@ -38,7 +38,6 @@ TURNS = 2
 
 
 def script(number: int) -> list[Reply]:
-    """Texts of all lengths, calls that succeed and fail, parallel calls, and a text for a blob."""
     calls: list[Step] = [Call("read_file", {"path": "a.txt"}), Call("read_file", {"path": f"missing-{number}"})]
     plan: JsonObject = {"todos": [{"id": "1", "content": "x" * 300, "status": "pending"}], "merge": False}
     return [
@@ -121,7 +120,6 @@ async def one_life(ground: Ground, told: Path, *, is_writing_only: bool) -> None
 
 
 def wait_for_a_word(told: Path) -> None:
-    """Return once something was recorded."""
     while not (told.exists() and told.stat().st_size):
         time.sleep(0.002)  # noqa: TID251 - another process is waited for
 

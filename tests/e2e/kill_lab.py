@@ -66,7 +66,6 @@ SCRIPT: list[Reply] = [
 
 
 async def one_life(ground: Ground, sandbox: SandboxMode) -> None:
-    """A turn with every kind of change, and all operations on it. Commands ask, or run in the sandbox."""
     async with ground.session(SCRIPT, approval="on_request", sandbox=sandbox) as s:
         await one_turn(s, "go " * 8000)
         hunk = ChangeSelection(turn=1, path="many.txt", hunks=(first_hunk(s, ground, "many.txt"),))
@@ -87,7 +86,6 @@ async def one_turn(s: Open, prompt: str) -> None:
 
 
 def first_hunk(s: Open, ground: Ground, path: str) -> HunkKey:
-    """The key of the first hunk of the turn's change of a file."""
     records = [record.change for record in s.session.transcript.changes.values() if record.change.path == path]
     net = net_change(records)
     return review_hunks(diff_change(net, ground.blob(net.before), ground.blob(net.after)))[0].key

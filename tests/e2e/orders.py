@@ -136,7 +136,6 @@ def reset_shop(root: Path) -> None:
 
 
 def answers() -> tuple[Reply, ...]:
-    """Return the replies of the model: read, patch, replace the picture, and answer."""
     patch = "".join(unified_diff(BEFORE.splitlines(True), AFTER.splitlines(True), f"a/{MODULE}", f"b/{MODULE}"))
     return (
         reply(

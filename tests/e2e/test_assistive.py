@@ -111,7 +111,6 @@ WITHOUT_A_PLACE = frozenset({"approvalDiffView", "demoButton", "redoButton", "un
 
 
 def check_names(reader: Reader, controls: Mapping[str, str]) -> None:
-    """Check that every control is there under its name."""
     named: dict[str, str] = {}
     end = time.monotonic() + PATIENCE_S
     while not controls.keys() <= named.keys():
@@ -223,7 +222,6 @@ def test_what_went_wrong_is_said_at_once(tmp_path: Path) -> None:
 
 
 def begin_the_demo(reader: Reader) -> None:
-    """Look at the field for a key, and choose the demo."""
     reader.wait_for("Enter an API key").press()
     reader.wait_for("enterKeyButton").press()
     check_names(reader, WELCOME)

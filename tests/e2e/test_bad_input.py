@@ -66,7 +66,6 @@ class Program:
         return ["run", "--prompt", text, "--workspace", workspace, *options]
 
     def prompts(self) -> list[str]:
-        """The recorded prompts of the only session."""
         [folder] = self.sessions.iterdir()
         lines = [json.loads(line) for line in (folder / "journal.jsonl").read_bytes().splitlines()]
         return [line["text"] for line in lines if line["type"] == "prompt_submitted"]
@@ -123,7 +122,6 @@ def small_disk(folder: Path) -> Generator[Callable[[], None]]:
 
 
 def paused(*blocks: Block) -> Reply:
-    """A reply that stalls after its start until the test continues it."""
     return reply(*blocks, fault.stall_after(events=1))
 
 
@@ -145,7 +143,6 @@ def meanwhile(server: ThreadedServer, act: Callable[[], object]) -> threading.Th
 
 
 def one_message(ran: Ran) -> str:
-    """Return the only printed error."""
     assert "Traceback" not in ran.err
     assert ran.err.count("error: ") == 1, ran.err
     return ran.err

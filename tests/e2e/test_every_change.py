@@ -46,8 +46,6 @@ MINE = b"the user's\n"
 
 @dataclass(frozen=True)
 class Scene:
-    """A command, and the review's list after it: paths with their kinds of change."""
-
     command: str
     rows: Mapping[str, str] = field(default_factory=dict[str, str])
     """`kind`, or `renamed from PATH`."""
@@ -175,8 +173,6 @@ def prepare(ground: Ground) -> None:
 
 
 def make_repository(ground: Ground) -> None:
-    """Commit the files twice; leave staged, changed, untracked and ignored work."""
-
     def git(*arguments: str) -> None:
         identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
         subprocess.check_call(["git", *identity, *arguments], cwd=ground.workspace)

@@ -99,8 +99,6 @@ async def judge(folder: Path, server: AnthropicServer, tally: Tally) -> None:
 
 
 async def go_on(ground: Ground, session_id: SessionId, server: AnthropicServer, *, is_torn: bool) -> None:
-    """Open the session and let it ask the model; the server checks the request."""
-
     async def anthropic(_model: ModelRef) -> Provider:
         return anthropic_provider(api_key="sk-ant-test-0123456789", base_url=server.url)
 

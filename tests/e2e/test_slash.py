@@ -9,8 +9,6 @@ from tests.command_line import CommandLine, Ran
 
 
 class Machine:
-    """A user's machine without any key, and without a reachable network."""
-
     def __init__(self, run: CommandLine, workspace: Path) -> None:
         self._run = run
         self._workspace = workspace

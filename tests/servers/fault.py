@@ -11,7 +11,6 @@ def drop_after(*, events: int | None = None, size: int | None = None) -> Fault:
 
 
 def close_after(*, events: int | None = None, size: int | None = None) -> Fault:
-    """Close the connection before the end of the response, after this many events or bytes."""
     return Fault("close", events=events, size=size)
 
 

@@ -67,8 +67,6 @@ class ToolUse:
 
 @dataclass(frozen=True)
 class RawBlock:
-    """A block in the dialect's own words: its start and its deltas."""
-
     start: JsonObject
     deltas: tuple[JsonObject, ...] = ()
 
@@ -89,8 +87,6 @@ class StreamError:
 
 @dataclass(frozen=True)
 class Garbage:
-    """An event with a known name and invalid data."""
-
     data: bytes
 
 

@@ -17,7 +17,6 @@ pytestmark = pytest.mark.usefixtures("qapp")
 
 
 async def shown_for(user: Driver, text: str) -> list[str]:
-    """Type `text` behind the present text, and return the names that are offered."""
     await user.focus_composer()
     user.composer.edit.insertPlainText(text)
     popup = await user.see(MentionPopup, "mentionPopup")

@@ -75,7 +75,6 @@ def test_pictures_that_are_pasted_at_once_come_in_their_order_and_none_is_lost(g
 
 
 async def drop(user: Driver, path: str) -> None:
-    """Drag the row of a file to the end of the message, and let go of it there."""
     edit = user.composer.edit
     rows = await user.see(FileRows, "fileTree")
 

@@ -25,8 +25,6 @@ NAMES: tuple[Name, ...] = (
 
 
 class Node(NamedTuple):
-    """An entry of a folder: a file with its content, or a link with its target."""
-
     kind: Kind
     mode: int
     content: bytes = b""

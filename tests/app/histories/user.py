@@ -18,8 +18,6 @@ from tests.parts import part
 
 
 class Moment(NamedTuple):
-    """The files on disk, and how much of each change is undone."""
-
     tree: Tree
     undone: Mapping[str, object]
 
@@ -177,7 +175,6 @@ class User:
             QApplication.processEvents()
 
     async def take(self, button: QPushButton) -> None:
-        """Give up the user's later text in favour of the undo or redo."""
         await self.stage.until(button.isEnabled)
         before, known = self.now(), self.known_steps()
         await self.stage.answered(button.click)
@@ -207,7 +204,6 @@ class User:
                 self.steps[step.seq] = Step(before, self.now())
 
     def check_all_undone(self, first: Tree) -> None:
-        """Check that all is as before the agent, by the user, or named as left alone."""
         tree = self.tree()
         named = self.named()
         different = {name for name in first.keys() | tree.keys() if first.get(name) != tree.get(name)}
@@ -264,7 +260,6 @@ def is_below(name: Name, other: Name) -> bool:
 
 
 def is_held(name: Name, tree: Tree, named: set[str]) -> bool:
-    """Whether the folder has to stay because something in it is named."""
     node = tree.get(name)
     if node is None or node.kind != "folder":
         return False

@@ -20,7 +20,6 @@ class Desktop:
         return msgspec.json.decode(self._process.stdout.readline(), type=list[object])
 
     def end(self) -> str:
-        """Stop the server, and return the calls since the last look."""
         self._process.kill()
         assert self._process.stdout is not None
         rest = self._process.stdout.read()

@@ -31,7 +31,6 @@ TURNS = 160
 
 @pytest.fixture
 def journal(tmp_path: Path) -> Path:
-    """A session that takes a while to load; one of its turns has a different text."""
     paths = AppPaths.from_environment(os.environ)
     workspace = tmp_path / "workspace"
     workspace.mkdir()

@@ -22,7 +22,6 @@ def ground(tmp_path: Path) -> Ground:
 
 
 def bridged(s: Open) -> SessionHandle:
-    """Return the window's side of a session that has already begun."""
     handle = SessionHandle(Transcript(), s.submit)
     for event in s.rx.events:
         handle.deliver(event)

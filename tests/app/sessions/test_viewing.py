@@ -55,8 +55,6 @@ class Elsewhere:
 
 @pytest.fixture
 def begun_elsewhere(go: Go, project: Path, isolated_home: Path) -> Callable[[str], Elsewhere]:
-    """Have a turn in the window, and then give the session to another process."""
-
     async def begin(user: Driver) -> None:
         await user.run_turn("hello")
 

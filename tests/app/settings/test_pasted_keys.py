@@ -19,7 +19,6 @@ async def key_field(user: Driver) -> QLineEdit:
 
 
 def shown(user: Driver) -> str:
-    """Return the text of all fields and labels in all windows, except the field for the key."""
     fields = [*user.window.main_window.findChildren(QLineEdit), *user.window.main_window.findChildren(QLabel)]
     return "\n".join(field.text() for field in fields if field.objectName() != "apiKeyEdit")
 

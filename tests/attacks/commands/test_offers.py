@@ -31,7 +31,6 @@ def test_what_destroys_is_known_to_destroy() -> None:
 
 
 def test_an_answer_without_rules_makes_one_that_can_be_read_whole() -> None:
-    """The answer's pattern if there is one short pattern, else the exact line on the card."""
     for line in TABLE:
         question = verdict(line.command, sandboxed("on_write"))
         assert isinstance(question, Ask)

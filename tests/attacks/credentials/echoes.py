@@ -31,7 +31,6 @@ def echoes(secret: str) -> list[Answer]:
 
 
 def _cut(secret: str) -> list[Answer]:
-    """Failures in which a length limit cuts through the secret."""
     ends = [len(secret) - 1, len(secret) // 2 + 4]
     long = [(_before(_MESSAGE, end, secret), _before(_NAME, end, secret)) for end in ends]
     return [

@@ -75,7 +75,6 @@ class World:
         )  # fmt: skip
 
     def agent(self, provider: str, url: str | None, account: str = "", **more: Any) -> Agent:
-        """Return an agent that may do anything, also outside of the sandbox, and whose output is all recorded."""
         model = ModelRef(provider=provider, model="m-test", base_url=url, account=account)
         return Agent(self.workspace, model=model, sandbox="none", approve=lambda _: True, on_event=self.hear, **more)
 
@@ -104,7 +103,6 @@ class World:
         self("doctor")
 
     def leaks(self) -> list[str]:
-        """Return where secrets are found: in files, their names, and the output."""
         roots = [self.home, self.workspace, self.written]
         said = found_in("\n".join(self._said).encode(errors="surrogateescape"), self.secrets)
         return [*found_below(roots, self.secrets), *(f"{name}: said" for name in sorted(said))]

@@ -34,7 +34,6 @@ WRITES: dict[str, JsonObject] = {
 
 
 def calls(*made: Call) -> list[Reply]:
-    """Return replies that make these calls one after the other, and then end."""
     return [*([call] for call in made), [Say("done")]]
 
 

@@ -35,7 +35,6 @@ def by_a_link(workspace: Path) -> None:
 
 
 def by_a_copy(workspace: Path) -> None:
-    """The folder is deleted first, so that the new one may get the same inode."""
     shutil.rmtree(workspace)
     workspace.mkdir()
     (workspace / "a.txt").write_text("one\n")

@@ -19,7 +19,6 @@ OWN = "vendor/a/b/c/clone"
 
 @pytest.fixture(params=["bubblewrap", "landlock"])
 def ground(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ground:
-    """A workspace on which only the sandbox of the parameter is available."""
     sandbox = sandbox_named(request.param, os.environ)
     ground = make_ground(tmp_path, sandbox)
     monkeypatch.setenv("DESKTOP_AGENT_HOME", str(ground.paths.data.parent))

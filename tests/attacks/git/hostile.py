@@ -232,7 +232,6 @@ def _with_submodule(place: Path) -> Path:
 
 
 def submodule_inside(place: Path, vector: Vector) -> Armed:
-    """The configuration of a submodule below the folder is hostile."""
     top = _with_submodule(place)
     module = top / ".git" / "modules" / "lib" / "sub"
     return Armed(top, arm(module, module, top / "lib" / "sub", vector, place))

@@ -40,7 +40,6 @@ def confined(place: Place, mode: str) -> ConfinementSpec:
 
 
 async def look(shell: Shell, place: Place, mode: str, user: str, script: str) -> str:
-    """Run `script` confined, as the test's user or as another one; return its output."""
     command = Command(
         argv=("/bin/bash", "-c", script),
         cwd=place.workspace,

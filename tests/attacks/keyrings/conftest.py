@@ -33,7 +33,6 @@ Bus = dict[str, str]
 
 @pytest.fixture
 def bus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Generator[Bus]:
-    """A session bus of the test's own, where the keyring is chosen as on a desktop."""
     monkeypatch.delenv("PYTHON_KEYRING_BACKEND")
     monkeypatch.setattr("keyring.core._keyring_backend", None)  # an earlier test may have had it chosen
     with session_bus() as address:
@@ -44,7 +43,6 @@ def bus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Generator[Bus]:
 
 @pytest.fixture
 def secret_service(bus: Bus) -> Generator[Callable[[Mode], None]]:
-    """Start a Secret Service that misbehaves as the mode says."""
     with ExitStack() as started:
 
         def start(mode: Mode) -> None:

@@ -32,7 +32,6 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 
 
 def spread(corpus: Sequence[tuple[object, ...]]) -> list[ParameterSet]:
-    """Return a corpus as parameters, one for each part of a case."""
     chosen = cases(corpus, lambda case: " ".join(map(str, case)))
     return [pytest.param(*case, id=chosen[n].id, marks=chosen[n].marks) for n, case in enumerate(corpus)]
 

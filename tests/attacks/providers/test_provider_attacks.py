@@ -45,7 +45,6 @@ async def test_an_answer_that_means_ill_comes_to_words(case: Case, victim: Victi
 
 
 def placed(case: Case, **places: str) -> Case:
-    """Return the case with the addresses of this test's servers filled in."""
     parts = list(case.parts)
     if parts and isinstance(parts[0], bytes) and b"location" in parts[0]:
         for name, place in places.items():

@@ -84,7 +84,6 @@ class Told:
 
 
 async def blow_up(bomb: Bomb, base: Path, enter: str) -> Told:
-    """Run the bomb in the net that `enter` enters, and end it."""
     mark = f"mark-{secrets.token_hex(8)}"  # not a path: a sandbox of another program may have those in its arguments
     command = within_net(await asyncio.to_thread(_confined, bomb, base, HOGS[bomb.hog].format(mark=mark)), enter)
     runner = ProcessRunner(

@@ -99,7 +99,6 @@ class Targets:
         os.chdir("/")
 
     def harmed(self) -> list[str]:
-        """Describe each target that is not as it was."""
         found = [f"{ours.getsockname()!r} was reached" for ours in self._listening if _was_reached(ours)]
         found += ["TCP was reached"] * _was_reached(self._tcp)
         found += [f"{name}: {was} became {now}" for name, was, now in _differences(self._modes, self._looked())]

@@ -61,7 +61,6 @@ def test_modes_owners_attributes_and_times_change_in_writable_places_only(case: 
 
 
 def verdicts(case: Case) -> dict[str, str]:
-    """Play `case`; return what was refused, allowed, or went wrong."""
     words = {"REACHED": "allowed", "worked": "allowed", "HARMED": "harmed"}
     return {name: words.get(how, how if "(" in how else "refused") for name, how in played(case).items()}
 

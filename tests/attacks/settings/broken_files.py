@@ -11,8 +11,6 @@ STRICT = b'[execution]\nsandbox = "strict"\nblocked_commands = ["rm"]\n'
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A broken file, and the place and the words of the expected message."""
-
     name: str
     content: bytes
     place: str

@@ -34,8 +34,6 @@ ALLOW = FORBID.replace("forbid", "allow").replace("r-1", "r-2").replace("git pus
 
 @dataclass(frozen=True, slots=True)
 class BrokenRules:
-    """A broken `rules.toml`, and the message expected after its path."""
-
     name: str
     text: str
     names: str

@@ -56,7 +56,6 @@ def collect(capture: StatCapture, snapshot: Snapshot) -> dict[str, tuple[bytes |
 
 
 def command(root: Path) -> dict[str, tuple[bytes | None, bytes | None]]:
-    """Change a few files; return the expected report."""
     (root / "1.txt").write_text("second\n")
     (root / "2.txt").unlink()
     (root / "new.txt").write_text("made\n")
@@ -99,7 +98,6 @@ def test_a_cache_that_never_works_is_told_once_and_done_without(
 
 
 def grow_no_more(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make the database behave as on a full disk: it cannot grow."""
     connect = CacheFile.connect
 
     def small(self: CacheFile, *args: object, **options: object) -> sqlite3.Connection:

@@ -110,7 +110,6 @@ def run(root: Path, capture: StatCapture) -> Run:
 
 
 def tree(root: Path) -> dict[str, FileState]:
-    """All files below the folder except git's own."""
     found: dict[str, FileState] = {}
     for path in sorted(root.rglob("*")):
         name = path.relative_to(root).as_posix()
@@ -246,7 +245,6 @@ FIVE = ("f1", "f2", "f3", "f4", "f5")
 
 @pytest.fixture(params=["identical", "alike", "short and alike"])
 def five(root: Path, request: pytest.FixtureRequest) -> Path:
-    """A folder with five similar files."""
     count = 3 if request.param == "short and alike" else 30
     for name in FIVE:
         own = "" if request.param == "identical" else f"own line of {name}\n"
@@ -333,8 +331,6 @@ STEPS = st.one_of(
 
 
 class Lineage:
-    """A folder of files that tracks the origin of each through moves and copies."""
-
     def __init__(self, root: Path, kinds: list[str]) -> None:
         self.root = root
         self.origins: dict[str, frozenset[str]] = {}
@@ -764,7 +760,6 @@ OPERATIONS = st.one_of(
 
 
 def operate(root: Path, operation: tuple[object, ...]) -> None:
-    """Carry the operation out as far as the file system allows."""
     match operation:
         case ("write", str(name), bytes(content)):
             (root / name).write_bytes(content)

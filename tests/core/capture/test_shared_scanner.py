@@ -47,7 +47,6 @@ class Walks:
         self.alone = Known()
 
     def look(self, limits: CaptureSettings = LIMITS) -> tuple[Scan, Scan]:
-        """Walk in both ways and update the tables."""
         scan, expected = self.shared.scan(self.together, limits), scan_folder(self.root, self.alone, limits)
         self.shared.learn(self.together, scan)
         learn(self.alone, expected)
@@ -92,7 +91,6 @@ def paths(known: Known) -> set[str]:
 
 
 def states(root: Path) -> dict[str, tuple[int, int]]:
-    """The files with all metadata that a change would alter."""
     found = (path for path in sorted(root.rglob("*")))
     return {str(path.relative_to(root)): (path.lstat().st_ctime_ns, path.lstat().st_ino) for path in found}
 

@@ -351,7 +351,6 @@ NEW = b"NEW LINE, which is longer\r\n" * 9_000
 
 
 def prepare(folder: Path) -> tuple[Ledger, list[FileChange]]:
-    """Changes of a plain file, a hard-linked file, a link, a file in a new folder, and a deletion."""
     root = folder / "work"
     root.mkdir()
     (root / "plain").write_bytes(b"old")

@@ -37,8 +37,6 @@ def change(
 
 
 class Recorded:
-    """A folder and the records that a session would have written of its changes."""
-
     def __init__(self, **files: str) -> None:
         self.files = {path: image(text) for path, text in files.items()}
         self.first = dict(self.files)
@@ -88,7 +86,6 @@ class Recorded:
 
 
 def carried_out(rows: Sequence[NetChange], files: dict[str, FileImage]) -> dict[str, FileImage]:
-    """The result of applying all rows at once."""
     for row in rows:
         assert files.get(row.moved_from or row.path) == row.change.before or row.change.before is None
     gone = {row.moved_from or row.path for row in rows if row.change.before}
@@ -320,8 +317,6 @@ TEXT = [f"line {number}\n" for number in range(60)]
 
 
 class Chain:
-    """Successive changes of one file, with the content of their images."""
-
     def __init__(self) -> None:
         self.contents: dict[str, bytes] = {}
         self.changes: list[FileChange] = []

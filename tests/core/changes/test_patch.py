@@ -89,7 +89,6 @@ def git(folder: Path, *arguments: str, stdin: bytes = b"") -> subprocess.Complet
 
 
 def lay_out(folder: Path, tree: Tree) -> None:
-    """Make the folder hold exactly these files."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     for path, file in tree.items():

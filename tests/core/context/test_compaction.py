@@ -176,7 +176,6 @@ _PATHS = st.sampled_from(["src/AGENTS.md", "lib/AGENTS.md"])
 
 @st.composite
 def journals(draw: st.DrawFn) -> list[ev.KnownEvent]:
-    """A journal as sessions write it: turns in order, and any events between them."""
     events: list[ev.KnownEvent] = []
     number, made = 0, 0
     visible: list[int] = []

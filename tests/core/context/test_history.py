@@ -71,7 +71,6 @@ def fold(*events: ev.Event) -> tuple[Message, ...]:
 
 
 def check_valid(messages: tuple[Message, ...]) -> None:
-    """Check the rules of all providers."""
     assert not messages or isinstance(messages[0], UserMessage)
     for before, after in pairwise(messages):
         assert before.role != after.role, "roles alternate"
@@ -222,7 +221,6 @@ def picture(number: int, size: int = 100) -> BlobRef:
 
 
 def packed(*results: ToolResult) -> ModelRequest:
-    """The request after one call for each of these results."""
     history = History()
     history.fold.apply(ev.PromptSubmitted(turn=1, prompt_id="p", text="Look."))
     for number, result in enumerate(results):

@@ -20,7 +20,6 @@ content = st.lists(st.integers(0, 59), max_size=80).map(lambda picks: b"".join(n
 
 @st.composite
 def edited(draw: st.DrawFn) -> tuple[bytes, bytes]:
-    """A file, and a copy with a few places rewritten, some only in their line endings."""
     old = [b"row %d\n" % number for number in range(draw(st.integers(0, 60)))]
     new = list(old)
     for _ in range(draw(st.integers(0, 4))):
@@ -31,7 +30,6 @@ def edited(draw: st.DrawFn) -> tuple[bytes, bytes]:
 
 
 def shown_lines(diff: FileDiff, rows: DiffRows) -> tuple[list[int], list[int]]:
-    """All lines in the order of their rows, with the lines in gaps."""
     old: list[int] = []
     new: list[int] = []
     for index in range(len(rows)):

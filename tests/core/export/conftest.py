@@ -109,7 +109,6 @@ def written(tmp_path: Path) -> Written:
 
 @pytest.fixture
 def hostile(written: Written) -> Written:
-    """A journal with hostile text in every place that shows foreign text."""
     picture = written.blobs.put_ref(png(3, 2), "image/png")
     fake = written.blobs.put_ref(b"<svg onload=alert(1)>", "image/png")
     output = written.blobs.put_ref(f"whole output {KEY}".encode(), "text/plain; charset=utf-8")

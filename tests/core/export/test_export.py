@@ -127,8 +127,6 @@ def test_a_key_in_a_file_stays_as_it_is(written: Written) -> None:
 
 
 class Tags(HTMLParser):
-    """Collects the tags of a rendered document, as a renderer that allows HTML sees them."""
-
     def __init__(self, markdown: str) -> None:
         super().__init__()
         self.found: list[tuple[str, dict[str, str | None]]] = []
@@ -229,8 +227,6 @@ ALLOWED_ATTRIBUTES = {
 
 
 class Page(HTMLParser):
-    """Collects what a browser would load, run and show."""
-
     def __init__(self, text: str) -> None:
         super().__init__()
         self.tags: list[tuple[str, dict[str, str]]] = []

@@ -25,7 +25,6 @@ class Importing:
         self._numbers: Iterator[int] = count()
 
     def sample(self, name: str) -> Path:
-        """Copy a sample whose workspace is a folder of the test."""
         target = self.data.parent / name
         text = (SAMPLES / name).read_text(encoding="utf-8")
         target.write_text(text.replace("WORKSPACE", str(self.workspace)), encoding="utf-8")

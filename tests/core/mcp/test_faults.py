@@ -23,8 +23,6 @@ from tests.core.stubborn import is_alive
 
 
 class Place:
-    """A misbehaving server in a folder of its own."""
-
     def __init__(self, pool: ServerPool, name: str, folder: Path) -> None:
         self.pool = pool
         self.name = name

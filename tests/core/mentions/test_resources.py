@@ -27,7 +27,6 @@ async def sent(s: Open, text: str, *include: str) -> ev.PromptSubmitted:
 
 
 async def refused(s: Open, text: str, *include: str) -> ev.Notice:
-    """Send a prompt that is rejected, and return the reason."""
     rejected = await s.carry_out(ops.SubmitPrompt(text=text, include=include), ev.PromptRejected)
     assert rejected.text == text
     assert not s.rx.all(ev.TurnStarted)
@@ -37,13 +36,11 @@ async def refused(s: Open, text: str, *include: str) -> ev.Notice:
 
 
 async def attached(ground: Ground, text: str, *include: str) -> tuple[Attachment, ...]:
-    """Send a prompt in a new session; return its attachments."""
     async with ground.session([[Say("ok")]]) as s:
         return (await sent(s, text, *include)).attachments
 
 
 async def refusal(ground: Ground, text: str, *include: str) -> ev.Notice:
-    """Send a prompt in a new session that rejects it; return the reason."""
     async with ground.session([[Say("ok")]]) as s:
         return await refused(s, text, *include)
 

@@ -51,7 +51,6 @@ def cost_by_the_source(vendor: str, model: str, day: date, usage: Usage) -> floa
 
 
 def agree(ours: float | None, theirs: float | None) -> bool:
-    """Whether both know the same cost, or neither knows one."""
     return ours is theirs is None or (ours is not None and theirs is not None and isclose(ours, theirs, rel_tol=1e-9))
 
 

@@ -141,7 +141,6 @@ async def test_it_is_refused(confined: Run, script: str) -> None:
 
 
 async def test_our_own_environment_cannot_be_read(confined: Run) -> None:
-    """It may contain keys."""
     outcome = await confined(
         f"cat /proc/{os.getpid()}/environ | tr '\\0' '\\n'; cat /proc/{os.getpid()}/environ && echo READ"
     )

@@ -25,8 +25,6 @@ MODEL = ModelRef(provider="scripted", model="scripted")
 
 
 class Library:
-    """A data folder with sessions, its index, and a clock that advances a minute per line."""
-
     def __init__(self, folder: Path) -> None:
         self.sessions = folder / "sessions"
         self.blobs = Blobs(folder / "blobs")
@@ -69,12 +67,10 @@ class Library:
         return FileImage(digest=digest_of(content), size=len(content), mode=0o644)
 
     def ask(self, text: str = "", **filters: object) -> list[SearchHit]:
-        """Update the index, and search."""
         self.search.update()
         return self.search.ask(SearchQuery(text=text, **filters))  # pyright: ignore[reportArgumentType] - filters by name
 
     def found(self, text: str = "", **filters: object) -> list[tuple[str, str]]:
-        """The kinds of the hits and the matched texts."""
         hits = self.ask(text, **filters)
         return [(hit.kind, hit.snippet[slice(*hit.marks[0])] if hit.marks else "") for hit in hits]
 

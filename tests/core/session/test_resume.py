@@ -307,7 +307,6 @@ def test_a_note_before_the_first_turn_is_still_there_when_only_results_were_shor
 
 @pytest.fixture
 def ground(tmp_path: Path) -> Ground:
-    """A session of 30 turns whose first 28 were compacted."""
     ground = Ground(tmp_path)
     ground.clock = FrozenClock()
     events: list[ev.KnownEvent] = [opened(str(ground.workspace))]
@@ -455,7 +454,6 @@ def writes(path: str, content: str) -> Step:
 
 
 async def stopped(s: Open, _: Ground) -> None:
-    """Submit a prompt and stop the turn in the middle of a sentence."""
     await s.carry_out(ops.SubmitPrompt(text="Talk."), ev.TextDelta)
     await s.carry_out(ops.Interrupt(), ev.TurnEnded)
 

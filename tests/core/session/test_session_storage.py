@@ -229,7 +229,6 @@ def files(root: Path) -> dict[str, bytes]:
 
 
 async def make_session(ground: Ground) -> str:
-    """Run a turn with every kind of change, then undo it."""
     for path, content in BEFORE.items():
         ground.write(path, content)
     async with ground.session(SCRIPT, approval="on_request", sandbox="none") as s:

@@ -71,7 +71,6 @@ async def clash_of_turn(s: Open, turn: int) -> tuple[Clash, FileImage]:
 
 
 async def settle(s: Open, yours: FileImage, content: str) -> ev.ChangesUndone:
-    """Write the user's resolution of a clash with change 1.1."""
     reverts = (Reverted(change_id="1.1"),)
     op = ops.WriteFile(path="a.txt", expected=yours.digest, content=content.encode(), reverts=reverts, purpose="undo")
     return await s.carry_out(op, ev.ChangesUndone)
@@ -370,7 +369,6 @@ async def test_a_write_that_settles_a_change_nobody_made_is_refused(ground: Grou
 
 
 async def undone_nothing(s: Open) -> None:
-    """Check that the user's own writes are no changes to undo."""
     assert (await s.carry_out(ops.UndoChanges(selection=ChangeSelection()), ev.Notice)).code == "nothing_selected"
 
 

@@ -65,7 +65,6 @@ def answer(s: Open, decision: Allowed | Denied) -> None:
 
 
 async def asked_once(s: Open, decision: Allowed | Denied) -> tuple[SpendingQuestion, ev.TurnEnded]:
-    """Submit a prompt, and answer the only question about spending before the turn's end."""
     s.submit(ops.SubmitPrompt(text="go"))
     asked = await question(s)
     answer(s, decision)
@@ -303,8 +302,6 @@ def test_a_day_is_that_of_utc_wherever_the_machine_is() -> None:
 
 
 class Alarm(ImpatientClock):
-    """A clock on which the test ends the turn's time."""
-
     def __init__(self, limit_s: float) -> None:
         super().__init__()
         self._limit_s = limit_s

@@ -21,8 +21,6 @@ DONE: Reply = [Say("Done.")]
 
 
 class HeldBack(ScriptedProvider):
-    """Streams a reply, and ends it when the test says so."""
-
     def __init__(self, *replies: Reply) -> None:
         super().__init__(in_order(replies))
         self.may_end = asyncio.Event()
@@ -53,7 +51,6 @@ def source(ground: Ground) -> None:
 
 
 async def steer(s: Open, text: str) -> str:
-    """Send a message to the turn; return its id once it is recorded as queued."""
     queued = await s.carry_out(ops.Steer(text=text), ev.Queued, lambda event: event.text == text)
     assert queued.is_steering
     return queued.prompt_id

@@ -315,7 +315,6 @@ class Store:
         self.sessions.mkdir()
 
     def keep(self, content: bytes, *, session: str = "", is_old: bool = True) -> str:
-        """Store a content, name it in a session if given, and return its digest."""
         digest = self.blobs.put(content)
         if is_old:
             self.make_old(digest)

@@ -73,7 +73,6 @@ def fresh(ground: Ground) -> Catalog:
 
 
 async def use(ground: Ground, prompt: str, resume: SessionId | None = None) -> SessionId:
-    """Ask in a new or an existing session, and close it."""
     async with ground.session([[Say("ok")]], resume=resume) as s:
         await s.prompt(prompt)
         return s.id
@@ -89,7 +88,6 @@ def cached(ground: Ground) -> set[SessionId]:
 
 
 def append(catalog: Catalog, session_id: SessionId, *events: ev.KnownEvent) -> None:
-    """Append to a journal, as another process with the open session would."""
     path = catalog.journal_path(session_id)
     journal, _ = Journal.open(path, Blobs(path.parents[2] / "blobs"))
     for event in events:

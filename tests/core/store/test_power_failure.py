@@ -157,7 +157,6 @@ def holds(blobs: Blobs, content: bytes) -> bool:
 
 
 def unnamed(folder: Path, content: bytes, *, cut: int = 0) -> Blobs:
-    """A store with one blob that lost its name and its last `cut` bytes."""
     blobs = Blobs(folder)
     digest = blobs.put(content)
     [path] = folder.iterdir()

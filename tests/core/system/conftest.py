@@ -17,8 +17,6 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def git(folder: Path) -> Git:
-    """Return a function that runs git in the new repository `folder`."""
-
     def run(*arguments: str, at: Path = folder) -> str:
         identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "protocol.file.allow=always")
         return subprocess.check_output(["git", *identity, *arguments], cwd=at, text=True, stderr=subprocess.DEVNULL)

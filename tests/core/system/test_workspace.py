@@ -208,7 +208,6 @@ ALWAYS = (
 
 @pytest.fixture
 def home(isolated_home: Path) -> Path:
-    """A home with repositories, and links that lead elsewhere."""
     (isolated_home / "links").mkdir()
     for folder in (isolated_home / "proj", isolated_home / "proj" / ".git" / "hooks", isolated_home / "bin"):
         folder.mkdir(parents=True)

@@ -39,7 +39,6 @@ READ = Call("read_file", {"path": "a.py"})
 
 
 def send_to(receiver: OtlpReceiver, ground: Ground, *, include_contents: bool = False) -> None:
-    """Let the sessions of `ground`, which has one file, send their telemetry to `receiver`."""
     telemetry = TelemetrySettings(otlp_address=receiver.url, include_contents=include_contents)
     ground.settings = Settings(telemetry=telemetry)
     ground.write("a.py", "x = 1\n")
@@ -190,7 +189,6 @@ async def test_two_sessions_of_a_process_share_a_way_out_and_are_told_apart(
 
 @pytest.fixture
 def with_servers(tmp_path: Path, receiver: OtlpReceiver) -> Ground:
-    """Settings with a receiver, a working server and a broken one."""
     ground = Ground(tmp_path)
     ground.clock = PatientClock()  # a server's time without a call must pass as it does
     path = ground.paths.config / "config.toml"
@@ -301,7 +299,6 @@ def export_every(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
 
 
 async def until_failed(receiver: OtlpReceiver) -> None:
-    """Wait until the receiver has refused a request."""
     await asyncio.to_thread(receiver.arrived.wait)
 
 
@@ -430,7 +427,6 @@ MARK = "a-word-of-the-conversation"
 
 
 async def told_secrets(ground: Ground) -> None:
-    """Run a turn with secrets in the prompt, the answer, the arguments and the results."""
     text = f"{MARK} {KEY} {PASSWORD}"
     ground.write("a.py", text)
     calls = [Call("read_file", {"path": "a.py"}), Call("grep", {"pattern": text}), Call(f"made_up_{KEY}"[:64])]

@@ -11,7 +11,6 @@ HEIGHT, HISTORY = 5, 20
 
 
 def everything(output: bytes) -> list[KeptRow]:
-    """Return all rows of the history after this output."""
     emulator = Emulator(HEIGHT, 30, answered=lambda _: None, history_rows=HISTORY)
     emulator.feed(b"\r\n" * HEIGHT)
     assert emulator.is_scrolling

@@ -26,8 +26,6 @@ from tests.harness import Ground
 
 @dataclass
 class Workspace:
-    """A folder, and the context for calls in it."""
-
     root: Path
     context: ToolContext
     shown: list[str] = field(default_factory=list[str])

@@ -15,8 +15,6 @@ from desktop_agent.core.undo.refusals import Direction
 
 
 class OnRecord:
-    """A session's transcript, built event by event."""
-
     def __init__(self) -> None:
         self.transcript = Transcript()
         self._seq = 0

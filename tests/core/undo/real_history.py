@@ -82,8 +82,6 @@ History = Sequence[Sequence[Step]]
 
 
 class Player:
-    """Plays one history: the agent's steps through a session, the user's on the folder."""
-
     def __init__(self, place: Path, history: History) -> None:
         self.ground = Ground(place)
         self.root = self.ground.workspace
@@ -95,7 +93,6 @@ class Player:
         self.start: Tree = tree_of(self.root)
 
     async def play(self) -> SessionId:
-        """Play all steps, and close the session."""
         async with opened(self.ground, self._reply) as s:
             for _ in range(len(self._turns)):
                 await s.prompt()
@@ -103,7 +100,6 @@ class Player:
         return s.id
 
     def _begin(self) -> None:
-        """Make a repository with a second branch and uncommitted files."""
         self.ground.write("a", self._text(6))
         self.ground.write("d/a", self._text(20))
         git(self.root, "init", "-q", "-b", "main")
@@ -234,7 +230,6 @@ _WHO = "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_C
 async def opened(
     ground: Ground, script: Script | None = None, *, resume: SessionId | None = None
 ) -> AsyncGenerator[Open]:
-    """A session whose user allows everything."""
     opening = ground.session(script or [], approval="on_request", sandbox="none", resume=resume)
     async with opening as s:
 
@@ -266,8 +261,6 @@ REDO_ALL = ops.RedoSteps(is_all=True)
 
 
 class Saved:
-    """A copy of a folder and its session, to be restored at the same path."""
-
     def __init__(self, ground: Ground, session_id: SessionId) -> None:
         self._kept = ground.workspace.parent / "kept"
         self._places = (ground.workspace, ground.paths.sessions / session_id)

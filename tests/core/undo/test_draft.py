@@ -342,7 +342,6 @@ steps = st.lists(
 
 
 def act(history: History, what: str, path: str, other: str, number: int, word: bytes) -> None:
-    """Let the agent do one thing, if it is possible."""
     files = history.ledger.files
     now = files.current(path)
     match what:

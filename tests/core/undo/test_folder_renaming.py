@@ -38,7 +38,6 @@ def move(s: Open, path: str, to: str) -> None:
 
 
 async def moved(s: Open, path: str, to: str) -> tuple[str, ...]:
-    """Rename, and return the ids of the changes."""
     move(s, path, to)
     changes = (await s.rx.expect(ev.ChangesRecorded)).changes
     assert {change.author for change in changes} == {"person"}
@@ -46,7 +45,6 @@ async def moved(s: Open, path: str, to: str) -> tuple[str, ...]:
 
 
 def fill(ground: Ground) -> None:
-    """Make a folder with each kind of file."""
     root = ground.workspace
     ground.write("src/a.txt", b"one\r\n\xff\0two")
     ground.write("src/run.sh", "#!/bin/sh\n").chmod(0o755)

@@ -32,7 +32,6 @@ NOTHING = digest_of(b"")
 
 
 async def move(s: Open, path: str, to: str) -> ev.ChangesRecorded | ev.Notice:
-    """Rename, and return the result."""
     s.submit(ops.MoveFile(path=path, to=to, expected=NOTHING, is_folder=True))
     said = await s.rx.expect((ev.ChangesRecorded, ev.Notice))
     is_failed = isinstance(said, ev.ChangesRecorded) and not said.changes

@@ -92,7 +92,6 @@ class Story:
         self.copies = 0
 
     def again(self) -> Folder:
-        """Return a copy of the workspace as the agent left it, with the same records."""
         self.copies += 1
         place = self.place / f"copy{self.copies}"
         shutil.copytree(self.root, place, symlinks=True)
@@ -102,7 +101,6 @@ class Story:
         return folder
 
     def selection(self) -> ChangeSelection:
-        """A random selection: a turn, a file, a call, or some hunks of a file."""
         turn = self.random.randint(1, self.turns)
         changes = [(turn, call, change) for turn, call, every in self.events for change in every]
         kind = self.random.choice(("turn", "file", "call", "hunks", "hunks of a turn"))

@@ -94,8 +94,6 @@ PARTS = st.builds(
 
 
 class Seen(NamedTuple):
-    """The files and the records, and whether there was a clash."""
-
     tree: Tree
     undone: dict[str, object]
     has_clash: bool

@@ -58,7 +58,6 @@ def undone_paths(session: Open) -> set[str]:
 
 @pytest.fixture
 def outside(tmp_path: Path) -> Path:
-    """A folder elsewhere, with a file named as one in the workspace."""
     folder = tmp_path / "outside"
     (folder / "deep").mkdir(parents=True)
     (folder / "f").write_text("theirs\n")

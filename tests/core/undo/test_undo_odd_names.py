@@ -24,7 +24,6 @@ def odd(folder: Path, name: bytes) -> Path:
 
 @pytest.fixture(params=["plain", "git"])
 def odd_names(ground: Ground, request: pytest.FixtureRequest) -> Ground:
-    """A plain folder with such names, or a repository with half of them committed."""
     root = ground.workspace
     odd(root, b"\xff.x").write_bytes(b"one\ntwo\n")
     odd(root, b"caf\xe9.txt").write_bytes(b"latin\n")
@@ -110,7 +109,6 @@ Whole = dict[str, tuple[Node, tuple[int, int], dict[str, bytes]]]
 
 
 def whole(root: Path) -> Whole:
-    """Return a folder's files with owners and attributes."""
     return {path: (node, *beside(root / path)) for path, node in tree_of(root).items()}
 
 

@@ -272,7 +272,6 @@ class Histories(RuleBasedStateMachine):
     @precondition(lambda self: any(party.steps for party in self.parties))
     @rule(data=st.data())
     def redo_steps(self, data: st.DataObject) -> None:
-        """Redo any undos, whatever happened since."""
         party = data.draw(st.sampled_from([party for party in self.parties if party.steps]))
         some = data.draw(st.sets(st.sampled_from([step.seq for step in party.steps]), min_size=1), label="steps")
         self.take_back(party, [step for step in party.steps if step.seq in some])
@@ -321,7 +320,6 @@ class Histories(RuleBasedStateMachine):
                 return self.some_hunks(party, record, data)
 
     def some_hunks(self, party: Party, record: ChangeRecord, data: st.DataObject) -> ChangeSelection:
-        """Choose some hunks of a file from the review of the session or of one turn."""
         turn = data.draw(st.sampled_from([None, record.turn]))
         row = data.draw(st.sampled_from(self.rows(party, turn)), label="row")
         diff = party.ledger.images.diff(row.change)
@@ -508,7 +506,6 @@ class Histories(RuleBasedStateMachine):
         return b"".join(f"{author}{next(self.words)}\n".encode() for _ in range(lines))
 
     def edited(self, author: str, before: FileState | None, data: st.DataObject) -> bytes:
-        """Replace, remove or add some lines of `before`."""
         lines = before.content.splitlines(keepends=True) if before and before.kind == "file" else []
         start = data.draw(st.integers(0, len(lines)), label="start")
         end = data.draw(st.integers(start, min(len(lines), start + 3)), label="end")

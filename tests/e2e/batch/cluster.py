@@ -10,7 +10,6 @@ from distributed import LocalCluster, Security
 
 
 def main() -> None:
-    """Serve until the input ends."""
     workers, ca, cert, key = sys.argv[1:]
     roles = {
         f"tls_{role}_{part}": path

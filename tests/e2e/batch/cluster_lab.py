@@ -13,8 +13,6 @@ from tests.e2e.batch.lab import Lab
 
 
 class ClusterLab(Lab):
-    """A lab whose batches run on a cluster of two workers."""
-
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         authority = Authority(folder)

@@ -14,7 +14,6 @@ from tests.e2e.driver import Driver, drive
 
 
 async def crash(user: Driver) -> None:
-    """Send a prompt and get a question; leave without closing anything."""
     await user.see_ready()
     await user.type("composer", "Write the file.")
     await user.press(Qt.Key.Key_Return)

@@ -89,8 +89,6 @@ class Mouse(Keyboard):
         self.actions += 1
 
     async def click_row(self, rows: QAbstractItemView, words: str, *, is_menu: bool = False) -> None:
-        """Click the row that begins with these words once it exists."""
-
         def row() -> QModelIndex | None:
             model = rows.model()
             found = (model.index(number, 0) for number in range(model.rowCount()))
@@ -110,7 +108,6 @@ class Mouse(Keyboard):
         await self.click_in(popup, popup.actionGeometry(line).center())
 
     async def drag(self, what: QWidget, onto: QWidget) -> None:
-        """Drag from the left end of one widget onto another."""
         window = what.window()
         for each in (what, onto):
             await self._see_resting(each, partial(_left_end, each))
@@ -141,7 +138,6 @@ def _left_end(widget: QWidget) -> QPoint:
 
 
 def button_that_says(user: Driver, words: str) -> QWidget | None:
-    """The visible, enabled button that begins with these words, or None."""
     for widget in QApplication.allWidgets():
         if isinstance(widget, QAbstractButton) and widget.isVisible() and widget.isEnabled():
             said = widget.text() or widget.accessibleName()
@@ -151,7 +147,6 @@ def button_that_says(user: Driver, words: str) -> QWidget | None:
 
 
 def _is_open_to_view(widget: QWidget, where: QPoint) -> bool:
-    """Whether the point is on the screen and uncovered."""
     found = QApplication.widgetAt(where)
     return found is not None and (found is widget or widget.isAncestorOf(found))
 

@@ -19,7 +19,6 @@ _REACTION_S = 0.5
 
 @contextmanager
 def screen(width: int, height: int) -> Generator[str]:
-    """Run an X server with one screen of this size, and yield its name."""
     argv = ["Xvfb", "-displayfd", "1", "-screen", "0", f"{width}x{height}x24", "-nolisten", "tcp"]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
         assert server.stdout is not None

@@ -40,7 +40,6 @@ class Stage:
         await self.user.until_true(look, what)
 
     async def begin_anew(self) -> None:
-        """Begin a conversation. This is not counted."""
         await self.user.activate()
         before = self.transcript
         if before.turn:
@@ -75,7 +74,6 @@ class Stage:
         await self.user.see_turn_end()
 
     async def see_changes(self, count: int) -> DiffReview:
-        """Wait until the review has drawn a diff with `count` changes."""
         await self.user.see(QListView, "changeList")
         view = await self.user.see(DiffView, "diffView")
         review = view.findChild(DiffReview)
@@ -93,17 +91,13 @@ class Journey(Protocol):
     @property
     def answers(self) -> tuple[Answer, ...]: ...
 
-    async def begin(self, stage: Stage) -> None:
-        """Prepare the journey's start."""
-        ...
+    async def begin(self, stage: Stage) -> None: ...
 
     async def by_mouse(self, stage: Stage, hand: Mouse) -> None: ...
 
     async def by_keyboard(self, stage: Stage, hand: Keyboard) -> None: ...
 
-    async def end(self, stage: Stage) -> None:
-        """Wait for the journey's result, and check it."""
-        ...
+    async def end(self, stage: Stage) -> None: ...
 
 
 def make_folder(folder: Path) -> None:

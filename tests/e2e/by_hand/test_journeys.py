@@ -115,7 +115,6 @@ def go(
 
 
 async def walk(journey: Journey, stage: Stage, hand: Keyboard) -> int:
-    """Make a journey, and return the number of its actions."""
     stage.model.will(*journey.answers)
     await journey.begin(stage)
     if isinstance(hand, Mouse):

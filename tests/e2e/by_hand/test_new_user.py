@@ -53,7 +53,6 @@ def test_the_first_reviewed_change_takes_six_clicks_and_less_than_a_minute(
 
 
 def steps(user: Onlooker) -> Iterator[str]:
-    """Go the way of a new user, and yield at each new sight."""
     user.click("demoButton")
     user.see_text("MessageEdit", "One of the tests")
     yield "the demo's prompt"

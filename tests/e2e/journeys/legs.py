@@ -16,8 +16,6 @@ WRONG, RIGHT = "sum = 1 + 1  # 3\n", "sum = 1 + 1  # 2\n"
 
 @dataclass(frozen=True, eq=False)
 class Leg:
-    """Two turns with one vendor's model; the first has a call that needs an approval."""
-
     provider: str
     model: str
     dialect: Dialect

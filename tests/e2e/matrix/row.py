@@ -63,7 +63,6 @@ def ok(tool: str, arguments: JsonObject, **expected: object) -> Row:
 
 
 def fails(tool: str, arguments: JsonObject, error: ToolErrorType, *says: str, **expected: object) -> Row:
-    """Return a row of a call that fails and changes nothing."""
     status = 2 if error == "validation" else 1
     fields: dict[str, object] = {"status": status, **expected}
     return Row(tool=tool, arguments=arguments, error=error, says=says, **fields)  # pyright: ignore[reportArgumentType]

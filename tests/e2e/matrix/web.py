@@ -25,7 +25,6 @@ PAGES = {
 
 
 def web_tools(web: WebServer) -> Sequence[AnyTool]:
-    """Return the web tools with `web` as their server."""
     first = standard_engines()[0]
     return (
         WebSearch(engines=[replace(first, address=f"{web.url}/html/")], book=LOOPBACK_BOOK),

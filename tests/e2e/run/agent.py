@@ -36,7 +36,6 @@ def script() -> Sequence[Any]:
 
 
 def prompts_in(exchange: Exchange) -> list[str]:
-    """Return the user's texts in a request."""
     messages = cast("list[dict[str, Any]]", exchange.fields["messages"])
     first = [message["content"][0] for message in messages if message["role"] == "user"]
     return [block["text"] for block in first if block["type"] == "text"]

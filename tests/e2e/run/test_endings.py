@@ -32,8 +32,6 @@ LONG = "A long answer. " * 10_000
 
 @dataclass
 class Process:
-    """A running command, with its server and its gate."""
-
     process: "subprocess.Popen[bytes]"
     server: ThreadedServer
     gate: int
@@ -57,8 +55,6 @@ ONLY_INTERRUPTED = frozenset({130})
 
 @dataclass
 class Stage:
-    """The point of a run at which the signal comes."""
-
     replies: Sequence[Reply]
     reached: Callable[[Process], None]
     options: tuple[str, ...] = ()
@@ -66,22 +62,18 @@ class Stage:
 
 
 def opened(run: Process) -> None:
-    """The session is open, and no request was made."""
     run.read_line_with(b'"session_opened"')
 
 
 def streaming(run: Process) -> None:
-    """The model has begun to answer, and stalls."""
     run.server.wait_for_stall()
 
 
 def gated(run: Process) -> None:
-    """The started command is running."""
     assert os.read(run.gate, 100) == b"up\n"
 
 
 def asked(run: Process) -> None:
-    """The program that writes ops has a question."""
     run.read_line_with(b'"approval_requested"')
 
 

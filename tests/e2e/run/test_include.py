@@ -14,7 +14,6 @@ from tests.servers.threaded import serve
 
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder outside of the workspace, as the current folder."""
     folder = tmp_path / "notes"
     folder.mkdir()
     (folder / "spec.md").write_text("Count to three.\n", encoding="utf-8")

@@ -13,7 +13,6 @@ FREE = ("--approval", "on_request")
 
 
 def offered(agent: Agent, workspace: Path, *more: str) -> tuple[set[str], str]:
-    """Return the tools and the system prompt in the model's request."""
     with serve(reply(text("Hi."))) as server:
         assert agent.run(workspace, server.url, *more).code == 0
         asked = server.messages[0].fields

@@ -74,7 +74,6 @@ def test_what_a_server_asks_ends_the_run_with_code_3_and_says_so(
 
 
 def answered(agent: Agent, workspace: Path, server: str, answer: object) -> tuple[Ran, str]:
-    """Run a call whose form the program answers; return the run and the call's result."""
     command = f"{shlex.quote(sys.executable)} -c {shlex.quote(f'print({json.dumps(answer)!r})')}"
     with serve(reply(form_of(server)), reply(text("ok"))) as model:
         ran = agent.run(workspace, model.url, "--approval-command", command)

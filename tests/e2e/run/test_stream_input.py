@@ -20,8 +20,6 @@ Fields = dict[str, Any]
 
 
 class Program:
-    """The other program, which writes ops and reads events."""
-
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         self.process = process
         self.heard: list[Fields] = []
@@ -35,7 +33,6 @@ class Program:
         self.write(json.dumps(op))
 
     def hear(self, kind: str) -> Fields:
-        """Read until an event of this type comes."""
         assert self.process.stdout is not None
         for line in self.process.stdout:
             self.heard.append(json.loads(line))

@@ -21,7 +21,6 @@ ANSWERS: Mapping[str, Allowed | Denied] = {
 
 
 def replies() -> tuple[Reply, ...]:
-    """A read, an edit, a command that the user edits, a denied call, and the end."""
     return (
         reply(
             text("I look first."),

@@ -23,7 +23,6 @@ def key(monkeypatch: pytest.MonkeyPatch, expected_logs: list[str]) -> None:
 
 
 def journal_of(way: Way, root: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, JsonValue]]:
-    """Have the conversation in this way, in a home of its own, and return its records."""
     monkeypatch.setenv("DESKTOP_AGENT_HOME", str(root / "home"))
     folder = prepare(root / "app")
     with serve(*replies()) as server:

@@ -40,7 +40,6 @@ def library(folder: Path, url: str) -> None:
 
 
 def headless(folder: Path, url: str) -> None:
-    """A program that talks with `run --input-format stream` over two pipes."""
     with program(folder, url, "--provider", "anthropic", "--model", MODEL) as other:
         other.send(type="submit_prompt", text=PROMPT)
         for _ in ANSWERS:
@@ -54,8 +53,6 @@ def headless(folder: Path, url: str) -> None:
 
 
 def window(folder: Path, url: str) -> None:
-    """A user in front of the window, with keys, dialogs and the undo button."""
-
     async def journey(user: Driver) -> None:
         await user.see_ready()
         await user.type("composer", PROMPT)

@@ -12,6 +12,5 @@ def pypi_server(name: str) -> str:
 
 
 def defined(name: str, command_line: Sequence[str], more: str = "") -> str:
-    """Return the settings of a server."""
     command, *arguments = command_line
     return f"name = {name!r}\ncommand = {command!r}\nargs = {arguments!r}\n{more}"

@@ -15,7 +15,6 @@ def with_everything(ground: Ground) -> None:
 
 
 async def results_of(s: Open) -> list[ToolResultBlock]:
-    """Run every call of the prompt, and return their results."""
     s.submit(ops.SubmitPrompt(text="go"))
     while not isinstance(event := await s.rx.expect((ev.ApprovalRequested, ev.TurnEnded)), ev.TurnEnded):
         s.submit(ops.AnswerApproval(call_id=event.request.call_id, decision=Allowed()))

@@ -21,7 +21,6 @@ def git(folder: Path, *words: str) -> str:
 
 @pytest.fixture
 def repository(ground: Ground) -> Path:
-    """A repository with a commit and an uncommitted change."""
     folder = ground.workspace
     git(folder, "init", "-q", "-b", "main")
     git(folder, "config", "user.name", "A")

@@ -55,7 +55,6 @@ def _control(number: int, place: QRect, shown_ms: int) -> bytes:
 
 
 def _difference(before: QImage, after: QImage) -> QRect:
-    """The smallest rectangle that contains all differences."""
     width, old, new = after.width(), pixels_of(before), pixels_of(after)
     rows = [row for row in range(after.height()) if old[row * width :][:width] != new[row * width :][:width]]
     top, bottom = rows[0], rows[-1]

@@ -34,9 +34,7 @@ class Dialect(Protocol):
     @property
     def models(self) -> Sequence[JsonObject]: ...
 
-    def key(self, headers: Mapping[str, str]) -> str:
-        """Return the key that was sent, empty when there is none."""
-        ...
+    def key(self, headers: Mapping[str, str]) -> str: ...
 
     def objection(self, headers: Mapping[str, str]) -> Refusal | None:
         """Return what the API says to a request without the headers that it needs."""

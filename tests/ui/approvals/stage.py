@@ -36,7 +36,6 @@ class WordRules:
 
 
 def judged(request: ApprovalRequest, command: str) -> CommandJudged:
-    """The session's judgement of an edited command: the same as before."""
     return CommandJudged(
         call_id=request.call_id, command=command, request=replace(request, command=command), digest=JUDGED
     )

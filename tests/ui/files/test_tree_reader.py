@@ -37,7 +37,6 @@ def git_dir(tmp_path: Path) -> Path:
 
 
 def replace(path: Path, content: str) -> None:
-    """Write a new file and rename it, as git does."""
     beside = path.with_suffix(".lock")
     beside.write_text(content, encoding="utf-8")
     beside.replace(path)

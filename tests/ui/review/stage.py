@@ -240,6 +240,5 @@ def _image(content: bytes | None, mode: int) -> FileImage | None:
 
 
 def message_of(view: DiffView) -> str:
-    """Return the message that replaces a diff."""
     document = view.document
     return "" if document.has_lines else " ".join(filter(None, (document.heading, document.detail)))

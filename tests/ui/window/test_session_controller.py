@@ -53,7 +53,6 @@ Dialogs = Callable[[], list[ApprovalDialog]]
 
 class Shown:
     def __init__(self, left: Transcript | None = None, *, read_only: str = "") -> None:
-        """`left` is the transcript of an earlier process."""
         self.asked: list[ops.Op] = []
         self.handle = SessionHandle(left or Transcript(), self.submit, read_only=read_only)
         if left is None:
@@ -112,8 +111,6 @@ def shown(window: Window) -> Shown:
 
 @pytest.fixture
 def dialogs(qtbot: QtBot) -> Dialogs:
-    """Return the visible dialogs, once none is being built."""
-
     def dialogs() -> list[ApprovalDialog]:
         works = [work for top in QApplication.topLevelWidgets() for work in top.findChildren(GradualWork)]
         qtbot.waitUntil(lambda: all(work.is_done for work in works))

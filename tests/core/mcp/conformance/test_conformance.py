@@ -71,8 +71,6 @@ PASSES: Mapping[str, Versions] = {
 
 
 class Expected(NamedTuple):
-    """A scenario that is expected to fail, or whose result does not count."""
-
     versions: Versions
     reason: str
     upstream: str

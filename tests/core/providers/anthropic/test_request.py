@@ -59,7 +59,6 @@ def result(call_id: str = "toolu_1", content: str = "ok", *, is_error: bool = Fa
 def body_of(
     *messages: Message, system: str = "Be careful.", tools: tuple[ToolDefinition, ...] = (READ_FILE,), stable: int = 0
 ) -> JsonObject:
-    """Return the body as sent, checked as the API would."""
     request = ModelRequest(
         model="m", system=system, messages=messages, tools=tools, max_tokens=100, stable_messages=stable
     )
@@ -334,7 +333,6 @@ WRITTEN = st.one_of(
 
 @st.composite
 def conversations(draw: st.DrawFn) -> tuple[Message, ...]:
-    """Conversations as turns make them: roles alternate, and every call is answered."""
     messages: list[Message] = [said("Begin.")]
     ids = iter(draw(st.lists(IDS, unique=True, max_size=12)))
     for _ in range(draw(st.integers(0, 5))):

@@ -160,8 +160,6 @@ HOUR_S = 3600
 
 
 class SignedInTool:
-    """A folder as `ant auth login` leaves it."""
-
     def __init__(self, folder: Path, server: AuthorizationServer) -> None:
         self.folder = folder
         self.server = server
@@ -197,7 +195,6 @@ class SignedInTool:
         return token_source(read_profile("default"), lock=lambda: renewing(lock, clock), clock=clock)
 
     async def sdk_headers(self) -> httpx2.Headers:
-        """Return the headers that the SDK sends after it read the same folder."""
         sent: list[httpx2.Headers] = []
 
         def answer(request: httpx2.Request) -> httpx2.Response:

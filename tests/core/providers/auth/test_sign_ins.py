@@ -43,8 +43,6 @@ from tests.servers.script import Answer, reply, text, tool_use
 
 
 class Installation:
-    """The keyring and the files of an installation; each process makes its own `sign_ins`."""
-
     def __init__(self, folder: Path, server: AuthorizationServer, browser: UserInBrowser) -> None:
         self.server = server
         self.browser = browser
@@ -374,8 +372,6 @@ def _write_profile_of_models(folder: Path, here: World) -> None:
 
 @dataclass
 class Open:
-    """An open conversation's provider, and the accounts that other parts may change."""
-
     provider: Provider
     account: Account
     keys: SystemKeyStore

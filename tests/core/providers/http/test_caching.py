@@ -48,8 +48,6 @@ KEPT = {"type": "ephemeral"}
 
 
 class Asked(NamedTuple):
-    """The results of one request, sent once for each of the server's answers."""
-
     completions: list[Completion]
     sent: list[JsonObject]
     """The bodies."""
@@ -263,8 +261,6 @@ PICTURE = Digest("a" * 64)
 
 
 class Knowing:
-    """Builds providers that know a given model."""
-
     def __init__(self, folder: Path, spoken: Spoken, server: ModelServer) -> None:
         self._folder = folder
         self._account = Account(provider=spoken.vendor, name="here", address=server.url)

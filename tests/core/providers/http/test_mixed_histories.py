@@ -45,8 +45,6 @@ from tests.servers.dialects.responses import RESPONSES
 
 
 class Speaker(NamedTuple):
-    """A model that took part, and the blocks in a history that only its vendor understands."""
-
     model: ModelRef
     thought: tuple[AssistantBlock, ...]
     searched: tuple[AssistantBlock, ...] = ()
@@ -140,7 +138,6 @@ ids = st.sampled_from(["toolu_1", "call.1", "fc|1", "c" * 70, "9"])
 
 @st.composite
 def histories(draw: st.DrawFn) -> tuple[Message, ...]:
-    """Messages of whole turns from the user's first to the last; every call is answered once."""
     messages: list[Message] = [UserMessage(content=(TextBlock(text="Begin."),))]
     number = 0
     for turn in range(draw(st.integers(0, 5))):
@@ -190,7 +187,6 @@ def _of_turn(block: AssistantBlock, turn: int) -> AssistantBlock:
 
 
 def body_for(provider: str, messages: tuple[Message, ...], **more: object) -> tuple[object, Dialect]:
-    """Return the body for a provider's model, and the dialect that checks it."""
     model, dialect = ASKED[provider]
     request = ModelRequest(
         model=model.model,

@@ -42,8 +42,6 @@ PEP = Page("https://peps.python.org/pep-3141/", "PEP 3141")
 
 
 class Ground(NamedTuple):
-    """A vendor's provider, a server of its dialect, and a request that allows searching."""
-
     vendor: str
     provider: HttpProvider
     server: ModelServer

@@ -42,8 +42,6 @@ from tests.servers.script import Page, Reply, reply, search, text, thinking, too
 
 
 async def data_of(sent: bytes, *, size: int = 65_536) -> list[str]:
-    """Return the data of the events in bytes that arrive in pieces of `size`."""
-
     async def pieces() -> AsyncIterator[bytes]:
         for start in range(0, len(sent), size):
             yield sent[start : start + size]

@@ -44,7 +44,6 @@ class Reports:
         self._text = ""
 
     async def pids(self, count: int) -> list[int]:
-        """Wait for `count` process ids, and return them."""
         while self._text.count("\n") < count:
             self._text += (await asyncio.to_thread(os.read, self._end, 4096)).decode()
         return [int(line) for line in self._text.splitlines()[:count]]
@@ -149,7 +148,6 @@ async def test_a_command_that_ignores_a_large_input_still_ends(runner: ProcessRu
 
 
 async def timed_out_after(printed: str, runner: ProcessRunner, command: Command) -> ProcessOutcome:
-    """Run a command that times out as soon as it has printed something."""
     time, output = LoopTime(), Printed(printed)
     task = asyncio.create_task(runner.run(command, timeout_s=600, on_text=output.take))
     await output.wait()

@@ -13,7 +13,6 @@ from desktop_agent.core.system.processes.shell import find_program, search_path
 
 
 def program(path: Path) -> Path:
-    """A program that leaves a trace when it runs."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"#!/bin/sh\necho ran >> {path.parent}/trace\n")
     path.chmod(0o755)

@@ -80,7 +80,6 @@ async def jobs(runner: ProcessRunner, tmp_path: Path) -> AsyncIterator[Jobs]:
 
 @pytest.fixture
 def mark(tmp_path: Path) -> str:
-    """An argument of all processes of the command."""
     return str(tmp_path)
 
 

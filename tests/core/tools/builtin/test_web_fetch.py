@@ -22,8 +22,6 @@ ARTICLE = """<!DOCTYPE html><html><head><title>The  guide</title><script>var a =
 
 
 class Names:
-    """A resolver with given answers, which counts questions."""
-
     def __init__(self, **names: Sequence[str]) -> None:
         self.names = {name.replace("_", "."): list(addresses) for name, addresses in names.items()}
         self.asked: list[str] = []

@@ -140,8 +140,6 @@ async def test_a_rename_by_a_command_is_two_changes_that_name_each_other(tmp_pat
 
 
 class Waiting(StatCapture):
-    """Blocks at its start until it is stopped."""
-
     began = threading.Event()
     was_stopped = False
 

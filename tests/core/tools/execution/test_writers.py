@@ -25,8 +25,6 @@ WAITING = (psutil.STATUS_SLEEPING, psutil.STATUS_STOPPED)
 
 
 class Obedient:
-    """A program that carries out orders, and confirms each."""
-
     def __init__(self) -> None:
         self.child: ChildProcess | None = None
         self._done = asyncio.Queue[bytes]()
@@ -60,8 +58,6 @@ class Obedient:
 
 
 class Party:
-    """A folder where programs and the user write, observed by one session."""
-
     def __init__(self, runner: ProcessRunner, root: Path) -> None:
         self._runner = runner
         self.root = root

@@ -103,7 +103,6 @@ def test_added_and_deleted_files_come_out_as_git_says(work: Workspace, tmp_path:
 
 @pytest.mark.parametrize("options", [[], ["-M"], ["--no-prefix"], ["-C", "--find-copies-harder"]])
 def test_a_whole_commit_comes_out_as_git_says(work: Workspace, tmp_path: Path, options: list[str]) -> None:
-    """Several files: changed, new, empty, deleted, renamed, executable, with names that git quotes."""
     repository = tmp_path / "repository"
     repository.mkdir()
 

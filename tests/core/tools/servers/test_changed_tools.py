@@ -53,7 +53,6 @@ def changed(**tools: JsonObject) -> Reply:
 
 
 async def allowed_before(ground: Ground, answer: Allowed, **changed_since: JsonObject) -> None:
-    """Run the tool with this answer; then have the server change its tools."""
     async with ground.session([[ECHO], DONE]) as s:
         await s.turn(answer)
     if changed_since:

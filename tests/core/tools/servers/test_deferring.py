@@ -24,7 +24,6 @@ BUDGETS = st.builds(DefinitionBudget, st.integers(0, 4_000), st.integers(0, 100)
 
 
 def connection(name: str) -> Connection:
-    """Return a connection with a server that is never started."""
     definition = ServerDefinition(name=name, reached_by=Program(command="never", args=()))
     return ServerPool(SystemClock(), {}, Path("unused")).lease(definition, Path()).connection
 

@@ -54,8 +54,6 @@ async def test_a_call_is_asked_about_with_what_runs_and_comes_back(ground: Groun
 
 
 class Orders:
-    """Orders for servers between calls."""
-
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         folder.mkdir()

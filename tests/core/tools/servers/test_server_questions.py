@@ -29,7 +29,6 @@ def asking(request: JsonObject) -> list[Reply]:
 
 
 async def begin(s: Open) -> ev.ApprovalRequested:
-    """Let the call run; return the next question."""
     await s.begin()
     return await s.rx.expect(ev.ApprovalRequested)
 

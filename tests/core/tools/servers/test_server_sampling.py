@@ -33,7 +33,6 @@ def sampling(request: JsonObject, *answers: Reply, times: int = 1) -> list[Reply
 
 
 async def begin(s: Open) -> SamplingQuestion:
-    """Let the call run; return the server's question to the model."""
     await s.begin()
     asked = await s.rx.expect(ev.ApprovalRequested)
     assert asked.request.question is not None

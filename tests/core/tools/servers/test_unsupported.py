@@ -22,7 +22,6 @@ APP_ONLY: JsonObject = {"_meta": {"ui": {"resourceUri": "ui://clock/app.html", "
 
 
 async def called(ground: Ground, tool: str, arguments: JsonObject) -> tuple[str, list[str]]:
-    """Call a tool; return the result and the tools that the model received."""
     async with ground.session([[Call(f"program__{tool}", arguments)], [Say("ok")]]) as s:
         await s.begin()
         result = (await s.rx.expect(ev.ToolCallFinished)).result.content

@@ -21,7 +21,6 @@ def tool(number: int) -> dict[str, Any]:
 
 
 def result_of(request: dict[str, Any], tools: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return the answer to a request; None for an unknown one."""
     match request["method"]:
         case "initialize":
             info = {"name": "tracker", "version": "1"}

@@ -13,8 +13,6 @@ from desktop_agent.ui.chat.cards.tool_body import CardLoader
 
 
 class Loads:
-    """A `CardSource` with the test's contents, and its waiting tasks."""
-
     def __init__(self) -> None:
         self.blobs: dict[str, bytes] = {}
         self.asked: list[str] = []

@@ -156,8 +156,6 @@ def clash_of(session: Session, *change_ids: str, hunks: tuple[str, ...] = ()) ->
 def awaited(
     qtbot: QtBot, theme: Theme, source: Source, reviewed: ReviewPanel, session: Session, asked: Asked
 ) -> ReviewPanel:
-    """The same review, whose tasks may wait for threads."""
-
     def run(task: Coroutine[object, object, None]) -> None:
         with asyncio.Runner() as runner:
             runner.run(task)

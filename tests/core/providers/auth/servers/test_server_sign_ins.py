@@ -186,7 +186,6 @@ WANTS_WRITE = Fault(403, b"{}", "application/json", 'Bearer error="insufficient_
 
 
 async def refused(user: User, fault: Fault) -> ServerError:
-    """Let the server refuse a call, and return the message to the user."""
     user.server.will("tools/call", fault)
     with pytest.raises(ServerError) as caught:
         await user.call()
@@ -252,7 +251,6 @@ SECRET = "a-secret-that-was-made-by-hand"
 
 
 def registered(user: User, *, secret: str = "", issuer: str = "") -> ServerDefinition:
-    """Register the client with the service by hand; return the server's definition with that id."""
     port = free_port()
     user.authorization.know(
         OAuthClientInformationFull(
@@ -354,7 +352,6 @@ def as_json(document: object) -> Fault:
 
 @pytest.fixture
 async def program(tmp_path: Path) -> AsyncIterator[User]:
-    """A user whose application uses a server that the test controls."""
     async with McpHttpServer() as server:
         user = User(server, Authorization(server.port), tmp_path)
         address = Address(
