@@ -3,8 +3,6 @@
 from desktop_agent.core.protocol.model import JsonObject
 from tests.servers.script import Fault, Garbage, Refusal, StreamError, Whole
 
-# --- within a reply -----------------------------------------------------------------------------------------------
-
 
 def drop_after(*, events: int | None = None, size: int | None = None) -> Fault:
     return Fault("reset", events=events, size=size)
@@ -28,9 +26,6 @@ def error_after(*, events: int, type: str = "overloaded_error", message: str = "
 
 def garbage_after(*, events: int, data: bytes = b'{"type": "content_block_delta", "ind') -> Fault:
     return Fault("insert", events=events, event=Garbage(data))
-
-
-# --- instead of a reply -------------------------------------------------------------------------------------------
 
 
 def status(status: int, type: str, message: str, *, code: str = "", **headers: str) -> Refusal:  # noqa: A002 - the API's own word

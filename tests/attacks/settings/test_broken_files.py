@@ -123,9 +123,6 @@ def test_a_quoted_number_is_read(file: Path, text: str, key: str, value: float) 
     assert (getattr(loaded.settings.execution, key), loaded.problems) == (value, ())
 
 
-# --- while running ------------------------------------------------------------------------------------------------
-
-
 async def test_an_edit_that_breaks_the_file_loosens_nothing(file: Path) -> None:
     for broken in BROKEN_FILES:
         write(file, STRICT + b'approval = "always"\ntimeout_seconds = 9\n[tools.limits]\nmax_lines = 7\n')

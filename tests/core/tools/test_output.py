@@ -120,9 +120,6 @@ def test_every_result_has_a_limit_of_its_own() -> None:  # O-09
     assert "omitted" in fitted.text
 
 
-# --- the three layers -------------------------------------------------------------------------------------------------
-
-
 def test_what_commands_print_keeps_to_the_model_format_first() -> None:
     """Z-08, O-01, O-08, O-09: the order is defined, and each layer narrows the one before."""
     text = "x\n" * 300

@@ -51,17 +51,11 @@ def test_a_text_that_does_not_occur_once_is_answered_with_what_is_there(
     assert message in refusal(work, old, new)
 
 
-# --- an empty old_str -------------------------------------------------------------------------------------------------
-
-
 def test_an_empty_old_str_fills_an_empty_file(work: Workspace) -> None:
     work.write("a.py").chmod(0o755)
     assert edit(work, "", "x\n")["action"] == "replace"
     assert work.bytes_of("a.py") == b"x\n"
     assert (work.root / "a.py").stat().st_mode & 0o777 == 0o755
-
-
-# --- bytes ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -94,9 +88,6 @@ def test_a_file_that_is_too_large_to_undo_is_refused(work: Workspace, monkeypatc
     monkeypatch.setattr(target_module, "LARGEST_EDITED_BYTES", 10)
     work.write("a.py", "old and long\n")
     assert "files up to 10 bytes" in refusal(work, "old", "new")
-
-
-# --- which file -------------------------------------------------------------------------------------------------------
 
 
 def test_a_file_that_was_deleted_since_it_was_read_is_refused(work: Workspace) -> None:
