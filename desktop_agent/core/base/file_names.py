@@ -58,7 +58,7 @@ def name_on_a_line(name: str) -> str:
 
 
 def real_name(text: str, *, is_there: Callable[[str], bool] = lambda _: True) -> str:
-    """C quotes that `text` does not need are only taken off if no such name `is_there`."""
+    """Return the name that `text` means. It may be in C quotes, unless a name with these very quotes `is_there`."""
     if not text.startswith('"'):
         return text
     name = unquoted_name(text)

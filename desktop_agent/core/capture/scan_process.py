@@ -44,13 +44,13 @@ class AddFolders(NamedTuple):
 
 
 class Walk(NamedTuple):
-    """The answer is the pieces of a `Scan` and then `Done`, or a `WalkFailure`."""
+    """A request to walk. The answer is the pieces of a `Scan` and then `Done`, or a `WalkFailure`."""
 
     limits: CaptureSettings
 
 
 class Confirm(NamedTuple):
-    """The findings of the last walk were stored, except for the content of these files."""
+    """A message: the findings of the last walk were stored, except for the content of these files."""
 
     unread: frozenset[str]
 
@@ -68,7 +68,7 @@ _Answer = Scan | Done | WalkFailure
 
 
 class ScanProcess:
-    """The client of the process, for one thread at a time. Methods from `teach` on raise `WorkerDiedError`."""
+    """The client of the process, for one thread at a time. `teach` and the methods below it raise `WorkerDiedError`."""
 
     def __init__(self) -> None:
         """The process answers after about 0.2 s. Raises `OSError` if none can be started."""

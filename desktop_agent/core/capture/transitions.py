@@ -99,7 +99,7 @@ ContentOf = Callable[[Entry], bytes | None]
 
 class LeftAlone(Protocol):
     def contents(self, sizes: Collection[int]) -> Mapping[str, Collection[str]]:
-        """Names of files with one of these sizes, by their digest and by their object id in git."""
+        """Return the names of files with one of these sizes, by their digest and by their object id in git."""
         ...
 
     def neighbours(self, folder: str, sizes: range) -> Sequence[Entry]: ...
@@ -309,7 +309,11 @@ class _Twins(Struct):
         self.targets = [path for paths in targets.values() for path in paths]
 
     def pairs(self, others: Collection[str] = ()) -> Iterator[tuple[str, str]]:
-        """`others` are the names of equal files that have not moved. If there are any, the last two are not paired."""
+        """Yield old and new names of files with equal content: those with the same base name, then a last single pair.
+
+        `others` are base names of equal files that have not moved. They are not paired, and with them there is no last
+        pair.
+        """
         yield from ((source, target) for source, target in self.pairs_by(_name) if _name(source) not in others)
         if len(self.sources) == len(self.targets) == 1 and not others:
             yield self.sources[0], self.targets[0]

@@ -179,7 +179,7 @@ class Ledger:
         self._held.check()
 
     def is_root_in_place(self) -> bool:
-        """A failure does not count as reported to the user."""
+        """Whether the folder is still the same. A failure here does not count as reported to the user."""
         return self._held.is_in_place()
 
     def accept_root(self) -> FolderIdentity | None:

@@ -21,7 +21,10 @@ _MODULE: Final = "desktop_agent.core.diff.comparison_process"
 
 
 class Comparison(NamedTuple):
-    """Only counts lines if `change` is None. With `is_coarse`, the whole differing middle becomes one edit."""
+    """A request to compare. If `change` is None, lines are only counted.
+
+    With `is_coarse`, the whole differing middle becomes one edit.
+    """
 
     change: FileChange | None
     before: bytes | None

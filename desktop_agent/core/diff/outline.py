@@ -23,7 +23,7 @@ _MAX_KEPT: Final = 32
 
 
 class Pieces(NamedTuple):
-    """Where the pieces of a text start, and where the last piece ends, in lines and in bytes. Packed numbers."""
+    """Where each piece of a text starts, and where the last one ends, as packed numbers of lines and of bytes."""
 
     lines: bytes
     bytes: bytes

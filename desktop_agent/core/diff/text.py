@@ -18,7 +18,7 @@ BOM = "\ufeff"
 
 
 class Text(Struct, frozen=True):
-    """Includes a byte order mark. Invalid UTF-8 becomes surrogates; then `is_valid` is false."""
+    """A file's text, including a byte order mark. Invalid UTF-8 becomes surrogates; then `is_valid` is false."""
 
     content: str
     encoding: str = "utf-8"

@@ -99,7 +99,7 @@ def _code(text: str) -> str:
 
 
 def harmless(text: str) -> str:
-    """Return Markdown of others, reduced to formatting. Code stays unchanged; an open fence is closed."""
+    """Return Markdown that others wrote, reduced to formatting. Code stays unchanged; an open fence is closed."""
     lines: list[str] = []
     prose: list[str] = []
     fence = ""

@@ -146,7 +146,7 @@ class PathMention(Struct, frozen=True):
 
 
 def paths_in(text: str) -> tuple[PathMention, ...]:
-    """Return the mentions of paths in order. `@docs:x` is one of them, but not a certain one."""
+    """Return the mentions of paths in order. `@docs:x` is included, although it may mean something else."""
     if "@" not in text:
         return ()
     code = code_in(text)

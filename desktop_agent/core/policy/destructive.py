@@ -60,7 +60,7 @@ _HINTS = re.compile(
 
 
 class _Folders:
-    """The folders in which a line's commands can run: the last `cd`'s, or, if uncertain, any folder so far."""
+    """The folders in which a line's commands can run: that of the last `cd`, or all so far if that is uncertain."""
 
     def __init__(self, folder: str, *, is_chain: bool) -> None:
         self._seen = [folder]

@@ -146,5 +146,5 @@ def _granted(request: ApprovalRequest, answer: Allowed) -> tuple[RuleKind, tuple
 
 
 def is_unconfined(request: ApprovalRequest) -> bool:
-    """Whether it asked to, or there was no sandbox (in older journals: no confinement)."""
+    """Whether the command runs outside any sandbox: because the call asked for that, or because there is none."""
     return request.is_escalation or request.confinement in ("", CONFINEMENT_WORDS["none"], FORMER_UNCONFINED)

@@ -248,7 +248,7 @@ def normalized(path: str) -> str:
 
 
 def inside(path: str, folder: str, root: str) -> str | None:
-    """By its text alone; None when the path leads outside."""
+    """Return `path`, as seen from `folder`, relative to `root`; None if it leads outside. Judges by the text alone."""
     if path.startswith("~"):
         return None
     joined = posixpath.normpath(posixpath.join(folder, path))

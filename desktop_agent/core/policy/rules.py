@@ -1,7 +1,7 @@
 """Finds the user's rule that decides a call. Pure. Forbid beats ask, ask beats allow.
 
-Allow rules must name *every* command of a line that does more than read; to leave the sandbox, every command
-(`freeing_rule`). A forbidding rule needs to name *one*.
+To allow a line, rules must name *every* command in it that does more than read. To let it out of the sandbox, they must
+name every command (`freeing_rule`). To forbid a line, a rule needs to name only *one*.
 """
 
 import re
@@ -97,7 +97,7 @@ def matching_rule(call: CallFacts, context: PolicyContext, effect: RuleEffect | 
 def _naming(
     call: CallFacts, rules: Sequence[Rule], context: PolicyContext, *, is_doubt_enough: bool = False
 ) -> Rule | None:
-    """With `is_doubt_enough`, also return a rule that only may match."""
+    """Return the first rule that names the call. With `is_doubt_enough`, it may also be one that possibly does."""
     for rule in rules:
         match rule.kind:
             case "command" if call.command is not None:
@@ -281,7 +281,7 @@ def names_all_of(pattern: str, segment: Segment) -> bool:
 
 
 def names_any(pattern: str, parsed: ParsedCommand) -> Match:
-    """However the command is wrapped or written."""
+    """Whether the pattern names any command of a line, however that is wrapped or written."""
     answer: Match = "maybe" if parsed.problems else "no"
     looked_at = 0
     for words in chain.from_iterable(map(_word_lists, parsed.segments)):
@@ -299,7 +299,7 @@ def names_any(pattern: str, parsed: ParsedCommand) -> Match:
 
 
 def mentioned(pattern: str, parsed: ParsedCommand) -> str:
-    """The later word of a line that names the command of `pattern`; empty if there is none."""
+    """Return a word after the program's name that is itself the command of `pattern`; empty if there is none."""
     return mention(split_pattern(pattern), parsed)
 
 

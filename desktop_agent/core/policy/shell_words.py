@@ -143,7 +143,7 @@ class _Reader:
         return True
 
     def _lone_sign(self, char: str) -> None:
-        """The parser should have reported any `$` or backtick that is no literal `$`."""
+        """Take a literal `$`. Any other `$`, or a backtick, is an expansion that the parser should have reported."""
         following = self._source[self.position + 1 : min(self.position + 2, self._end)]
         if char == "`" or following.isalnum() or (following and following in "_{([!#@*?$-'\""):
             raise NotAWordError("an expansion that was not recognised")

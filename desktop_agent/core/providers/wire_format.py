@@ -292,9 +292,10 @@ def json_object(answer: bytes, call: FailedCall, flaw: str) -> JsonObject:
 
 
 def decode_event(data: str) -> JsonObject | None:
-    """Return the JSON object in the data of an event; `None` for a sign of life. Raises `ProviderError` for others.
+    """Return the JSON object in an event; `None` if the event only keeps the connection alive.
 
-    Infinite numbers become null, because neither a journal nor a request could hold them.
+    Raises `ProviderError` for other data. Infinite numbers become null, because neither a journal nor a request could
+    hold them.
     """
     if data.strip().lower() in _SIGNS_OF_LIFE:
         return None

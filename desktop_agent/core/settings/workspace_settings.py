@@ -285,7 +285,7 @@ class WorkspaceSettings:
         return tuple(problem for problem in proposal.problems if problem.is_fault)
 
     def _combine(self, user_loaded: LoadedSettings) -> LoadedSettings:
-        """Return the user's settings, tightened by the project's. A changed file counts as last trusted."""
+        """Return the user's settings, tightened by the project's: by the last trusted ones, if the file has changed."""
         file, trust = self._project.file, self._project.trust
         if file is None or not trust.text or trust.answer_to(file.text) == "ignored":
             return user_loaded

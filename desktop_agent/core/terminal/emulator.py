@@ -141,7 +141,7 @@ class Emulator:
             pass
 
     def steps(self, output: bytes) -> Iterator[None]:
-        """Steps take a fraction of a millisecond. Other work can be done in between."""
+        """Take the output in steps of a fraction of a millisecond, between which other work can be done."""
         text = self._decoder.decode(output)
         self._answers = 0
         if len(text) >= LEAST_CHARS and self.is_scrolling:
