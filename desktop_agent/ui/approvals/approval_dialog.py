@@ -107,7 +107,7 @@ class ChangePreview(QWidget):
         diff = next((diff for diff in self._diffs if diff.path == file.path), None)
         if diff is not None:
             self.view.show_diff(diff)
-            self._bar.set_change_count(len(self.view.document.rows.changes))
+            self._bar.show_counts(self.view.document.rows)
         self._bar.show_mode()
 
 

@@ -54,7 +54,7 @@ class DiffPane(QWidget):
         self._is_loading = False
         self._wants_undecided: _Undecided = ""
         self._patience = one_shot(self, LOADING_DELAY_MS, self._on_taking_long)
-        self.bar = FileBar(theme, PartKeys("diff", self))
+        self.bar = FileBar(theme, PartKeys("diff", self), can_enlarge=True)
         self.editing = FileEditing(theme, self.bar, self)
         self.editing.find_requested.connect(self._open_find)
         self._column = vbox(self.bar, STRETCH, on=self)
@@ -108,9 +108,7 @@ class DiffPane(QWidget):
 
     def _show_counts(self) -> None:
         kept, undone = self.review.hunks.counts()
-        diff = self.view.document.rows.diff
-        encoding = diff.new_encoding if diff.new_lines else diff.old_encoding
-        self.bar.set_change_count(len(self.view.document.rows.changes), kept=kept, undone=undone, encoding=encoding)
+        self.bar.show_counts(self.view.document.rows, kept=kept, undone=undone)
 
     def _on_switched(self) -> None:
         self.editing.leave()

@@ -6,7 +6,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.core.diff.rows import RowMode
+from desktop_agent.core.diff.rows import DiffRows, RowMode
 from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff.diff_words import HunkChoice
@@ -28,10 +28,11 @@ class FileBar(QWidget):
     mode_chosen = Signal(str)  # a `RowMode`
     decided = Signal(str)  # a `HunkChoice` for the whole file, for files without hunks
 
-    def __init__(self, theme: Theme, keys: PartKeys) -> None:
+    def __init__(self, theme: Theme, keys: PartKeys, *, can_enlarge: bool = False) -> None:
         super().__init__()
         self._theme = theme
         self._keys = keys
+        self._can_enlarge = can_enlarge
         self.setFixedHeight(_HEIGHT)
         self._name = ElidedLabel(Qt.TextElideMode.ElideMiddle)
         self._encoding, self._count = make_label(role="secondary"), make_label(role="secondary")
@@ -77,7 +78,9 @@ class FileBar(QWidget):
         self.call.setAccessibleName(self.tr("Show the call: {0}").format(call))
         self._show_widgets()
 
-    def set_change_count(self, count: int, *, kept: int = 0, undone: int = 0, encoding: str = "utf-8") -> None:
+    def show_counts(self, rows: DiffRows, *, kept: int = 0, undone: int = 0) -> None:
+        count, diff = len(rows.changes), rows.diff
+        encoding = diff.new_encoding if diff.new_lines else diff.old_encoding
         self._encoding.setText(encoding_name(encoding) if encoding != "utf-8" else "")
         parts = [plural("FileBar", count, "%n change", "%n changes")]
         if kept:
@@ -169,7 +172,7 @@ class FileBar(QWidget):
         room = self.width() - sum(each.sizeHint().width() + Space.S for each, is_shown in shown.items() if is_shown)
         room -= 2 * Space.M + self._name.sizeHint().width()
         cut = max(0, self._name.sizeHint().width() - _NAME_WIDTH)
-        shown |= _what_fits({self.enlarge: True, self.mode: is_text, self.wrap: is_text}, room + cut)
+        shown |= _what_fits({self.enlarge: self._can_enlarge, self.mode: is_text, self.wrap: is_text}, room + cut)
         room -= sum(each.sizeHint().width() + Space.S for each in self._toggles if shown[each])
         words = self._encoding, self._count, self.call
         labels: dict[QWidget, bool] = {each: is_reading and bool(each.text()) for each in words}

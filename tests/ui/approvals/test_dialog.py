@@ -424,6 +424,17 @@ def test_a_change_that_cannot_be_shown_cannot_be_allowed(
     assert not part(dialog, QPushButton, "approveButton").isEnabled()
 
 
+def test_a_diff_has_the_toggles_that_do_something_here_and_names_its_encoding(
+    ask: Ask, session: Session, edit_request: ApprovalRequest
+) -> None:
+    old, new = (text.encode("cp1252") for text in ("Straße schön\n", "Straße schöner\n"))
+    session.change(1, "call-2", "alt.txt", old, new)
+    dialog = ask(replace(edit_request, changes=session.recorded()[-1:]))
+    shown = {button.objectName() for button in dialog.findChildren(QPushButton) if button.isVisibleTo(dialog)}
+    assert {"diffModeButton", "wrapLinesButton", "enlargeReviewButton"} & shown == {"diffModeButton", "wrapLinesButton"}
+    assert "CP1252" in {label.text() for label in dialog.findChildren(QLabel) if label.isVisibleTo(dialog)}
+
+
 def test_a_preview_that_comes_after_the_dialog_is_gone_harms_nothing(
     qtbot: QtBot, theme: Theme, edit_request: ApprovalRequest, source: Source, tasks: Tasks
 ) -> None:

@@ -177,7 +177,8 @@ class Source:
 
     def _compare(self, change: FileChange) -> FileDiff:
         images = (change.before, change.after)
-        return diff_change(change, *(self.blobs[image.digest] if image else None for image in images))
+        before, after = (self.blobs[image.digest] if image else None for image in images)
+        return as_read(with_landmarks(diff_change(change, before, after)), before, after)
 
 
 class Tasks:
