@@ -4,7 +4,7 @@ The protocol: https://gitlab.gnome.org/GNOME/at-spi2-core/-/tree/main/xml
 """
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
-# jeepney has no types for what it receives.
+# jeepney has no types for received messages.
 
 import time
 from collections import deque

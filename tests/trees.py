@@ -29,7 +29,7 @@ def tree_of(root: Path) -> dict[str, Node]:
 
 
 def _nodes(folder: Path, root: Path) -> Iterator[tuple[str, Node]]:
-    for entry in list(os.scandir(folder)):  # wholly: what vanishes meanwhile leaves no listing open
+    for entry in list(os.scandir(folder)):  # read at once, so that no listing stays open if a file vanishes
         path = Path(entry.path)
         name = path.relative_to(root).as_posix()
         mode = path.lstat().st_mode & 0o7777

@@ -118,11 +118,11 @@ class Stage:
                 QApplication.processEvents()
                 if is_so():
                     return
-                await asyncio.sleep(_POLL_S)  # what works in threads needs the interpreter, too
+                await asyncio.sleep(_POLL_S)  # other threads need the interpreter, too
 
     async def drawn(self) -> None:
         self.deliver()
-        for _ in range(3):  # a throttled drawing is two turns of the loop away
+        for _ in range(3):  # a throttled drawing takes two turns of the loop
             QApplication.processEvents()
             await asyncio.sleep(0)
 

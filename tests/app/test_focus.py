@@ -35,7 +35,7 @@ async def answer(user: Driver, press: Callable[[QPushButton], None]) -> None:
 
     def is_answered() -> bool:
         if not user.is_pending(call):
-            return True  # before the next question gets the answer of this one
+            return True  # otherwise the next question would get this answer
         if (button := allow_button(user)) is not None and button.isEnabled():
             press(button)
         return False

@@ -213,7 +213,7 @@ def test_a_file_instead_of_a_folder_leads_to_the_choice_of_one_and_the_words_wai
 async def choose(user: Driver, folder: Path) -> None:
     dialog = await user.see(QFileDialog, "folderDialog")
     name = await user.see(QLineEdit, "fileNameEdit")
-    name.setText(str(folder))  # typing fast meets Qt's completer, which rewrites what was typed
+    name.setText(str(folder))  # while one types fast, Qt's completer rewrites the text
     QTest.keyClick(name, Qt.Key.Key_Return)
     await user.until_true(lambda: not dialog.isVisible(), "the dialog has closed")
 
@@ -278,11 +278,11 @@ def fill_up(path: Path) -> Callable[[], None]:
 
 def is_written(descriptor: int) -> bool:
     """Whether the descriptor is open for writing: the list of sessions also reads the file."""
-    import fcntl  # not on every system, and needed where there is a full device only
+    import fcntl  # not on every system; only needed with a full device
 
     try:
         return fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY
-    except OSError:  # closed meanwhile, by who read
+    except OSError:  # closed meanwhile by its reader
         return False
 
 
@@ -334,7 +334,7 @@ def test_a_folder_that_is_deleted_while_the_agent_works_is_told_to_both(go: Go, 
             (call,) = [entry for entry in user.transcript.entries if isinstance(entry, ToolEntry)]
             assert call.result is not None
             assert call.result.content == f"The folder {project} does not exist. Nothing was written."
-            # Once it is back, the conversation goes on.
+            # Once the folder is back, the conversation goes on.
             project.mkdir()  # noqa: ASYNC240 - a user waits
             await user.send("Again?")
             await ended(user, "completed", turn=2)

@@ -260,7 +260,7 @@ def test_openrouter_makes_a_key_that_answers(
             with BrowserOfTheDesktop(browser):
                 await go_way(user, 4)
                 await user.press(Qt.Key.Key_Return)
-                # The keyring is tried first, with an entry of its own.
+                # The keyring is tested first, with a test entry.
                 await user.until_true(lambda: ENTRY in keyring.entries, "the key is kept")
 
     with service(monkeypatch, OPENROUTER):

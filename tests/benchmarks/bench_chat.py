@@ -247,7 +247,7 @@ def bench(qapp: QApplication, qtbot: QtBot) -> Bench:
     theme = Theme(qapp, "light")
     theme.install()
     bench = Bench(qapp, theme, qtbot)
-    view = bench.transcript_view()  # what is imported and loaded on first use is not what is measured
+    view = bench.transcript_view()  # first imports are not measured
     first = TextEntry(turn=1, chunks=["# x\n\n`y`"], is_open=False, kind="text")
     view.show_transcript(Transcript(shown=EntryFold(PagedEntries([first]))))
     view.viewport().repaint()

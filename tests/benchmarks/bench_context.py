@@ -73,5 +73,5 @@ def test_a_request_is_made_in_less_than_five_milliseconds(capsys: pytest.Capture
     lines += [f"{name:34}{min(values):8.2f}{median(values):8.2f}" for name, values in times.items()]
     with capsys.disabled():
         sys.stdout.write("\n".join(lines) + "\n")
-    # The best of them: these are pure computations, and whatever is above it was another program's time.
+    # The minimum: these are pure computations, and any time above it was another program's.
     assert min(times["packing"]) + min(times["estimating"]) <= LIMIT_MS

@@ -67,7 +67,7 @@ class Typing:
                 for event in self._session.rx.events[self._delivered :]:
                     self._delivered += 1
                     self._view.apply(self._transcript.apply(event))
-                await asyncio.sleep(0.001)  # the thread that judges has its share, too
+                await asyncio.sleep(0.001)  # the judging thread needs time, too
 
     async def begin(self) -> tuple[ApprovalCard, CardField]:
         self._session.submit(ops.SubmitPrompt(text="go"))

@@ -140,7 +140,7 @@ class Bench:
         while not is_done():  # noqa: ASYNC110 - what is waited for is drawn, and has no signal
             await asyncio.sleep(0.001)
         took_ms = (time.perf_counter() - start) * 1000
-        await asyncio.sleep(0.3)  # what was put off for the eye's sake belongs to the step
+        await asyncio.sleep(0.3)  # delayed updates belong to the step
         self.results[name] = (took_ms, self._heart.stop())
 
 

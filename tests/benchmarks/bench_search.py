@@ -93,7 +93,7 @@ async def pair(
 
 
 def run(command: tuple[str, ...], folder: Path) -> None:
-    # Standard input is nothing: given a pipe, ripgrep would read that instead of the folder.
+    # Standard input is empty: ripgrep would read a pipe instead of the folder.
     subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False)  # noqa: TID251
 
 
@@ -207,7 +207,7 @@ async def test_codebase_search(
     monkeypatch.setattr(codebase_search, "MOST_WAITED_S", 600.0)
     questions = ("where are sessions resumed", "store_cache_7750", "merge a patch into the queue", "where are tokens?")
     gc.collect()
-    gc.freeze()  # as the window does: what is there already is not gone over again
+    gc.freeze()  # as the window does: older objects are not scanned again
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     lines = [
         f"\ncodebase_search, {FILES:,} files",

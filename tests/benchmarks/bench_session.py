@@ -83,7 +83,7 @@ def test_the_last_page_and_the_state_against_one_pass_over_the_file(
 ) -> None:
     blobs, breather = Blobs(tmp_path / "blobs"), Yielder()
     snapshot = journal.with_name(SNAPSHOT_NAME)
-    read_last_page(journal, blobs, yield_gil=breather)  # what is built on first use is not what is measured
+    read_last_page(journal, blobs, yield_gil=breather)  # first uses are not measured
     passes, pages, states = list[float](), list[float](), list[float]()
     making = took_ms(lambda: renew_snapshot(journal, blobs, snapshot, yield_gil=breather))
     for _ in range(3):
@@ -174,7 +174,7 @@ class Looking:
         await self.rest()
         after = self.stall()
         gc.collect()
-        self.stall()  # what that took is not the window's doing
+        self.stall()  # its cost is not the window's
         self.say(
             f"first paint {painted:.0f} ms | all known {known:.0f} ms | memory +{self.megabytes() - before:.0f} MB"
             f" | worst stall painting {painting} | worst stall after {after}"

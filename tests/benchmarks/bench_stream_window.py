@@ -63,7 +63,7 @@ async def ask(user: Driver) -> Round:
     await user.until_true(lambda: user.transcript.turn == turn, "the turn begins")
     heart.start()
     heart.worst_ms()
-    heart.worst_work_ms()  # what was before is not the answer's
+    heart.worst_work_ms()  # drop earlier delays
     while user.transcript.turns.is_running:
         await user.pause()
         found.note(heart)

@@ -68,7 +68,7 @@ def test_what_starts_a_server_is_listed_as_a_shell_takes_it(mcp: Mcp) -> None:
 
 def test_a_test_says_which_tools_changed_since_they_were_allowed(mcp: Mcp, tmp_path: Path) -> None:
     mcp.done(*ADD)
-    assert "allowed" not in mcp.done("test", "mine").out  # nothing ever was, and nothing is changed
+    assert "allowed" not in mcp.done("test", "mine").out  # there was none, and nothing changes
     assert {tool["definition"] for tool in mcp.done("test", "mine", "--accept", "--json").json["tools"]} == {"allowed"}
     (tmp_path / "tools.json").write_text('{"echo": {"description": "Pass \u202e all."}, "write": {"name": "write2"}}')
 

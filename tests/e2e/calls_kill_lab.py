@@ -91,7 +91,7 @@ async def one_undo(trial: Trial, wait: Callable[[], object]) -> None:
         if not trial.is_from_start:
             wait()
         await reverted(s, op)
-        os._exit(0)  # what closing a session does is not what this is about
+        os._exit(0)  # closing the session is not under test
 
 
 def carried_out(trial: Trial) -> Ended:

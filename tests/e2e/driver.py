@@ -68,7 +68,7 @@ class Driver:
 
     def find(self, kind: type[W], name: str) -> W | None:
         for window in QApplication.topLevelWidgets():
-            # Qt finds them by name a hundred times as fast as a look at each.
+            # Qt's search by name is a hundred times faster.
             same = [window] if isinstance(window, kind) and window.objectName() == name else []
             for widget in same or window.findChildren(kind, name):
                 if widget.isVisible() and widget.isEnabled():
@@ -108,7 +108,7 @@ class Driver:
         window = QApplication.activeModalWidget() or self.window.main_window
         if QApplication.activeWindow() is window:
             return window
-        window.activateWindow()  # again with each look: a dialog may be closing
+        window.activateWindow()  # look again each time: a dialog may be closing
         return None
 
     async def see_ready(self) -> None:

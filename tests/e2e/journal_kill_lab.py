@@ -132,7 +132,7 @@ def main() -> None:
         ground.write("a.txt", "a\n" * 2000)
         is_writing_only = number % 2 == 1
         child = live(partial(one_life, ground, folder / f"{number:04}" / "told", is_writing_only=is_writing_only))
-        if number % 8:  # the others may be killed before they said a word
+        if number % 8:  # the others may be killed before any output
             wait_for_a_word(folder / f"{number:04}" / "told")
         longest_s = LONGEST_WRITING_S if is_writing_only else LONGEST_LIFE_S
         time.sleep(rng.uniform(0, longest_s))  # noqa: TID251 - the random moment is the point

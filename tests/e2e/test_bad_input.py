@@ -196,7 +196,7 @@ def test_a_workspace_that_goes_while_the_agent_works_ends_the_run_and_is_not_mad
     assert (ran.code, ran.json["stopped_reason"]) == (1, "workspace_error")
     assert str(workspace) in one_message(ran)
     assert workspace.read_text() == "mine" if becomes == "file" else not workspace.exists()
-    # While it is gone, or is another one, going on says so; once the user accepts that one, the conversation goes on.
+    # While the folder is missing or replaced, the run refuses; it goes on once the user accepts the replacement.
     session = ran.json["session_id"]
     with serve(reply(text("Again."))) as server:
         still = program.prompt(workspace, server.url, "--resume", session, text="and now?")
@@ -258,7 +258,7 @@ def test_a_disk_that_is_full_from_the_start_is_told_once(program: Program, works
         assert said.count("could not be written") == 1
         assert "Free some disk space" in said
         assert "No space left on device" in said
-        # What could never be written is no session: nothing is listed, and a new one starts once there is room.
+        # A session that was never written is not listed, and a new one starts once there is room.
         (program.home / "desktop-agent" / "ballast").unlink()
         assert program("sessions", "list", "--json").json == {"sessions": []}
         with serve(reply(text("Fine."))) as server:
@@ -308,7 +308,7 @@ def test_a_journal_that_may_not_be_written_is_named_and_kept(as_anybody: Program
     assert str(journal) in said
     assert ran.json["error"]["detail"]
     assert journal.read_bytes() == content
-    # It can still be read, and once it may be written again it goes on.
+    # The session can still be read, and goes on once it is writable again.
     assert as_anybody("sessions", "show", session).code == 0
     journal.chmod(0o600)
     with serve(reply(text("Again."))) as server:

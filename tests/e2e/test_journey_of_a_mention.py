@@ -28,7 +28,7 @@ def test_a_file_a_resource_and_a_symbol_are_mentioned_by_keyboard(tmp_path: Path
     async def journey(user: Driver) -> None:
         await user.see_ready()
         window = user.window.main_window
-        window.activateWindow()  # without a window manager nothing else does it, and nothing has the focus
+        window.activateWindow()  # no window manager does it here, and nothing has the focus
         await user.until_true(lambda: QApplication.activeWindow() is window, "the window is active")
         await user.type("composer", "Read @notes")
         await offered(user, "my notes.md")

@@ -55,7 +55,7 @@ def set_up(folder: Path) -> None:
     for name, (command, *args) in programs.items():
         lines += ["[[mcp.definitions]]", f'name = "{name}"', f"command = {json.dumps(command)}"]
         lines += [f"args = {json.dumps(args)}"]
-        # Without a PATH it looks for no Node.js, whose packages it would install from the network.
+        # Without a PATH the server finds no Node.js, and installs no packages from the network.
         lines += ['env = { PATH = "" }'] if name == "fetch" else []
     with AppPaths.from_environment().settings_file().open("a") as settings:
         settings.write("\n".join(lines))

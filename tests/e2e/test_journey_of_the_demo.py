@@ -37,7 +37,7 @@ class Project:
 @pytest.mark.realwindow
 @pytest.mark.usefixtures("qapp")
 def test_the_demo_from_first_start_to_resume(tmp_path: Path, expected_logs: list[str]) -> None:
-    # A test process has a heap ten times the application's, and two cores that other tests use as well.
+    # A test process has ten times the application's heap, and shares its cores with other tests.
     expected_logs.append("the window stands still")
     folder = tmp_path / "my project"
     folder.mkdir()
@@ -55,7 +55,7 @@ def test_the_demo_from_first_start_to_resume(tmp_path: Path, expected_logs: list
     async def second_start(user: Driver) -> None:
         await see_conversation_again(user, projects[0])
         await send_what_was_offered(user, projects[0])
-        # What the command wrote is a change like any other.
+        # The command's writes are a change like any other.
         assert {record.change.author for record in user.transcript.changed.active(2)} == {"agent", "shell"}
         assert user.find(QAbstractButton, "contextMeter") is not None
         await user.quit_with_key()
@@ -69,7 +69,7 @@ async def choose_folder(user: Driver, folder: Path) -> None:
     await user.click("chooseFolderButton")
     await user.see(QFileDialog, "folderDialog")
     name = await user.see(QLineEdit, "fileNameEdit")
-    name.setText(str(folder))  # typing fast meets Qt's completer, which rewrites what was typed
+    name.setText(str(folder))  # while one types fast, Qt's completer rewrites the text
     QTest.keyClick(name, Qt.Key.Key_Return)
     button = user.window.main_window.top_bar.workspace_button
     await user.until_true(lambda: folder.name in button.text(), "the folder is shown")

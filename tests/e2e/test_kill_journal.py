@@ -75,7 +75,7 @@ async def kill_and_judge(folder: Path, kills: int, seed: int, server: AnthropicS
 async def judge(folder: Path, server: AnthropicServer, tally: Tally) -> None:
     """Check every session of one life, and continue those that were cut off."""
     ground = Ground(folder)
-    # A summary would take the answer that is prepared, so there is room for whatever a life has said.
+    # A summary would take the prepared answer, so the context is large enough for any life.
     ground.settings = with_setting(ground.settings, "compaction.auto", value=False)
     ground.settings = with_setting(ground.settings, "model.context_tokens", 100_000_000)
     told = last_told(folder / "told")
@@ -87,10 +87,10 @@ async def judge(folder: Path, server: AnthropicServer, tally: Tally) -> None:
         assert told.pop(session_id, 0) <= len(events), "what was delivered is there"
         assert [damage.line for damage in damages] in ([], [len(events) + 1]), "at most the last record is missing"
         if not events:
-            continue  # it was killed while it was made, before any event of it was delivered
+            continue  # the process was killed while it made the session, before any event was delivered
         tally.found += 1
         if events[-1].type == "turn_ended" and len(events) == WHOLE and not damages:
-            continue  # one of those of which only the journal was written, and all of it
+            continue  # a session of which only the journal was written, completely
         tally.opened += 1
         tally.torn += bool(damages)
         tally.ends[events[-1].type] += 1

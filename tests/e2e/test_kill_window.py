@@ -104,7 +104,7 @@ def test_a_killed_window_starts_again_with_every_prompt(
     typed: list[str] = []
     with serve(*answers(kills * 30)) as server:
         for number in range(kills):
-            # The first start is in a folder; every other one goes on where the last one was killed.
+            # The first start opens a folder; the others resume where the last one was killed.
             where = [] if number else [str(workspace)]
             window = Window(number, tmp_path / "album", [*where, "--base-url", server.url])
             try:

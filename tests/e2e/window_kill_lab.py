@@ -33,9 +33,7 @@ async def use(user: Driver, number: int) -> None:
     allowing = asyncio.create_task(allow_everything(user))
     for count in range(1000):
         text = f"prompt {number}-{count}."
-        await user.type(
-            "composer", f" {text}"
-        )  # after what was given back, if the window was killed before it was sent
+        await user.type("composer", f" {text}")  # after a restored draft, if the window was killed before sending it
         await user.until_true(lambda text=text: is_kept(drafts, text), "it is kept")
         print(f"typed {text}", flush=True)
         composer = await user.see(QWidget, "composer")

@@ -139,7 +139,7 @@ async def test_a_question_can_be_allowed_only_when_all_of_it_was_in_sight(tmp_pa
         assert "You have not seen all of it." in str(await page("textContent", ".card .unseen"))
         await _picture(page, "unseen")
         command = "document.querySelector('.card pre')"
-        await page("evaluate", f"{command}.scrollTop = {command}.scrollHeight")  # over the middle: that is not seen
+        await page("evaluate", f"{command}.scrollTop = {command}.scrollHeight")  # across the middle, which is hidden
         await page("evaluate", DRAWN)
         assert await page("evaluate", "document.querySelector('.allow').disabled") is True
         await page("evaluate", f"{command}.scrollTop = 0")

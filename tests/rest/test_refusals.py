@@ -206,7 +206,7 @@ async def test_a_rush_of_connections_ends_none_that_has_sent_the_token(tmp_path:
         host = served.server.url.removeprefix("http://")
         name, port = host.split(":")
         head = f"GET /v1/sessions HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {served.server.token}\r\n\r\n"
-        with ExitStack() as stack:  # all of them before the server has a turn
+        with ExitStack() as stack:  # all of them in one turn of the loop
             owner = stack.enter_context(socket.create_connection((name, int(port))))
             owner.sendall(head.encode())
             for _ in range(40):

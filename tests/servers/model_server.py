@@ -78,7 +78,7 @@ class ModelServer:
         self._served = 0
         self._port = port
 
-    # -- what a test asks --
+    # -- for tests --
 
     @property
     def url(self) -> str:
@@ -112,7 +112,7 @@ class ModelServer:
             await self._changed.wait_for(lambda: len(self.messages) >= number)
         return self.messages[number - 1]
 
-    # -- life --
+    # -- start and stop --
 
     async def __aenter__(self) -> Self:
         if self._is_checking:
@@ -254,7 +254,7 @@ class _Connection(asyncio.StreamReaderProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._gone.set()
         super().connection_lost(exc)
-        # Nobody waits for the close. Collected in a circle, the future may go first, and be reported as lost.
+        # Nobody awaits the close. In a garbage cycle the future may be collected first, and be reported as lost.
         closed = cast("asyncio.Future[None]", vars(self)["_closed"])
         if closed.done() and not closed.cancelled():
             closed.exception()

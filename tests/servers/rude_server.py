@@ -56,9 +56,9 @@ class RudeServer:
         try:
             await self._answer(reader, writer)
         except (ConnectionError, ssl.SSLError, ValueError, asyncio.LimitOverrunError):
-            pass  # the client has left, or speaks something else
+            pass  # the client has left, or does not speak HTTP
         except asyncio.CancelledError:
-            pass  # the server closes; a task that says so would be reported as one that failed
+            pass  # the server closes; a cancelled task would be reported as failed
         finally:
             self._tasks.discard(task)
             writer.close()

@@ -10,7 +10,7 @@ _DIFFERENCE = 90
 
 def ink_rect(widget: QWidget, area: QRect) -> QRect:
     """Return the bounds of the text in this area, from the widget's edges. The area's last pixel is background."""
-    window = widget.window()  # the ground of a transparent widget is that of what it is in
+    window = widget.window()  # a transparent widget shows its parent's background
     picture = window.grab(QRect(widget.mapTo(window, QPoint(0, 0)), widget.size())).toImage()
     ground = QColor(picture.pixel(area.bottomRight())).lightness()
     seen = [

@@ -97,7 +97,7 @@ async def play(ground: Ground, theme: Theme, room: Room, start: Sequence[str], d
 def test_what_the_window_undoes_it_redoes_exactly_and_nothing_is_lost_without_being_named(
     theme: Theme, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_nightly: bool
 ) -> None:
-    monkeypatch.setattr(review_content, "_REDRAW_INTERVAL_MS", 0)  # the buttons are as true as they get
+    monkeypatch.setattr(review_content, "_REDRAW_INTERVAL_MS", 0)  # until the buttons are up to date
     with asyncio.Runner() as runner:
         ground = Ground(tmp_path)
         room = Room(ground, theme)

@@ -63,7 +63,7 @@ class User:
             "file": Node("file", 0o640, f"mine {self.words}\n".encode()),
         }.get(kind)
         if name in self._put(name, node):
-            self.mine[name] = node  # one pipe in the place of another cannot be distinguished from it
+            self.mine[name] = node  # two pipes cannot be told apart
 
     def _put(self, name: Name, node: Node | None) -> set[Name]:
         before = self.tree()
@@ -71,7 +71,7 @@ class User:
         after = self.tree()
         changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
         self.touched |= changed
-        # Lines that the agent once took out stay its to take out again, though the user writes the file around them.
+        # The agent may remove lines again that it removed once, even if the user rewrote the file.
         agents = lines_of_mine({path: before[path] for path in changed if path in before}) - self.lines
         self.forget(before, changed)
         self.lines |= lines_of_mine({path: after[path] for path in changed if path in after}) - agents
@@ -188,7 +188,7 @@ class User:
     def reject(self, dialog: QDialog) -> None:
         dialog.reject()
 
-    # -- what has to hold --
+    # -- checks --
 
     def check_mine(self, before: Moment) -> None:
         tree = self.tree()
@@ -209,7 +209,7 @@ class User:
         different = {name for name in first.keys() | tree.keys() if first.get(name) != tree.get(name)}
         agents = {name for name in different - self.touched if not any(is_below(name, other) for other in self.touched)}
         agents -= self.gone_with_a_renaming()
-        agents -= {name for name in agents if is_mine(tree.get(name))}  # it was renamed, and goes where the file goes
+        agents -= {name for name in agents if is_mine(tree.get(name))}  # it was renamed, and moves with the file
         agents -= {name for name in agents if is_held(name, tree, named)}
         silent = {name: (first.get(name), tree.get(name)) for name in agents if not is_named(name, named)}
         assert silent == {}, "lost without a word"

@@ -134,7 +134,7 @@ def test_what_was_sent_to_a_session_that_was_still_being_opened_outlives_the_win
 def test_a_title_that_is_given_while_the_session_is_being_opened_outlives_the_window(
     go: Go, journal: Path, slow: SlowBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # A machine that does much else may need longer to open a long session than a user would wait.
+    # On a busy machine, opening a long session may take longer than a user would wait.
     monkeypatch.setattr("desktop_agent.app.sessions.open_sessions.FILING_WAIT_S", 120)
 
     async def journey(user: Driver) -> None:

@@ -73,7 +73,7 @@ def test_a_setting_is_searched_changed_and_taken_back_by_keyboard(go: Go, file: 
             named = (line for line in dialog.findChildren(QLineEdit) if line.accessibleName() == name)
             return next((line for line in named if line.isVisible()), None)
 
-        field = await user.until(found, "the setting is found")  # it is built a few milliseconds at a time
+        field = await user.until(found, "the setting is found")  # it is built in steps of a few milliseconds
         field.setFocus()
         await user.press(Qt.Key.Key_9)
         await user.press(Qt.Key.Key_Return)

@@ -93,7 +93,7 @@ def test_the_terminal_runs_the_users_shell_and_what_it_writes_is_the_users(
         next(button for button in box.buttons() if button.text() == "Keep working").click()
         await user.until_true(lambda: user.find(QWidget, "quitDialog") is None, "the question has closed")
         QTest.keyClick(terminal.view, Qt.Key.Key_C, CTRL)
-        await user.until_true(lambda: terminal.prompts, "the shell asks again")  # it drops what was typed before
+        await user.until_true(lambda: terminal.prompts, "the shell asks again")  # it drops earlier input
         await terminal.runs("exec bash --norc -c 'echo last:; kill -9 $$'", "last:")
         again = await user.see(QPushButton, "terminalStartButton")
         assert (await user.see(QLabel, "terminalState")).text() == "Ended with code 137."

@@ -58,7 +58,7 @@ def programs_of(
         _furnish(root, {*names, *REAL, CANARY})
         (root / "lines").write_bytes(b"".join(line.encode() + b"\0" for line in lines))
         (root / "driver").write_text(_DRIVER.replace("LONGEST", str(int(longest_s * 1_000_000))))
-        os.mkfifo(root / "never")  # what a read with a time limit waits for
+        os.mkfifo(root / "never")  # for reads with a time limit
         log = root / "log"
         log.touch()
         subprocess.check_call(within(enter, tuple(_argv(root))), stderr=subprocess.DEVNULL)

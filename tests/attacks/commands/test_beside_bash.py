@@ -76,7 +76,7 @@ def _is(ran: Sequence[str], parts: Sequence[Word]) -> bool:
         return False
     for place, word in enumerate(parts[1:], start=1):
         if not word.is_known or word.text.startswith("~") or "=~" in word.text or ":~" in word.text:
-            return True  # what is not known may be any number of words
+            return True  # an unknown value may be any number of words
         if place >= len(ran) or ran[place] != word.text:
             return False
     return len(ran) == len(parts)

@@ -29,7 +29,7 @@ def pipes(folder: Path, _outside: Path) -> None:
 
 def sockets(folder: Path, _outside: Path) -> None:
     here = Path.cwd()
-    os.chdir(folder)  # the name of a socket has little room
+    os.chdir(folder)  # socket names must be short
     try:
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind("socket")

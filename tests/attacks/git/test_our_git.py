@@ -60,7 +60,7 @@ async def look_at_files(armed: Armed) -> None:
             for change in changes:
                 await review.diff(str(armed.folder), change)
         except AgentError:
-            continue  # what git cannot tell is said, and nothing is run
+            continue  # git's failures are reported, and nothing runs
 
 
 async def look_after_commands(armed: Armed, place: Path) -> None:

@@ -47,7 +47,7 @@ PLACES = (
     ".pgpass", ".my.cnf", ".mylogin.cnf", ".bash_history", ".zsh_history", ".python_history", ".psql_history",
     ".mysql_history", ".sqlite_history", ".node_repl_history", ".rediscli_history", ".lesshst", ".viminfo",
     ".local/share/fish/fish_history", ".local/share/nvim/shada/main.shada", ".ipython/profile_default/history.sqlite",
-    # What is the user's own
+    # The user's own
     "Documents/tax.pdf", "Downloads/contract.pdf", "Desktop/todo.txt", "notes.txt", ".env", "other-project/.env",
     ".bashrc", ".zshrc", ".profile", ".Xauthority", ".ICEauthority", ".config/an-application-of-next-year/token",
     ".an-application-of-next-year/token", ".local/share/an-application/db", ".local/state/an-application/log",

@@ -46,7 +46,7 @@ async def look(shell: Shell, place: Place, mode: str, user: str, script: str) ->
         environ={"PATH": os.defpath, "HOME": str(place.home)},
     )
     if user == "another":
-        os.seteuid(NOBODY)  # it looks at the disk, and sees what that user sees
+        os.seteuid(NOBODY)  # it reads the disk as that user
         try:
             wrapped = shell.sandbox.wrap(command, confined(place, mode))
         finally:

@@ -34,7 +34,7 @@ Bus = dict[str, str]
 @pytest.fixture
 def bus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Generator[Bus]:
     monkeypatch.delenv("PYTHON_KEYRING_BACKEND")
-    monkeypatch.setattr("keyring.core._keyring_backend", None)  # an earlier test may have had it chosen
+    monkeypatch.setattr("keyring.core._keyring_backend", None)  # an earlier test may have chosen one
     with session_bus() as address:
         monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", address)
         monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))

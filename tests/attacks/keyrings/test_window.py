@@ -28,7 +28,7 @@ def words(dialog: QDialog) -> str:
     return "\n".join(label.text() for label in dialog.findChildren(QLabel) if label.isVisible())
 
 
-# A call that a silent keyring never answers is given up, and its connection with it.
+# A call that a silent keyring never answers is abandoned with its connection.
 @pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 def test_the_window_quits_while_the_keyring_waits_for_the_user(go: Go, secret_service: Start, tmp_path: Path) -> None:
     secret_service("locked")
@@ -39,7 +39,7 @@ def test_the_window_quits_while_the_keyring_waits_for_the_user(go: Go, secret_se
     go([], journey)
 
 
-# A call that a silent keyring never answers is given up, and its connection with it.
+# A call that a silent keyring never answers is abandoned with its connection.
 @pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 @pytest.mark.parametrize("mode", cases(["locked", "silent", "erring", "vanishing"], str))
 def test_a_typed_key_can_be_checked_whatever_the_keyring_does(go: Go, secret_service: Start, mode: Mode) -> None:

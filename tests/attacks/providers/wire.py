@@ -71,7 +71,7 @@ def bomb(size: int, coding: str) -> bytes:
     first, line = start() + block("text", text=""), b"data: " + b"0" * BATCH
     count = size // BATCH
     packed = packer.compress(first) + packer.flush(zlib.Z_FULL_FLUSH)
-    # What follows a full flush refers to nothing before it: the line is packed once, and repeated as it is.
+    # After a full flush nothing refers to earlier data: the line is compressed once and repeated.
     packed += (packer.compress(line) + packer.flush(zlib.Z_FULL_FLUSH)) * count + packer.flush()
     checksum = zlib.crc32 if coding == "gzip" else zlib.adler32
     value = reduce(lambda so_far, part: checksum(part, so_far), repeat(line, count), checksum(first))

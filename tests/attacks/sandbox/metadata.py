@@ -5,7 +5,7 @@ refused in every way (`WAYS`), also while another process replaces the file (`RA
 work (`WORK`).
 """
 
-# It calls what it attacks, and imports as little as possible.
+# It calls `os` directly, and imports as little as possible.
 # ruff: noqa: PTH101, PTH102, PTH104, PTH108, PTH116, PTH123, PTH211
 
 import _thread
@@ -163,7 +163,7 @@ WAYS.update(
 )
 
 
-# Attributes, and lists of who may do what, which are attributes.
+# Attributes, and access control lists, which are attributes.
 
 
 WAYS.update(
@@ -354,7 +354,7 @@ def many_processes(path: str) -> None:
     expect([os.waitpid(child, 0)[1] for child in children], [0] * 8)
 
 
-# The same call, while another process changes what it names.
+# The same call while another process replaces the file.
 
 
 def swapping(change: Callable[[], object]) -> int:

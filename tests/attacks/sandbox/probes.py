@@ -6,7 +6,7 @@ result is one line of JSON: probe to `REACHED` or the error's name, and for work
 `scene.py` sets the targets up, and checks for harm afterwards.
 """
 
-# It calls what it attacks, and imports as little as possible.
+# It calls `os` directly, and imports as little as possible.
 # ruff: noqa: PTH101, PTH102, PTH103, PTH104, PTH116, PTH123, PTH208, PTH211
 
 import ctypes
@@ -220,7 +220,7 @@ def read_memory_of_another(scene: Scene) -> None:
             raise
 
 
-# What confines this process. Where it is not to be seen, there is nothing to reach.
+# The process that confines this one. If it is invisible, there is nothing to reach.
 
 
 PROBES.update(
@@ -568,9 +568,9 @@ def tried(attack: Callable[[Scene], object], scene: Scene) -> str:
 
 def main() -> None:
     scene: Scene = json.loads(sys.argv[1])
-    scene["temp"] = os.environ["TMPDIR"]  # where it is called something else in here
+    scene["temp"] = os.environ["TMPDIR"]  # where it has another name in the sandbox
     print("ready", flush=True)
-    sys.stdin.readline()  # until there are sockets that were not there when the command started
+    sys.stdin.readline()  # until there are sockets newer than the command
     said = {name: tried(attack, scene) for name, attack in PROBES.items()}
     for name, attempted in WORK.items():
         answer = tried(attempted, scene)

@@ -135,7 +135,7 @@ async def test_an_edit_that_breaks_the_file_loosens_nothing(file: Path) -> None:
         assert (held.timeout_seconds or 99) <= 9, broken.name
         assert live.current.tools.limits.max_lines <= 7, broken.name
         assert live.loaded.faults, broken.name
-        assert live.faults == ()  # something that was right holds, so work goes on
+        assert live.faults == ()  # the last valid settings hold, so work goes on
 
 
 async def test_what_a_broken_edit_makes_stricter_holds(file: Path) -> None:

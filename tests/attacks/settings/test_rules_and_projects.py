@@ -160,7 +160,7 @@ def test_a_run_is_refused_when_what_was_answered_cannot_be_read(
     [record] = (isolated_home / "desktop-agent" / "config" / "projects").iterdir()
     record.write_bytes(damage)
     settings.look()
-    assert (settings.current.execution.sandbox, settings.faults) == ("strict", ())  # what was known holds on
+    assert (settings.current.execution.sandbox, settings.faults) == ("strict", ())  # the last valid rules still hold
     anew = Workbench.from_environment().settings_in(project)
     anew.look()
     assert [fault.path for fault in anew.faults] == [record]

@@ -39,7 +39,7 @@ async def test_a_rule_changed_within_one_step_of_the_files_clock_does_not_go_on_
     """The file has the same size, inode and date."""
     book = RuleBook(LiveRules(file), {}, Told())
     text = file.path.read_text()
-    for effect in ("allow", "alarm"):  # as long as the word, and nothing that a rule can do
+    for effect in ("allow", "alarm"):  # as long as the word, but not an effect of a rule
         with file.path.open("r+") as opened:
             opened.write(text.replace('"allow"', f'"{effect}"'))
         put_date(file.path, TO_COME_NS)

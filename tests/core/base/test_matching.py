@@ -129,7 +129,7 @@ _NAMES = st.lists(st.text("abAB/._\u0130", min_size=1, max_size=8), max_size=30,
 _TYPED = st.lists(st.text("abAB/. x", max_size=5), min_size=1, max_size=5)
 
 
-@example(["BBB", "BABBA"], ["B", "BB", "A"], 1)  # by words until the last key, then by letters, of another name
+@example(["BBB", "BABBA"], ["B", "BB", "A"], 1)  # matched by words until the last key, then by letters of another name
 @given(_NAMES, _TYPED, st.integers(1, 6))
 def test_whatever_was_typed_before_the_answer_is_that_of_a_search_from_nothing(
     names: list[str], typed: list[str], limit: int

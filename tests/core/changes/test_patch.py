@@ -183,7 +183,7 @@ def test_it_makes_the_same_of_a_tree_as_the_patch_of_git_itself(tmp_path: Path, 
     lay_out(tmp_path / "folder", before)
     assert git(tmp_path / "folder", "apply", "-", stdin=of_git).returncode == 0
     assert read(tmp_path / "folder") == after
-    # Git says the same in its headers; only what stands in the hunks is a matter of taste.
+    # Git writes the same headers; hunks may differ.
     ours = make_patch(changes_between(before, after))
     assert headers(ours) == headers(of_git)
 

@@ -206,7 +206,7 @@ def journals(draw: st.DrawFn) -> list[ev.KnownEvent]:
                 always = GuidanceFile(path="AGENTS.md", scope="workspace", text=f"root {len(events)}")
                 events.append(ev.GuidanceLoaded(files=(always, *files)))
             case "b" if state.turns:
-                # Only to what is shown: further back a session folds the whole journal first.
+                # Only what is shown: for earlier records a session first folds the whole journal.
                 back = draw(st.sampled_from(state.turns))
                 events.append(ev.Rewound(turn=back, scope="conversation"))
             case _:

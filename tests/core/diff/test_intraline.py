@@ -49,7 +49,7 @@ def test_without_the_marked_parts_both_lines_are_the_same(old: str, new: str) ->
     for spans, line in ((words.old, old), (words.new, new)):
         assert all(0 <= start < end <= len(line) for start, end in spans)
         assert all(left[1] < right[0] for left, right in pairwise(spans))
-    # Joined marks can swallow equal signs on one side only, so compare what is certainly kept: the words.
+    # Joined marks can include equal signs on one side only, so compare only the words.
     kept_old = _without(old, words.old)
     kept_new = _without(new, words.new)
     assert [char for char in kept_old if char.isalnum()] == [char for char in kept_new if char.isalnum()]

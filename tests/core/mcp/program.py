@@ -140,7 +140,7 @@ class Program:
                 pass
 
     def list_tools(self, number: object) -> None:
-        if not (self.more and "coy" in self.behaviours):  # it says that its tools changed, and not how
+        if not (self.more and "coy" in self.behaviours):  # it announces changed tools, without details
             send({"id": number, "result": {"tools": listed(self.more)}})
         if "restless" in self.behaviours:
             self.more += 1

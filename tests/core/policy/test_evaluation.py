@@ -32,18 +32,18 @@ def test_no_rule_lets_a_line_run_that_evaluates_what_is_no_literal_number(given:
 @pytest.mark.parametrize(
     "line",
     [
-        # Variables of bash's own are numbers to it, or say what it runs.
+        # Bash's own variables are evaluated, or choose what it runs.
         "RANDOM=$n", "RANDOM+=$n", "export RANDOM=$n", "RANDOM=$n ls", "read RANDOM <<< $n", "read x HISTCMD < f",
         "for SECONDS in $n; do :; done", "mapfile RANDOM < f", "printf -vOPTIND %s $n", "SRANDOM=$n", "RANDOM[0]=$n",
         "PS4=$n; set -x; ls", "PS4='$(cmd)' bash -xc ls", "env PS4=$n bash -xc ls", "BASH_ENV=f bash -c ls",
         "export BASH_ENV=f; bash -c ls", "read BASH_ENV <<< f", ": ${BASH_ENV:=f}", "BASH_CMDS[ls]=rm; ls",
-        # A value in brackets is a list, and is expanded once more.
+        # A value in parentheses is an array, and is expanded again.
         'declare -a x="$n"', 'typeset -xA x="$n"', 'declare -a x; declare x="$n"', 'x=(); declare x="$n"',
         'f() { local -a x="$n"; }; f', 'export -a x="$n"', 'readonly -a x="$n"', 'command declare -a x="$n"',
         'builtin typeset -a x="$n"',
-        # A target is expanded twice where it may be a number.
+        # A redirection's target is expanded twice if it may be a number.
         "ls >&$n", 'ls >& "$n"', "ls >&'a[$(cmd)]'", "cat <&$n", "exec {a[n]}>&1", "ls {a[n]}>&1", ": {a[n]}<<<x",
-        # Options that are not known, or not by themselves.
+        # Unknown options, and known ones joined with others.
         'printf "-v$n" x', 'printf "$n" x', "printf $n 'a[$(cmd)]' x", "mapfile -tC cmd -c 1 x < f",
         'mapfile "$n" cmd < f', "find . $n cmd ';'", "find . -$n cmd ';'", "find . -e${n}ec cmd ';'",
         "find . \"$n\" cmd ';'", "jobs -x cmd",

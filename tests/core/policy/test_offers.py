@@ -50,7 +50,7 @@ def _asked(call: CallFacts, policy: str = "on_write") -> Ask:
     [
         (run("git push origin main"), "`git push origin main` outside the sandbox"),
         (run("pytest -q"), "`pytest -q`"),
-        (run("make && pytest"), "`make && pytest`"),  # two rules are not read at a glance: the line itself
+        (run("make && pytest"), "`make && pytest`"),  # two rules are hard to read: offer the line itself
         (run("pytest " + "x" * 100), "exactly this command"),
         (run("make $X"), "`make $X`"),
         (CallFacts(tool="web_search", capabilities=("network",)), "`web_search`"),

@@ -141,7 +141,7 @@ def test_the_order_of_a_sum_does_not_matter(a: Usage, b: Usage, c: Usage) -> Non
 def test_a_difference_takes_away_what_was_added(before: list[Usage], since: list[Usage]) -> None:
     spent = total([*before, *since]) - total(before)
     if all(one.cost_usd == 0 for one in since if one.cost_usd is not None):
-        spent = replace(spent, cost_usd=total(since).cost_usd)  # nothing paid, or nothing known: either way no money
+        spent = replace(spent, cost_usd=total(since).cost_usd)  # nothing paid or nothing known: no amount either way
     assert spent == total(since)
 
 

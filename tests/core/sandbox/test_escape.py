@@ -46,7 +46,7 @@ def python(code: str) -> str:
     return f"$PYTHON -I -c '{code}'"
 
 
-# S-14, S-17, Z-93, Z-94, Z-95: each of these is something a word list would have let through.
+# S-14, S-17, Z-93, Z-94, Z-95: a word list would have missed each of these.
 ESCAPES = {
     "write_outside": 'echo evil > "$OUTSIDE/new"',
     "overwrite_outside": 'echo evil > "$OUTSIDE/file"',
@@ -112,7 +112,7 @@ async def test_the_settings_file_stays_as_it_is_wherever_it_lies(
 
 
 REFUSED = {
-    # Written as it is, so that nothing happens to the machine that runs this where the sandbox is broken.
+    # Each old value is written back, so that a broken sandbox does no harm to this machine.
     "sysctl": "value=$(cat /proc/sys/kernel/panic_on_warn); echo $value > /proc/sys/kernel/panic_on_warn",
     "hostname": "value=$(cat /proc/sys/kernel/hostname); echo $value > /proc/sys/kernel/hostname",
     "remount_proc": "mount -o remount,rw /proc",

@@ -122,7 +122,7 @@ def test_any_journal_in_any_pages_reads_as_one_that_was_read_whole(
             count = write_journal(journal, blobs, part, first=count + 1)
             if number < len(parts) or is_last_one_in_the_snapshot:
                 make_snapshot(journal, blobs)
-        # Of compactions of what was summarised already, say, the model sees something valid, but not always the same.
+        # For example after compacting a summary the request is valid, but not always the same.
         is_honest = not any(isinstance(event, ev.Compacted) for part in parts for event in part)
         check(journal, blobs, is_honest=is_honest)
 

@@ -537,7 +537,7 @@ async def test_a_call_id_that_comes_twice_is_told_apart(ground: Ground) -> None:
     async with ground.session([[Call("read_file", {"path": "a"})], [Say("ok")]]) as s:
         await s.prompt()
         session_id = s.id
-    # A new provider counts its calls from one again.
+    # A new provider starts its call ids at one again.
     async with ground.session([[Call("read_file", {"path": "b"})], [Say("ok")]], resume=session_id) as s:
         await s.prompt()
         check_conversation(s.last_request)

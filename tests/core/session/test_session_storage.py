@@ -297,7 +297,7 @@ async def test_what_a_killed_command_changed_is_found_afterwards(ground: Ground)
         s.submit(ops.SubmitPrompt(text="go"))
         await s.answer()
         await s.rx.expect(ev.ChangesPrepared)
-        # What the disk looks like at this very moment is what a kill would leave.
+        # The disk's present state is what a kill would leave.
         copy = ground.paths.data.with_name("killed")
         shutil.copytree(ground.paths.data, copy)
         shutil.copytree(ground.paths.cache, copy.with_name("killed-cache"))
@@ -322,7 +322,7 @@ async def test_an_undo_cut_off_half_way_knows_which_files_it_had_put_back(ground
     lines = journal.read_bytes().splitlines(keepends=True)
     assert b"changes_undone" in lines[-1]
     journal.write_bytes(b"".join(lines[:-1]))
-    # One of the files had not been reached yet.
+    # One of the files was not written yet.
     ground.write("b.txt", "B\n")
     async with ground.session([[Say("ok")]], resume=session_id) as s:
         event = await s.rx.expect(ev.ChangesUndone)

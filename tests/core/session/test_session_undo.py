@@ -163,7 +163,7 @@ async def test_hunks_beside_converted_line_endings_are_undone_and_redone_in_any_
         for selection in selections:
             assert [outcome.reason for outcome in (await s.redo(selection)).outcomes] == [""]
         assert ground.read("a.txt") == after
-        # With one of them undone, the whole is undone and redone, too.
+        # With one hunk undone already, the whole turn is undone and redone, too.
         await s.undo(selections[0])
         await s.undo(ChangeSelection(turn=1))
         assert (ground.read("a.txt"), record.is_undone) == (before, True)
@@ -212,7 +212,7 @@ async def test_a_hunk_that_a_later_turn_wrote_beside_clashes_and_is_left_alone(g
         (outcome,) = undone.outcomes
         assert (outcome.state, outcome.clash is not None) == ("conflict", True)
         assert ground.read("a.txt") == text_with(**DONE)
-        # Both together are one place, and it can be undone as such.
+        # Both hunks together are one place, and can be undone together.
         both = [
             await s.undo(hunk_with(s, ground, "six\n", turn=2)),
             await s.undo(hunk_with(s, ground, "five\n", turn=1)),
@@ -273,7 +273,7 @@ async def test_a_clash_is_settled_by_what_the_person_writes(ground: Ground) -> N
         assert (await settle(s, yours, text_with(line_5="line 5, fünf\n"))).change_ids == ("1.1",)
         assert ground.read("a.txt") == text_with(line_5="line 5, fünf\n")
         assert s.session.transcript.changed.active() == []
-        # It is an entry like any other: redoing brings back what was there before.
+        # The write is an entry like any other: redoing it restores the earlier content.
         await s.redo(ChangeSelection(turn=1))
         assert ground.read("a.txt") == text_with(line_5="fünf\n")
 

@@ -172,7 +172,7 @@ async def test_how_the_last_turn_failed_is_listed_until_the_next_one(ground: Gro
     session_id = await use(ground, "Fix it")
 
     def failure() -> str:
-        found = catalog.summary(session_id)  # which goes on from what it knew
+        found = catalog.summary(session_id)  # it continues from its last state
         assert found is not None
         assert found == fresh(ground).summary(session_id)
         return found.failure

@@ -79,7 +79,7 @@ async def test_the_fork_sends_what_the_source_would_have_sent(ground: Ground, be
     ground.clock = FrozenClock()
     source = await two_turns(ground)
     kept = journal_of(ground, source).read_bytes()
-    if before_turn is not None:  # what the source would have sent then
+    if before_turn is not None:  # the request that the source would have sent then
         lines = kept.splitlines(keepends=True)
         cut = next(i for i, line in enumerate(lines) if b'"prompt_submitted","turn":%d,' % before_turn in line)
         journal_of(ground, source).write_bytes(b"".join(lines[:cut]))

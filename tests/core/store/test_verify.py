@@ -255,7 +255,7 @@ async def test_a_session_that_is_open_is_looked_at_and_not_repaired(ground: Grou
         await s.prompt()
         stored = Stored(ground, s.id)
         with stored.path.open("ab") as file:
-            file.write(b'{"v":1,"seq":')  # as a reader may see a record that is being written
+            file.write(b'{"v":1,"seq":')  # like a partly written record that a reader sees
         report = verify(stored.catalog, s.id)
         assert (report.is_fine, report.is_open_elsewhere) == (True, True)
         with pytest.raises(SessionBusyError):
@@ -273,7 +273,7 @@ async def test_asking_whether_a_session_is_locked_keeps_nobody_out(stored: Store
     assert is_locked(folder)
     lock.release()
     assert not is_locked(folder)
-    asking = SessionLock(folder)  # as a process does that only asks, for a moment
+    asking = SessionLock(folder)  # like a process that only checks the lock
     threading.Timer(0.05, asking.release).start()
     SessionLock(folder, patience_s=5).release()
 

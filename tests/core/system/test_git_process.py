@@ -178,7 +178,7 @@ async def test_a_worktree_knows_where_its_head_is(folder: Path, git: Git, tmp_pa
 
 async def test_reading_the_status_takes_no_lock_and_writes_nothing(folder: Path, git: Git) -> None:
     commit(git, folder, a="x\n")
-    os.utime(folder / "a", (1, 1))  # git would like to refresh its index for this
+    os.utime(folder / "a", (1, 1))  # git would refresh its index for this
     before = (folder / ".git" / "index").read_bytes()
     (folder / ".git" / "index.lock").touch()
     assert states(await status_of(folder)) == {}
@@ -250,7 +250,7 @@ async def test_nothing_is_left_of_the_stand_in_also_when_the_application_ends_me
     task = asyncio.create_task(query_status(folder))
     while not list(temporary.iterdir()):  # noqa: ASYNC110 - nothing tells that it is there
         await asyncio.sleep(0)
-    while not task.done():  # whatever it waits for, and whoever does that, is cancelled too
+    while not task.done():  # everything that waits for it is cancelled, too
         for running in asyncio.all_tasks() - {asyncio.current_task()}:
             running.cancel()
         await asyncio.sleep(0)

@@ -236,16 +236,16 @@ def test_one_table_says_which_folders_may_be_worked_in(home: Path) -> None:
 @pytest.mark.parametrize(
     ("own", "folder", "named_by", "says"),
     [
-        # root's home is its own for root only
+        # root's home belongs to root only
         ("", "/root", "user", "another user"),
         ("/root", "/root", "user", ""),
         ("/root", "/root/proj", "file", ""),
         ("/root", "/root", "file", "is the home folder"),
-        # the system stays the system's where the whole disk is a home
+        # system folders stay system folders even if the whole disk is a home
         ("/", "/etc", "user", "system"),
         ("/", "/", "user", "system"),
         ("/", "/srv/app", "user", ""),
-        # a service has its projects among the system's folders
+        # a service's projects are among the system's folders
         ("/var/lib/builder", "/var/lib/builder/workspace/proj", "file", ""),
         ("/var/lib/builder", "/var/lib/other", "user", "system"),
     ],

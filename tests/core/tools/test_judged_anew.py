@@ -135,7 +135,7 @@ async def test_what_must_not_run_says_so_while_it_is_typed(walled: Ground) -> No
         ("sh < build.sh", "build.sh"),
         ("python3 -m builder", "builder.py"),
         ("make all", "Makefile"),
-        ("sh later.sh", "later.sh"),  # which comes while the question waits
+        ("sh later.sh", "later.sh"),  # it appears while the question waits
     ],
 )
 async def test_a_script_that_changes_while_the_question_waits_brings_it_back(

@@ -120,7 +120,7 @@ class Player:
                 self._user(step)
             elif call := self._call(step):
                 self.told.append(f"turn {self._turn}: {call.name} {dict(call.arguments)}")
-                path = call.arguments.get("path")  # an edit is refused of what was written since it was read
+                path = call.arguments.get("path")  # an edit of a file that changed since it was read is refused
                 return [Call("read_file", {"path": path}), call] if path in self._here() else [call]
         del self._turns[0]
         self._turn += 1

@@ -184,7 +184,7 @@ def test_a_renaming_that_was_taken_back_half_way_is_taken_back_wholly(history: H
     before = history.tree()
     changes = history.rename("a", "b")
     done, left = changes[half], changes[1 - half]
-    # What an undo had written when the process was killed, and recovery recorded.
+    # The writes of an undo whose process was killed, as recorded by recovery.
     back = FileTransition(done.path, history.ledger.files.current(done.path), history.ledger.images.state(done.before))
     cut = history.ledger.record(back, author="undo", change_id="9.0", reverts=(Reverted(change_id=done.id),))
     history.ledger.apply([cut])

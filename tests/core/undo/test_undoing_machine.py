@@ -347,10 +347,10 @@ class Histories(RuleBasedStateMachine):
         folders = {folder for change in meant for folder in change.new_folders}
         others = {r.change.id for r in party.records() if r.change.needs_own_question}
         told = [one for one in event.outcomes if not (one.change_ids and others.issuperset(one.change_ids))]
-        # What is not the agent's is named, and left alone; empty folders that earlier undos made may go at any time.
+        # Files that are not the agent's are reported and left alone; empty folders of earlier undos may go at any time.
         said = {one.path for one in told if one.change_ids or one.hunks or one.reason} - folders
         if selection.hunks:
-            # All hunks of a file that was renamed, or that another one replaced, are the renaming, too.
+            # All hunks of a renamed or replaced file include the renaming.
             is_renaming = any(change.moved_from or change.moved_to for change in meant)
             assert len(said) == 1 or is_renaming
             assert said <= {
@@ -402,7 +402,7 @@ class Histories(RuleBasedStateMachine):
         records = [r for r in party.records() if selection.includes(r.change, turn=r.turn, call_id=r.call_id)]
         is_undo = direction == "undo"
         records = [r for r in records if (not r.is_undone if is_undo else r.is_undone or r.undone_hunks)]
-        # Undone in part: an undo need not take its renaming, which is undone; nor a redo, where only lines are.
+        # Undone in part: an undo may skip an undone renaming, and a redo one if only lines are undone.
         loose = [r.change for r in records if r.undone_hunks and (RENAMING in r.undone_hunks) == is_undo]
         bound = [r.change for r in records if r.change not in loose]
         return [*with_partners(bound, [r.change for r in party.records()]), *loose]

@@ -171,7 +171,7 @@ def test_killed_workers_and_coordinators_lose_and_repeat_nothing(lab: Lab, is_ni
         if lab.results.exists():
             whole = lab.results.read_bytes().rpartition(b"\n")[0].splitlines()
             written = [json.loads(line)["id"] for line in whole]
-            assert written[: len(seen)] == seen  # what was written stays
+            assert written[: len(seen)] == seen  # written results stay
             seen = written
     code, _, _ = lab.run("--workers", "2", "--retries", "9")
     assert code == 0

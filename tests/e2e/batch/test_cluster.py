@@ -59,7 +59,7 @@ def kills_lose_and_repeat_nothing(lab: ClusterLab, count: int, kills: int) -> No
             process.kill()
         whole = lab.results.read_bytes().rpartition(b"\n")[0].splitlines() if lab.results.exists() else []
         written = [json.loads(line)["id"] for line in whole]
-        assert written[: len(seen)] == seen  # what was written stays
+        assert written[: len(seen)] == seen  # written results stay
         seen = written
     code, out, _ = lab.run("--retries", "9", "--json")
     summary = json.loads(out)

@@ -95,7 +95,7 @@ class Mouse(Keyboard):
             return next((index for index in found if str(index.data()).startswith(words)), None)
 
         def middle() -> QPoint:
-            found = row()  # anew with each look: rows may still come before it
+            found = row()  # look again each time: rows may be inserted before it
             return rows.visualRect(found).center() if found is not None else QPoint(-1, -1)
 
         await self.user.until_true(lambda: row() is not None, f"{words!r} is listed")

@@ -27,7 +27,7 @@ def test_a_tool_that_is_not_what_was_allowed_needs_an_approval(
     assert agent("mcp", "add", "mine", "--", sys.executable, "-S", PROGRAM).code == 0
     rules = AppPaths.from_environment().config / "rules.toml"
     rules.write_text(RULE)
-    assert run() == (3, "approval_required")  # what the tool is was never allowed
+    assert run() == (3, "approval_required")  # this definition of the tool was never allowed
 
     assert agent("mcp", "test", "mine", "--accept", "--workspace", workspace).code == 0
     assert run() == (0, "completed")

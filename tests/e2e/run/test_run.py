@@ -96,7 +96,7 @@ def test_resuming_sends_the_whole_history(agent: Agent, workspace: Path) -> None
         second: Any = server.messages[2].fields
     assert ran.json["session_id"] == session
     assert ran.json["final_response"] == "Because two is more."
-    # What was sent before is sent again, byte for byte but for the cache marks, with the answer and the prompt behind.
+    # Earlier messages are sent again byte for byte, except for cache marks, followed by the answer and the prompt.
     assert _unmarked(second["messages"])[:3] == _unmarked(first["messages"])
     assert [message["role"] for message in second["messages"]] == ["user", "assistant", "user", "assistant", "user"]
     assert second["messages"][4]["content"][-1]["text"] == "Why?"

@@ -121,7 +121,7 @@ async def test_a_commit_of_a_server_moves_a_branch_on_record_and_the_branch_is_p
 
 async def test_a_page_is_fetched(ground: Ground) -> None:
     options = ["--allow-private-ips"]
-    # Without a PATH it looks for no Node.js, whose packages it would install from the network.
+    # Without a PATH the server finds no Node.js, and installs no packages from the network.
     definition = defined("fetch", [pypi_server("mcp-server-fetch"), *options], 'env = { PATH = "" }')
     with_servers(ground, definition)
     page = Canned("<html><head><title>T</title></head><body><article><p>All is well here.</p></article></body></html>")

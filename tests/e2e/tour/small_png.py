@@ -19,7 +19,7 @@ Box = list[tuple[int, int]]
 
 def pixels_of(image: QImage) -> Sequence[int]:
     converted = image.convertToFormat(QImage.Format.Format_RGB32)
-    return memoryview(bytes(converted.constBits())).cast("I")  # a copy: the picture and its memory end here
+    return memoryview(bytes(converted.constBits())).cast("I")  # a copy: the picture's memory is freed here
 
 
 class ColourTable:

@@ -43,7 +43,7 @@ class Tourist:
 
     async def take(self, name: str, of: QWidget | None = None) -> None:
         """Take a picture of a window, or of the main one, in both themes, once nothing moves."""
-        self.user.window.theme.choose_motion("reduced")  # else marks of what runs pulse
+        self.user.window.theme.choose_motion("reduced")  # otherwise marks of running work pulse
         for theme in THEMES:
             self.user.window.theme.choose(theme)
             image = await photograph_settled(of or self.window)

@@ -86,7 +86,7 @@ class Deltas:
                 for page in cites:
                     yield {"content": "", "annotations": [_citation(page)]}
             case Search():
-                pass  # what was searched for is not told here
+                pass  # this format has no query
             case Thinking(pieces, signature):
                 yield from self._thinking(pieces, signature)
             case RedactedThinking(data):

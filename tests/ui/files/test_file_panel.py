@@ -178,7 +178,7 @@ async def test_a_commit_made_elsewhere_is_noticed(desk: Desk, repository: Path) 
     assert desk.heard("README.md") == "README.md, modified"
     git(repository, "commit", "-qam", "second")
     await desk.until(lambda: desk.heard("README.md") == "README.md")
-    git(repository, "checkout", "-q", "--detach")  # git's files were replaced by renaming: still watched?
+    git(repository, "checkout", "-q", "--detach")  # git replaced its files by renaming: are they still watched?
     desk.repositories.clear()
     await desk.until(lambda: bool(desk.repositories))
 

@@ -277,7 +277,7 @@ def test_the_colours_of_a_question_follow_the_theme(stage: Stage) -> None:
 
 def test_a_click_beside_it_closes_it_and_reaches_what_was_clicked(stage: Stage) -> None:
     stage.open([ended()])
-    click_where(stage.field, QPoint(130, 5))  # right of what stands for the conversation
+    click_where(stage.field, QPoint(130, 5))  # right of the conversation's place
     assert not stage.popup.isVisible()
     assert stage.field.hasFocus()
 

@@ -173,7 +173,7 @@ def test_a_file_that_is_only_renamed_is_not_compared_and_has_no_lines_changed(se
     """Renaming a folder may rename thousands of files."""
     session.rename(1, "call", "a.py", "lib/a.py", "1\n2\n")
     created = session.transcript.changes["1.2"]
-    created.change = replace(created.change, added=2)  # as the two halves are on record
+    created.change = replace(created.change, added=2)  # like the two recorded halves
     assert not needs_comparison(only_file(session), set())
     assert only_file(session).counts == (0, 0)
     assert needs_comparison(only_file(session), {"a"})

@@ -91,7 +91,7 @@ class Desk:
         while not page.is_built or any(not work.is_done for work in self.dialog.findChildren(GradualWork)):
             QApplication.processEvents()
         QApplication.processEvents()
-        self.dialog.activateWindow()  # without a window manager nothing else does it
+        self.dialog.activateWindow()  # no window manager does it here
 
     def _note_file(self) -> None:
         self.opened_files += 1

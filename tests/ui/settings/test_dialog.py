@@ -42,7 +42,7 @@ def test_showing_settings_tells_nothing(desk: Desk) -> None:
 def test_every_setting_is_found_by_its_name_and_by_what_it_does(desk: Desk) -> None:
     search = desk.line("Search settings")
     search.setText("theme")
-    desk.settle()  # the page of what is found is built some steps at a time
+    desk.settle()  # the page of results is built in steps
     for setting in (each for each in declared_settings().values() if each.about.holds != "keys"):
         for text in (setting.key, setting.about.title, setting.about.text.partition("`")[0]):
             search.setText(text)

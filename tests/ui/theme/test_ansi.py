@@ -48,7 +48,7 @@ def test_whatever_a_program_asks_for_can_be_read(palette: Palette) -> None:
         look = PrintedStyle(foreground, background)._replace(**({style: True} if style else {}))
         text, ground = formats.colours(look)
         behind = ground or palette.sunken
-        # Nothing is 7:1 on a ground in the middle, which a program may ask for: then it is black or white.
+        # On a medium background no colour reaches 7:1: then the text is black or white.
         best = max(contrast("#000000", behind), contrast("#FFFFFF", behind))
         if contrast(text, behind) < min(palette.text_ratio, best):
             faint.append((foreground, background, style))

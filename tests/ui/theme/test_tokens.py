@@ -144,7 +144,7 @@ def test_every_role_has_a_colour_in_full(palette: Palette) -> None:
 
 @EVERY_PALETTE
 def test_every_role_that_is_read_has_its_grounds_here(palette: Palette) -> None:
-    # A colour that is added later must be given the grounds it stands on.
+    # A new colour must be listed with its backgrounds.
     grounds = {*PLAIN, "accent_weak", *LINES, *WORDS, "danger_bg", "warning_bg", "found_current"}
     hairlines = {"border", "border_strong", "warning_border"}
     known = {*TEXT_ON, *SYNTAX, *MARKS_ON, *grounds, *hairlines, *FACTS}

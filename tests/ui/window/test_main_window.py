@@ -338,7 +338,7 @@ def test_a_panel_hidden_by_choice_stays_hidden_at_the_next_start(
 ) -> None:
     press(window, Qt.Key.Key_B, CTRL)
     window.save_layout()
-    store.remove("geometry")  # of a screen too small for a wide window
+    store.remove("geometry")  # as on a screen that is too small for a wide window
     again = restarted(qtbot, theme, store)
     assert not again.side.dock.isVisible()
     assert again.review.dock.isVisible()

@@ -203,7 +203,7 @@ def test_what_is_decided_in_the_review_is_asked_of_the_session(window: Window, s
     assert shown.asked == [ops.UndoChanges(selection=ChangeSelection(turn=1))]
     actions.undo_file.trigger()
     assert shown.asked[-1] == ops.UndoChanges(selection=ChangeSelection(turn=1, path="a.bin"))
-    window.panels.session.show(Shown().handle)  # else it waits for a diff that is not computed here
+    window.panels.session.show(Shown().handle)  # otherwise it waits for a diff that is not computed here
 
 
 def test_going_back_asks_how_first(window: Window, shown: Shown) -> None:
@@ -341,7 +341,7 @@ def test_a_message_written_while_a_question_waits_denies_it_or_goes_into_the_tur
     composer = window.panels.composer
     shown.start()
     shown.ask(push())
-    for _ in range(2):  # the second time there is nothing written any more
+    for _ in range(2):  # by the second time the field is empty
         QTest.keyClicks(composer.edit, "careful" if not shown.asked else "")
         QTest.keyClick(composer.edit, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     assert shown.asked == [ops.Steer(text="careful")]

@@ -339,7 +339,7 @@ async def test_a_level_of_effort_that_is_refused_is_left_out_and_the_answer_says
     provider, request = knowing.provider(model_request.model), replace(model_request, effort="high")
     error: JsonObject = {"message": "Unsupported", "param": FIELDS.get(spoken.vendor, "reasoning_effort")}
     refused = fault.exactly(400, {"error": {**error, "type": "invalid_request_error", "code": "unsupported_parameter"}})
-    if spoken.vendor == "anthropic":  # its errors name no field: the user reads why
+    if spoken.vendor == "anthropic":  # its errors name no field: the user reads the reason
         server.will(refused)
         with pytest.raises(ProviderError, match="refused as invalid"):
             await answered(provider, request)

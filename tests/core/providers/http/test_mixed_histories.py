@@ -149,7 +149,7 @@ def histories(draw: st.DrawFn) -> tuple[Message, ...]:
             calls.append(ToolUseBlock(id=call_id, name=draw(names), arguments={"path": draw(texts)}))
         thought = tuple(_of_turn(block, turn) for block in speaker.thought) if draw(st.booleans()) else ()
         searched = tuple(_of_turn(block, turn) for block in speaker.searched)
-        # A turn that was stopped leaves any part of a search behind.
+        # A stopped turn may leave any part of a search behind.
         searched = searched[draw(st.integers(0, 3)) : draw(st.integers(0, 3))]
         said = (TextBlock(text=draw(texts)),) if draw(st.booleans()) or not calls else ()
         messages.append(AssistantMessage(content=(*thought, *searched, *said, *calls), made_by=speaker.model))

@@ -99,7 +99,7 @@ def test_what_a_killed_application_left_is_removed(groups: CommandGroups) -> Non
     other = CommandGroups.open("other")
     assert other is not None
     other.close()
-    # A scope of systemd's is a new one for each application, and goes with it.
+    # systemd makes a scope for each application, and removes it with the application.
     assert not stale.exists() or other.folder.parent != stale.parent
     with suppress(FileNotFoundError):
         (stale / "one").rmdir()

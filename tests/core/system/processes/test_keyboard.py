@@ -60,7 +60,7 @@ async def test_the_users_shell_is_typed_to_resized_and_ends_with_all_it_started(
     keyboard.type(b'echo "size:" $(stty size)\r')
     assert await shell.prints("\r\nsize: ") == "33 101"
     assert keyboard.foreground() == child.pid
-    nohup = b"nohup setsid sleep 600 2> /dev/null & "  # it says it in pieces, anywhere in the lines below
+    nohup = b"nohup setsid sleep 600 2> /dev/null & "  # it is printed in pieces, anywhere in the lines below
     keyboard.type(nohup + b"sleep 600 & echo pids: $!; read -r line; echo line: ${#line}\r")
     pid = int(await shell.prints("\r\npids: "))
     keyboard.type(b"x" * 3_000 + b"\r")

@@ -264,7 +264,7 @@ STAYS = [
     stays("a line number beyond the end", TWO_LINES, "--- a.txt\n+++ a.txt\n@@ -99,0 +99 @@\n+x\n", "after line 99"),
     stays("another end of the file", "x\ny\nz\n", f"{UPDATE}@@\n-y\n+z\n*** End of File\n", "does not end there"),
     stays("hunks that overlap", "1\ntwo\n3\n", f"{UPDATE}@@\n-two\n+2\n@@\n-two\n+II\n", "another hunk"),
-    # T-81, E-08: the file, the hunk, the line, and what is there instead
+    # T-81, E-08: the file, the hunk, the line, and the present text
     stays("a line that differs", FIVE, f"{UPDATE}@@\n-one\n+1\n@@\n three\n+x\n-fuor\n five\n",
           "a.txt: hunk 2 of 2 does not fit: line 3 of the hunk is '-fuor', but line 4 ", "of the file is 'four'"),
     stays("more lines than there are", FIVE, f"{UPDATE}@@\n four\n five\n-six\n+6\n", "has only 5 lines"),
@@ -281,7 +281,7 @@ STAYS = [
     stays("binary files that differ", "x\n", "diff --git a/x b/x\nBinary files a/x and b/x differ\n",
           "binary patches are not supported"),
     stays("a binary patch alone", "x\n", "GIT binary patch\nliteral 3\nabc\n", "binary patches are not supported"),
-    # E-08: what cannot be read
+    # E-08: unreadable patches
     stays("no patch", "x\n", "hello", "this is no patch"),
     stays("an empty patch", "x\n", "*** Begin Patch\n*** End Patch\n", "this is no patch"),
     stays("only context", "x\n", " a\n b\n", "changes nothing"),

@@ -44,7 +44,7 @@ OPEN = b"one\ntwo"
 MARKED = codecs.BOM_UTF8 + b"one\r\ntwo\r\n"
 WIDE, WIDEST = "größe\nzwei\n".encode("utf-16"), "größe\nzwei\n".encode("utf-32")
 PARTS: list[tuple[bytes, dict[str, object], str]] = [
-    # T-10, T-11, T-12: bytes take precedence over the last lines, those over a range
+    # T-10, T-11, T-12: bytes go before the last lines, and those before a range
     (THREE, {"byte_offset": 4, "byte_limit": 2}, "se"),
     (THREE, {"byte_limit": 3}, "one"),
     (THREE, {"byte_offset": 11}, "third\n"),
@@ -56,11 +56,11 @@ PARTS: list[tuple[bytes, dict[str, object], str]] = [
     (THREE, {"tail_lines": 99}, "one\nsecond\nthird"),
     (THREE, {"byte_offset": 4, "byte_limit": 2, "tail_lines": 1, "offset": 1}, "se"),
     (THREE, {"tail_lines": 1, "offset": 1, "limit": 1}, "third"),
-    # a missing newline at the end is no missing line
+    # a line without a final newline counts
     (OPEN, {}, "one\ntwo"),
     (OPEN, {"tail_lines": 1}, "two"),
     (OPEN, {"offset": 2, "limit": 1}, "two"),
-    # line endings and marks are not shown, and a mark decides
+    # line endings and byte-order marks are not shown; a mark decides the encoding
     (MARKED, {}, "one\ntwo\n"),
     (MARKED, {"tail_lines": 1}, "two"),
     (MARKED, {"offset": 1, "limit": 1}, "one"),

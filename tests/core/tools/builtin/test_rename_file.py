@@ -96,6 +96,6 @@ def test_both_ends_name_each_other(work: Workspace) -> None:
     work.write("same", b"moved")
     over = work.plan(TOOL, source_path="a", dest_path="b", overwrite=True)
     assert [(w.path, w.moved_from, w.moved_to) for w in over.writes] == [("b", "a", ""), ("a", "", "b")]
-    # Where the very same file is there already, one of two goes, and nothing arrives.
+    # If the same file already has the new name, one of two names goes, and none is added.
     onto_its_like = work.plan(TOOL, source_path="a", dest_path="same", overwrite=True)
     assert [(w.path, w.moved_to) for w in onto_its_like.writes if w.before != w.after] == [("a", "")]

@@ -70,7 +70,7 @@ def test_a_patch_without_line_numbers_finds_its_place(tmp_path: Path, before: by
     lines = [line for line in body.split("\n")[1:] if not line.startswith("\\ ")]
     (patch,) = parse_patch("*** Begin Patch\n*** Update File: a\n@@\n" + "\n".join(lines) + "*** End Patch\n")
     result = apply_hunks(TextFile(before), patch.hunks).content
-    # This format cannot say how the file ends, so that stays as it was.
+    # This format has no final newline, so the file's end stays as it was.
     assert result.rstrip(b"\r\n") == after.rstrip(b"\r\n")
 
 

@@ -84,7 +84,7 @@ async def test_what_a_server_writes_after_its_call_is_its_own_and_undone_with_th
         await orders.give("append", "new.txt", "late")
         await orders.give("remove", "old/gone.txt", "")
         late: set[str] = set()
-        while late < {"known.txt", "new.txt", "old/gone.txt"}:  # nobody asks: it is seen that the server has written
+        while late < {"known.txt", "new.txt", "old/gone.txt"}:  # without a question: the server's write is noticed
             recorded = await s.rx.expect(ev.ChangesRecorded, lambda event: event.turn == 1)
             assert {change.author for change in recorded.changes} == {"mcp"}
             if "now" not in ground.blob(recorded.changes[0].after or recorded.changes[0].before).decode()[-4:]:

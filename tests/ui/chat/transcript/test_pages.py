@@ -184,7 +184,7 @@ def test_a_conversation_that_is_shown_gently_comes_to_look_as_one_that_is_shown_
 
 def test_a_conversation_in_which_a_turn_runs_is_shown_as_gently(session: Session, qtbot: QtBot) -> None:
     session.view.hide()
-    session.view.show()  # it has been at rest: a layout that is asked for is made at once
+    session.view.show()  # the view is at rest: a requested layout is made at once
     session.transcript.apply(ev.TurnStarted(turn=31, model=ModelRef(provider="demo", model="demo")))
     before = len(session.view.findChildren(EntryWidget))
     session.view.show_transcript(session.transcript, is_gentle=True)

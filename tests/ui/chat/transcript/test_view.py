@@ -193,7 +193,7 @@ class TestStayingInPlace:
             if widget is not None:
                 inside = widget.column_origin.y() + widget.column.top(block) + distance
                 y = stage.view.row_layout.reading.row_top(stage.row(row)) + inside
-                # What was at the top edge went down by exactly what was scrolled.
+                # The block at the top edge moved down by exactly the scrolled distance.
                 assert y - stage.view.row_layout.top_edge == 60 or moved == 0
 
     def test_a_narrower_view_keeps_what_is_read(self, stage: Stage) -> None:

@@ -126,7 +126,7 @@ def test_the_theme_is_followed(view: DiffView, theme: Theme) -> None:
 
 
 def test_colours_of_the_language_come_after_the_first_paint(qtbot: QtBot, view: DiffView) -> None:
-    # In the first line: a changed word has no colour of the language.
+    # In the first line a changed word has no syntax colour.
     view.show_diff(make_diff("def f():\n    x = 1\n", "def f():\n    x = 'text'\n"))
     first = picture(view)
     qtbot.waitUntil(lambda: picture(view) != first)

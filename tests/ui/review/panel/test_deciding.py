@@ -105,7 +105,7 @@ def test_going_back_to_what_is_undecided_takes_the_keyboard_along(
     carry_out(reviewed, session, asked)
     view = diff_view(reviewed)
     view.setFocus()
-    go_back(reviewed)  # round the start
+    go_back(reviewed)  # wraps around
     assert view.document.diff is not None
     assert view.document.diff.path == "README.md"
     QTest.keyClick(view, Qt.Key.Key_K)

@@ -66,7 +66,7 @@ def stage(qtbot: QtBot, theme: Theme, session: Session, source: Source, tasks: T
     session.start_turn(1)
     session.change(1, "c1", "a.txt", OLD, NEW)
     session.change(1, "c2", "b.bin", b"\0", b"\0\1")
-    source.versions_error = StorageError("Its content is missing")  # so that it stays a line of text
+    source.versions_error = StorageError("Its content is missing")  # so that the file stays text
     session.change(1, "c3", "gone.txt", b"x\n", None)
     stage = Stage(pane, session)
     stage.show("a.txt")

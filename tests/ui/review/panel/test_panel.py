@@ -320,7 +320,7 @@ def test_toggles_name_what_they_show_and_say_whether_they_do(qtbot: QtBot, revie
         enlarge.click()
     reviewed.set_enlarged(True)
     assert enlarge.isChecked()
-    with qtbot.waitSignal(reviewed.enlarge_clicked):  # there would be no button any more
+    with qtbot.waitSignal(reviewed.enlarge_clicked):  # otherwise the button would be gone
         reviewed.set_transcript(Transcript(), lambda _: None)
 
 

@@ -85,7 +85,7 @@ def feed(panel: TerminalPanel, output: bytes) -> Emulator:
     emulator = panel.view.emulator
     assert emulator is not None
     emulator.feed(output)
-    panel.view.refresh_now()  # what the throttle does a frame later
+    panel.view.refresh_now()  # what the throttle does a frame later.
     return emulator
 
 

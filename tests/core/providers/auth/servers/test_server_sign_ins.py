@@ -198,7 +198,7 @@ async def test_more_is_asked_for_in_the_next_sign_in_with_all_that_was_granted_b
     error = await refused(user, WANTS_WRITE)
     assert error.title == "It needs you to allow more: write."
     assert error.hint == "Sign in again: `desktop-agent mcp sign-in tickets`."
-    assert await user.call() == "hello"  # what needs no more goes on
+    assert await user.call() == "hello"  # calls that need no wider scope go on
     await user.sign_in()
 
     assert [scopes for _, scopes in user.authorization.authorized] == [["use"], ["use", "write"]]
@@ -211,7 +211,7 @@ async def test_a_connection_that_runs_uses_the_new_sign_in_at_once(user: User) -
     await user.sign_in()
     state = user.connection.status.state
 
-    user.server.will("tools/call", WANTS_WRITE)  # to the token of before, which the connection still has
+    user.server.will("tools/call", WANTS_WRITE)  # the connection still has the old token
 
     assert await user.call() == "hello"
     assert (state, user.connection.status.state) == ("ready", "ready")
