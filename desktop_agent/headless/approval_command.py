@@ -86,7 +86,7 @@ class ApprovalCommand:
 
 
 def decision_of(answer: bytes, request: ApprovalRequest) -> Decision:
-    """An unclear answer is not a yes."""
+    """Return the decision in an answer. Anything unclear is not a yes."""
     try:
         fields = convert(json.loads(answer, object_pairs_hook=_without_duplicates), learned(_Answer))
     except (ValueError, RecursionError) as error:

@@ -119,7 +119,7 @@ def with_output(result: Result, output: T) -> StructuredResult[T]:
 
 
 def result_of(session_id: SessionId, ended: ev.TurnEnded, heard: Sequence[ev.Event]) -> Result:
-    """`heard` are the events since the turn's prompt."""
+    """Return the result of a turn. `heard` are the events since its prompt."""
     messages = [event for event in heard if isinstance(event, ev.MessageDone)]
     texts = [text.strip() for message in messages for kind, text in readable(message.content) if kind == "text"]
     changes = (change for event in heard if isinstance(event, ev.ChangesRecorded) for change in event.changes)

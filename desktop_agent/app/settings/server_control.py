@@ -127,7 +127,7 @@ class ServerControl(Controller):
             self._launch(self._drop(name))
 
     async def aclose(self) -> None:
-        """Remove what was not kept when the window closes with the question open."""
+        """Remove servers that failed their test, if the window closes before the user decides whether to keep them."""
         with suppress(AgentError):
             for name in tuple(self._unsure):
                 await self._remove(name)
@@ -228,7 +228,7 @@ class ServerControl(Controller):
                 self.refresh()
 
     async def _drop(self, name: str) -> None:
-        """Remove a server that failed its test while nobody answers whether to keep it."""
+        """Remove a server that failed its test, because nobody answered whether to keep it."""
         await self._remove(name)
         title = self.tr("The MCP server {0} failed its test, and was removed from your settings.").format(name)
         raise AgentError(

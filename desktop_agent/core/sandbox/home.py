@@ -329,7 +329,10 @@ class _InstallLookup(Struct):
             self.alone[Path(place)] = None
 
     def follow_links_in(self, folder: Path, within: Folders, to: Folders | None) -> None:
-        """The folder must be in `within` and read-only; `to` limits the targets."""
+        """Take the targets of the links in `folder`, if it is `within` these folders and cannot be written to.
+
+        With `to`, only targets in these folders are taken.
+        """
         real = os.path.realpath(folder)
         if not within.hold(real) or self.writable.hold(real):
             return

@@ -329,7 +329,7 @@ class SearchDatabase(Struct, eq=False):
         self._sql.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def settle(self) -> None:
-        """Slow; use it after a rebuild."""
+        """Optimise the database. Slow, so use it after a rebuild."""
         self._sql.execute("INSERT INTO text (text) VALUES ('optimize')")
         self._sql.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
@@ -381,7 +381,7 @@ _CUT = (-1, 0)
 
 
 def take_in(database: SearchDatabase, sessions: Path, session_id: SessionId, blobs: Blobs) -> bool:
-    """Return whether this was the last part of the journal. Call it in a transaction."""
+    """Index the next part of a session's journal. Return whether it was the last. Call this in a transaction."""
     try:
         with open_journal(sessions / session_id / JOURNAL_NAME) as file:
             known = database.session(session_id)

@@ -93,7 +93,7 @@ _LINES_AT_ONCE = 200
 
 
 def pattern_for(path: str) -> re.Pattern[str] | None:
-    """None for data. The last group of the pattern is the name."""
+    """Return the pattern for a file's language, None for data. The last group is the name of the definition."""
     ending = PurePosixPath(path).suffix.lower()
     return None if ending in _DATA else _BY_ENDING.get(ending, _ANY)
 

@@ -119,7 +119,7 @@ def proposal_of(file: FileText, user_settings: Settings) -> ProjectProposal:
 
 
 def _tightened(setting: Setting, before: object, wanted: object) -> object:
-    """Return the value then in force. Raises `ValueError` if a project may not set it."""
+    """Return the setting with the project's value. Raises `ValueError` if a project may not set it so."""
     if setting.about.tightening is None:
         raise ValueError(f"refused: {_ONLY}")
     after = tightened(setting, before, wanted)

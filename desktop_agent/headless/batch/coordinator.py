@@ -24,7 +24,7 @@ class Results:
         """The results, by the id of the task."""
 
     def add(self, outcome: TaskOutcome) -> None:
-        """Write a result down; then it counts. Blocks. Raises `AgentError` when it cannot be written."""
+        """Write a result to the file. Only then it counts. Blocks. Raises `AgentError` when it cannot be written."""
         self._write(outcome.line())
         self.done[outcome.id] = outcome
 
@@ -135,7 +135,10 @@ class Batch:
             pulling.cancel()
 
     async def run(self) -> BatchSummary:
-        """Run every task that has no result yet. Raises `AgentError` when no result can be written, or no task run."""
+        """Run every task that has no result yet.
+
+        Raises `AgentError` if no result can be written, or no task can be run.
+        """
         self._on_progress(self.summary)
         count = min(self._options.workers, len(self._left))
         if not self._stopped:

@@ -168,7 +168,7 @@ class ScopeChoice(QWidget):
         return [one_line(pattern) for pattern in usable]
 
     def words(self, patterns: Sequence[str]) -> str:
-        """`patterns` are the patterns of the rules, shortened to fit."""
+        """Return the label of the button that allows the call. `patterns` are the rules' patterns, shortened to fit."""
         scope = self.scope
         if scope != "once" and self._request.tool_change is not None and not self._can_make_rules:
             return self._picker.currentText()  # no rule is made: an existing rule applies again

@@ -208,7 +208,7 @@ TYPING_MS = 120
 
 
 class RuleEditor(QWidget):
-    """Only for requests with `rule_patterns`."""
+    """Edits the rules that an answer makes. Only for requests with `rule_patterns`."""
 
     def __init__(
         self, theme: Theme, request: ApprovalRequest, context: RuleContext, on_changed: Callable[[], None]

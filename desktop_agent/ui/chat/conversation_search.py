@@ -41,7 +41,7 @@ class Search:
         self.current: tuple[EntryRow, TextMatch] | None = None
 
     def read(self, rows: Sequence[EntryRow]) -> Iterator[None]:
-        """Yields after each block."""
+        """Search these rows. Yields after each block, so that other work can be done."""
         for row in reversed(rows):
             yield from self.read_row(row)
 

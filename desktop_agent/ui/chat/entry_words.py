@@ -69,7 +69,7 @@ def _verb(tool: str) -> str:
 
 
 def headline(entry: ToolEntry, *, is_superseded: bool) -> tuple[str, str]:
-    """For a plan the object is empty."""
+    """Return the verb and the object of a call's line: `Read`, `src/app.py`. For a plan, the object is empty."""
     if entry.result is not None and "todos" in entry.result.metadata:
         return (say("Plan updated") if is_superseded else _verb(entry.call.name)), ""
     return _verb(entry.call.name), entry.edited_command or entry.title

@@ -333,7 +333,10 @@ class ReviewDecisions(QObject):
     def undo_file(
         self, file: ChangedFile, *, keys: Sequence[HunkKey] = (), authors: Collection[Author] = (), reason: str = ""
     ) -> None:
-        """Ask first if some changes may not be the agent's. `authors` are the hunks', if several changed the file."""
+        """Undo a file's changes, or its hunks `keys`. Ask first if some changes may not be the agent's.
+
+        `authors` are those of the hunks, if several authors changed the file.
+        """
         selection = self._reviewed.selection_of_file(file, keys)
         standing = [record for record in file.standing if not record.is_undone]
         if keys and authors and "unknown" not in authors:
@@ -370,7 +373,10 @@ class ReviewDecisions(QObject):
     # -- against git --
 
     def undo_git(self, files: Sequence[ChangedFile], *, keys: Sequence[HunkKey] = (), reason: str = "") -> None:
-        """`keys` are hunks of one file. Ask first if some changes are not the agent's."""
+        """Undo git's differences in these files, or the hunks `keys` of one file.
+
+        Ask first if some are not the agent's.
+        """
         if self._git is not None:
             self._spawn(self._undo_git(self._git, tuple(files), tuple(keys), reason))
 

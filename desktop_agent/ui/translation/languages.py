@@ -20,7 +20,10 @@ _TRADITIONAL: Final = {"hant", "tw", "hk", "mo"}
 
 
 def chosen_language(settings_file: Path) -> str:
-    """Parsing all settings here would take as long as painting the window. An unreadable file counts as no choice."""
+    """Return the language in the settings; the system's if the file is unreadable or names none.
+
+    Parsing all settings here would take as long as painting the window.
+    """
     try:
         content = settings_file.read_bytes()
     except OSError:

@@ -14,7 +14,7 @@ ARMING_DELAY_MS = 300
 
 
 def answer_shortcut(keys: str, answer: Callable[[], object], owner: QWidget) -> QShortcut:
-    """A key that is held down calls `answer` only once: its repeats would also answer the next question."""
+    """Return a shortcut that calls `answer` once while the key is held: repeats would answer the next question, too."""
     shortcut = QShortcut(QKeySequence(keys), owner)
     shortcut.setAutoRepeat(False)
     shortcut.activated.connect(answer)

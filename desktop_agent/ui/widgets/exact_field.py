@@ -116,7 +116,7 @@ class ExactText(QObject):
         cursor.endEditBlock()
 
     def between(self, start: int, end: int) -> str:
-        """A placeholder that is partly inside counts as a whole."""
+        """Return the original text in this range. A placeholder that is partly inside counts as a whole."""
         taken: list[str] = []
         for block in self._blocks():
             for part in self._parts_of(block):

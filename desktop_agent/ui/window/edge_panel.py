@@ -68,7 +68,7 @@ _AREAS = {"left": Qt.DockWidgetArea.LeftDockWidgetArea, "right": Qt.DockWidgetAr
 
 
 class EdgePanel(QObject):
-    """A narrow window remembers whether the panel was open while the window was wide."""
+    """A dock, or a drawer if the window is narrow. Remembers whether the panel was open while the window was wide."""
 
     drawer_opening = Signal()  # it is about to cover a part of the conversation
 

@@ -22,7 +22,10 @@ from desktop_agent.ui.window.top_bar import TopBar
 
 
 class ShortcutPriority(QObject):
-    """GNOME and KDE use Ctrl+K to delete in every field. A widget with the property `keepsKeys` decides itself."""
+    """Gives the window's shortcuts priority over the focused field: GNOME and KDE use Ctrl+K to delete in every field.
+
+    A widget with the property `keepsKeys` decides itself.
+    """
 
     def __init__(self, actions: Iterable[QAction], window: QWidget) -> None:
         super().__init__(window)
@@ -46,7 +49,10 @@ class ShortcutPriority(QObject):
 
 
 class SettledColumn(QVBoxLayout):
-    """Waits for the panels at the edges. Otherwise a long conversation is wrapped for every width in between."""
+    """A column that is laid out only after the panels at the edges.
+
+    Otherwise a long conversation is wrapped for every width in between.
+    """
 
     def __init__(self, column: QWidget) -> None:
         super().__init__(column)

@@ -89,7 +89,7 @@ class PromptController(PanelController):
         self._composer.set_text("\n\n".join([*texts, draft] if draft else texts))
 
     def give_back_queued(self) -> None:
-        """Prompts that an earlier process queued stay queued, because the user did not just write them."""
+        """Move the queued prompts back to the field, but not those that an earlier process queued."""
         handle = self._session.handle
         if handle is None:
             return
@@ -323,7 +323,7 @@ class ApprovalController(PanelController):
         entries.approval_opened.connect(self.open)
 
     def close(self) -> None:
-        """The question stays open."""
+        """Close the dialog. The question stays open."""
         self._stop_asking()
         if self._dialog is not None:
             self._dialog.close()

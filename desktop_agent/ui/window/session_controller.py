@@ -82,7 +82,7 @@ class SessionController(ShownSession):
         self.submit_on(panels.jobs.stop_requested, ops.StopJob, "job_id")
 
     def show(self, handle: SessionHandle) -> None:
-        """The previous session keeps running in the background."""
+        """Show this session in all panels. The previous session keeps running in the background."""
         if (before := self.handle) is not None:
             self._places.leave(before)
             for signal, slot in self._connections(before):

@@ -288,7 +288,7 @@ class MovedBlock(NamedTuple):
 
 
 class Surplus(NamedTuple):
-    """Running totals, from 0: how many more rows than old lines the edits of all hunks take, up to each edit."""
+    """How many more rows than old lines all edits up to each edit take. Running totals over all hunks, from 0."""
 
     side_by_side: Sequence[int]
     unified: Sequence[int]

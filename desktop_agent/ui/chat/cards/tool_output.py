@@ -132,7 +132,7 @@ def _printed(entry: ToolEntry, result: ToolResult) -> str:
 
 
 def _tail(row: EntryRow) -> Tail:
-    """For growing output, only the new part is read."""
+    """Return the last lines of an output. If it grows, only the new part is read."""
     entry = entry_of(row)
     known = row.loaded.get("tail")
     reading = known if isinstance(known, _Reading) else None

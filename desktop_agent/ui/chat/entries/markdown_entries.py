@@ -42,7 +42,7 @@ class LinkedEntry(EntryWidget):
             self.entry_actions.link_activated.emit(href)
 
     def offer_links(self) -> None:
-        """Call this after layout."""
+        """Let Tab reach this entry if it has links. Call this after layout."""
         has_links = bool(self._links())
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus if has_links or self.is_tab_stop else Qt.FocusPolicy.NoFocus)
 

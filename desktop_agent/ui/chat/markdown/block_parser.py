@@ -155,8 +155,9 @@ Resumption = Literal["", "paragraph", "list", "table"]
 
 
 class Region:
-    """The first `prefix` characters of `text` are not in the source; they continue a paragraph or a table (`resumes`).
+    """A part of the source that is parsed on its own.
 
+    The first `prefix` characters of `text` are not in the source: they continue a paragraph or a table (`resumes`).
     `number` continues an ordered list, and `joint` continues a paragraph. `offset` is the message position of the first
     character after the prefix.
     """

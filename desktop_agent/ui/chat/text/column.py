@@ -98,7 +98,10 @@ _FEW = 24
 
 
 class Column:
-    """`ground` (empty: transparent) and `ink` are colour roles. Unless `is_framed`, code lines are cut at the edge."""
+    """Blocks one below the other. Unless `is_framed`, code lines are cut at the edge.
+
+    `ground` (empty: transparent) and `ink` are the colour roles of background and text.
+    """
 
     def __init__(
         self, styles: TextStyles, *, ground: str = "surface", ink: str = "text", is_framed: bool = True
@@ -163,7 +166,7 @@ class Column:
             self._heights.replace(0, map(self._estimate, range(len(self.text.blocks))))
 
     def set_room(self, index: int, height: int) -> None:
-        """Takes effect with the next layout."""
+        """Keep this height free below a block, from the next layout on."""
         if self._rooms.get(index, 0) != height:
             self._rooms[index] = height
             self._boxes.pop(index, None)
@@ -179,7 +182,10 @@ class Column:
     # -- layout --
 
     def lay_out(self, top: int, bottom: int, time: Slice | None = None) -> None:
-        """This can change heights above and between the edges. If the time runs out, the rest stays blank."""
+        """Lay out the blocks between these edges, which can change heights above them, too.
+
+        If the time runs out, the rest stays blank.
+        """
         if not self.text.blocks or bottom <= 0:
             return
         index = max(0, self._heights.at(top))
@@ -240,7 +246,7 @@ class Column:
     # -- boxes --
 
     def _new_box(self, index: int, retired: Box | None = None) -> Box:
-        """Unchanged table cells are taken from `retired`, the block's last layout."""
+        """Lay out a block. Unchanged table cells are taken from `retired`, its last layout."""
         return self._box_around(index, self._passage(index, retired))
 
     def _box_around(self, index: int, passage: Passage | None) -> Box:
@@ -379,7 +385,7 @@ class Column:
     # -- painting --
 
     def draw(self, painter: QPainter, top: int, bottom: int) -> None:
-        """The part between these edges must have been laid out."""
+        """Paint the part between these edges, which must have been laid out."""
         if not self.text.blocks:
             return
         index = max(0, self._heights.at(top))

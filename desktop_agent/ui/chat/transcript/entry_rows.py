@@ -335,7 +335,10 @@ class ReadingPlace:
 
 
 class KeptPlace(NamedTuple):
-    """Stays valid when the session is reopened. `distance` is from the top of the block to the view's top edge."""
+    """A reading position that stays valid when the session is reopened.
+
+    `distance` is from the top of the block to the view's top edge.
+    """
 
     entry: int
     """The entry, counted from the beginning of the session, whichever pages are loaded."""

@@ -241,7 +241,7 @@ class FileTabs(QWidget):
 
 
 class ViewerHead(QWidget):
-    """Call `refresh` after the file changes."""
+    """The path of the current file, and buttons for it. Call `refresh` after the file changes."""
 
     application_requested = Signal(object)  # an absolute path
 

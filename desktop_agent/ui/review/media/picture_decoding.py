@@ -123,7 +123,7 @@ def _reader(content: bytes, format_name: str) -> QImageReader:
 
 
 class _BufferedReader(QImageReader):
-    """Keeps its buffer alive."""
+    """An image reader that keeps its buffer alive."""
 
     def __init__(self, content: bytes, format_name: str) -> None:
         self._buffer = QBuffer()

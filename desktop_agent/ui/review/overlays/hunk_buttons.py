@@ -153,7 +153,10 @@ class HunkOverlay(DiffOverlay):
             self._view.scroller.repaint()
 
     def go_to_undecided(self, *, backwards: bool = False, from_edge: bool = False, with_current: bool = False) -> bool:
-        """Return whether there is one. `from_edge` starts at the first or last, `with_current` at the current hunk."""
+        """Go to an undecided hunk; return whether there is one.
+
+        `from_edge` starts at the first or last hunk, `with_current` at the current one, which is skipped otherwise.
+        """
         keys, current = self._view.document.rows.keys, self._view.navigation.change
         edge, neighbour = (len(keys) - 1, current - 1) if backwards else (0, current + 1)
         start = edge if from_edge else current if with_current else neighbour
