@@ -19,7 +19,7 @@ from jeepney.io.blocking import DBusConnection, open_dbus_connection
 _ACCESSIBLE = "org.a11y.atspi.Accessible"
 _ACTION = "org.a11y.atspi.Action"
 _SHOWING = 25
-"""The number of the state: it is in sight."""
+"""The number of AT-SPI's state "showing"."""
 _ENABLED = 8
 _ASSERTIVE = 2
 _PRESS = ("Press", "Toggle", "click", "ShowMenu")
@@ -122,7 +122,7 @@ class Thing(NamedTuple):
 class Announcement(NamedTuple):
     text: str
     is_urgent: bool
-    """Whether at once, in place of what it is saying."""
+    """Whether it interrupts the present speech."""
 
 
 class Reader:

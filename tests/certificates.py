@@ -16,7 +16,6 @@ class Authority:
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._certificate = self._signed(_name("authority"), self._key.public_key(), is_authority=True)
         self.file = self._write("ca.pem", self._certificate.public_bytes(serialization.Encoding.PEM))
-        """The certificate of the authority itself."""
 
     def issue(self, name: str) -> tuple[Path, Path]:
         """Make a certificate for `name`, `localhost` and `127.0.0.1`; return the files of certificate and key."""

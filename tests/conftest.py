@@ -36,7 +36,7 @@ settings.register_profile("nightly", parent=settings.get_profile("default"), max
 
 
 QT_PATIENCE_MS = 30_000
-"""How long `qtbot` waits before it gives up, instead of 5 seconds: it only matters for tests that fail."""
+"""How long `qtbot` waits, instead of 5 seconds; only failing tests wait that long."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -200,7 +200,7 @@ def no_unexpected_logs(expected_logs: list[str]) -> Generator[None]:
 
 
 _ENDING_S = 30.0
-"""How long a thread that has done its work may take to end, on a machine that does something else."""
+"""How long a finished thread may take to end on a busy machine."""
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,6 @@ import pytest
 from desktop_agent.core.system import file_writes, files, staged_file
 
 FILE_MODULES: tuple[ModuleType, ...] = (file_writes, files, staged_file)
-"""What reads and writes files exactly."""
 CONTENT_CALLS = ("open", "write", "read", "lseek", "ftruncate", "fsync", "close", "replace", "unlink", "symlink")
 CALLS = frozenset(
     (*CONTENT_CALLS, "stat", "fstat", "fchmod", "chmod", "fchown", "listxattr", "getxattr", "setxattr", "removexattr")

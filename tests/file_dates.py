@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 
 LONG_AGO_NS = 10**18
-"""In 2001: a date that can be relied on."""
+"""In 2001: a date that is trusted."""
 TO_COME_NS = 4 * 10**18
-"""In 2096: too young a date to be relied on, however long a test takes."""
+"""In 2096: a date that is too young to be trusted."""
 
 
 def put_date(path: Path, date_ns: int) -> None:

@@ -13,7 +13,7 @@ import pytest
 HANGS_S: Final = 600
 """Longer than the longest test of `--profile nightly`: a dump of running threads may crash them."""
 _EVERY_S: Final = 60
-"""How often the alarm is put off: a test is told of when it has hung for `HANGS_S`, or up to so much longer."""
+"""How often the alarm is postponed: a hang is reported after `HANGS_S`, or up to so much later."""
 
 
 class HangGuard:

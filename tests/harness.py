@@ -46,13 +46,13 @@ from desktop_agent.core.transcript import Transcript
 E = TypeVar("E", bound=ev.Event)
 
 PATIENCE_S = 20
-"""How long a receiver waits before it says what came instead. Long: it only matters for tests that fail."""
+"""How long a receiver waits. Long, as only failing tests wait for it."""
 
 MODEL = ModelRef(provider="scripted", model="scripted")
 
 
 BUILTIN_TOOLS = builtin_tools(Path("cache"))
-"""For tests that only look at what tools say of themselves."""
+"""For tests of the tools' definitions."""
 
 
 class ImpatientClock(SystemClock):
@@ -80,7 +80,7 @@ class Receiver:
         self._next = 0
         self._came = asyncio.Event()
         self.at_once: Callable[[ev.Event], object] = lambda _: None
-        """Called with every event when it comes, before the session does anything else."""
+        """Called with every event before the session continues."""
 
     def __call__(self, event: ev.Event) -> None:
         self.events.append(event)
@@ -124,7 +124,7 @@ class Open:
     workspace: Path
     task: asyncio.Task[None]
     transcript: Transcript = field(default_factory=Transcript)
-    """What the session had before it was opened."""
+    """The session's transcript before it was opened."""
 
     @property
     def id(self) -> SessionId:
@@ -194,13 +194,10 @@ class Ground:
         self.clock: ImpatientClock = ImpatientClock()
         self.settings = Settings()
         self.live: LiveSettings | None = None
-        """Settings that can be changed while sessions are open, instead of `settings`."""
         self.probe: SandboxProbe | None = None
-        """What to find instead of this machine's sandbox."""
         self.services: Services | None = None
-        """What slash commands reach beyond their session."""
         self.extra_tools: tuple[AnyTool, ...] = ()
-        """Tools that sessions have besides the real ones, or instead of a real one of the same name."""
+        """Tools besides the real ones, or replacing real ones of the same name."""
 
     def write(self, path: str, content: str | bytes) -> Path:
         target = self.workspace / path

@@ -187,4 +187,4 @@ wild_events: st.SearchStrategy[ev.KnownEvent] = st.one_of(
     st.builds(ev.SessionRenamed, title=st.text(max_size=5)),
     st.builds(ev.Notice, level=st.just("warning"), code=st.just("retrying"), title=st.text(max_size=5)),
 )
-"""Any event after any other: more than an honest program writes."""
+"""Any event after any other, more than an honest program writes."""

@@ -13,7 +13,7 @@ class LoopTime:
         self._now, self._call_at = loop.time, loop.call_at
         self._passed_s = 0.0
         self._waits: set[int] = set()
-        """How long, in whole seconds, something was to wait when it began to."""
+        """The limits in whole seconds that were started."""
         self._news = asyncio.Event()
         # Each test has a loop of its own, so no other test sees this.
         loop.time = self._time  # pyright: ignore[reportAttributeAccessIssue]

@@ -33,4 +33,4 @@ ODD_NAMES = tuple(
         ),
     )
 )
-"""For each of some, another one that looks like its spelling. All are different files that can lie side by side."""
+"""Pairs of a name and another that looks like its spelling. All are different files."""

@@ -5,7 +5,7 @@ import time
 from typing import Final
 
 _SLOW_COLLECTION_S: Final = 0.004
-"""A collection that takes longer goes over something that a test has imported."""
+"""A slower collection scans objects that a test has imported."""
 
 
 class YoungHeap:

@@ -34,7 +34,7 @@ from tests.ui.approvals.stage import NOW, WordRules
 
 _POLL_S = 0.001
 PATIENCE_S = 60
-"""It only matters for tests that fail."""
+"""Long, as only failing tests wait for it."""
 
 
 class Room:

@@ -27,10 +27,10 @@ pytestmark = pytest.mark.usefixtures("qapp")
 
 CONTROLS = (QAbstractButton, QAbstractItemView, QComboBox, QLineEdit, QPlainTextEdit, QTextEdit)
 AROUND = 14
-"""How far around a control its ring may be, in pixels: the message's field has the one of the whole composer."""
+"""How far around a control its focus ring may be, in pixels: the message field has the composer's ring."""
 
 LEAST_CHANGED = 24
-"""Pixels that differ with the focus: the shortest ring has more, a caret alone has fewer."""
+"""Pixels that change with the focus: the shortest ring has more, a caret alone has fewer."""
 
 
 async def to_the_end_of_a_turn(user: Driver) -> None:

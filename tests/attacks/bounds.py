@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 MOST_TASKS = 150
-"""How many tasks such a command and all that it starts may come to."""
+"""The most tasks of a command and its children."""
 _MOST_SECONDS = 30
 _EMPTIED = "sleep $0; for _ in 1 2 3 4 5 6 7 8 9; do kill -KILL $(cat $1/cgroup.procs); done 2>/dev/null"
-"""The net empties itself when the process that made it was killed."""
+"""Kills the net's processes when its maker was killed."""
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from _pytest.mark import ParameterSet
 T = TypeVar("T")
 
 SHARE = 10
-"""One of this many cases is part of the test command."""
+"""By day, one of so many cases runs."""
 
 
 def cases(corpus: Iterable[T], name: Callable[[T], str]) -> list[ParameterSet]:

@@ -28,14 +28,14 @@ from desktop_agent.ui.theme import Theme
 WIDTH, HEIGHT = 900, 800
 MESSAGES = 2_000
 FRAME_CHARS = 16
-"""Four tokens: what arrives between two frames at 100 tokens a second and 25 frames."""
+"""Four tokens: the text between two frames at 100 tokens a second and 25 frames."""
 OUTPUT_CHARS = 2_000
-"""What a busy build prints between two frames."""
+"""The output of a busy build between two frames."""
 MOST_PER_FRAME = 1.75
 LEAST_OPENING = 40
 STALL_MS = 16.7
 MOST_STALLED = 2
-"""How many refreshes of a screen a turn may take by the clock, in which other programs have their share."""
+"""The most screen refreshes for a turn by the clock, which includes other programs."""
 
 _TEXT = """the a total size of page `count` **result** returns when value *index* of list is empty then `raise` an error
 so we check it again before the next call and write a test for every case that was found here"""

@@ -34,9 +34,9 @@ pytestmark = pytest.mark.skipif(not GIT, reason="git is not installed")
 Texts = tuple[str, str]
 
 TURNS_BEFORE_A_PAUSE = 20
-"""The user scrolls as soon as the diff is there, then looks for a moment, and scrolls on."""
+"""The user scrolls, pauses to look, and scrolls on."""
 PAUSE_MS = 400
-"""Long enough for the colours of the language to come, which are looked up when the view is at rest."""
+"""Long enough for the syntax colours, which are computed at rest."""
 
 
 def numbered(count: int, edits: int) -> Texts:

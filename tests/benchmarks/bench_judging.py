@@ -35,7 +35,7 @@ from tests.harness import Ground, Open
 LIMIT_MS: Final = 50.0
 _PATIENCE_S: Final = 10.0
 _BETWEEN_KEYS_S: Final = 0.05
-"""Twenty keys a second, which is faster than people type."""
+"""Twenty keys a second, faster than people type."""
 
 _SCRIPT = "\n".join(f"    total_{number} = compute(value, {number})  # step {number}" for number in range(198))
 COMMANDS: Final[dict[str, str]] = {

@@ -36,9 +36,9 @@ TOOLS: Final = 50
 CALLS: Final = 100
 MOST_OVER_MS: Final = 5.0
 FEW_FILES: Final = 30
-"""As many as the demo has: the limit holds for it."""
+"""As in the demo; the limit applies to it."""
 MORE_FILES: Final = (500, 2_000)
-"""Each file takes a `stat` before and one after, some 5 µs together, which is the limit of what a look can do."""
+"""Each file takes two `stat` calls, some 5 µs together."""
 LOOKS: Final = 41
 OLD_ENOUGH_S: Final = 3.2
 """Folders younger than three seconds are listed at every look."""

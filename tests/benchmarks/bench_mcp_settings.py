@@ -47,7 +47,7 @@ from desktop_agent.cli import main
 sys.exit(main())
 """
 CLOSED = "the page is closed, with all of it unfolded"
-"""Qt hides each of some 5,000 widgets, which takes longer than a frame."""
+"""Qt hides some 5,000 widgets, which takes longer than a frame."""
 ABOUT = "Finds what matches a query, and says of each find where it is and who wrote it last."
 FACTS = ServerFacts(protocol="2025-11-25", era="handshake", name="many", version="1", has_tools=True)
 

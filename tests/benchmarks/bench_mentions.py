@@ -40,9 +40,9 @@ from tests.benchmarks.measuring import (
 
 FILES = 100_000
 WORDS = ("@t", "@turn", "@sesrun", "@core/se/run", "@zzzz")
-"""Everything, a word, letters that begin words, parts of a path, and letters that nothing has."""
+"""Everything, a word, initials, parts of a path, and letters without a match."""
 SYMBOL_WORDS = ("@turn", "@load_4711", "@zzzz")
-"""A word of many names, the name of one, and letters that nothing has."""
+"""A word in many names, one name, and letters without a match."""
 _PARTS = ("core", "session", "turn", "runner", "search", "files", "view", "model", "panel", "store", "journal", "tests")
 
 
@@ -89,7 +89,6 @@ class Typing:
         self.keys_ms: list[float] = []
         self.answers_ms: dict[str, float] = {}
         self.symbols_ms: dict[str, float] = {}
-        """From the last key until the first symbol was shown."""
         self.worst_ms = 0.0
 
     def _on_wanted(self, typed: TypedMention) -> None:

@@ -24,10 +24,10 @@ from tests.benchmarks.floors import idle_beside
 
 MODELS = 2_000
 WORDS = ("claude sonnet 4", "gpt mini", "qw3cdr", "zzzz")
-"""Two words, two words, letters in order only, and letters that nothing has: the last two are looked for twice."""
+"""Two words twice, letters in order, and letters without a match; the last two are searched twice."""
 FRAME_MS = 16.7
 MOST = 3.0
-"""So many times the yardstick at most."""
+"""The limit, as a multiple of the yardstick."""
 
 
 def offers() -> AccountOffers:
@@ -74,9 +74,7 @@ class Search:
         self._field = field
         self._rows = rows
         self.keys: list[float] = []
-        """What each key took, in milliseconds of the thread's own work."""
         self.paintings: list[float] = []
-        """What painting the rows that it left took once more."""
 
     def run(self) -> None:
         for word in WORDS:

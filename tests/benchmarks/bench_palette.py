@@ -46,7 +46,7 @@ WORDS: tuple[tuple[Scope, str], ...] = (
     ("file", "store runner"),
     ("all", "@fix the"),
 )
-"""Everything, a word, letters that begin words, parts of a path, letters that nothing has, two words, sessions only."""
+"""Everything, a word, initials, parts of a path, letters without a match, two words, sessions only."""
 
 
 def sources(files: FolderPaths, window: QWidget) -> PaletteSources:

@@ -105,9 +105,9 @@ class Rest(Struct):
     core: float
     """Share of one processor."""
     wake_ups: float
-    """A second."""
+    """Per second."""
     megabytes: float
-    """Resident at the end."""
+    """Resident memory at the end."""
 
     def __str__(self) -> str:
         return (

@@ -43,7 +43,7 @@ LIST_LIMIT = 1.3
 pytestmark = pytest.mark.skipif(not GIT or not RIPGREP, reason="git or ripgrep is not installed")
 
 Row = tuple[str, tuple[str, ...], ReadTool[Any], dict[str, object], float | None]
-"""What is measured, the yardstick, the tool, its arguments, and the limit of their ratio."""
+"""The title, the yardstick, the tool, its arguments, and the limit of the ratio."""
 
 
 @pytest.fixture(scope="module")

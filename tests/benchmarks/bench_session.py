@@ -38,10 +38,10 @@ from tests.journals import SESSION_ID
 
 MOST_OF_A_PASS: Final = 0.1
 JUMPS: Final = 250
-"""More than a minute of them: what the window does by itself, and when, is then among it."""
+"""More than a minute of jumps, so that periodic work of the window is included."""
 TURN_MS: Final = 6
 TURNS: Final = 4_000
-"""About as many turns of work as that many jumps have."""
+"""About as many turns as the jumps take."""
 
 
 @pytest.fixture

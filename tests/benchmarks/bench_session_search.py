@@ -24,7 +24,7 @@ from tests.benchmarks.session_data import Author
 
 RIPGREP = find_ripgrep(os.environ) or ""
 LIMIT = 1.0
-"""Of every search to ripgrep over the same journals: reading less must cost less."""
+"""Of a search's time to ripgrep's over the same journals."""
 
 pytestmark = pytest.mark.skipif(not RIPGREP, reason="ripgrep is not installed")
 

@@ -121,7 +121,7 @@ sys.exit(main())
 """
 
 SESSIONS = 200
-"""Beside the one that is shown, which has 5 MB."""
+"""Besides the displayed one, which has 5 MB."""
 
 SDKS = {"anthropic", "openai", "mcp", "httpx2", "httpcore2", "anyio", "pydantic", "keyring", "asyncio", "qasync"}
 

@@ -25,9 +25,9 @@ from tests.servers.dialects.responses import RESPONSES
 from tests.servers.script import Reply, reply, text
 
 MOST_MS = 0.2
-"""For one piece, where it is not waited for."""
+"""For a piece that arrives without waiting."""
 MOST_OF_SDK = 1.3
-"""For one piece that is waited for: there, most of it is being woken up."""
+"""For a piece that is waited for, where waking up takes most of the time."""
 PIECE = "word "
 DELTAS = 1_000
 _ONE_PIECE = json.dumps(PIECE).encode()

@@ -30,8 +30,7 @@ from tests.servers.script import reply, text, thinking
 RATE: Final = 500
 PIECE_CHARS: Final = 5
 ROUNDS: Final = 5
-"""The first is held, for which the most is made for the first time, and the best: what other programs did to the others
-is not ours."""
+"""The limits apply to the first round, with its first uses, and to the best one, without other programs' delays."""
 
 DIALECTS: Final[dict[str, Dialect]] = {"anthropic": ANTHROPIC, "openai": RESPONSES, "openai-chat": CHAT}
 

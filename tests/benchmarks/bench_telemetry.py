@@ -27,7 +27,7 @@ from tests.servers.otlp_receiver import otlp_receiver
 LIMIT_MS = 1.0
 CALLS = 200
 LINES = 400
-"""Of the file that each call reads: some 20 kB."""
+"""Of the file that each call reads, some 20 kB."""
 
 
 def per_call_ms(step: Callable[[], None], repeats: int) -> float:

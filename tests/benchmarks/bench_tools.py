@@ -21,7 +21,7 @@ from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 REPEATS = 7
 
 Row = tuple[str, str, Callable[[], None], Callable[[], Awaitable[object]]]
-"""What is measured, the yardstick's name, the yardstick, and ours."""
+"""The title, the yardstick's name, the yardstick, and ours."""
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ RATE: Final = 500
 PIECE_CHARS: Final = 5
 KEYS: Final = 60
 ROUNDS: Final = 3
-"""Of the best, 95 of 100 letters are held: what other programs did to the others is not ours."""
+"""The limit applies to the 95th percentile of the best round."""
 
 
 class Keyboard(QObject):

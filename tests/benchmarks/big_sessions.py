@@ -30,13 +30,11 @@ TURNS_PER_COMPACTION = 25
 class Shape(NamedTuple):
     records: int
     result_bytes: int
-    """About how much a tool's result has: two records in seven are one."""
+    """The approximate size of a tool's result; two of seven records are results."""
 
 
 SMALLER = Shape(22_000, 7_500)
-"""100 MB."""
 LARGER = Shape(50_000, 35_500)
-"""500 MB."""
 
 
 class Stuff(NamedTuple):

@@ -36,17 +36,16 @@ POINT_S: Final = 1.1
 @dataclass
 class Tour:
     longest: dict[str, float] = field(default_factory=dict[str, float])
-    """The longest own work between two beats, for each step of the tour."""
     latest: dict[str, float] = field(default_factory=dict[str, float])
-    """The latest beat of each step, by the clock."""
+    """The worst delay of a beat in each step, by the clock."""
     beats: int = 0
     work_of_99: float = 0.0
-    """99 of 100 beats had less own work."""
+    """The 99th percentile of own work."""
     delay_of_99: float = 0.0
     floor: float = 0.0
-    """How long a process beside stood still at worst that only wakes up."""
+    """The longest pause of an idle process."""
     stalls: list[str] = field(default_factory=list[str])
-    """What the watchdog named, by the clock."""
+    """The watchdog's messages."""
 
 
 class CountingHeart(WorkingHeart):

@@ -17,7 +17,7 @@ BEAT_MS: Final = 4
 FRAME_MS: Final = 16.7
 
 Steps = dict[str, tuple[float, float]]
-"""How long each step took, and the worst stall in it, in milliseconds."""
+"""The time of each step and its worst stall, in milliseconds."""
 
 
 class _Bench(Protocol):

@@ -46,7 +46,6 @@ def run(capsys: pytest.CaptureFixture[str]) -> CommandLine:
 
 
 Command = Callable[..., Ran]
-"""Runs one command with further words."""
 
 
 @pytest.fixture

@@ -22,7 +22,6 @@ ADD = ["add", "mine", "--env", "A=b", "--", sys.executable, "-S", str(PROGRAM)]
 
 class Mcp(CommandLine):
     said = ""
-    """Everything that was printed."""
 
     def __call__(self, *arguments: str | Path) -> Ran:
         ran = super().__call__("mcp", *arguments)

@@ -21,7 +21,6 @@ from desktop_agent.core.protocol.model import ModelRequest, TextBlock, ThinkingB
 from desktop_agent.core.providers.provider import Completion, Provider, StreamPiece
 
 PATIENCE_S = 20.0
-"""How long anything may take before the test gives up on it."""
 
 
 class ProviderGround(Protocol):

@@ -95,4 +95,4 @@ DECIDED: Mapping[str, str] = {
     "Z-106": _LATER + "MCP.",
     "Z-112": _NOTE + "the scenarios hold for files (SC-14).",
 }
-"""Ids that no test shows, and why. An id that a test names must not be here."""
+"""Ids without a test, with the reason. An id that a test names must not be here."""

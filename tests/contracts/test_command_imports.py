@@ -24,7 +24,7 @@ FOREIGN = (
     "desktop_agent.rest",
     "desktop_agent.ui",
 )
-"""What none of these commands needs: the window, and what asks a provider, reads git or parses a shell's grammar."""
+"""Modules that these commands must not load: the window, providers' clients, git and the shell's grammar."""
 
 WITHOUT_A_SESSION = (
     *FOREIGN,

@@ -13,7 +13,7 @@ from public_names import LISTS, UnreadableNameError, golden, object_names
 
 DEMO = Path(__file__).parents[2] / "resources" / "demo" / "pagination"
 OPEN_ENDED = ("metadata", "input", "input_schema", "events", "settings")
-"""Keys whose objects have what a tool says, or what another list holds: not what a command promises."""
+"""Keys whose objects have foreign contents, which no command promises."""
 
 HOW_TO_ADD = "add it to the list, so that it is kept from now on: python packaging/tools/public_names.py"
 BY_HAND = "add the line to tests/goldens/names/json_keys.txt, so that it is kept from now on"

@@ -19,7 +19,7 @@ ELSEWHERE = {
     "ui/chat/entry_words.py": "a tool without a word of its own is shown by its name",
     "ui/translation/core_words.py": "what the core says",
 }
-"""Modules that translate what is written elsewhere, and where that is: `window_texts` takes it from there."""
+"""Modules that translate texts from elsewhere, and the place where `window_texts` finds them."""
 
 HINT = "run packaging/translations.sh, translate what it names in packaging/translations/*.ts, and run it again"
 

@@ -33,7 +33,6 @@ from tests.servers.model_server import ModelServer
 from tests.servers.script import Answer, Fault, Reply, Whole, raw_tool_use, reply, text, thinking, tool_use
 
 PATIENCE_S = 20.0
-"""How long anything may take before the test gives up on it."""
 
 LONG = reply(
     thinking("Ünïcödé 思考 🧠.", signature="sig", piece=3),

@@ -185,4 +185,3 @@ _BODIES: tuple[ev.KnownEvent, ...] = (
 )
 
 SAMPLE_EVENTS: tuple[ev.KnownEvent, ...] = tuple(body.stamped(seq, AT) for seq, body in enumerate(_BODIES, start=1))
-"""A plausible session in its order."""

@@ -13,7 +13,6 @@ import desktop_agent
 PACKAGE = Path(desktop_agent.__file__).parent
 QT = ("PySide6", "shiboken6", "qasync", "qtawesome")
 CLIENTS = ("anthropic", "openai", "mcp", "httpx2", "httpcore2", "h11", "anyio")
-"""The vendors' SDKs, and what speaks HTTP."""
 HEAVY = (
     *QT,
     "pydantic",

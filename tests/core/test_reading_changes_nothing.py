@@ -18,7 +18,7 @@ from desktop_agent.core.transcript import replay
 from tests.harness import Ground
 
 CACHES = frozenset({"summary.json", "lock"})
-"""What is beside a journal and is nothing of the session."""
+"""Files beside a journal that are no part of the session."""
 
 Way = Callable[[Workbench, str], Awaitable[object]]
 

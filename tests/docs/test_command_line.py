@@ -85,7 +85,7 @@ def test_every_tool_is_listed_with_its_capabilities() -> None:
 
 
 _FREE = {"metadata", "arguments", "input", "input_schema", "events", "messages", "output", "plan"}
-"""Objects with keys of others: tools, schemas, the journal (docs/session-format.md)."""
+"""Objects with foreign keys: tools, schemas, the journal (docs/session-format.md)."""
 
 
 def keys_of(value: object) -> set[str]:

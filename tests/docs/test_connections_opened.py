@@ -24,7 +24,7 @@ OPENERS = re.compile(
     r"|Q(Tcp|Udp|Ssl|Local|Web|Abstract)Socket|Q(Tcp|Local|WebSocket)Server|QDBus\w*"
     r"|get_keyring|(get|set|delete)_password|get_credential"
 )
-"""Names of functions and classes that open a connection, or ask a name server, whatever they are called on."""
+"""Functions and classes that open a connection or ask a name server, on any object."""
 HTTP_FUNCTIONS = {
     (library, name)
     for library in ("httpx", "httpx2", "requests")

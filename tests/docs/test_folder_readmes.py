@@ -8,7 +8,7 @@ import desktop_agent
 PACKAGE = Path(desktop_agent.__file__).parent
 READMES = sorted(PACKAGE.rglob("README.md"))
 MOST_WITHOUT = 20
-"""A folder of more modules has a README."""
+"""A folder with more modules has a README."""
 
 
 def first_cells(readme: Path) -> list[str]:

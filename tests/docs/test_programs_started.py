@@ -13,7 +13,7 @@ STARTERS = re.compile(
     r"Popen|(create_)?subprocess_(exec|shell)|check_output|check_call|getoutput|getstatusoutput|popen|forkpty"
     r"|exec[lv]p?e?|spawn[lv]p?e?|posix_spawnp?|startDetached|QProcess|openUrl|ProcessPoolExecutor|startfile"
 )
-"""Names of functions and classes that start a program, whatever they are called on."""
+"""Functions and classes that start a program, on any object."""
 ON_MODULES = {
     ("subprocess", "run"),
     ("subprocess", "call"),
@@ -22,7 +22,7 @@ ON_MODULES = {
     ("multiprocessing", "Process"),
 }
 WRAPPERS = {"core/sandbox/bubblewrap.py", "core/sandbox/landlock.py", "core/sandbox/seatbelt.py"}
-"""They write the command lines that others of the list start."""
+"""They write command lines that others of the list start."""
 HEAD = "## Programs that the application starts"
 
 

@@ -26,7 +26,7 @@ _SYSCALL: Final = 24
 _SEIZE: Final = 0x4206
 _INTERRUPT: Final = 0x4207
 _OPTIONS: Final = 0x1 | 0x8 | 0x100000
-"""Mark stops at system calls, trace threads that it starts, and end it with this process."""
+"""Mark stops at system calls, trace new threads, and kill the child when this process ends."""
 _WALL: Final = 0x40000000
 _AT_CALL: Final = signal.SIGTRAP | 0x80
 
@@ -37,9 +37,8 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     op: JsonObject
     """An undo or redo."""
     kill_at: int | None = None
-    """None: let it live, and count."""
     is_from_start: bool = False
-    """Whether calls count from the opening of the session, with the recovery, or from the undo on."""
+    """Whether calls count from the session's opening, with its recovery, or from the undo on."""
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):

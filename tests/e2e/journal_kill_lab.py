@@ -34,7 +34,7 @@ AT_ONCE = 3
 LONGEST_LIFE_S = 0.6
 LONGEST_WRITING_S = 0.15
 TURNS = 2
-"""Of a session of which only the journal is written."""
+"""Of a session with only a journal."""
 
 
 def script(number: int) -> list[Reply]:

@@ -29,14 +29,13 @@ PROMISED = (
     *("denyButton", "denyMessageEdit", "inboxButton", "jobsPanel", "searchField", "commandPalette"),
     *("settingsDialog", "apiKeyEdit", "onboardingDialog", "demoButton", "undoConflictDialog"),
 )
-"""The names that may not change, because programs find the window's controls by them."""
+"""Object names that other programs rely on."""
 
 
 WELCOME = {
     "onboardingDialog": "Welcome",
     "apiKeyEdit": "API key",
 }
-"""What the first start shows."""
 
 
 CONTROLS = {
@@ -55,7 +54,6 @@ CONTROLS = {
     "reviewPanel": "Review",
     "inboxButton": "Inbox, nothing waits",
 }
-"""What the window shows from the start, and how it is named, with its value where it has one."""
 
 
 ASKED = {
@@ -68,11 +66,9 @@ ASKED = {
     "denyButton": "Deny",
     "denyMessageEdit": "Message to the agent if you deny",
 }
-"""What a question about a command shows."""
 
 
 RISKY = {"approvalRiskNote": "Risks"}
-"""What it shows besides when the command is dangerous."""
 
 
 LATER = {
@@ -90,7 +86,6 @@ LATER = {
     "contextMeter": "Context used",
     "costLabel": "Cost of this session",
 }
-"""What is there once there was a turn."""
 
 
 OPENED = {
@@ -99,15 +94,14 @@ OPENED = {
     "jobsPanel": "Background commands",
     "settingsDialog": "Settings",
 }
-"""What buttons and menus open."""
 
 
 DESCRIBED = {"contextMeter": r"[\d\s]+ of [\d\s]+ tokens, .+", "costLabel": r"This session: \$0.00\n(.|\n)+"}
-"""The values of what has a name without one."""
+"""The values of controls without a name."""
 
 
 WITHOUT_A_PLACE = frozenset({"approvalDiffView", "demoButton", "redoButton", "undoConflictDialog"})
-"""They are waited for by name."""
+"""Waited for by name."""
 
 
 def check_names(reader: Reader, controls: Mapping[str, str]) -> None:

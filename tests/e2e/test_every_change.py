@@ -37,7 +37,7 @@ from pathlib import Path
 for path in Path("pages").iterdir():
     path.write_bytes(b"".join(line.rstrip() + b"\\n" for line in path.read_bytes().splitlines()))
 END"""
-"""Rewrites thirty files, of which each third has Windows line endings and one no last newline."""
+"""Rewrites thirty files; a third has Windows line endings, and a third no final newline."""
 RUFF = f"{PYTHON} -m ruff format --no-cache --quiet src/deep"
 
 

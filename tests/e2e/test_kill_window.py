@@ -21,9 +21,9 @@ from tests.servers.threaded import serve
 KILLS = 2
 LONGEST_LIFE_S = 8.0
 UNFINISHED = {"unfinished", "missing_result"}
-"""What `sessions verify` finds in a turn that was cut off. The next start ends it."""
+"""Findings of `sessions verify` in an interrupted turn. The next start ends it."""
 PATIENCE_S = 120
-"""For a start. Long: it only matters for tests that fail."""
+"""For a start. Long, as only failing tests wait for it."""
 
 
 def answers(count: int) -> list[Reply]:

@@ -215,7 +215,7 @@ AT_THE_CONSOLE: Mapping[str, tuple[int, str]] = {
     "web_search": (1, "not every engine answered"),
     "web_fetch": (1, "not on the public internet"),
 }
-"""Calls that cannot succeed without a user or without the internet: their exit codes, and what they say."""
+"""Calls that need a user or the internet: their exit codes and messages."""
 
 
 @pytest.mark.parametrize("tool", BUILTIN_TOOLS, ids=lambda tool: tool.name)

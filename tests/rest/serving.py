@@ -19,7 +19,6 @@ from tests.certificates import Authority
 from tests.harness import PATIENCE_S, Ground
 
 NEW = {"provider": "demo", "sandbox": "none"}
-"""A session whose model is the scripted one."""
 
 
 @dataclass(frozen=True)

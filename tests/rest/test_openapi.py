@@ -15,7 +15,7 @@ from tests.harness import Ground
 from tests.rest.serving import serving
 
 UNSAFE = ("deleteSession", "streamEvents")
-"""Not tried by schemathesis on the session that the others need; a stream has no end."""
+"""Not called by schemathesis: the other calls need the session, and a stream has no end."""
 
 
 async def test_every_op_event_and_decision_is_in_the_document_as_the_codec_has_it(tmp_path: Path) -> None:

@@ -25,14 +25,13 @@ _LISTENING = "server listening on "
 class Answered:
     path: str
     body: JsonObject
-    """In the words of Chat Completions, whatever format it came in."""
+    """In the form of Chat Completions, whatever the request's format."""
     status: int
 
 
 @dataclass(frozen=True)
 class Aimock:
     url: str
-    """Its address, without the version that OpenAI's paths begin with."""
     key: str
 
     def requests(self) -> list[Answered]:

@@ -33,9 +33,9 @@ class Behaviour:
     without: tuple[str, ...] = ()
     claims: JsonObject = field(default_factory=JsonObject)
     grant: JsonObject = field(default_factory=JsonObject)
-    """What is put into the answer of the token endpoint, over what is right; `None` leaves it out."""
+    """Overrides the correct answer of the token endpoint; `None` leaves a field out."""
     token_answer: tuple[int, str] | None = None
-    """A status and a body for the next requests for tokens, whatever they say."""
+    """A status and a body for all following token requests."""
     holds: bool = False
 
 

@@ -44,7 +44,7 @@ class UserInBrowser:
         self.pages: list[Shown] = []
         self.sent_to: list[str] = []
         self.is_at_the_user = asyncio.Event()
-        """Set when an address was shown, to be opened by hand."""
+        """Set when an address was shown to the user."""
         self.has_seen_a_page = asyncio.Event()
         self._opens = opens
         self._on_the_way = on_the_way

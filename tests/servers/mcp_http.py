@@ -19,11 +19,10 @@ class Fault(NamedTuple):
     body: bytes = b""
     kind: str = "text/html"
     challenge: str = ""
-    """The header `WWW-Authenticate`."""
 
 
 DROPPED = Fault(200, b'{"jsonrpc"', "application/json")
-"""The connection ends under an answer that has begun."""
+"""The connection ends in the middle of an answer."""
 
 
 def offering_tools(**settings: Any) -> MCPServer:
@@ -62,9 +61,9 @@ class McpHttpServer:
         self._answers_json = answers_json
         self.port = port
         self.requests: list[tuple[str, str, dict[str, str]]] = []
-        """Of each: the method of HTTP, that of the protocol, and the headers."""
+        """The HTTP method, the protocol's method, and the headers of each request."""
         self.faults: dict[str, list[Fault]] = {}
-        """By method of the protocol: what is answered to the next requests."""
+        """The next answers by the protocol's method."""
 
     @property
     def url(self) -> str:

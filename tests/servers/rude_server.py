@@ -11,7 +11,6 @@ from typing import Self, cast
 from tests.servers.http1 import HttpRequest, read_request
 
 Part = bytes | Callable[[], Iterable[bytes]] | Callable[[], AsyncIterable[bytes]] | None
-"""Bytes, or what makes them; None leaves the connection open and silent."""
 
 
 class RudeServer:

@@ -57,9 +57,9 @@ class ToolUse:
 
     name: str
     pieces: tuple[str, ...] | None
-    """`None`: without arguments, put as the API puts that."""
+    """`None`: without arguments, in the API's form."""
     call_id: str | None = None
-    """`None` lets the server make one up."""
+    """With `None` the server makes one up."""
 
     def with_id(self, call_id: str) -> "ToolUse":
         return replace(self, call_id=call_id)
@@ -162,7 +162,7 @@ class Spent:
     cache_write: int
     thinking: int
     cost: float | None
-    """US dollars, from the services that say."""
+    """US dollars, from the services that report costs."""
 
     @property
     def whole_input(self) -> int:
@@ -201,7 +201,7 @@ class Refusal:
     type: str
     message: str
     code: str = ""
-    """What the API calls it more exactly; with none, the dialect knows what goes with the type."""
+    """The API's more exact code; if empty, the dialect chooses one for the type."""
     headers: dict[str, str] = field(default_factory=dict[str, str])
 
 

@@ -15,16 +15,15 @@ SHOWING = {
     *("insertItem", "showMessage", "QLabel", "QPushButton", "QToolButton", "QCheckBox", "QRadioButton", "QGroupBox"),
     *("QAction", "make_label", "make_button", "note", "ShortcutButton"),
 }
-"""What shows its first text to the user; the arguments behind it are data, roles and slots."""
+"""Methods whose first text is shown; later arguments are data, roles and slots."""
 
 
 _SHOWN = {"text", "label", "title", "accessible_name", "tool_tip"}
-"""Arguments by name that are shown, wherever they stand."""
+"""Named arguments that are shown."""
 
 _THE_SAME_EVERYWHERE = ("Authorization: Bearer", "x-api-key", "https://models.example/v1", "Alt+")
-"""Names of headers, an address, keys."""
 _MAY_SHOW = re.compile(rf"\b(?:{'|'.join(SHOWING)})\(\s*f?[\"']|\b(?:{'|'.join(_SHOWN)})=f?[\"']")
-"""Few modules have such a call; the others are not parsed."""
+"""Modules without such a call are not parsed."""
 _WORD = re.compile(r"[A-Za-z]{2,}")
 
 

@@ -21,10 +21,10 @@ from translations import catalogue
 
 SMALLEST = (1024, 700)
 _ROUNDS = 5
-"""Of the loop, until everything has its place."""
+"""Of the loop, until the layout is done."""
 _WORD = re.compile(r"[A-Za-z]{2}")
 _THE_SAME = re.compile(r"(Ctrl|Alt|Shift)\+|https?://|F\d|[a-z_]+\.[a-z_.]+$")
-"""Keys, addresses, and names of settings in the file."""
+"""Keys, addresses, and names of settings."""
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
 _DIFFERENCE = 90
-"""In lightness, of 255: text in the secondary colour, too, but no hairline."""
+"""In lightness, of 255: includes text in the secondary colour, but no hairline."""
 
 
 def ink_rect(widget: QWidget, area: QRect) -> QRect:

@@ -34,7 +34,7 @@ NOW = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
 LEAST_PIXELS = 5
 
 Shape = frozenset[tuple[int, int]]
-"""The pixels that stand out from the ground, by more than half of what the strongest does."""
+"""The pixels that differ from the background by more than half of the strongest one."""
 
 
 def shape_of(widget: QWidget, area: QRect | None = None) -> Shape:

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 Kind = Literal["file", "folder", "link", "pipe"]
 Name = bytes
-"""A path from the workspace on."""
+"""A path relative to the workspace."""
 
 NAMES: tuple[Name, ...] = (
     b"a.txt",
@@ -21,7 +21,7 @@ NAMES: tuple[Name, ...] = (
     b"\xff.x",
     b"d/\xfe\xfd",
 )
-"""Plain names, a folder and names in it, names that need care, and two that are no Unicode."""
+"""Plain names, a folder and names in it, names that need quoting, and two that are no Unicode."""
 
 
 class Node(NamedTuple):

@@ -10,7 +10,6 @@ from tests.app.histories.disk import NAMES, Name
 
 LINES = [f"line {number}\n" for number in range(40)]
 SPOTS = (3, 10, 18, 33)
-"""Lines that the agent edits: some so close that hunks touch, some not."""
 
 Turn = Sequence[Call]
 

@@ -32,13 +32,12 @@ class User:
         self.stage = stage
         self.steps: dict[int, Step] = {}
         self.lines: set[bytes] = set()
-        """The lines that the user wrote, until the user or the agent writes over the file."""
+        """The user's lines, until the user or the agent overwrites the file."""
         self.mine: dict[Name, Node | None] = {}
-        """What the user put somewhere, or removed, until the agent does something else with it."""
+        """What the user put or removed, until the agent changes it."""
         self.touched: set[Name] = set()
-        """Every name that the user wrote to in another program."""
         self.given_up: set[bytes | Node] = set()
-        """Lines and things of the user's, given up in a clash: an undo after its redo is as decided before."""
+        """The user's lines and nodes given up in a clash: a repeated undo does not ask for them again."""
         self.words = 0
 
     # -- in another program --

@@ -10,18 +10,16 @@ from tests.app.conftest import Journey
 from tests.e2e.driver import Driver
 
 BeginWith = Callable[[list[str], Journey], None]
-"""Starts the application with these arguments, and lets a user begin before anything is loaded."""
+"""Starts the application with these arguments; the journey begins before the machinery is loaded."""
 
 OTHER_ID = "20261121-100000-fedcba"
 TURNS = 3
-"""How many each session has."""
 
 
 class Machinery:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.may_load = threading.Event()
         self.fault: Exception | None = None
-        """Why it cannot be loaded."""
         build = Workbench.__init__
 
         def held(*arguments: object, **options: object) -> None:

@@ -32,7 +32,7 @@ NAMES = (
     *("transcript", "composer", "sendButton", "stopButton", "modelPicker", "approvalPicker", "contextMeter"),
     "reviewPanel",
 )
-"""What a window without a change, a question or a dialog has of the names that are promised."""
+"""The promised object names of a window without a change, a question or a dialog."""
 
 
 @pytest.fixture

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 Way = Literal["mouse", "key", "type", "look", "refuse", "swap"]
-"""How the user answers: clicks *Allow once*, presses Ctrl+Shift+A, types a `2` before that, looks at all of it first,
-tries both although not all was seen, or answers after a script was exchanged."""
+"""The user's answer: clicks *Allow once*, presses Ctrl+Shift+A, types a `2` first, looks at everything first, tries
+without having seen everything, or answers after a script was replaced.
+"""
 
 
 @dataclass(frozen=True)

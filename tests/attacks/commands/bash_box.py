@@ -16,11 +16,10 @@ from tempfile import TemporaryDirectory
 from tests.attacks.bounds import within
 
 REAL = ("cat", "env", "find", "head", "nice", "nohup", "sort", "timeout", "wc", "xargs", "printf", "ls", "tail", "seq")
-"""Programs that do their usual work after they are recorded."""
+"""Programs that are recorded and then really run."""
 CANARY = "canary"
-"""The program that runs when a value is evaluated."""
 NUMBERS = tuple(str(number) for number in range(12))
-"""Folders with programs inside the working folder, where `PATH` leads if something sets it to a number."""
+"""Folders of programs, for a `PATH` that something sets to a number."""
 
 _DRIVER = r"""
 exec 9>>/box/log 8</box/lines 7<>/box/never

@@ -48,7 +48,7 @@ PIECES = (
     " ", "'", '"', "\\", "$", "(", ")", "`", ";", "|", "&", "<", ">", "\n", "{", "}",
     "[", "]", "((", "))", "#", "!", "=", "$(", "1", "n", "*", "~", "\t", "\\\n",
 )  # fmt: skip
-"""Signs that a line is spoilt with."""
+"""Characters that are inserted to break a line."""
 
 
 class Lines:

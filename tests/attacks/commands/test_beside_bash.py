@@ -18,12 +18,11 @@ PROGRAMS = {
     "tr", "cut", "uniq", "date", "hostname", "tree", "file", "rg", "fd", "sudo", "ssh", "uname", "stat", "du", "whoami",
     "sleep", "touch", "cp", "mv", "chmod", "tar", "node", "make", "cargo", "pytest", "echo",
 }  # fmt: skip
-"""The programs of the box. Nothing else can run."""
 _EVALUATES = "n=$(printf 'a[\\44(CMD)]'); "
 CONTEXTS = [
     line.command.removeprefix(_EVALUATES) for line in lines_of("reading") if line.command.startswith(_EVALUATES)
 ]
-"""In which bash evaluates the value of `n`."""
+"""Contexts in which bash evaluates the value of `n`."""
 BATCH = 250
 _IN_ONE_NET = 25
 SEED = 20_261_128

@@ -4,7 +4,7 @@ from tests.servers import fault
 from tests.servers.script import Answer, Whole, reply, text
 
 _NAME, _MESSAGE = 100, 2_000
-"""After how many characters names and messages are cut."""
+"""The lengths at which names and messages are cut."""
 
 
 def echoes(secret: str) -> list[Answer]:

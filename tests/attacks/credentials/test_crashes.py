@@ -15,7 +15,7 @@ from tests.servers.model_server import ModelServer
 from tests.servers.script import reply, text, tool_use
 
 SHAPED = {name: KEYS[name] for name in ("OPENAI_API_KEY", "XAI_API_KEY")}
-"""Those that anybody knows for keys: in a program of somebody else nothing more is known."""
+"""Keys that are recognised by their shape: nothing else is known in another program."""
 
 
 def look_up(word: str) -> str:

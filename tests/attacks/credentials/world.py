@@ -21,7 +21,7 @@ KEYS = {
     "XAI_API_KEY": "xai-hollow9Comet3318juniper7saddle",
     "ANTHROPIC_CUSTOM_HEADERS": f"X-Gateway: Bearer {GATEWAY_HEADER}\nX-Team: pine-Marten-8841-gazelle-orbit",
 }
-"""The environment. Half of the keys have no shape that anybody could know them by."""
+"""The environment. Half of the keys have no recognisable shape."""
 
 SPOKEN: dict[str, tuple[Dialect, str]] = {
     "anthropic": (ANTHROPIC, "ANTHROPIC_API_KEY"),
@@ -38,7 +38,7 @@ SPIES = (
     f'python3 -c "{PROGRAM}"',
     "env | gzip > env.gz; env | base64 > env.b64; env >&2; false",
 )
-"""Commands that tell, and write down, the environment they have."""
+"""Commands that print and write their environment."""
 
 
 class World:

@@ -10,11 +10,9 @@ from tests.harness import Ground
 from tests.sandboxes import sandbox_named
 
 DEEP = "packages/group/team/lib"
-"""A submodule, four levels down."""
 EMPTY = "packages/empty"
-"""A submodule that is not initialised."""
 OWN = "vendor/a/b/c/clone"
-"""A repository of its own, which git of the workspace knows nothing of."""
+"""An independent repository that the workspace's git does not know."""
 
 
 @pytest.fixture(params=["bubblewrap", "landlock"])

@@ -26,7 +26,6 @@ class Vector:
     config: str = ""
     attributes: str = ""
     extra: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Further files in the git folder."""
     has_hooks: bool = False
     is_promised: bool = False
     """Whether an object is missing that git would fetch from the remote."""

@@ -21,7 +21,7 @@ OUR_GIT = [Case(VECTORS[turn].name, layout=layout.__name__) for turn, layout in 
 CONFINED = [
     Case(attack, sandbox=sandbox) for attack in ("empty_submodule", "deep") for sandbox in ("landlock", "bubblewrap")
 ]
-"""A change that must fail and a repository that must be reported, behind each sandbox."""
+"""A change that must fail, and a repository that must be reported, behind each sandbox."""
 
 
 @pytest.mark.parametrize("case", [*cases(OUR_GIT, lambda one: one.name), *cases(CONFINED, lambda one: one.name)])

@@ -18,9 +18,8 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="th
 @dataclass(frozen=True)
 class Seen:
     told: tuple[str, ...]
-    """What the card and the review say is not captured."""
+    """The words of the card and the review."""
     content: str
-    """What the model reads."""
 
 
 async def run_confined(ground: Ground, command: str) -> Seen:

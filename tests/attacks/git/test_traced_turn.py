@@ -16,7 +16,7 @@ PROJECT = Path(desktop_agent.__file__).parent.parent / "resources" / "demo" / "p
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "XAI_API_KEY")
 CANARY = "canary-that-no-program-sees"
 LISTED = {"git", "bwrap", "sh", "bash", "rg", Path(sys.executable).name, Path(os.path.realpath(sys.executable)).name}
-"""The programs of docs/security.md: git, the sandbox, commands, ripgrep, modules of ours."""
+"""The programs in docs/security.md: git, the sandbox, commands, ripgrep, our modules."""
 _TRACED = "trace=execve,execveat,clone,clone3,fork,vfork"
 _EXECUTED = re.compile(r'^(\d+) +execve\("([^"]+)", ')
 _FORKED = re.compile(r"^(\d+) +(?:<\.\.\. )?(?:clone3?|v?fork)\b.* = (\d+)$")

@@ -28,7 +28,6 @@ _OWNED = MatchRule(
 _OWNED.add_arg_condition(0, NAME)
 
 Bus = dict[str, str]
-"""The environment of a program on the bus."""
 
 
 @pytest.fixture
@@ -123,7 +122,7 @@ class Program:
 
 
 GUARD_S = 40
-"""Less than any keyring is waited for to be unlocked, more than a machine under load needs for the rest."""
+"""Shorter than the wait for unlocking a keyring, longer than everything else on a busy machine."""
 
 
 @pytest.fixture

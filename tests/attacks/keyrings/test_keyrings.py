@@ -17,10 +17,10 @@ from tests.attacks.keyrings.service import MODES, Mode
 Start = Callable[[Mode], None]
 
 ENDING: tuple[Mode, ...] = ("silent", "erring", "vanishing", "nonsense", "silent_later")
-"""Those that no prompt of is open: they end within seconds."""
+"""Keyrings without an open prompt: programs end within seconds."""
 
 ASKING: tuple[Mode, ...] = ("locked", "missing")
-"""Those that wait for the user for a minute, and can be interrupted."""
+"""Keyrings that wait a minute for the user, and can be interrupted."""
 
 KEY = "sk-ant-test-0000000000000000"
 WORK_KEY = "sk-ant-work-0000000000000000"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 PATIENCE_S = 120
-"""Only a test that fails waits as long."""
+"""Long, as only failing tests wait for it."""
 
 
 class Victim:

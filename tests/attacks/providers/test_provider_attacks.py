@@ -13,7 +13,7 @@ from tests.attacks.providers.wire import BATCH, bomb, start
 from tests.servers.rude_server import RudeServer
 
 MOST_MIB = 120
-"""How much memory an answer may take besides. Without bounds it was 1,600 MiB in 25 s."""
+"""The most memory that an answer may take. Without limits it was 1,600 MiB in 25 s."""
 LONGEST_WAIT_S = 60.0
 
 

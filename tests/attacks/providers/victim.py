@@ -24,7 +24,7 @@ KEY = "sk-ant-test-0123456789abcdef"
 PROMPT = "the whole conversation"
 SILENCE_S = 2.0
 _NET_BYTES = 2 * 2**30
-"""What the process may use besides; only a test that fails gets there."""
+"""The process's limit of further memory; only failing tests reach it."""
 
 
 def main() -> None:

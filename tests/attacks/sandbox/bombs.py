@@ -49,7 +49,7 @@ HOGS = {
     + shlex.quote("import os\nwhile 1:\n try: os.open('/dev/null', 0)\n except OSError: 0")
     + " {mark} & done; echo ready; wait",
 }
-"""Scripts that print `ready` and then take what they can get; every process has `mark` in its arguments."""
+"""Scripts that print `ready` and then exhaust the machine; all their processes have `mark` in the arguments."""
 
 TIMEOUT_S = 1.0
 Way = Literal["limit", "timeout", "stop"]
@@ -61,7 +61,7 @@ class Bomb:
     sandbox: str
     way: Way
     has_group: bool
-    """Whether a cgroup is used where one can be had."""
+    """Whether a cgroup is used if available."""
 
     @property
     def name(self) -> str:
@@ -71,16 +71,15 @@ class Bomb:
 
 LOW = CommandLimits(max_processes=30, max_memory_bytes=512 * 2**20, max_open_files=256)
 HIGH = CommandLimits(max_processes=100_000, max_memory_bytes=2**60)
-"""Limits that are not reached, so that the hog has all that the net lets it have when it is stopped."""
+"""Limits out of reach, so that only the net stops the hog."""
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
     outcome: ProcessOutcome
     took_s: float
-    """From the end of its time, or from the stop, until the runner said that it is over."""
+    """Seconds from the time-out or the stop to the runner's result."""
     left: list[int]
-    """Who of it still lives."""
 
 
 async def blow_up(bomb: Bomb, base: Path, enter: str) -> Told:

@@ -26,7 +26,6 @@ COLUMN = {"x86_64": 0, "aarch64": 1}.get(platform.machine(), 0)
 HERE, EMPTY, NO_FOLLOW = -100, 0x1000, 0x100
 LOOSE = 0o755
 SWAPS = 400
-"""How often a race is run."""
 ACL = struct.pack("<I", 2) + b"".join(
     struct.pack("<HHI", tag, permissions, 0xFFFFFFFF) for tag, permissions in ((1, 6), (4, 4), (0x20, 4))
 )

@@ -30,7 +30,7 @@ Scene = dict[str, str]
 PROBES: dict[str, Callable[[Scene], object]] = {}
 WORK: dict[str, Callable[[Scene], object]] = {}
 LAUNCHER = os.getppid()
-"""What confines this process, where it stays and waits for it."""
+"""The process that confines this one and waits for it."""
 COLUMN = {"x86_64": 0, "aarch64": 1}.get(platform.machine())
 
 

@@ -28,7 +28,7 @@ from desktop_agent.core.system.processes.runner import Command
 NOBODY = 65534
 HERE = Path(__file__).parent
 NO_SANDBOX = 77
-"""The exit code when this sandbox does not work for this user here."""
+"""The exit code when this sandbox does not work for this user."""
 
 Folder = Literal["plain", "git", "submodule", "monorepo"]
 User = Literal["root", "another"]
@@ -41,7 +41,6 @@ class Case:
     folder: Folder
     user: User
     program: str = "probes"
-    """What runs inside: a module beside this one."""
 
     @property
     def name(self) -> str:

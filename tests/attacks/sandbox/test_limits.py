@@ -30,7 +30,7 @@ EXCESSES = {
     "memory hog": "it held more than 0.5 GiB of memory",
     "descriptor hog": "",
 }
-"""What a limit says of a hog; a fork bomb has too many processes, and of descriptors the kernel gives no more."""
+"""A limit's message about each hog; a fork bomb has too many processes, and the kernel limits descriptors."""
 
 
 @pytest.fixture

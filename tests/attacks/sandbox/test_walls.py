@@ -27,7 +27,7 @@ CORPUS = [
         ("landlock", "bubblewrap"), (True, False), get_args(Folder), get_args(User)
     )
 ]
-"""In this order every tenth has both sandboxes and both modes."""
+"""Ordered so that every tenth covers both sandboxes and both modes."""
 
 
 METADATA = [
@@ -38,7 +38,7 @@ METADATA = [
 
 TABLE = dict.fromkeys(PROBES, "refused") | dict.fromkeys(WORK, "allowed")
 ALWAYS = [case for case in CORPUS if case.mode == "restricted" and case.folder == "plain"]
-"""Both sandboxes, as both users."""
+"""Both sandboxes with both users."""
 
 
 @pytest.mark.parametrize("case", ALWAYS, ids=lambda case: case.name)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 STRICT = b'[execution]\nsandbox = "strict"\nblocked_commands = ["rm"]\n'
-"""What the user wanted. Every mistake stands behind it, on line 4 and later, unless it is in it."""
+"""The user's settings. Mistakes follow from line 4 on, or are in one of these lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +14,7 @@ class Broken:
     name: str
     content: bytes
     place: str
-    """What follows the path of the file in the message."""
+    """The message's text after the file's path."""
     says: str = ""
 
 
@@ -129,4 +129,3 @@ def _huge(path: Path) -> None:
 NO_FILES: dict[str, Callable[[Path], None]] = {
     "pipe": _pipe, "folder": _folder, "dangling link": _dangling, "circle": _circle, "device": _device, "huge": _huge,
 }  # fmt: skip
-"""What stands in the place of the file and cannot be read as one, and must not be waited for."""

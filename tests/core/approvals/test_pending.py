@@ -28,7 +28,7 @@ CREATE = Call("create_file", {"path": "b.py", "content": "b\n"})
 RUN = Call("run_terminal_cmd", {"command": "echo mine > out"})
 READ = Call("read_file", {"path": "a.py"})
 BOTH = [READ, Call("list_files", {"path": "."})]
-"""Calls that run side by side, and ask when everything does."""
+"""Parallel calls that ask when everything does."""
 DONE: Reply = [Say("Done.")]
 
 

@@ -24,9 +24,8 @@ _IGNORABLE = (
     (0x200B, 0x200B), (0x200E, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F),
     (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF),
 )  # fmt: skip
-"""`Default_Ignorable_Code_Point` but for the joiners, which `HIDING` judges by what stands before them."""
+"""`Default_Ignorable_Code_Point` without the joiners, which `HIDING` judges by the characters before."""
 _DRAWN = frozenset((*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD))
-"""Format characters that fonts draw: signs that stand around numbers."""
 _JOINERS = frozenset((0x200C, 0x200D))
 
 

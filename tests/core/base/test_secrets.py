@@ -15,7 +15,6 @@ BEGINNINGS = (
     "rk_live_", "sk_live_", "gho_", "ghp_", "ghs_", "ghu_", "ghr_", "github_pat_", "hf_", "npm_", "pypi-AgE",
     "dop_v1_", "ya29.", "eyJ", "https://user:", "-----BEGIN EC PRIVATE " + "KEY-----",
 )  # fmt: skip
-"""How keys begin, each kind once."""
 PRIVATE_KEY = "-----BEGIN RSA PRIVATE " + "KEY-----\nMIIEpAIBAAKCAQEA\nu1SU1LfVLPHCozMx\n-----END RSA PRIVATE KEY-----"
 
 
@@ -188,7 +187,7 @@ for begin in ("", "://", "eyJ", "-----BEGIN PRIVATE KEY-----", "-----BEGIN "):
     mask(begin + sys.argv[1] * (1_000_000 // len(sys.argv[1])))
 """
 GUARD_S = 60
-"""A hundred times what it takes, and too little where each place is looked at again from every other."""
+"""A hundred times the usual time; quadratic search would take longer."""
 
 
 @pytest.mark.parametrize(

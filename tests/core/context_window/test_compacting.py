@@ -19,7 +19,7 @@ from tests.harness import Ground, check_conversation
 SUMMARY = Say(json.dumps({"goals": ["ship it"], "files": ["a.txt: long"]}))
 LONG = "lorem ipsum " * 1_000  # about 3,300 tokens
 THREE_LONG: list[Reply] = [[Say(LONG)], [Say(LONG)], [Say(LONG)], [Say("fine")]]
-"""What a `small` window has no room for."""
+"""Too much for a `small` window."""
 
 
 def is_summary(request: ModelRequest) -> bool:

@@ -76,7 +76,7 @@ def send(message: dict[str, object]) -> None:
 
 
 OTHERWISE = Path("tools.json")
-"""In the folder it runs in: what it says of its tools otherwise, by their names."""
+"""In the server's folder: changed definitions of tools, by name."""
 
 
 def listed(more: int) -> list[dict[str, object]]:

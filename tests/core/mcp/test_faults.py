@@ -40,7 +40,7 @@ class Place:
 
 
 Fault = Callable[[Place], Coroutine[None, None, None]]
-"""Lets a server fail; returns when whoever called has heard of it."""
+"""Makes a server fail, and returns when the caller has noticed."""
 
 
 async def failing(work: Awaitable[object]) -> str:

@@ -15,7 +15,6 @@ from tests.harness import Ground, ImpatientClock
 
 HUGE = "żółć🎉 " * 200_000
 HUGE_WINDOW = Settings(model=ModelSettings(context_tokens=10**7), compaction=CompactionSettings(target_tokens=10**7))
-"""1.2 million characters, 2.8 MB."""
 REQUEST = ModelRequest(model="m", system="", messages=(), tools=(), max_tokens=100)
 
 

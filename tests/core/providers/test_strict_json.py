@@ -16,7 +16,7 @@ from desktop_agent.core.providers.strict_json import (
 )
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
-"""Also text that Python can hold and nothing can store."""
+"""Also lone surrogates, which cannot be stored."""
 
 
 @given(st.text())

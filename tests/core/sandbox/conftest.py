@@ -19,7 +19,7 @@ from tests.sandboxes import sandbox_named
 NAMES = ("bubblewrap", "landlock")
 
 PYTHON = os.path.realpath(sys.executable)
-"""The interpreter itself: the environment that tests run in may lie in `/tmp`, which a sandbox replaces."""
+"""The real interpreter: the tests' environment may lie in `/tmp`, which a sandbox replaces."""
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ TOOLS: dict[str, tuple[dict[str, str], str]] = {
     "terminal": ({".terminfo/x/x": "works"}, "cat ~/.terminfo/x/x"),
     "packages": ({".m2/repository/a": "works"}, "cat ~/.m2/repository/a"),
 }  # fmt: skip
-"""What lies in the home, where `->` makes a link, and a command that needs it."""
+"""Files in the home, where `->` makes a link, and a command that needs them."""
 
 
 def found(sandbox: Sandbox) -> Sandbox:

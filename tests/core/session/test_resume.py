@@ -417,7 +417,7 @@ class Scenario:
     steps: Sequence[Step]
     files: dict[str, str | bytes] = field(default_factory=dict[str, "str | bytes"])
     is_known: bool = True
-    """Whether the server knows all of it."""
+    """Whether the server knows the whole scenario."""
 
 
 def prompt(words: str) -> Step:

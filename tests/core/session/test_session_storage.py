@@ -167,7 +167,7 @@ LATER = {
     "guidance_loaded",
     "command_run",
 }
-"""What docs/session-format.md names as not waiting for the disk."""
+"""The records that by docs/session-format.md do not wait for the disk."""
 
 
 async def recorded_on(path: Path, disk: DroppingDisk, events: list[ev.KnownEvent]) -> list[tuple[str, bool]]:

@@ -252,7 +252,7 @@ _usages = st.builds(
 )
 _reports = st.builds(ev.UsageReported, turn=st.just(1), usage=_usages, model=st.just(MODEL), is_aside=st.booleans())
 _hours = st.integers(0, 24 * 5)
-"""After the journal's beginning, each record on its own: clocks may be set back."""
+"""Hours after the journal's start, independent for each record: clocks may be set back."""
 
 
 def at(hours: int) -> datetime:

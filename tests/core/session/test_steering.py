@@ -15,7 +15,7 @@ from tests.harness import Ground, ImpatientClock, Open, check_conversation
 
 READ = Call("read_file", {"path": "a.py"})
 BOTH: Reply = [Say("Looking."), READ, Call("list_files", {"path": "."})]
-"""Calls that run side by side, and ask when everything does."""
+"""Parallel calls that ask when everything does."""
 EDIT: Reply = [Call("edit_file", {"path": "a.py", "old_str": "x = 1", "new_str": "x = 2"})]
 DONE: Reply = [Say("Done.")]
 

@@ -56,7 +56,6 @@ def model_of(opened: Open) -> ModelRef:
 
 
 SEVEN: list[Reply] = [[Say("answer")] for _ in range(7)]
-"""As many turns as make a compaction worthwhile."""
 
 
 async def talk(opened: Open) -> None:

@@ -38,9 +38,9 @@ class ForgetfulDisk:
 
     folder: Path
     names: dict[str, int] = field(default_factory=dict[str, int])
-    """The file behind each name, as the folder was last synced."""
+    """The file of each name at the folder's last sync."""
     contents: dict[int, bytes] = field(default_factory=dict[int, bytes])
-    """By file: what it was synced with."""
+    """The content of each file at its last sync."""
     replace: Callable[[Path, Path], None] = os.replace
     fsync: Callable[[int], None] = os.fsync
 

@@ -421,7 +421,7 @@ async def test_what_is_switched_off_and_on_within_a_turn_goes_on_with_the_next(
 
 KEY = "sk-ant-api03-" + "Q7z" * 12
 PASSWORD = "correct horse battery"
-"""Has no shape: only the environment says that it is a secret."""
+"""Without a recognisable shape: only the environment marks it as a secret."""
 SPAN_CONTEXT = SpanContext(trace_id=1, span_id=1, is_remote=False)
 MARK = "a-word-of-the-conversation"
 

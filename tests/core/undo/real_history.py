@@ -78,7 +78,6 @@ class Step(NamedTuple):
 
 
 History = Sequence[Sequence[Step]]
-"""What happened in each turn."""
 
 
 class Player:

@@ -52,7 +52,7 @@ try:
 except AgentError as error:
     print(error.title)
 """
-"""In a namespace, where it may mount something that is gone with it."""
+"""Runs in a mount namespace, whose mounts end with it."""
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets everybody mount something")

@@ -55,7 +55,7 @@ T = TypeVar("T")
 PATHS = ("a.txt", "b.txt", "d/c.txt", "d/e/f.bin")
 Tree = Mapping[str, FileState]
 Line = bytes | tuple[str, bytes]
-"""A line of text; of a symlink or a binary file, its kind and all of its content."""
+"""A line of text, or the kind and the whole content of a symlink or a binary file."""
 
 
 @dataclass(repr=False)

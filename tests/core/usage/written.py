@@ -14,7 +14,7 @@ OPUS = ModelRef(provider="anthropic", model="claude-opus-5-5")
 LOCAL = ModelRef(provider="ollama", model="qwen")
 
 Timed = tuple[float, ev.KnownEvent]
-"""How many seconds after the beginning, and what."""
+"""Seconds after the start, and the event."""
 
 
 def write_timed(path: Path, blobs: Blobs, events: Iterable[Timed], *, first: int = 1, since: datetime = AT) -> int:

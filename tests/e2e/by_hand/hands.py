@@ -19,7 +19,6 @@ _LEFT, _RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 _LOOKS_AT_REST = 4
 
 Place = Callable[[], QPoint]
-"""Where in a widget, as it is laid out by then."""
 
 
 class Keyboard:

@@ -14,7 +14,7 @@ _COMPONENT = "org.a11y.atspi.Component"
 _DEVICES = ("org.a11y.atspi.Registry", "/org/a11y/atspi/registry/deviceeventcontroller")
 _SCROLLED = ("transcript", "diffView", "changeList", "fileTree", "sessionList")
 _REACTION_S = 0.5
-"""How long a hand takes to the mouse. A question takes no answer in its first 0.3 seconds."""
+"""The reaction time of a hand. A question accepts no answer in its first 0.3 seconds."""
 
 
 @contextmanager

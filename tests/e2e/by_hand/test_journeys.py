@@ -36,10 +36,10 @@ IN_A_ROW: tuple[type[Journey], ...] = (
     EditingANamedFile,
     UsingTheTerminal,
 )
-"""One after the other in one window, each in a new session."""
+"""Journeys in one window, each in a new session."""
 
 QUICK_ONES = (Mentioning, Queueing, EditingACommand, GoingByPalette, UsingTheTerminal)
-"""Those that every run of the tests makes, with the keyboard, where a widget out of its order breaks the way."""
+"""The journeys of every run, by keyboard: a widget out of order breaks them."""
 
 AT_A_START: tuple[type[Journey], ...] = (FirstChange, AfterACrash)
 

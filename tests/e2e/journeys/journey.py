@@ -24,7 +24,6 @@ class Journey:
         self._model_of = model_of
         self.id = ""
         self.questions: list[str] = []
-        """What was asked about, by the names of the tools."""
         self._written = b""
 
     async def travel(self, legs: list[Leg]) -> None:

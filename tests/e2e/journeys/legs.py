@@ -76,4 +76,4 @@ LEGS = {
 }
 
 ORDERS = list(permutations(LEGS))
-"""Every order of the three: each switch from one format to another is in some."""
+"""All orders, so that each switch between formats occurs."""

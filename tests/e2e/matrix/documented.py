@@ -34,7 +34,7 @@ DOCUMENTED: Mapping[str, tuple[str, ...]] = {
     "web_search": ("nobody to ask",),
     "web_fetch": ("nobody to ask",),
 }  # fmt: skip
-"""The errors that each tool must show, by the requirement or the trap that names them."""
+"""Each tool's errors, with the requirement or trap that names them."""
 
 PARAMETERS: Mapping[str, Mapping[str, Mapping[str, object]]] = {
     "read_file": {  # T-10
@@ -95,4 +95,4 @@ PARAMETERS: Mapping[str, Mapping[str, Mapping[str, object]]] = {
         "todos[].status": {"enum": ["pending", "in_progress", "completed", "cancelled"]},
     },  # T-97
 }
-"""What the requirements say of parameters beyond their names: bounds, choices and defaults."""
+"""The required bounds, choices and defaults of parameters."""

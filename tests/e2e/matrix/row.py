@@ -23,7 +23,7 @@ WORKSPACE: Mapping[str, bytes] = {
     "src/deep/util.py": b"# todo: write\ndef util():\n    pass\n",
     "docs/guide.md": b"# Guide\nHow to resume a session.\n",
 }
-"""The files of the workspace before every call, oldest first. `run.sh` may be executed; `link.txt` leads to `a.txt`."""
+"""The files before every call, oldest first. `run.sh` is executable; `link.txt` links to `a.txt`."""
 
 _OLDEST = 1_700_000_000
 
@@ -35,22 +35,20 @@ class Row:
     tool: str
     arguments: JsonObject
     before: tuple[tuple[str, JsonObject], ...] = ()
-    """Calls of the same session that come first. `{job_id}` in an argument is the job that the last of them began."""
+    """Earlier calls of the same session. `{job_id}` in an argument is the job that the last of them started."""
     is_asked: bool = False
-    """Whether it runs in a session whose person says yes, instead of by itself."""
+    """Whether it runs in a session whose user allows it, instead of alone."""
     exact: object = None
-    """The whole content: a text, or what its JSON means."""
+    """The whole content, as text or decoded JSON."""
     has: Mapping[str, object] = field(default_factory=dict[str, object])
-    """Members of the JSON object that the content is."""
+    """Members of the content's JSON object."""
     says: tuple[str, ...] = ()
     """Pieces of the content."""
     changes: Mapping[str, bytes | None] = field(default_factory=dict[str, "bytes | None"])
-    """Files that are other afterwards; None: gone."""
+    """Changed files; None for removed ones."""
     error: ToolErrorType | None = None
     case: str = ""
-    """Which documented error it shows."""
     status: int = 1
-    """The exit code of a failure."""
 
     @property
     def label(self) -> str:

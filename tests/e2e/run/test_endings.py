@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and nam
 
 COMMAND = "sh gate.sh"
 LONG = "A long answer. " * 10_000
-"""More than a pipe holds, so that whoever prints it waits for its reader."""
+"""More than a pipe holds, so that its writer waits for the reader."""
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Process:
     process: "subprocess.Popen[bytes]"
     server: ThreadedServer
     gate: int
-    """The end of a named pipe that what the command starts writes to."""
+    """The reading end of the named pipe of the started command."""
 
     def read_line_with(self, words: bytes) -> None:
         assert self.process.stdout is not None

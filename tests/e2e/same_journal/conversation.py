@@ -17,7 +17,6 @@ ANSWERS: Mapping[str, Allowed | Denied] = {
     "run_terminal_cmd": Allowed(edited_command=EDITED_COMMAND),
     "delete_file": Denied(message="Keep it."),
 }
-"""What the user says to each tool's question."""
 
 
 def replies() -> tuple[Reply, ...]:

@@ -9,11 +9,10 @@ JsonValue = Any
 
 _TIMES = frozenset({"at", "duration_s", "opened_at", "created_at", "duration_seconds", "mtime_ns"})
 _TOLD_TIME = re.compile(r'(\\"duration_seconds\\": )[0-9.]+')
-"""In what the model reads of a command."""
+"""In the model's view of a command."""
 
 _SHOWN = frozenset({"judged", "folder", "snapshot"})
-"""What the window had told the user about an edited command when they allowed it, which the others do not ask for; and
-which folder and which snapshot it is."""
+"""Facts about an edited command that only the window shows, and the ids of folder and snapshot."""
 
 _IDS = re.compile(r"\d{8}-\d{6}-[0-9a-z]{6}|\bp-[0-9a-z]{8}\b")
 

@@ -13,7 +13,7 @@ REACHED = [
     "approval_requested", "approval_resolved", "changes_prepared", "changes_recorded", "changes_undone", "message_done",
     "prompt_submitted", "session_opened", "tool_call_finished", "turn_ended", "usage_reported",
 ]  # fmt: skip
-"""What the conversation is for; a journal without one of these would be compared for nothing."""
+"""The events that every journal must have, so that the comparison is meaningful."""
 
 
 @pytest.fixture(autouse=True)

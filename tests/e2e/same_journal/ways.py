@@ -138,4 +138,4 @@ WAYS: Mapping[str, Way] = MappingProxyType(
         "rest": rest,
     }
 )
-"""A new way in is one more line."""
+"""A new front end is one more line."""

@@ -14,7 +14,7 @@ from tests.e2e.tour.small_png import pixels_of
 _SQUARE_PX = 24
 _MOST_OF_SQUARE = 0.08
 _NOTICED = 56
-"""From this difference of red, green or blue on, of 255, a pixel counts: colours of a small PNG are off by less."""
+"""The least difference of a colour channel, of 255, that counts: small PNGs differ by less."""
 _MOST_NAMED = 5
 
 

@@ -26,7 +26,7 @@ from tests.screens import offscreen
 from tests.servers.threaded import serve
 
 LEFT_OUT = 3
-"""The exit status of a scene that needs a sandbox or a typeface which this machine has not: pictures show both."""
+"""The exit status of a scene that needs a missing sandbox or typeface: pictures show both."""
 
 
 def play_apart(name: str, album: Path) -> bool:

@@ -11,10 +11,10 @@ from tests.pictures import png_chunk
 
 _MOST_COLOURS = 256
 _EXACT = 160
-"""So many of the most frequent colours are kept as they are; the rest shares what is left."""
+"""The number of most frequent colours that are exact; the others share the rest."""
 
 Box = list[tuple[int, int]]
-"""Colours, and how many pixels have each."""
+"""Colours with their numbers of pixels."""
 
 
 def pixels_of(image: QImage) -> Sequence[int]:

@@ -16,7 +16,7 @@ _WHERE_ASKED = (
     "app.inbox",
     "app.review.rule_judge",
 )
-"""Modules of the window that ask the machine what time it is."""
+"""The window's modules that read the clock."""
 
 
 class StoppedTime:

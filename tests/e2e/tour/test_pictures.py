@@ -15,12 +15,12 @@ from tests.e2e.tour.tourist import THEMES
 
 ALBUM = Path(__file__).parents[3] / "docs" / "images"
 INSTEAD = Path(__file__).parents[3] / ".pictures"
-"""Where pictures go that are not as they should be. Git does not look at it."""
+"""The folder for differing pictures. Git ignores it."""
 ANIMATIONS = {"undo"}
 MOST_BYTES = 6_500_000
 FEWEST_STATES = 40
 UNSTEADY = {"jobs"}
-"""States with a figure that the machine decides: how much memory a command takes."""
+"""States with figures of the machine: the memory of a command."""
 
 
 def test_every_state_has_its_pictures_and_there_are_no_others() -> None:

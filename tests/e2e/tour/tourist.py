@@ -35,7 +35,6 @@ class Tourist:
         self.folder = folder
         self.album = album
         self.taken: list[str] = []
-        """The names of the states that were taken."""
 
     @property
     def window(self) -> MainWindow:

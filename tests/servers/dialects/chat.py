@@ -37,9 +37,9 @@ class ChatHabits:
     has_index: bool = True
     repeats_ids: bool = False
     has_empty_deltas: bool = False
-    """Whether chunks with nothing in them follow every chunk: no field, empty fields, null."""
+    """Whether an empty chunk follows every chunk: no field, empty fields, null."""
     usage_at: Literal["end", "finish"] = "end"
-    """Whether usage has a chunk without choices, or comes with the last choice, asked for or not."""
+    """Whether usage comes in a chunk without choices, or always with the last choice."""
     has_done: bool = True
     comment: str = ""
     numbers_errors: bool = False

@@ -29,7 +29,7 @@ _SPELLINGS: Mapping[str, Spelling] = {
     "overloaded_error": Spelling("service_unavailable_error", "server_is_overloaded"),
 }
 _STATUSES: Mapping[int, int] = {402: 429, 413: 400, 529: 503}
-"""What only Anthropic answers with, in those cases."""
+"""Anthropic's own statuses, as OpenAI answers in these cases."""
 
 
 def key_in(headers: Mapping[str, str]) -> str:

@@ -238,7 +238,7 @@ class ResponsesDialect:
     request_id_header: str = "x-request-id"
     models: Sequence[JsonObject] = MODELS
     calls: Literal["fragments", "whole"] = "fragments"
-    """Whether the arguments of a call come in deltas, or only when they are complete, as xAI has it."""
+    """Whether a call's arguments come in deltas, or only complete, as from xAI."""
     repeats_output: bool = True
     fails_with: Literal["error", "response.failed"] = "error"
     is_plan: bool = False

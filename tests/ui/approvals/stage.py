@@ -14,7 +14,7 @@ from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog
 from desktop_agent.ui.approvals.rule_judging import PastCalls, RuleContext
 
 JUDGED = "j" * 64
-"""The digest of what was shown of an edited command."""
+"""The digest of the displayed judgement of an edited command."""
 NOT_CONFINED = "Not confined"
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 

@@ -11,7 +11,6 @@ from desktop_agent.ui.files.file_tree_model import FileTreeModel, Folder, TreePl
 from tests.ui.files.rows import row_of
 
 Tree = dict[str, "Tree | None"]
-"""A folder's entries; None is a file."""
 
 names = st.text(alphabet="abC019", min_size=1, max_size=3)
 trees: st.SearchStrategy[Tree] = st.recursive(

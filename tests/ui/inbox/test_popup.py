@@ -42,7 +42,6 @@ class Stage:
         self.popup = InboxPopup(theme, self.over, self.button, now=lambda: NOW, make_card=self._make_card)
         self.wishes: list[tuple[str, InboxItem]] = []
         self.answers: list[tuple[str, str]] = []
-        """The session and the outcome of each answer."""
         self.drafts: dict[str, dict[str, str]] = {}
         self.popup.wished.connect(self._note)
         FocusKeeper(QWidget(self.over), self.field, self.over)

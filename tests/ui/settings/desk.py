@@ -41,7 +41,6 @@ class Desk:
         self.answers: list[str] = []
         self.revoked: list[str] = []
         self.asked_servers: list[tuple[object, ...]] = []
-        """What was wanted of MCP servers."""
         self.opened_files = 0
         asked = self.asked_servers
         actions = SettingsActions(

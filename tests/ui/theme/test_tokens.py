@@ -34,7 +34,6 @@ HIGH_TEXT_RATIO = 7.0
 HIGH_MARK_RATIO = 4.5
 
 FACTS = ("is_dark", "is_high_contrast")
-"""What a palette says of itself beside its colours."""
 
 PLAIN = ("bg", "surface", "sunken")
 LISTS = (*PLAIN, "accent_weak")
@@ -52,7 +51,7 @@ TEXT_ON = {
     "danger_text": (*LISTS, "danger_bg", "warning_bg"),
     "warning_text": (*LISTS, "warning_bg"),
 }
-"""What is read, by colour, and on which grounds. Changed words of a diff are plain text, whatever their syntax."""
+"""Text colours with their backgrounds. Changed words of a diff are plain text, whatever their syntax."""
 
 SYNTAX = ("syntax_keyword", "syntax_function", "syntax_string", "syntax_comment", "syntax_number")
 SYNTAX_ON = (*PLAIN, *LINES)
@@ -62,7 +61,7 @@ MARKS_ON = {
     "accent": (*LISTS, *LINES, "warning_bg"),
     "control_border": (*PLAIN, "warning_bg"),
 }
-"""Hints that the user can do without, marks and focus rings, edges of fields; by colour, and on which grounds."""
+"""Hints that are not essential, marks, focus rings and edges of fields, with their backgrounds."""
 
 LINES_ON = {
     "border": PLAIN,
@@ -70,7 +69,7 @@ LINES_ON = {
     "warning_border": (*PLAIN, "warning_bg"),
     "accent": (*LISTS, *LINES, "warning_bg"),
 }
-"""What high contrast has edges of: panels, cards, menus, selected rows."""
+"""What has edges in high contrast: panels, cards, menus, selected rows."""
 
 EVERY_PALETTE = pytest.mark.parametrize("palette", PALETTES.values(), ids=PALETTES.keys())
 EVERY_HIGH_CONTRAST = pytest.mark.parametrize(

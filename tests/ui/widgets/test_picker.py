@@ -9,7 +9,7 @@ from desktop_agent.ui.widgets.buttons import Picker
 from tests.ui.ink import ink_rect
 
 FIRST_LETTER = QRect(4, 4, 14, 20)
-"""Of the text in a control that is 28 pixels high, without the control's edge."""
+"""Of the text in a control of 28 pixels height, without the control's edge."""
 
 
 @pytest.mark.parametrize("theme_name", ["light", "dark"])

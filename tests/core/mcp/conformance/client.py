@@ -33,12 +33,12 @@ from tests.servers.browser import UserInBrowser
 T = TypeVar("T")
 
 MOST_SIGN_INS = 5
-"""After so many a user gives up; the suite finds more than three too many."""
+"""After so many sign-ins the user gives up; the suite rejects more than three too many."""
 
 VALUES: dict[str, object] = {"string": "x", "integer": 5, "number": 3, "boolean": True, "object": {}, "array": []}
 
 DESCRIBED_AT = "https://conformance-test.local/client-metadata.json"
-"""Where the suite believes that the application is described; it takes that for a client_id where it says so."""
+"""The application's description by the suite's convention, used as client_id."""
 
 WITHOUT_USER = ("auth/client-credentials-jwt", "auth/client-credentials-basic")
 

@@ -19,7 +19,7 @@ from tests.npm.programs import npm_program
 Versions = tuple[str, ...]
 
 _PATIENTLY = ("--timeout", "120000")
-"""How long a client that hangs may take, in milliseconds: a busy machine is not to be mistaken for one."""
+"""The time limit of a client in milliseconds, long enough for a busy machine."""
 
 _OLD = ("2025-11-25",)
 _NEW = ("2026-07-28",)

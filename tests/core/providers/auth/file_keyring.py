@@ -9,7 +9,7 @@ from keyring.backend import KeyringBackend
 from keyring.errors import KeyringLocked, PasswordDeleteError, PasswordSetError
 
 LONGEST = 1_280
-"""2,560 bytes of UTF-16."""
+"""The limit of an entry in characters: 2,560 bytes of UTF-16."""
 
 
 class FileKeyring(KeyringBackend):

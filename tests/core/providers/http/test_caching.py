@@ -50,7 +50,6 @@ KEPT = {"type": "ephemeral"}
 class Asked(NamedTuple):
     completions: list[Completion]
     sent: list[JsonObject]
-    """The bodies."""
 
 
 async def asked(wire: WireFormat, dialect: Dialect, request: ModelRequest, *answers: Answer) -> Asked:
@@ -330,7 +329,7 @@ async def test_a_level_of_effort_is_sent_to_a_model_that_may_take_it(
 
 
 FIELDS = {"openai": "reasoning.effort", "openrouter": "reasoning"}
-"""Where a vendor's format has the level; elsewhere it is `reasoning_effort`."""
+"""The field of the effort; elsewhere it is `reasoning_effort`."""
 
 
 async def test_a_level_of_effort_that_is_refused_is_left_out_and_the_answer_says_so_once(

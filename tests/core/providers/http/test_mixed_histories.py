@@ -48,7 +48,7 @@ class Speaker(NamedTuple):
     model: ModelRef
     thought: tuple[AssistantBlock, ...]
     searched: tuple[AssistantBlock, ...] = ()
-    """The blocks of a search that its vendor made, and a text that rests on it."""
+    """The blocks of a vendor's own search, and a text that cites it."""
 
 
 CLAUDE = Speaker(
@@ -119,7 +119,6 @@ ASKED: dict[str, tuple[ModelRef, Dialect]] = {
 }
 
 SEEN = Digest("a" * 64)
-"""The picture that is there."""
 
 texts = st.text(max_size=12)
 names = st.sampled_from(["read_file", "edit file", "mcp:a/b", "x" * 130])

@@ -85,7 +85,7 @@ async def ground(request: pytest.FixtureRequest, model_request: ModelRequest) ->
 
 SEARCHING = ["anthropic", "openai", "xai", "openrouter"]
 TELLING = ["anthropic", "openai", "xai"]
-"""Who says what was searched for."""
+"""Vendors that report the query."""
 
 
 @pytest.mark.parametrize(

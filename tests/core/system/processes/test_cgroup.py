@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="cgroups are Lin
 MIB = 2**20
 LIMITS = CommandLimits(max_processes=20, max_memory_bytes=64 * MIB)
 SHED = "env -i setsid bash -c '(exec -a {mark} sleep 300) > /dev/null 2>&1 < /dev/null & disown'; exec sleep {rest}"
-"""Leaves a process without a parent, in a session of its own, without the environment that would tell whose it is."""
+"""Leaves an orphan in a session of its own, without the identifying environment."""
 
 
 @pytest.fixture

@@ -234,7 +234,7 @@ DETACHED = {
     ),
     "another user": f"setpriv --reuid 65534 --clear-groups setsid ./stay {_SILENT} &",
 }
-"""Ways in which what a command starts leaves it: `stay` tells its number, and stays."""
+"""Ways to detach a child: `stay` reports its process id, and stays."""
 
 
 def no_groups(_mark: str) -> CommandGroups | None:

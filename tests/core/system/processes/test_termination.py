@@ -25,7 +25,6 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the commands an
 BASH = shutil.which("bash") or ""
 BWRAP = shutil.which("bwrap") or ""
 GUARD_S = 30
-"""Fails a test that would hang."""
 
 Wrap = Callable[[Command], Command]
 

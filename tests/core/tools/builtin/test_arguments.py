@@ -45,7 +45,7 @@ WRONG: dict[str, list[tuple[JsonObject, str]]] = {
         ({"command": "git log | less", "tty": True}, "Refusing to run interactive program 'less'"),
     ],
 }
-"""What no schema says, beside the rows of `tests/e2e/matrix`; `test_tool_matrix.py` breaks each rule of each schema."""
+"""Errors beyond the schemas and the rows of `tests/e2e/matrix`; `test_tool_matrix.py` breaks each schema rule."""
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ SENTENCES = {
     "刪除檔案之前請檢查字串的長度。這是一個測試檔案，用來檢驗編碼。": "big5",
     "파일을 삭제하기 전에 문자열의 길이를 확인하십시오. 한국어 테스트입니다.": "euc_kr cp949",
 }
-"""What people write, and encodings in which they do."""
+"""Ordinary sentences, and their usual encodings."""
 WRITTEN = [(text, encoding) for text, names in SENTENCES.items() for encoding in names.split()]
 TOOLS: dict[Any, dict[str, str]] = {
     EditFile(): {"old_str": "x = 1", "new_str": "x = 2  # {}"},

@@ -19,7 +19,7 @@ _TYPED_AT_ONCE = 3
 _TYPING_MS = 110
 _RUNNING_MS = 120
 _MOST_FRAMES = 30
-"""Of a part that runs: a machine that is slow makes no longer film."""
+"""Of a running part, so that a slow machine makes no longer film."""
 
 
 class _Film:

@@ -130,7 +130,6 @@ def pressed(desk: Desk, answers: list[tuple[object, ...]]) -> bool:
 
 
 WORKING = "Queue the next message… Ctrl+Enter sends it into this turn."
-"""What the field says while a turn runs."""
 
 
 class TestWorking:

@@ -15,7 +15,6 @@ _EXAMPLE = re.compile(
 
 class Example(NamedTuple):
     number: int
-    """Its place, from 1: what the rendered specification calls it."""
     section: str
     markdown: str
     html: str

@@ -27,7 +27,7 @@ class Seen(NamedTuple):
     level: int = 0
     language: str = ""
     lines: tuple[Line, ...] = ()
-    """The text; of a table, its cells."""
+    """The text, or a table's cells."""
     alignments: tuple[str, ...] = ()
     columns: int = 0
 

@@ -15,7 +15,7 @@ _SIGN = "The sign after a number is shown as written, `10)` or `10.`; HTML canno
 _BARE = "A web address is a link in any position, as in GitHub's dialect and after any character."
 
 COMMONMARK_DIFFERENCES = {296: _SIGN, 297: _SIGN, 302: _SIGN, 602: _BARE, 608: _BARE, 611: _BARE}
-"""By the number of the example. Those with HTML are recognised by a reader of HTML."""
+"""By the example's number. Examples with HTML are recognised by an HTML parser."""
 
 GITHUB_DIFFERENCES: dict[int, str] = {}
 
@@ -26,7 +26,6 @@ class Verdict(NamedTuple):
     shown: list[Seen]
     is_same: bool
     reason: str
-    """Why a difference is meant; empty if none is."""
 
 
 def verdicts() -> Iterator[Verdict]:
