@@ -236,7 +236,7 @@ def endpoints_of(group: object) -> Iterator[Endpoint]:
 
 
 def _converted(fields: object, kind: type[K], *, is_text: bool = False) -> K:
-    """With `is_text`, numbers are given as strings. Raises `RequestError`."""
+    """Return the fields as `kind`. With `is_text`, numbers are given as strings. Raises `RequestError`."""
     try:
         return convert(real_names(fields), learned(kind), strict=not is_text)
     except ValidationError as error:

@@ -157,7 +157,7 @@ class _Server(uvicorn.Server):
         self._ended.set()
 
     async def main_loop(self) -> None:
-        """uvicorn's own loop wakes ten times a second to update a header, which is omitted here."""
+        """Run without uvicorn's own loop, which wakes ten times a second to update a header that is omitted here."""
         await self._ended.wait()
 
     @contextmanager

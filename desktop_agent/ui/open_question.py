@@ -28,7 +28,7 @@ class OpenQuestion(QObject):
         self._judged: CommandJudged | None = None
 
     def take_command(self, field: ExactField) -> None:
-        """Every edit in this field invalidates the last judgement."""
+        """Use the command in this field. Every edit in it invalidates the last judgement."""
         self._command = field
         field.textChanged.connect(self._on_text_changed)
 
@@ -72,7 +72,7 @@ class OpenQuestion(QObject):
         return True
 
     def allowed(self, scope: ApprovalScope, rules: tuple[Rule, ...] = ()) -> Allowed:
-        """The judgement's digest binds the approval to an edited command."""
+        """Return the answer that allows the call. The judgement's digest ties it to an edited command."""
         judged = self._judged.digest if self._judged is not None else None
         return Allowed(scope=scope, edited_command=self.edited, judged=judged, rules=rules)
 

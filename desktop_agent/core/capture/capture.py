@@ -179,11 +179,11 @@ class StatCapture:
         self._baseline.run(lambda session: session.snapshots.release(snapshot.number))
 
     def repositories(self) -> frozenset[str]:
-        """`.git`, or folders that look like a repository, at the last walk."""
+        """Return the paths of `.git`, or of folders that look like a repository, at the last walk."""
         return self._repositories
 
     def images(self, paths: Iterable[str]) -> Mapping[str, FileImage]:
-        """As of the last walk. Files that were absent, too large or not watched are left out."""
+        """Return the images as of the last walk. Files that were absent, too large or not watched are left out."""
         wanted = list(paths)
         entries = self._baseline.run(lambda session: [session.entries.current(path) for path in wanted])
         return {entry.path: image for entry in entries if entry is not None and (image := entry.image)}
@@ -351,7 +351,7 @@ class _Writer:
 
 
 def _held_stamp(git: GitState | None, held: HeldObjects) -> str:
-    """While the stamp is unchanged, git has lost no content."""
+    """Return a stamp. While it is unchanged, git has lost no content."""
     return f"{git.packs if git is not None else ''} {held.stamp}"
 
 

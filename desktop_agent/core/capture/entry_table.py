@@ -364,7 +364,7 @@ class SnapshotRows:
         )
 
     def written_since(self, at_ns: int) -> dict[str, set[tuple[str, int]]]:
-        """Writes by path, as pairs of digest (empty for a removed file) and mode."""
+        """Return the writes by path, as pairs of digest (empty for a removed file) and mode."""
         found: dict[str, set[tuple[str, int]]] = {}
         for path, digest, mode in self._database.execute(
             "SELECT path, digest, mode FROM written WHERE at_ns >= ?", (at_ns,)

@@ -348,7 +348,7 @@ _PIECE: Final = 2000
 
 
 def half_of(known: Known) -> tuple[str, ...]:
-    """Folders, none inside another, that make up about half of the work of a walk; empty if none do."""
+    """Return folders that make up about half of the work of a walk, none inside another; empty if none do."""
     costs = {path: len(folder.files) + _FOLDER_COST for path, folder in known.items()}
     for path in sorted(known, reverse=True):  # the contents of a folder come before the folder
         parent, _ = split(path)

@@ -280,7 +280,7 @@ def _names_of(entry: Entry, *named: Mapping[str, Collection[str]]) -> set[str]:
 
 
 def _kept_by_move(entry: Entry) -> tuple[object, ...]:
-    """Includes the inode for empty files, which are all alike."""
+    """Return what a move preserves. Includes the inode for empty files, which are all alike."""
     return entry.kind, entry.digest, entry.signature[1], 0 if entry.size else entry.inode
 
 

@@ -140,7 +140,7 @@ Match = Callable[[bytes, bytes], list[Edit]]
 def diff_change(
     change: FileChange, before: bytes | None, after: bytes | None, *, match: Match | None = None
 ) -> FileDiff:
-    """Binary and too large files get a note instead of lines."""
+    """Return the diff of a change. Binary and too large files get a note instead of lines."""
     is_too_large = _is_too_large(before or b"", after or b"")
     old = Version.of(change.before, before, is_text_wanted=not is_too_large)
     new = Version.of(change.after, after, is_text_wanted=not is_too_large)

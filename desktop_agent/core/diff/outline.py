@@ -23,7 +23,7 @@ _MAX_KEPT: Final = 32
 
 
 class Pieces(NamedTuple):
-    """Where each piece of a text starts, and where the last one ends, as packed numbers of lines and of bytes."""
+    """Where each piece of a text starts, and where the last one ends, in lines and in bytes. Both as packed numbers."""
 
     lines: bytes
     bytes: bytes

@@ -34,7 +34,7 @@ class Facts(Struct):
 
 
 def read_facts(source: ExportSource) -> Facts:
-    """Reads the journal once. Raises `StorageError`."""
+    """Return the facts above the conversation. Reads the journal once. Raises `StorageError`."""
     facts = Facts()
     try:
         with open_regular(source.journal) as file:

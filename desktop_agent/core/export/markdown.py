@@ -18,7 +18,7 @@ _CODE_SPAN = re.compile(r"(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)")
 
 
 def export_markdown(source: ExportSource) -> Iterator[str]:
-    """Raises `StorageError`."""
+    """Yield the document in pieces. Raises `StorageError`."""
     facts = read_facts(source)
     session = facts.session
     yield f"# {_inline(session.title) or 'Untitled session'}\n\n"

@@ -183,7 +183,7 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
 
     @property
     def in_full(self) -> str:
-        """Everything that decides what runs, with the values of variables and headers, for the question of trust."""
+        """Return everything that decides what runs, with values of variables and headers, for the question of trust."""
         match self.reached_by:
             case Program() as program:
                 variables = [f"{name}={shlex.quote(value)}" for name, value in program.env.items()]
@@ -225,7 +225,7 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
 
     @property
     def secrets(self) -> Collection[str]:
-        """Values that must not be shown or written: any variable of the server may be a credential."""
+        """Return values that must not be shown or written: any variable of the server may be a credential."""
         return tuple(self.reached_by.env.values()) if isinstance(self.reached_by, Program) else ()
 
 

@@ -52,7 +52,7 @@ class ServerPool:
         credentials: ServerCredentials | None = None,
         confiner: ServerConfiner | None = None,
     ) -> None:
-        """Credentials were removed from `environ`; `logs` is the folder for the output of servers."""
+        """`environ` has no credentials; `logs` is the folder for the output of servers."""
         self._clock = clock
         self._environ = environ
         self._logs = logs
@@ -65,7 +65,7 @@ class ServerPool:
         self._listeners: list[Callable[[ServerStatus], None]] = []
 
     def lease(self, definition: ServerDefinition, workspace: Path) -> Lease:
-        """Does not start the server."""
+        """Return a lease of the server's connection. Does not start the server."""
         for unused, users in tuple(self._users.items()):
             if not users and self._connections[unused].status.state not in ("starting", "ready"):
                 del self._users[unused], self._connections[unused]

@@ -41,7 +41,7 @@ def introduced(text: str) -> str:
 
 
 def definition_digest(tool: OfferedTool) -> Digest:
-    """Equal definitions have equal digests, whatever the order of their JSON keys."""
+    """Return a digest of the tool's definition that does not depend on the order of its JSON keys."""
     return digest_of(json.dumps(msgspec.to_builtins(tool), sort_keys=True).encode())
 
 

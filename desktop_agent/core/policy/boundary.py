@@ -83,7 +83,7 @@ class Boundary:
         return resolved
 
     def follow(self, resolved: ResolvedPath) -> ResolvedPath:
-        """Edits write to the target of a link in the last place, so the link stays a link."""
+        """Return the target of a link in the last place, because edits write to it, so that the link stays a link."""
         target = resolved.target
         return resolved if target == resolved.absolute else ResolvedPath(target, self._relative(target))
 

@@ -241,7 +241,7 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 def _glob(token: str) -> str:
-    """Empty if the glob excludes nothing, as `*` and `src/*` do."""
+    """Return the glob for names in a token; empty if it excludes nothing, as `*` and `src/*` do."""
     folder, _, pattern = token.replace("\\", "/").rpartition("/")
     is_telling = re.search(r"\w", pattern) is not None or pattern.count("*") > 1 or folder in SYSTEM_FOLDERS
     return pattern.casefold() if is_telling else ""

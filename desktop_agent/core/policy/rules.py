@@ -299,7 +299,7 @@ def names_any(pattern: str, parsed: ParsedCommand) -> Match:
 
 
 def mentioned(pattern: str, parsed: ParsedCommand) -> str:
-    """Return a word after the program's name that is itself the command of `pattern`; empty if there is none."""
+    """Return the word, behind a program's name, that names the command of `pattern`; empty if there is none."""
     return mention(split_pattern(pattern), parsed)
 
 

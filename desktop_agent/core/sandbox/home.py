@@ -118,7 +118,7 @@ _MOVED = (
 
 
 def view_of_homes(homes: Homes, confinement: ConfinementSpec, hidden: Iterable[Path]) -> HomeView:
-    """A home is not emptied if the command may use all of it. Blocks."""
+    """Return the visible parts of the homes. A home is not emptied if the command may use all of it. Blocks."""
     opened = Folders.of((*confinement.shown, *confinement.roots))
     emptied = tuple(path for path in homes.folders if not opened.hold(path))
     harmful = tuple(path.resolve() for path in homes.settings if _seems_to_hold_credentials(path))
@@ -162,7 +162,7 @@ class _ViewBuilder(Struct):
     _targets: dict[str, str | None] = field(default_factory=dict[str, str | None])
 
     def show(self, path: Path, *, is_chosen: bool = False) -> None:
-        """Usual places of secrets need `is_chosen`, which means that the user named the path."""
+        """Show a path in a home. Usual places of secrets need `is_chosen`, which means that the user named the path."""
         real = self.follow(path)
         if real is None or not self.closed.hold(real) or self.opened.hold(real):
             return

@@ -212,7 +212,7 @@ class HostProxy(Struct, frozen=True, kw_only=True, eq=False):
         raise failure
 
     async def _through(self, proxy: Proxy, target: _Target) -> Streams:
-        """Always uses a tunnel, so that the proxy does not see the requests."""
+        """Connect through a proxy, always by a tunnel, so that the proxy does not see the requests."""
         url = urlsplit(proxy.url)
         tls = await asyncio.to_thread(ssl.create_default_context) if url.scheme == "https" else None
         far = await asyncio.open_connection(url.hostname, url.port or (443 if tls else 80), ssl=tls, limit=_HEAD_BYTES)

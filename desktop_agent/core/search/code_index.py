@@ -240,7 +240,7 @@ class CodeIndex:
     def ask(
         self, question: CodeQuestion, count: int, wanted: Callable[[str], bool] | None, stop: threading.Event
     ) -> CodeSearchResult:
-        """At most 3 passages of a file. Raises `sqlite3.Error`; deletes a damaged index."""
+        """Return the best passages, at most 3 of a file. Raises `sqlite3.Error`; deletes a damaged index."""
         try:
             with self._file.opened_to_read(stop.is_set) as connection:
                 if connection is None:

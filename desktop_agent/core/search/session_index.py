@@ -128,7 +128,7 @@ class PieceReader:
         self.calls = calls
 
     def fields(self, line: bytes) -> JsonObject:
-        """Texts are restored from blobs; empty for a line without searchable pieces."""
+        """Return the fields of a line, with texts from blobs; empty for a line without searchable pieces."""
         if line.startswith(b'{"v":') and not any(kind in line[:140] for kind in _TYPES_WITH_PIECES):
             return {}
         try:

@@ -99,7 +99,7 @@ class SessionSearch:
     # -- answering --
 
     def ask(self, query: SearchQuery, limit: int = 50, is_stopped: Callable[[], bool] = not_stopped) -> list[SearchHit]:
-        """Newest hits first; none if there is no index, or a damaged one is being rebuilt."""
+        """Return hits, newest first; none if there is no index, or a damaged one is being rebuilt."""
         try:
             with self._file.newest().opened_to_read(is_stopped) as connection:
                 return self.answer(SearchDatabase(connection), query, limit) if connection else []
@@ -146,7 +146,7 @@ class SessionSearch:
 
 
 def _batches(new_bytes: Mapping[SessionId, int]) -> Iterator[Sequence[SessionId]]:
-    """Groups of sessions, newest first. Each begins with its oldest, so the index grows at its end."""
+    """Yield groups of sessions, newest first. Each begins with its oldest, so the index grows at its end."""
     batch: list[SessionId] = []
     size = 0
     for name in sorted(new_bytes, reverse=True):

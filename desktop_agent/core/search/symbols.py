@@ -191,7 +191,7 @@ def can_be_a_name(typed: str) -> bool:
 
 
 def likely_lines(typed: str) -> tuple[str, ...]:
-    """ripgrep expressions for lines that may define a name with `typed`. `can_be_a_name(typed)` must hold."""
+    """Return ripgrep expressions for lines that may define a name with `typed`. `can_be_a_name(typed)` must hold."""
     part = re.sub(r"([$?!-])", r"\\\1", typed)
     upper = re.sub(r"([$?!-])", r"\\\1", typed.upper())
     return (

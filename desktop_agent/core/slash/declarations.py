@@ -158,7 +158,7 @@ def typed_prompt(prompt: str) -> str:
 
 
 def parse(text: str) -> Invocation:
-    """Never fails: an invalid name is an unknown command."""
+    """Parse a line as a command. Never fails: an invalid name is an unknown command."""
     text = text.strip()
     match = _NAME.match(text)
     if match is None:

@@ -84,7 +84,7 @@ class Blobs:
         self._waiting = ThreadPoolExecutor(_WAITING_THREADS)
 
     def put(self, content: bytes) -> Digest:
-        """Replaces a damaged copy. Raises `StorageError`."""
+        """Store the content and return its digest. Replaces a damaged copy. Raises `StorageError`."""
         return self.put_many((content,))[0]
 
     def put_many(self, contents: Sequence[bytes]) -> tuple[Digest, ...]:
@@ -282,7 +282,7 @@ def _level(size: int) -> int:
 
 
 def is_packable(size: int) -> bool:
-    """gzip's length field is limited."""
+    """Whether gzip can state this size: its length field is limited."""
     return 0 < size <= _MOST_BYTES
 
 

@@ -113,7 +113,7 @@ class Catalog:
         return next((item.id for item in self.summaries() if item.workspace == wanted and item.is_listed), None)
 
     def left_by_agents(self, workspace: str, *, without: SessionId) -> dict[str, set[Digest]]:
-        """By path, the contents that agents left in the files of `workspace`, in its latest other sessions."""
+        """Return, by path, what agents in the latest other sessions of `workspace` left in its files."""
         found: dict[str, set[Digest]] = {}
         same = (one for one in self.summaries(without=(without,)) if one.workspace == workspace)
         for summary in islice(same, _MOST_OTHERS):

@@ -83,7 +83,7 @@ class _Holding(Struct, frozen=True):
 
 
 def digests_in(blocks: Iterable[bytes], known: Collection[Digest]) -> set[Digest]:
-    """Also finds digests across blocks or within a longer run of digits."""
+    """Return the known digests in the text, also across blocks or within a longer run of digits."""
     found: set[Digest] = set()
     tail = b""
     for block in blocks:
@@ -248,7 +248,7 @@ def _blocks(file: BinaryIO, pause: Pause) -> Iterator[bytes]:
 
 
 def _session_files(entry: Path, above: frozenset[Path] = frozenset()) -> Iterator[Path]:
-    """Follows symlinks. Raises `OSError` if a folder cannot be listed."""
+    """Yield the files of a session, following symlinks. Raises `OSError` if a folder cannot be listed."""
     if entry.name == _LOCK_NAME or is_left_over(entry):
         return
     real = Path(os.path.realpath(entry, strict=True))

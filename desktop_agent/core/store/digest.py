@@ -80,7 +80,7 @@ class SpendingSums:
         return sum((one.usage() for one in self._sums.values()), self._before)
 
     def by_day_and_model(self) -> tuple[Spending, ...]:
-        """Leaves out requests whose model was not recorded."""
+        """Return the spending by day and model, without requests whose model was not recorded."""
         new = [
             Spending(
                 day=moment_of(day.decode()).date(),

@@ -81,7 +81,7 @@ class Drafts:
         self._claims.clear()
 
     def load(self, key: DraftKey) -> SavedDraft:
-        """Includes prompts that were sent but not recorded."""
+        """Return the draft, including prompts that were sent but not recorded."""
         try:
             with open_regular(self._path(key)) as file:
                 fields: object = json.loads(file.read(MAX_BYTES))
@@ -100,7 +100,7 @@ class Drafts:
             write_atomically(path, _content(draft), mode=0o600)
 
     def _take(self, slot: DraftKey) -> bool:
-        """False if another window has the draft. Where locking is impossible, only one window is assumed."""
+        """Lock the draft; False if another window has it. Where locking is impossible, only one window is assumed."""
         from filelock import FileLock, Timeout  # takes 9 ms to import; drafts of sessions do not need it
 
         try:

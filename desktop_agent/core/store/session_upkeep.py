@@ -187,7 +187,7 @@ _TRASH = f"{TEMPORARY_MARK}trash-"
 
 
 def session_use(sessions: Path, session_id: SessionId, blobs: Blobs) -> SessionUse:
-    """Deleting the session frees `own_bytes` a day later. Raises `StorageError`."""
+    """Return the space that a session uses. Deleting it frees `own_bytes` a day later. Raises `StorageError`."""
     uses = (use for use in report_storage(blobs, sessions).sessions if use.name == session_id)
     return next(uses, SessionUse(session_id, 0, 0, 0))
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 
 async def give_back_memory() -> None:
-    """glibc retains a whole arena while a single block in it is in use. Other systems need no help."""
+    """Return freed memory to the system: glibc keeps a whole arena for one used block. Other systems need no help."""
     if sys.platform == "linux":
         await asyncio.to_thread(_trim)
 

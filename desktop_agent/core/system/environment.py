@@ -57,7 +57,7 @@ def child_environment(environ: Mapping[str, str], passed: Collection[str] = ()) 
 
 
 def kept_back_from(environ: Mapping[str, str], passed: Collection[str] = ()) -> dict[str, str]:
-    """Each variable with the reason in a few words."""
+    """Return the variables that commands do not get, each with the reason in a few words."""
     found = {name: _reason(name, value) for name, value in environ.items() if name not in passed}
     return {name: reason for name, reason in found.items() if reason}
 

@@ -32,7 +32,7 @@ def make_private_folder(folder: Path) -> None:
 
 
 def make_private_file(path: Path) -> None:
-    """SQLite copies the mode of this empty file to the files beside it. Raises `OSError`."""
+    """Create an empty file whose mode SQLite copies to the files beside it. Raises `OSError`."""
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _O_SAFE, PRIVATE_FILE))
 

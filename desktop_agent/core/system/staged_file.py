@@ -37,7 +37,7 @@ def read_all(descriptor: int) -> bytes:
 
 
 def close(descriptor: int) -> None:
-    """Errors are ignored: the data is synced by then, and a failed close closes the descriptor, too."""
+    """Close the descriptor. Errors are ignored: the data is synced by then, and a failed close closes it, too."""
     with suppress(OSError):
         os.close(descriptor)
 

@@ -395,7 +395,7 @@ def _is_cover(entry: os.DirEntry[str]) -> bool:
 
 
 def walk_files(path: Path, limit: int = MAX_LISTED_FILES) -> tuple[list[str], bool]:
-    """Breadth first, without following links. Also returns whether the list is complete."""
+    """Return the files breadth first, without following links, and whether the list is complete."""
     found: list[str] = []
     waiting = [""]
     for folder in waiting:

@@ -53,7 +53,7 @@ _CHANGES: dict[int, dict[str, Any]] = {
 
 @lru_cache(maxsize=4_096)
 def changed(look: PrintedStyle, parameters: str) -> PrintedStyle:
-    """Unknown SGR parameters change nothing."""
+    """Return the look after SGR parameters. Unknown parameters change nothing."""
     if parameters in ("", "0"):
         return PLAIN
     # `4:0` is "no underline" and `4:3` a curly one. Elsewhere a colon only separates.

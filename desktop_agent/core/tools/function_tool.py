@@ -87,7 +87,7 @@ class FunctionTool(ReadTool[ToolArguments]):
         return shortened(shown, _LONGEST_TITLE)
 
     async def run(self, arguments: ToolArguments, context: ToolContext) -> ToolResult:
-        """Cancelling does not stop the thread of a sync function. The model reads exceptions."""
+        """Call the function. Cancelling does not stop the thread of a sync function. The model reads exceptions."""
         values = {name: getattr(arguments, name) for name in type(arguments).model_fields}
         try:
             if self._is_async:
@@ -306,7 +306,10 @@ class Documented(Struct, frozen=True):
 
 
 def taken_apart(docstring: str, names: Collection[str]) -> Documented:
-    """`inspect.getdoc` cleaned the docstring. Sections that are not about `names` stay in the description."""
+    """Return the description in a docstring from `inspect.getdoc`, and those of the arguments `names`.
+
+    Sections about anything else stay in the description.
+    """
     found: dict[str, str] = {}
     for section, entry in _SECTIONS:
         for match in reversed(list(section.finditer(docstring))):

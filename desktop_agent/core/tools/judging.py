@@ -43,7 +43,7 @@ class Policies(Struct, frozen=True, kw_only=True, eq=False):
     clock: Clock
 
     async def context_for(self, call: CallFacts) -> PolicyContext:
-        """The machine is searched for a sandbox only if the call is a command."""
+        """Return what the policy needs to know. The machine is searched for a sandbox only if the call is a command."""
         await self.rulebook.refresh()
         await self.settings.refresh()
         execution = self.settings.current.execution
@@ -154,11 +154,11 @@ def is_worse(now: ApprovalRequest, shown: ApprovalRequest) -> bool:
 
 
 def arguments_digest(call: ToolCall) -> Digest:
-    """Ties an answer to exactly the arguments for which it was given."""
+    """Return a digest that ties an answer to exactly the arguments for which it was given."""
     return digest_of(json.dumps([call.name, call.arguments], sort_keys=True).encode())
 
 
 def judgement_digest(request: ApprovalRequest) -> Digest:
-    """Ties an answer to all that was shown of a command: how it runs, risks, copies, scripts."""
+    """Return a digest that ties an answer to all that was shown of a command: how it runs, risks, copies, scripts."""
     shown = encode(replace(request, changes=(), rule_patterns=(), scopes=()))
     return digest_of(json.dumps(shown, sort_keys=True, default=str).encode())

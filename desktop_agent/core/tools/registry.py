@@ -33,7 +33,7 @@ class ToolRegistry:
         return name in self._tools
 
     def put(self, server: str, tools: Iterable[AnyTool]) -> None:
-        """Names already taken are left out. Servers are sorted, for providers' caches."""
+        """Register a server's tools, except for names already taken. Servers are sorted, for providers' caches."""
         others = (tools for name, tools in self._of_servers.items() if name != server)
         taken = self._own.keys() | set(chain.from_iterable(others))
         theirs = self._of_servers[server] = {}

@@ -38,7 +38,7 @@ def secret_files(root: Path, *, most: int = MOST_ENTRIES) -> tuple[Path, ...]:
 
 
 def secrets_beside_programs(folders: Iterable[Path]) -> tuple[Path, ...]:
-    """Also finds special files. Reads at most `MOST_BESIDE_PROGRAMS` entries. Blocks."""
+    """Return the secret and the special files. Reads at most `MOST_BESIDE_PROGRAMS` entries. Blocks."""
     return tuple(
         root / path
         for root, path, entry in entries_below(folders, skipped=_SKIPPED | _LIBRARIES, most=MOST_BESIDE_PROGRAMS)
@@ -83,7 +83,7 @@ class SecretNames:
         return name if sensitivity(name) == "secret" else self.secret_behind(path, status)
 
     def behind(self, relative_paths: Iterable[str]) -> dict[str, str]:
-        """By path, the secret behind each path that does not look like a secret but is a hard link to one."""
+        """Return, by path, the secret to which the path is a hard link. Paths that look like secrets are left out."""
         named = [path for path in relative_paths if sensitivity(path) != "secret"]
         found = {path: self.secret_behind(self._root / path) for path in named}
         return {path: secret for path, secret in found.items() if secret}

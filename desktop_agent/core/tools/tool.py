@@ -104,7 +104,7 @@ def edit_answer(answer: JsonObject, arguments: ToolArguments) -> str:
 
 
 def json_text(answer: object) -> str:
-    """Names that are not UTF-8 are in C quotes."""
+    """Return JSON in which names that are not UTF-8 are in C quotes."""
     return json.dumps(legible_names(answer), ensure_ascii=False)
 
 
@@ -129,7 +129,7 @@ class Tool(ABC, Generic[A]):
 
     @property
     def is_parallel(self) -> bool:
-        """False if neighbouring calls depend on each other."""
+        """Whether the call can run beside its neighbours. False if neighbouring calls depend on each other."""
         return self.is_read_only
 
     @abstractmethod
@@ -179,7 +179,7 @@ class Tool(ABC, Generic[A]):
 
 class ReadTool(Tool[A]):
     def paths(self, arguments: A, context: ToolContext) -> tuple[str, ...]:
-        """Relative to the workspace, symlinks followed. Blocks. Raises `ToolError`."""
+        """Return the paths of the call, relative to the workspace, symlinks followed. Blocks. Raises `ToolError`."""
         return ()
 
     @abstractmethod
@@ -192,7 +192,7 @@ class EditTool(Tool[A]):
 
     @abstractmethod
     def plan(self, arguments: A, context: ToolContext) -> EditPlan:
-        """Writes nothing. Runs in a thread."""
+        """Return the changes to make, without writing anything. Runs in a thread."""
 
     def asked_arguments(self, arguments: A, given: JsonObject) -> JsonObject:
         """Return no arguments: the question shows the changes instead."""
@@ -201,7 +201,7 @@ class EditTool(Tool[A]):
 
 @cache
 def _plain_schema(arguments_type: type[BaseModel]) -> JsonObject:
-    """Without titles and nullable alternatives, which cost tokens. Shared, so do not modify it."""
+    """Return the schema without titles and nullable alternatives, which cost tokens. Shared, so do not modify it."""
     schema: JsonObject = arguments_type.model_json_schema()
     schema.pop("description", None)
     return cast("JsonObject", map_schema(schema, _without_title_and_null))

@@ -488,7 +488,7 @@ def _reached(base: FileState | None, chain: Sequence[ChangeRecord]) -> int | Non
 
 
 def _as_committed(file: CommittedFile, mode: int | None) -> FileState | None:
-    """Permissions are `mode`, except for the executable bit, which git stores."""
+    """Return the file as in the commit. Permissions are `mode`, but git's executable bit takes precedence."""
     if file.content is None:
         return None
     if file.kind == "symlink":

@@ -647,7 +647,7 @@ def _with_extras(
 
 
 def _order(write: DraftedWrite) -> tuple[int, int]:
-    """Removals first, files before their folders; then creations, folders before their files."""
+    """Sort removals first, files before their folders; then creations, folders before their files."""
     state = write.transition.after or write.transition.before
     depth = write.transition.path.count("/")
     is_folder = state is not None and state.kind == "folder"

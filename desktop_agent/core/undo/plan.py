@@ -49,7 +49,10 @@ def draft_revert(
     *,
     includes_others: bool = False,
 ) -> UndoDraft | None:
-    """Changes of others are left alone and reported, unless `includes_others`. None if there is nothing to do."""
+    """Draft the undo or redo of a selection; None if there is nothing to do.
+
+    Changes of others are left alone and reported, unless `includes_others`.
+    """
     row = _row(transcript, selection) if selection.hunks else None
     if row is not None and row.moved_from and WHOLE_FILE in selection.hunks:
         selection = ChangeSelection(change_ids=row.change_ids)  # a file that was renamed, and nothing else
@@ -309,7 +312,10 @@ class _Hunks:
         return turned
 
     def _made_of(self, lineage: Lineage, diff: FileDiff, meant: set[ChangeId]) -> dict[ChangeId, frozenset[HunkKey]]:
-        """Each change's hunks that made lines of the selected hunks. Raises `ClashError` if other edits made some."""
+        """Return each change's hunks that made lines of the selected hunks.
+
+        Raises `ClashError` if other edits made some.
+        """
         steps = lineage.steps
         places = [place for place, step in enumerate(steps) if step.change.id in meant]
         first = steps[places[0]].before if places else None
@@ -425,7 +431,7 @@ class _Regions:
 
 
 def steps_meant(transcript: Transcript, op: ops.RedoSteps) -> list[UndoStep]:
-    """Oldest first, without undos that were already taken back."""
+    """Return the undos to take back, oldest first, without those that were already taken back."""
     if op.is_all:
         return list(transcript.changed.steps)
     if op.steps:

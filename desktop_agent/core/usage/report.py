@@ -205,7 +205,7 @@ _STARTS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def records(report: UsageReport, by: Grouping) -> list[JsonObject]:
-    """Unknown values are null in JSON and empty in CSV, and never 0."""
+    """Return a flat record for each row. Unknown values are null in JSON and empty in CSV, and never 0."""
     return [_record(by, key, figures) for key, figures in report.rows(by).items()]
 
 

@@ -46,7 +46,7 @@ class Search:
             yield from self.read_row(row)
 
     def read_row(self, row: EntryRow) -> Iterator[None]:
-        """Yields after each block; then `found` has the row's matches."""
+        """Search a row. Yields after each block, so that other work can be done; then `found` has the row's matches."""
         self.found.pop(row, None)
         reading = self._readings[row] = object()
         is_kept = row.widget is not None or bool(row.loaded)

@@ -46,7 +46,7 @@ class Folder:
         return start + position + before
 
     def apply(self, edit: "ListingEdit") -> None:
-        """Folders among the replaced entries must be closed."""
+        """Apply an edit. Folders among the replaced entries must be closed."""
         growth = len(edit.names) - (edit.end - edit.start)
         self.names[edit.start : edit.end] = edit.names
         if edit.are_folders:

@@ -109,7 +109,7 @@ class FolderWatch(PathWatch):
         self.changed.connect(self._on_changed)
 
     def watch_folders(self, folders: Iterable[Path]) -> None:
-        """The most important folders come first, because the number of watches is limited."""
+        """Watch these folders. The most important must come first, because the number of watches is limited."""
         self._folders = [str(folder) for folder in folders][:MAX_WATCHED]
         self.watch([*self._folders, *self._repository_files])
 

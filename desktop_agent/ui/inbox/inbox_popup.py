@@ -414,8 +414,9 @@ class InboxPopup(Popup):
         self.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _give_focus(self, *, is_last: bool) -> None:
-        """Give the focus back to its widget; if that is gone, to the row of the same item, of the same session, or in
-        the same place.
+        """Give the focus back to the widget that had it.
+
+        If that is gone, give it to the row of the same item, of the same session, or in the same place.
         """
         if not self.hasFocus():
             return

@@ -233,7 +233,7 @@ class FilterButton(QPushButton):
         self._show()
 
     def set_has_authors(self, *, has_authors: bool) -> None:
-        """Git's differences have no known authors."""
+        """Enable the filter by author, or disable it for git's differences, whose authors are unknown."""
         for action in self._authors.actions()[1:]:
             action.setEnabled(has_authors)
         if not has_authors and self.chosen.author:

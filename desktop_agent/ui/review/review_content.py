@@ -145,7 +145,7 @@ class ReviewContent(QWidget):
     # -- what it shows --
 
     def set_transcript(self, transcript: Transcript, submit: Submit) -> None:
-        """Earlier undos are not announced."""
+        """Show another session's changes. Undos before that are not announced."""
         self._reviewed.set_transcript(transcript)
         self._shown_state = self._disk_state = None
         self._pane.forget()

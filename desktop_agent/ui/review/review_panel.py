@@ -77,7 +77,7 @@ class ReviewPanel(QWidget):
         return self._make_git() if self._make_git is not None else None
 
     def set_transcript(self, transcript: Transcript, submit: Submit) -> None:
-        """Earlier undos are not announced. `submit` sends ops to the session."""
+        """Show another session's changes. Undos before that are not announced. `submit` sends ops to the session."""
         self._session = transcript, submit
         self._is_unreadable = False
         self._is_git_wanted = False

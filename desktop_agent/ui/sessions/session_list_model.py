@@ -162,7 +162,7 @@ class SessionListModel(QAbstractListModel):
         *,
         with_archived: bool = False,
     ) -> None:
-        """Rows that remain keep their selection and any open editor."""
+        """Show these sessions. Rows that remain keep their selection and any open editor."""
         arrangement = arrangement or Arrangement()
         groups = grouped(sessions, workspace, arrangement.grouping, self._now())
         wanted = [

@@ -48,7 +48,10 @@ class _Pattern(NamedTuple):
 
 
 def core_words(text: str) -> str:
-    """Unknown texts stay unchanged, and so do values in a text, unless they are texts of the core."""
+    """Translate a text of the core.
+
+    Unknown texts stay unchanged, and so do values in a text that are not the core's.
+    """
     return _said(text) if text and _is_translated() else text
 
 

@@ -64,7 +64,7 @@ class Icons(QObject):
         return icon
 
     def paint(self, painter: QPainter, name: IconName, centre: QPointF, role: str) -> None:
-        """Draws nothing before `load`."""
+        """Paint an icon around `centre`. Draws nothing before `load`."""
         density = math.ceil(painter.device().devicePixelRatio())
         key = (name, role, density)
         if (pixmap := self._painted.get(key)) is None:

@@ -117,7 +117,7 @@ def stepped(choices: Sequence[int], row: int, by: int) -> int | None:
 
 
 def draw_ground(painter: QPainter, theme: Theme, option: QStyleOptionViewItem, ring: FocusRing) -> QColor:
-    """Return the colour for the row's text."""
+    """Draw the background of a row, and return the colour for its text."""
     rect, state = QRectF(option.rect), option.state
     is_selected = bool(state & QStyle.StateFlag.State_Selected)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -174,7 +174,7 @@ def spans_within(spans: Iterable[Span], start: int, end: int) -> tuple[Span, ...
 def draw_emphasised(
     painter: QPainter, theme: Theme, rect: QRectF, text: str, spans: Sequence[Span], colour: QColor, font: QFont
 ) -> float:
-    """Return the width of the text."""
+    """Draw the text with emphasised `spans`, and return its width."""
     strong = QFont(font)
     strong.setWeight(QFont.Weight.DemiBold)
     emphasis = theme.colour("accent_text")

@@ -119,7 +119,7 @@ class Lexers:
         return search.is_done
 
     def get(self, language: str) -> Lexer | None:
-        """Call this once `is_known` is true. Return `None` if there is no lexer."""
+        """Return the lexer, or `None` if there is none. Call this once `is_known` is true."""
         return self._searches[language].result
 
 

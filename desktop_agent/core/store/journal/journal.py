@@ -166,7 +166,7 @@ class Journal:
         self._waiting_bytes = 0
 
     def _cut_back(self) -> None:
-        """If removing an incomplete line fails, it is removed before the next record or at the next opening."""
+        """Remove an incomplete line. If that fails, it is removed before the next record or at the next opening."""
         with suppress(OSError):
             if os.fstat(self._descriptor).st_size > self._size:
                 os.ftruncate(self._descriptor, self._size)

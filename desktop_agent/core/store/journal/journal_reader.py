@@ -161,7 +161,7 @@ def read_journal(path: Path, blobs: Blobs) -> tuple[list[JournalEvent], list[Dam
 def read_each_line(
     path: Path, blobs: Blobs, start: int = 0, blobs_of: Callable[[Line], Blobs] | None = None
 ) -> Iterator[tuple[Line, Readable | Damage]]:
-    """From byte `start` on. Raises `StorageError`."""
+    """Yield each line with its event or its `Damage`, from byte `start` on. Raises `StorageError`."""
     is_first = start == 0
     with reading(path):
         refuse_links(path)
@@ -196,7 +196,10 @@ def refuse_links(path: Path) -> None:
 
 
 def placed(record: Readable, line: Line, folder: str, *, is_first: bool) -> Readable | Damage:
-    """Only the first record may be a `SessionOpened`. If it names another session, `folder` replaces that id."""
+    """Return the record, if it may stand in this place: only the first may be a `SessionOpened`.
+
+    If it names another session than `folder`, the folder's name replaces that id.
+    """
     event = record.event
     if not isinstance(event, SessionOpened):
         return record

@@ -43,7 +43,7 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def read_lines(file: BinaryIO, *, number: int = 1, limit: int = MAX_LINE_BYTES) -> Iterator[Line]:
-    """From the current position of `file`. A line without a newline is the last."""
+    """Yield the lines from the current position of `file` on. A line without a newline is the last."""
     offset = file.tell()
     while content := file.readline(limit + 1):
         is_ended = content.endswith(b"\n")

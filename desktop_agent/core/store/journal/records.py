@@ -90,7 +90,7 @@ def read_records(
 
 
 def read_last_records(path: Path, blobs: Blobs, *, count: int, max_bytes: int, yield_gil: YieldGil) -> list[Record]:
-    """Fewer than `count` if these exceed `max_bytes`. Raises `StorageError`."""
+    """Return the last `count` records, or fewer if these exceed `max_bytes`. Raises `StorageError`."""
     with reading(path), path.open("rb") as file:
         start = _start_of_last_lines(file, count, max_bytes)
     return list(read_records(path, blobs, start, yield_gil=yield_gil))

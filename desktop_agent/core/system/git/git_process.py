@@ -356,7 +356,7 @@ async def status_of(repository: Repository) -> RepoStatus | NoStatus:
 
 
 async def list_files(folder: Path) -> tuple[list[str], bool] | None:
-    """Files below `folder` that are tracked, or new and not ignored; and whether the list is complete.
+    """Return the files below `folder` that are tracked, or new and not ignored; and whether the list is complete.
 
     None if git fails. A deleted tracked file is listed until its deletion is staged.
     """
@@ -372,7 +372,7 @@ async def list_files(folder: Path) -> tuple[list[str], bool] | None:
 
 
 async def read_git(repository: Repository, *arguments: str) -> bytes | NoStatus:
-    """Truncated output counts as a failure."""
+    """Return git's output. Truncated output counts as a failure."""
     answer = await run_git(repository, *arguments, limit_bytes=LIST_LIMIT_BYTES)
     if isinstance(answer, NoStatus):
         return answer

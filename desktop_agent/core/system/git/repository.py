@@ -59,7 +59,7 @@ class Repository(Struct, frozen=True, kw_only=True):
 
 
 def find_repository(folder: Path) -> Repository | None:
-    """Reads a few directory entries; starts no git. Blocks."""
+    """Find the repository from a few directory entries, without git. Blocks."""
     try:
         resolved = os.path.realpath(folder)
         for top in _upwards(resolved):

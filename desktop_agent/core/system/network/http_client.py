@@ -38,7 +38,7 @@ def model_client(*, proxy: Proxy | None, timeout: httpx2.Timeout) -> httpx2.Asyn
 
 
 def page_client(headers: Mapping[str, str], *, timeout_s: float, proxy: Proxy | None) -> httpx2.AsyncClient:
-    """Without a key and without limits. Raises `ProviderError`."""
+    """A client for pages: it sends no key, and does not limit answers. Raises `ProviderError`."""
     return _client(server_transport(proxy), httpx2.Timeout(timeout_s), headers)
 
 
@@ -75,7 +75,7 @@ def _client(
 
 
 def server_transport(proxy: Proxy | None) -> httpx2.AsyncHTTPTransport:
-    """Without limits for answers. Raises `ProviderError`."""
+    """A transport that does not limit answers. Raises `ProviderError`."""
     context = _tls_context(os.environ)
     try:
         through = httpx2.Proxy(proxy.url) if proxy is not None else None

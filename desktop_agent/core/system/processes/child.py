@@ -62,7 +62,7 @@ class ChildPipes(asyncio.SubprocessProtocol):
 
     @property
     def sent_bytes(self) -> int:
-        """Includes unread bytes. Can be called in any thread."""
+        """Return how many bytes the child has sent, including unread ones. Can be called in any thread."""
         if self._reader is not None:
             return self._reader.received_bytes + self._reader.waiting_bytes()
         waiting = 0
@@ -191,7 +191,7 @@ class ChildProcess:
         return ProcessTree(self._mark, self.pid, self._group, since=self._since)
 
     async def send(self, content: bytes) -> bool:
-        """False if the command no longer reads. Cancelling ends the wait, not the transfer."""
+        """Send the command input; False if it no longer reads. Cancelling ends the wait, not the transfer."""
         pipe = self._pipes.input
         if pipe is None:
             return False

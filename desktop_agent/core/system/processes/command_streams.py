@@ -67,7 +67,7 @@ class OutputReader:
                 os.write(self._wake[1], b"x")
 
     def waiting_bytes(self) -> int:
-        """Can be called in any thread."""
+        """Return how many bytes wait to be read. Can be called in any thread."""
         try:
             return waiting_bytes(self._file.fileno())
         except (OSError, ValueError):  # it is closed
@@ -167,7 +167,7 @@ class OutputReader:
 
 
 def waiting_bytes(fd: int) -> int:
-    """Unread bytes of a pipe or terminal; 0 if unknown. Raises `OSError`."""
+    """Return the unread bytes of a pipe or terminal; 0 if unknown. Raises `OSError`."""
     if sys.platform == "win32":
         return 0
     import fcntl

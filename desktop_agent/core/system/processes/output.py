@@ -287,7 +287,7 @@ def continuation_bytes(data: bytes | bytearray) -> int:
 
 
 def create_private(path: Path) -> FileIO:
-    """`path` must not exist. Only its owner may read it, because output may hold secrets."""
+    """Create a file that only its owner may read, because output may hold secrets. `path` must not exist."""
     make_private_folder(path.parent)
     return FileIO(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_CLOEXEC, 0o600), "wb")
 

@@ -33,7 +33,7 @@ class ProcessEntry(Struct, frozen=True):
 
 
 def process_table() -> dict[int, ProcessEntry]:
-    """Leaves out zombies."""
+    """Return all processes by their id, without zombies."""
     entries = _look_at_proc() if sys.platform == "linux" else _ask_psutil()
     return {entry.pid: entry for entry in entries}
 
@@ -215,7 +215,7 @@ def lower_own_priority() -> None:
 
 
 def _lower_session_share(transport: asyncio.SubprocessTransport) -> None:
-    """Linux may divide time among sessions first ("autogroup", sched(7))."""
+    """Lower the share of a session: Linux may divide time among sessions first ("autogroup", sched(7))."""
     if transport.get_returncode() is not None:
         return
     try:

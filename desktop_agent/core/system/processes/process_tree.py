@@ -492,7 +492,7 @@ class Guard:
         return cls(watcher)
 
     def close(self) -> None:
-        """Every process that still carries the mark is killed, then the watcher exits."""
+        """Kill every process that still carries the mark. The guard then exits."""
         if self._watcher.stdin is not None:
             with suppress(OSError):
                 self._watcher.stdin.write(_LAST_WORD)

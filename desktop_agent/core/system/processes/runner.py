@@ -371,7 +371,7 @@ async def _stdin(command: Command, ours: ExitStack) -> int:
 
 
 def _stdin_file(text: str) -> IO[bytes]:
-    """Unlike a pipe, an unnamed file needs no writer while the command runs."""
+    """Return an unnamed file with the input. Unlike a pipe, it needs no writer while the command runs."""
     file = tempfile.TemporaryFile()  # noqa: SIM115 -- the caller closes it once the child has its own descriptor
     file.write(text.encode("utf-8", "replace"))
     file.seek(0)

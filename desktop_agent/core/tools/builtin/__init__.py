@@ -32,7 +32,7 @@ AnyTool = ReadTool[Any] | EditTool[Any] | RunTerminalCmd | McpTool
 def builtin_tools(
     cache_folder: Path, *, longest_command_s: Callable[[], float | None] = lambda: None
 ) -> tuple[AnyTool, ...]:
-    """In the order the model sees them. `longest_command_s` is called for each command."""
+    """Return the tools in the order in which the model sees them. `longest_command_s` is called for each command."""
     return (
         ReadFile(),
         ListFiles(),

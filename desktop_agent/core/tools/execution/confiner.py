@@ -36,7 +36,10 @@ class SandboxProbe(Struct, eq=False):
     """The search for each `PATH`. Searches differ only if a `PATH` leads into a workspace."""
 
     async def search(self, workspace: Path | None = None) -> SandboxSearch:
-        """Programs in `workspace` are not used, because its commands can write there."""
+        """Search this machine for a sandbox.
+
+        Programs in `workspace` are not used, because its commands can write there.
+        """
         path = await asyncio.to_thread(search_path, self.environ, workspace)
         search = self._searches.get(path)
         if search is None or search.cancelled():

@@ -135,13 +135,13 @@ class ChangeFinder(Struct):
         return transition
 
     async def record_edits(self, turn: int, transitions: Sequence[FileTransition]) -> None:
-        """Call this before the plan is applied."""
+        """Record the user's edits of the files of a plan. Call this before the plan is applied."""
         last = self.last_images()
         known = [(item.path, item.before) for item in transitions if item.path in last]
         await self._record_edits(turn, await asyncio.to_thread(self._since, last, known))
 
     async def record_all_edits(self, turn: int) -> None:
-        """Call this before a command can change the files."""
+        """Record the user's edits of all recorded files. Call this before a command can change them."""
         if last := self.last_images():
             await self._record_edits(turn, await asyncio.to_thread(self._changed_since, last))
 

@@ -91,7 +91,7 @@ class Safeguard:
         self._held: Precautions | None = None
 
     async def describe(self, run: PlannedCommand) -> tuple[str, ...]:
-        """Sentences about the copies that are made before a destructive command; empty for other commands."""
+        """Return sentences about the copies that are made before a destructive command; empty for other commands."""
         plan = await self._plan(run)
         if not plan.is_destructive:
             return ()

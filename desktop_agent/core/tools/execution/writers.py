@@ -424,7 +424,10 @@ class Dates:
 
 
 def _bytes_for(transition: FileTransition, dates: Dates) -> tuple[int, int]:
-    """Return the fewest bytes written for the change, and the bytes for a rewrite or an append; 0 for a rename."""
+    """Return the fewest bytes that a program must have written for the change, and the most.
+
+    The most is the whole file, or the part appended to it. Both are 0 for a rename.
+    """
     before, after = transition.before, transition.after
     if after is None or after.kind != "file" or transition.is_new_name or dates.is_older(transition):
         return 0, 0

@@ -77,7 +77,7 @@ class Target(Struct, frozen=True):
 
 
 def edit_target(text: str, context: ToolContext) -> Target:
-    """Symlinks are followed, so that a link stays a link.
+    """Return the file to edit. Symlinks are followed, so that a link stays a link.
 
     Raises `ToolError` if the file is outside, protected, a folder, special, too large, or changed since it was read.
     """
@@ -85,7 +85,10 @@ def edit_target(text: str, context: ToolContext) -> Target:
 
 
 def load_target(place: ResolvedPath, text: str, context: ToolContext) -> Target:
-    """Does not follow links. `text` is the model's name for the file. Raises like `edit_target`."""
+    """Return the file at `place`, without following links.
+
+    `text` is the model's name for it. Raises like `edit_target`.
+    """
     before = None
     try:
         status = place.absolute.lstat()
@@ -156,7 +159,7 @@ def folder_to_list(text: str, context: ToolContext) -> ResolvedPath:
 
 
 def path_read(text: str, context: ToolContext) -> str:
-    """Relative to the workspace, links followed. Raises `ToolError` if the path is outside."""
+    """Return the path relative to the workspace, with links followed. Raises `ToolError` if it is outside."""
     return context.boundary.follow(context.boundary.for_reading(text)).relative
 
 

@@ -104,7 +104,7 @@ async def run_ripgrep(
 
 
 def _rules(root: Path) -> list[str]:
-    """Options that apply `.gitignore` outside a repository, but no rules from above the workspace.
+    """Return options that apply `.gitignore` outside a repository, but no rules from above the workspace.
 
     Rule files that are pipes or too long are skipped: ripgrep would hang or need gigabytes of memory.
     """
@@ -252,7 +252,7 @@ def card(path: str, line: int | None, text: str) -> JsonObject:
 
 
 def file_cards(entries: Sequence[str], folder: str = ".") -> list[JsonObject]:
-    """Entries are relative to `folder`, which is relative to the workspace."""
+    """Return a card for each entry. Entries are relative to `folder`, which is relative to the workspace."""
     prefix = "" if folder == "." else f"{folder}/"
     return [card(prefix + entry, None, "") for entry in entries[:MOST_CARDS]]
 

@@ -32,7 +32,7 @@ def closest_names(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
 
 
 def closest_paths(missing: Path, root: Path) -> tuple[str, ...]:
-    """Up to three entries beside `missing`, relative to `root`. Suffixes are ignored. Blocks."""
+    """Return up to three entries with names like `missing`, relative to `root`. Suffixes are ignored. Blocks."""
     folder = missing.parent
     try:
         names = [entry.name for entry in islice(folder.iterdir(), MOST_COMPARED)]
@@ -62,7 +62,7 @@ def _likeness(wanted: list[str], words: list[str]) -> float:
 
 
 def paths_named(name: str, root: Path) -> tuple[str, ...]:
-    """Up to three files, nearest first. Blocks, for a bounded time."""
+    """Return up to three files with this name, nearest first. Blocks, for a bounded time."""
     found: list[str] = []
     looked_at = 0
     folders = deque([root])

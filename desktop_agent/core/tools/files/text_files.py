@@ -182,7 +182,7 @@ class TextFile:
 
 
 def _with_mixed_endings(new: str, old: str, endings: list[str]) -> str:
-    """Unchanged lines keep their endings; others get those of the lines they replace."""
+    """Return `new` with line endings: unchanged lines keep theirs, others get those of the lines they replace."""
     old_lines, new_lines = old.split("\n"), new.split("\n")
     limit = min(len(old_lines), len(new_lines))
     same_before = next((n for n in range(limit) if old_lines[n] != new_lines[n]), limit)
@@ -263,7 +263,7 @@ class TextReader(Struct, kw_only=True):
         return FilePart(shown, _count(shown))
 
     def line_range(self, first: int, count: int | None) -> FilePart:
-        """To the end if `count` is None. The last line comes without its ending."""
+        """Return `count` lines, or all to the end if it is None. The last line comes without its ending."""
         text, is_at_end = self._scan(first, count)
         return self._limited(text.removesuffix("\n"), first, is_at_end=is_at_end)
 

@@ -221,7 +221,7 @@ def read_hunk(lines: Sequence[str], at: int) -> tuple[PatchHunk, int]:
 
 
 def bare_readings(hunk: PatchHunk) -> tuple[tuple[PatchHunk, ...], ...]:
-    """Other ways to read a hunk without a header: for each sign, the space after `- old` is text or not."""
+    """Return other ways to read a hunk without a header: the space after a sign may be text or not, as in `- old`."""
     spaced = all(line[1:2] in (" ", "") for line in hunk.lines)
     bare = replace(hunk, lines=tuple(line[0] + line[2:] for line in hunk.lines)) if spaced else None
     pairs = _pairs(hunk)

@@ -142,7 +142,7 @@ def _question(request: SamplingRequest, facts: AsideFacts) -> ServerQuestion:
 
 
 def _messages(asked: tuple[SampledMessage, ...]) -> tuple[Message, ...]:
-    """Neighbours of the same role are merged. Raises `SamplingRefusedError`."""
+    """Return the messages, with neighbours of the same role merged. Raises `SamplingRefusedError`."""
     if asked[0].role != "user" or asked[-1].role != "user":
         raise SamplingRefusedError("The messages must begin and end with one of the user.")
     merged: list[SampledMessage] = []

@@ -235,7 +235,7 @@ class McpTool(Tool[McpArguments]):
 
     @property
     def is_read_only(self) -> bool:
-        """Only the server's own claim says that a tool is read-only."""
+        """Whether the tool is read-only. Only the server's own claim says so."""
         return False
 
     def title(self, arguments: McpArguments) -> str:
@@ -332,7 +332,7 @@ class McpTool(Tool[McpArguments]):
         return replace(result, metadata=result.metadata | {"server_tool": self.shown_name})
 
     async def _offered_now(self) -> OfferedTool:
-        """Starts the server if necessary. Raises `ToolError`."""
+        """Return the tool as the server offers it now. Starts the server if necessary. Raises `ToolError`."""
         try:
             tools = await self._connection.tools()
         except ServerError as error:

@@ -30,7 +30,7 @@ class ReadParts(Struct):
 
 
 def read_parts(parts: Iterable[Part], keep: Keep) -> ReadParts:
-    """Stores images and other media: blocks."""
+    """Return the parts as the model and the user read them. Stores images and other media: blocks."""
     reading = ReadParts(keep)
     for part in parts:
         reading.texts.append(_text_of(part, reading))

@@ -78,7 +78,7 @@ _RANKED = "SELECT rowid FROM tool WHERE tool MATCH ? ORDER BY bm25(tool, 4.0, 2.
 
 
 def best_tools(tools: Sequence[McpTool], query: str, limit: int) -> tuple[McpTool, ...]:
-    """Best first; ties are ordered by name. Blocks for milliseconds."""
+    """Return the best tools for a query, best first; ties are ordered by name. Blocks for milliseconds."""
     by_name = sorted(tools, key=lambda tool: tool.name)
     wanted = query.strip().lower()
     found = [tool for tool in by_name if wanted in (tool.name.lower(), tool.shown_name.lower())]

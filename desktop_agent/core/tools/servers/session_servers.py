@@ -52,7 +52,7 @@ class SessionServers(Struct, eq=False):
     _said_changed: set[tuple[str, str, Digest]] = field(default_factory=set[tuple[str, str, Digest]])
 
     async def refresh(self, turn: int) -> None:
-        """Call this before calls are run and before the model is told which tools there are."""
+        """Register the servers' current tools. Call this before calls run, and before the model is told the tools."""
         definitions = self._wanted()
         for problem in definitions.problems:
             if self._said.get(problem.key) != str(problem):

@@ -32,7 +32,7 @@ class FoundPlace(NamedTuple):
 
 
 def count_found(result: ToolResult) -> int:
-    """Fast, because it is called for every tool call."""
+    """Return how many places a search found. Fast, because it is called for every tool call."""
     return sum(1 for _ in _listed(result)) if _has_list(result) else len(_counts(result))
 
 

@@ -86,7 +86,7 @@ class FenceButtons(QObject):
         self._timer = one_shot(self, 1_500, self._on_copied_seen)
 
     def place(self, origin: QPoint, fences: Sequence[tuple[int, QRect, bool]]) -> None:
-        """Each fence has its first block, its frame, and whether a file can hold it."""
+        """Place the buttons. Each of the `fences` has its first block, its frame, and whether a file can hold it."""
         wanted: dict[tuple[FenceAct, int], QRect] = {}
         for index, frame, is_for_file in fences:
             wanted["copy", index] = frame

@@ -184,7 +184,7 @@ class MarkdownStream:
         self.references = self._settled_references
 
     def _go_to(self, length: int, resumes: Resumption = "", *, number: int | None = None, joint: str = "") -> None:
-        """`resumes` says whether the next block continues the last block."""
+        """Continue `length` characters further. `resumes` says whether the next block continues the last block."""
         self._tail = self._tail[length:]
         self._offset += length
         self._resumes, self._number, self._joint = resumes, number, joint

@@ -286,7 +286,7 @@ class Box:
     def draw(
         self, painter: QPainter, y: int, ground: QColor, text: QColor, highlights: Sequence[Highlight], key: object
     ) -> None:
-        """If `key` is unchanged, a cached picture of the box is copied."""
+        """Paint the box at `y`. If `key` is unchanged, a cached picture of the box is copied."""
         scale = painter.device().devicePixelRatio()
         if scale != int(scale):  # a picture would fall between pixels and blur
             painter.save()

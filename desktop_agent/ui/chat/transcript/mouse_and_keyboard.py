@@ -166,7 +166,7 @@ class KeyboardOrder(QObject):
             self._order_tabs(rows)
 
     def hold_answers(self, is_held: bool) -> None:
-        """Let the keys that answer no question here while another list of questions has them."""
+        """Hold back the keys that answer questions here, while another list of questions has them."""
         self._is_held = is_held
         self._layout.lay_out_gently()
 
@@ -197,7 +197,7 @@ class KeyboardOrder(QObject):
                     before = child
 
     def _offer_keys(self, rows: list[EntryRow]) -> None:
-        """Enable keys only for the oldest question. When that is another one, ignore answers for a moment."""
+        """Enable keys only for the oldest question. When another question becomes that, ignore answers for a moment."""
         before, self._asking = self._asking, None
         for row in rows:
             if isinstance(row.entry, ToolEntry) and row.entry.is_waiting and row.widget is not None:

@@ -169,7 +169,10 @@ class RowWidgets(QObject):
                 yield row.widget, self._view_top - row_top, self._view_top + self._view_height - row_top
 
     def _on_resized(self, row: EntryRow, *, is_by_itself: bool) -> None:
-        """Report the new height. The end stays in view after changes of questions and changes without the user."""
+        """Report a row's new height.
+
+        The end stays in view if a question changed, or the row changed without the user.
+        """
         if row.widget is not None:
             is_question = isinstance(row.entry, ToolEntry | SpendingEntry) and row.entry.is_waiting
             self.changed.emit(row)
@@ -278,7 +281,7 @@ class RowLayout(QObject):
             self._lay_out_again()
 
     def row_resized(self, row: EntryRow, keeps_end: bool = False) -> None:
-        """The clicked item stays in place, even if that moves the end out of view, unless `keeps_end`."""
+        """Lay out again after a row changed its height. The clicked item stays in place, unless `keeps_end`."""
         if row.widget is None:
             return
         self.widgets.measure(row)

@@ -60,7 +60,7 @@ class DiffDocument:
         return "unified" if is_tight and not self._is_mode_chosen else self.wanted_mode
 
     def show(self, diff: FileDiff | None, *, keep_folds: bool) -> None:
-        """With `keep_folds`, unfolded lines stay unfolded, for another state of the same file."""
+        """Show a diff. With `keep_folds`, unfolded lines stay unfolded, for another state of the same file."""
         opened = self.rows.opened if keep_folds else frozenset[int]()
         self.diff = diff
         self.heading, self.detail = summary(diff) if diff else (_tr("Nothing to show"), "")
