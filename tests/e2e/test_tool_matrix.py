@@ -165,7 +165,7 @@ async def check(row: Row, ground: Ground, web: WebServer) -> None:
 
 
 async def test_what_a_schema_does_not_allow_is_refused_by_name(ground: Ground) -> None:
-    """V-01, V-02, V-06, T-08: every parameter out of its bounds, of another type, missing or unknown, of every tool."""
+    """V-01, V-02, V-06, T-08: each parameter of each tool out of bounds, mistyped, missing or unknown."""
     before = tree(ground.workspace)
     wrong = [(tool.name, name, arguments) for tool in ground.tools() for name, arguments in misused(tool, usual(tool))]
     calls = [Call(tool, arguments) for tool, _, arguments in wrong]

@@ -145,7 +145,7 @@ oracle = settings(deadline=None, max_examples=120, suppress_health_check=[Health
 def test_git_makes_the_new_file_of_the_old_one_and_back(
     folder: Path, path: str, before: File | None, after: File | None
 ) -> None:
-    """Z-80: created, deleted, emptied, changed, run or not, text or not, file or link."""
+    """Z-80: created, deleted, emptied and changed files, executable or not, text or not, and links."""
     old, new = {path: before} if before else {}, {path: after} if after else {}
     if old or new:
         check(folder, old, new, change(path, before, after))

@@ -33,7 +33,7 @@ CALLS = {"read": READ, "edit": EDIT, "search": SEARCH, "mcp": MCP, "word": WORD,
     ],
 )  # fmt: skip
 def test_each_policy_leaves_exactly_this_free_in_a_sandbox(policy: str, expected: dict[str, str]) -> None:
-    """S-01, Z-03, Z-15: policy and capability decide, not a mark on the tool."""
+    """S-01, Z-03, Z-15: the policy and the capability decide, not a mark on the tool."""
     found = {name: decide(call, sandboxed(policy)) for name, call in CALLS.items()}
     shown = {name: _shown(verdict) for name, verdict in found.items()}
     assert shown == dict.fromkeys(CALLS, "Ask") | expected
@@ -47,7 +47,7 @@ def _shown(verdict: Allow | Ask | Forbid) -> str:
 @pytest.mark.parametrize("command", ["ls", "git status", "pytest -q", "rm x"])
 @pytest.mark.parametrize("policy", ["always", "on_write", "on_request"])
 def test_without_a_sandbox_every_command_asks(command: str, policy: str) -> None:
-    """Z-94: what nothing confines is never run as if it were confined."""
+    """Z-94: an unconfined command is never run as if it were confined."""
     for context in (bare(policy), sandboxed(policy, sandbox="none")):
         found = verdict(command, context)
         assert isinstance(found, Ask)
@@ -57,7 +57,7 @@ def test_without_a_sandbox_every_command_asks(command: str, policy: str) -> None
 
 
 def test_without_a_sandbox_and_without_anybody_to_ask_no_command_runs() -> None:
-    """Z-04: no answer is a no. R-17: nothing is assumed to be allowed."""
+    """Z-04: no answer is a no. R-17: nothing is allowed by default."""
     assert isinstance(verdict("ls", bare("never")), Forbid)
 
 
@@ -99,7 +99,7 @@ def test_a_command_that_stays_in_the_sandbox_is_asked_as_that() -> None:
 
 
 def test_wanting_out_of_the_sandbox_is_asked_with_the_reason() -> None:
-    """S-16: refused with a word that lets the model go on without it."""
+    """S-16: the refusal tells the model that it can go on."""
     wants = run("pytest", wants_unconfined=True, justification="The tests need a socket.")
     for policy in ("on_write", "on_request", "always"):
         for mode in ("restricted", "strict"):

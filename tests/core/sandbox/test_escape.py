@@ -210,7 +210,7 @@ async def test_nothing_outlives_the_command(confined: Run, script: str) -> None:
 
 
 async def test_ending_a_command_ends_all_of_it(shell: Shell, place: Place) -> None:
-    """Z-47: also what ignores being asked, and what hides its origin."""
+    """Z-47: also processes that ignore signals or hide their origin."""
     time = f"97{os.getpid()}"
     ready = place.workspace / "src" / "ready"
     os.mkfifo(ready)

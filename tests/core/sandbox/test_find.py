@@ -21,7 +21,7 @@ def no_landlock() -> int:
 
 
 def test_without_any_there_is_none_and_each_says_why() -> None:
-    """Z-94: then nothing pretends to be one."""
+    """Z-94: nothing is used in place of a sandbox."""
     search = find_sandbox({**os.environ, "PATH": ""}, abi=no_landlock)
     assert search.sandbox is None
     assert [(report.name, report.is_available) for report in search.reports] == [

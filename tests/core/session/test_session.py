@@ -86,7 +86,7 @@ async def test_who_hears_that_a_turn_has_ended_finds_the_session_at_rest(ground:
 
 
 async def test_an_edit_is_asked_written_down_and_then_applied(ground: Ground) -> None:
-    """Z-64: asked once, with the diff."""
+    """Z-64: the edit asks once, with the diff."""
     ground.write("a.py", "x = 1\n")
     async with ground.session([[EDIT], [Say("Done.")]]) as s:
         asked = await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
@@ -140,7 +140,7 @@ async def test_calls_of_one_message_are_answered_in_order_in_one_message(ground:
 
 
 async def test_arguments_that_are_no_json_are_answered_and_not_run(ground: Ground) -> None:
-    """Z-69, R-08: what is no object is refused, not taken for an empty one."""
+    """Z-69, R-08: arguments that are no object are refused, not replaced by an empty one."""
     ground.write("a.py", "x = 1\n")
     broken = Call("edit_file", malformed='{"path": "a.py", "old_str": "x')
     async with ground.session([[broken], [Say("ok")]], approval="never") as s:
@@ -265,7 +265,7 @@ async def test_an_unknown_tool_is_answered_with_what_there_is(ground: Ground) ->
 
 
 async def test_calls_that_are_refused_before_they_run_are_on_record_like_any_other(ground: Ground) -> None:
-    """Z-66, E-10: unknown, unreadable, not permitted and denied."""
+    """Z-66, E-10: unknown, unreadable, forbidden and denied calls."""
     calls = [Call("read_fil", {"path": "a"}), Call("read_file", malformed="{"), Call("list_files", {}), EDIT]
     ground.write("a.py", "x = 1\n")
     async with ground.session([calls, [Say("ok")]], rules=CallRules(blocked_tools=("list_files",))) as s:
@@ -280,7 +280,7 @@ async def test_calls_that_are_refused_before_they_run_are_on_record_like_any_oth
 
 
 async def test_edits_of_one_file_in_one_message_wait_for_each_other(ground: Ground) -> None:
-    """Z-43: the second is planned on what the first one wrote, and neither finds the file taken."""
+    """Z-43: the second edit is planned on the first one's result."""
     ground.write("a.py", "x = 1\n")
     edits = [Call("edit_file", {"path": "a.py", "old_str": f"x = {n}", "new_str": f"x = {n + 1}"}) for n in (1, 2, 3)]
     async with ground.session([edits, [Say("ok")]], approval="never") as s:
@@ -300,7 +300,7 @@ async def test_a_dry_run_that_the_model_asks_for_writes_and_records_nothing(grou
 
 
 async def test_an_edit_that_changes_nothing_leaves_nothing_to_undo(ground: Ground) -> None:
-    """Z-78: taking it back must not take the file away."""
+    """Z-78: the undo must not remove the file."""
     ground.write("a.py", "x = 1\n")
     same = Call("create_file", {"path": "a.py", "content": "x = 1\n", "if_exists": "overwrite"})
     async with ground.session([[same], [Say("ok")]], approval="never") as s:

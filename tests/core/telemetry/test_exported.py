@@ -86,7 +86,7 @@ async def test_what_arrives_has_the_documented_names_and_no_others(ground: Groun
 
 
 async def test_calls_that_never_ran_are_counted_too(ground: Ground, receiver: OtlpReceiver) -> None:
-    """Z-66: denied, unknown, invalid and forbidden ones."""
+    """Z-66: denied, unknown, invalid and forbidden calls."""
     send_to(receiver, ground)
     calls = [READ, Call("no_such_tool"), Call("read_file", malformed="{"), Call("read_file", {"wrong": 1}), EDIT]
     async with ground.session([calls, [Say("ok")]]) as s:

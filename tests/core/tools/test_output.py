@@ -65,7 +65,7 @@ def test_the_limit_holds_with_header_and_mark() -> None:
 @example("a" * 20_000 + "b" * 20_000)
 @example("€" * 9_000 + "\nmiddle\n" + "ü" * 9_000 + "\n")
 def test_the_limits_always_hold_and_nothing_is_invented(text: str) -> None:
-    """O-04: what is cut is cut between characters, and counted."""
+    """O-04: text is cut between characters, and the cut is counted."""
     fitted = fit(text, limits=SMALL)
     content = text.encode()
     if not fitted.is_truncated:
@@ -121,7 +121,7 @@ def test_every_result_has_a_limit_of_its_own() -> None:  # O-09
 
 
 def test_what_commands_print_keeps_to_the_model_format_first() -> None:
-    """Z-08, O-01, O-08, O-09: the order is defined, and each layer narrows the one before."""
+    """Z-08, O-01, O-08, O-09: the layers have an order, and each one narrows the last."""
     text = "x\n" * 300
     assert line_count(fit_all(text, ContextLimits(), is_printed=True).text.encode()) == 256
     assert fit_all(text, ContextLimits()).is_truncated is False
@@ -132,7 +132,7 @@ def test_what_commands_print_keeps_to_the_model_format_first() -> None:
 
 
 def test_the_persons_limits_are_tokens_bytes_and_lines() -> None:
-    """O-08: a token is taken for four bytes."""
+    """O-08: a token counts as four bytes."""
     assert len(fit_all("x" * 50_000, ContextLimits()).text) == 16_000
     assert len(fit_all("x" * 50_000, ContextLimits(max_stdout_bytes=5_000)).text) == 5_000
     assert len(fit_all("x" * 50_000, ContextLimits(max_tool_tokens=1_000)).text) == 4_000

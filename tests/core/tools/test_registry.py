@@ -43,7 +43,7 @@ def command_tool(longest_command_s: Callable[[], float | None] = lambda: None) -
 
 
 def test_order_is_kept_and_tools_are_found_by_name() -> None:
-    """R-06, Z-07: these names and no other, in this order."""
+    """R-06, Z-07: exactly these names, in this order."""
     registry = ToolRegistry(BUILTIN_TOOLS)
     assert [tool.name for tool in registry] == NAMES
     assert [tool.definition().name for tool in registry] == NAMES
@@ -142,7 +142,7 @@ def test_the_command_time_limit_is_in_the_description() -> None:
 
 
 def test_only_tools_that_change_nothing_and_do_not_build_on_each_other_run_side_by_side() -> None:
-    """C-02, R-10, Z-14: no capability alone says so; each tool answers for itself."""
+    """C-02, R-10, Z-14: each tool declares it; capabilities do not decide."""
     parallel = {tool.name for tool in BUILTIN_TOOLS if tool.is_parallel}
     assert parallel == {*NAMES[:6], "request_approval"}
 

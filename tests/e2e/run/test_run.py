@@ -21,7 +21,7 @@ def session(agent: Agent, workspace: Path) -> str:
 
 
 def test_a_prompt_edits_a_file_and_tells_what_it_did(agent: Agent, workspace: Path) -> None:
-    """S-12: no user is there to ask, and the command line says how far it may go. Z-59: what was read is not edited."""
+    """S-12: without a user, the command line sets the limits. Z-59: the file that was only read is unchanged."""
     with serve(*script()) as server:
         ran = agent.run(workspace, server.url, "--approval", "never")
         assert server.violations == []

@@ -22,7 +22,7 @@ from tests.servers.threaded import serve
 def test_a_setting_that_is_set_is_read_back(
     agent: Agent, isolated_home: Path, key: str, text: str, value: object
 ) -> None:
-    """Z-96: a text becomes the type of its setting."""
+    """Z-96: the text is converted to the setting's type."""
     file = isolated_home / "desktop-agent" / "config" / "config.toml"
     file.parent.mkdir(parents=True)
     file.write_text("# mine\n")
@@ -46,7 +46,7 @@ def test_a_bad_setting_that_safety_does_not_need_is_named_and_the_rest_of_the_fi
 def test_what_the_command_line_leaves_open_is_as_the_settings_say(
     agent: Agent, workspace: Path, tmp_path: Path
 ) -> None:
-    """G-13: paths are relative to the settings file, and the command line goes before it."""
+    """G-13: paths are relative to the settings file; the command line overrides it."""
     config = tmp_path / "ci" / "agent.toml"
     config.parent.mkdir()
     config.write_text(

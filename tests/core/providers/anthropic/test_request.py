@@ -97,7 +97,7 @@ def test_without_system_prompt_and_tools_neither_is_sent() -> None:
 
 
 def test_a_whole_turn_goes_back_block_by_block() -> None:
-    """R-09, Z-57: a result has the keys that the API knows, and no other."""
+    """R-09, Z-57: a result has only keys that the API knows."""
     body = body_of(
         said("Fix it."),
         answered(

@@ -236,7 +236,7 @@ FITS = [
 def test_a_hunk_is_applied_where_it_belongs_and_everything_else_stays(
     work: Workspace, before: bytes, patch: str, after: bytes, fuzz: str
 ) -> None:
-    """T-75, Z-81, Z-82: also the mode."""
+    """T-75, Z-81, Z-82: the mode stays, too."""
     work.write("a.txt", before).chmod(0o754)
     answer = apply(work, patch, file_path=None if "a.txt" in patch else "a.txt")
     assert work.bytes_of("a.txt") == after

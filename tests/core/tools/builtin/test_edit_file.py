@@ -71,7 +71,7 @@ def test_an_empty_old_str_fills_an_empty_file(work: Workspace) -> None:
     ],
 )
 def test_everything_but_the_edit_stays(work: Workspace, before: bytes, after: bytes) -> None:
-    """Z-81: endings, byte-order mark, encoding, bytes that are no text, a missing final newline."""
+    """Z-81: line endings, byte-order marks, encodings, undecodable bytes, a missing final newline."""
     work.write("a.py", before)
     edit(work, "old", "new")
     assert work.bytes_of("a.py") == after

@@ -115,7 +115,7 @@ def test_a_link_is_followed_and_stays_a_link_and_the_mode_is_kept(work: Workspac
 )
 @pytest.mark.parametrize("edit", ALL, ids=named)
 def test_a_path_that_must_not_be_edited_is_refused(work: Workspace, edit: Edit, path: str, message: str) -> None:
-    """T-64, Z-68, Z-90: the message says what is wrong, not only the path."""
+    """T-64, Z-68, Z-90: the message names the reason, not only the path."""
     (work.root / "folder").mkdir()
     work.write("file", "x")
     os.mkfifo(work.root / "pipe")
@@ -145,7 +145,7 @@ def test_a_missing_file_is_named_with_what_is_there_instead(work: Workspace, edi
 
 
 def test_characters_that_an_encoding_lacks_are_replaced_and_named(work: Workspace) -> None:
-    """T-47: replaced, but not without a word."""
+    """T-47: the answer names the replaced characters."""
     answer = work.apply(CREATE.tool, path="a.txt", content="grün €", encoding="ascii")
     assert "ü €" in answer["warning"]
     assert work.bytes_of("a.txt") == b"gr?n ?"

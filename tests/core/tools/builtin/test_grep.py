@@ -90,7 +90,7 @@ async def test_every_parameter_counts(project: Workspace, arguments: dict[str, A
 
 
 async def test_only_paths_or_counts_can_be_asked_for(project: Workspace) -> None:
-    """T-26, Z-23: each form is JSON of its own kind."""
+    """T-26, Z-23: each form has its own JSON."""
     paths = ["lib/c.ts", "src/a.py", "src/sub/b.py"]
     asked = {"pattern": "find|FIND", "include": "*.{ts,py}"}
     assert await grep(project, **asked, output_mode="files_with_matches") == paths

@@ -63,5 +63,5 @@ def test_an_interactive_program_is_found(command: str, program: str) -> None:  #
     ],
 )
 def test_anything_else_is_not(command: str) -> None:
-    """Z-49: no substring decides."""
+    """Z-49: substrings do not count."""
     assert interactive_program(command) is None

@@ -32,7 +32,7 @@ async def ask(work: Workspace, **arguments: object) -> dict[str, Any]:
 
 
 async def test_jobs_are_listed_as_they_are_now(work: Workspace) -> None:
-    """Z-47: a list, a state, an exit status."""
+    """Z-47: the list, the state and the exit status."""
     os.mkfifo(work.root / "gate")
     ended = await begin(work, "echo one; echo; exit 3")
     await work.context.jobs.wait(ended)

@@ -149,7 +149,7 @@ async def test_a_binary_file_is_answered_with_kind_and_size(work: Workspace, con
 
 
 async def test_a_long_file_is_cut_and_says_how_to_read_on(work: Workspace) -> None:
-    """SC-12: size alone is no error."""
+    """SC-12: a large file is no error."""
     lift_limits(work)
     work.write("long.txt", "".join(f"line {number}\n" for number in range(1, 50_001)))
     result = await work.call(TOOL, path="long.txt")

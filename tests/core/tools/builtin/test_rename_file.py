@@ -50,7 +50,7 @@ def test_a_link_is_moved_itself(work: Workspace) -> None:  # Z-82
 
 
 def test_a_link_does_not_replace_what_it_leads_to(work: Workspace) -> None:
-    """T-57: one would be lost, and the other lead to itself."""
+    """T-57: the file would be lost, and the link would point to itself."""
     work.write("real", "x")
     (work.root / "link").symlink_to("real")
     assert "identical" in refusal(work, "link", "real", overwrite=True)

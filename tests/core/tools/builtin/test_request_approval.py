@@ -18,7 +18,7 @@ def test_a_question_is_one_line_with_the_details_below() -> None:
 
 
 async def test_a_no_comes_with_the_persons_word_and_the_agent_goes_on_without(ground: Ground) -> None:
-    """S-16: the agent reads that it was denied, and may do something else."""
+    """S-16: the model learns of the denial, and may go on."""
     asking = Call(TOOL.name, {"action": "Delete the old migrations", "reason": "They fail."})
     async with ground.session([[asking], [Say("Then not.")]], approval="always") as s:
         asked = (await s.begin(Denied(message="keep them"))).request

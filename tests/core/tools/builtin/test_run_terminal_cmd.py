@@ -80,7 +80,7 @@ async def test_the_answer_has_output_exit_code_and_duration(work: Workspace) -> 
 
 
 async def test_variables_are_added_to_the_environment(work: Workspace) -> None:
-    """T-87, Z-48: and nothing else of ours is in it."""
+    """T-87, Z-48: no other variable of ours is in it."""
     assert await output(work, "echo $A-$PATH", env={"A": "1 2", "PATH": os.environ["PATH"]}) == (
         f"1 2-{os.environ['PATH']}\n"
     )
@@ -90,7 +90,7 @@ async def test_variables_are_added_to_the_environment(work: Workspace) -> None:
 
 
 async def test_pagers_and_prompts_never_wait(work: Workspace) -> None:
-    """Z-49: by variables, not by adding to the command."""
+    """Z-49: the environment ensures it; the command is not changed."""
     text = await output(work, "echo $TERM $PAGER $GIT_PAGER $GIT_TERMINAL_PROMPT")
     assert text == "xterm-256color cat cat 0\n"
     assert await output(work, "echo $PAGER", env={"PAGER": "mine"}) == "mine\n"
@@ -232,7 +232,7 @@ async def test_long_output_keeps_both_ends_and_is_kept_whole_in_a_file(work: Wor
 
 
 async def test_of_endless_output_the_file_has_both_ends_and_the_answer_says_so(work: Workspace) -> None:
-    """O-10: what is kept has a limit, which is said."""
+    """O-10: the file's size is limited, and the answer says so."""
     result = await run(work, "yes | head -c 80000000; echo end")
     answer = json.loads(result.content)
     assert answer["output"].startswith("Total output lines: 40000001\n")
@@ -267,7 +267,7 @@ async def test_any_bytes_make_valid_json(work: Workspace) -> None:
 
 
 async def test_people_see_colours_and_the_model_reads_plain_text(work: Workspace) -> None:
-    """O-10: what the model does not read can be opened."""
+    """O-10: people can open the whole output."""
     coloured = "\x1b[31mred\x1b[0m\n10%\r100%\n"
     result = await run(work, r"printf '\033[31mred\033[0m\n10%%\r100%%\n'")
     assert json.loads(result.content)["output"] == "red\n100%\n"
@@ -377,7 +377,7 @@ async def test_what_runs_is_what_the_sandbox_makes_of_it(work: Workspace, *, is_
 
 
 async def test_a_sandbox_that_cannot_be_had_runs_nothing_and_its_failure_stays_what_it_is(work: Workspace) -> None:
-    """Z-51: a fatal failure is not turned into a recoverable one."""
+    """Z-51: a fatal failure does not become a recoverable one."""
 
     def refuse(_: Command) -> Command:
         raise ToolError("There is no sandbox.", error_type="fatal")

@@ -51,7 +51,7 @@ async def test_no_items_empty_the_list(work: Workspace) -> None:
     ],
 )
 async def test_what_makes_no_sense_is_refused_and_changes_nothing(work: Workspace, todos: Any, message: str) -> None:
-    """T-97, Z-68: in words of its own."""
+    """T-97, Z-68: the tool has its own messages."""
     with pytest.raises(ToolError, match=message) as caught:
         await work.call(TOOL, todos=todos, merge=True)
     assert caught.value.error_type == "validation"
@@ -64,7 +64,7 @@ async def test_merging_cannot_grow_the_list_without_end(work: Workspace) -> None
 
 
 async def test_two_calls_of_one_message_do_not_run_side_by_side(ground: Ground) -> None:
-    """Z-40: the second starts from the list that the first one left."""
+    """Z-40: the second call starts from the first one's list."""
     first = Call("todo_write", {"todos": [item("a", "Read")]})
     second = Call("todo_write", {"merge": True, "todos": [item("b", "Fix")]})
     async with ground.session([[first, second], [Say("ok")]]) as s:

@@ -91,7 +91,7 @@ def test_the_engines_are_asked_in_this_order_and_over_tls() -> None:
 
 
 async def test_the_first_engine_with_results_wins(web: WebServer, work: Workspace) -> None:
-    """T-102, T-103, Z-24, P-18: title, link and snippet; links unwrapped; advertisements and doubles left out."""
+    """T-102, T-103, Z-24, P-18: title, link and snippet; real links; no advertisements and duplicates."""
     web.pages["/html/"] = Canned(DUCKDUCKGO)
     result = await work.call(tool(web), search_term="release notes")
     results = [

@@ -82,7 +82,7 @@ async def test_what_the_sandbox_stopped_is_asked_and_run_again_outside(walled: G
 
 
 async def test_a_no_to_leaving_the_sandbox_keeps_the_confined_result(walled: Ground, outside: Path) -> None:
-    """S-16: the model reads what was refused, and the turn goes on."""
+    """S-16: the model learns of the refusal, and the turn goes on."""
     script = f"import pathlib; print('tried', flush=True); pathlib.Path({str(outside)!r}).write_text('x')"
     async with walled.session([[run(f'python3 -c "{script}"')], [Say("ok")]], approval="on_request") as s:
         await s.begin(Denied(message="stay inside"))

@@ -34,7 +34,7 @@ async def test_a_write_waits_for_the_reads_before_it_and_holds_back_those_behind
 
 
 async def test_reads_overlap_although_the_same_message_writes(ground: Ground) -> None:
-    """Z-12, Z-02; C-06: the reads return only when both are running, proved by a meeting instead of by a clock."""
+    """Z-12, Z-02; C-06: the reads return only while both run, which needs no clock."""
     journal: list[str] = []
     ground.extra_tools = (MeetingTool(Meeting(2), journal), WritingTool(journal))
     async with ground.session([[write("W1"), meet("r1"), meet("r2"), write("W2")], [Say("ok")]]) as s:
@@ -44,7 +44,7 @@ async def test_reads_overlap_although_the_same_message_writes(ground: Ground) ->
 
 
 async def test_every_call_of_a_session_runs_on_the_one_loop_of_the_application(ground: Ground) -> None:
-    """Z-42, C-04: what a tool keeps open in one call can be used in the next one, also after an approval."""
+    """Z-42, C-04: a tool can reuse open resources in the next call, also after an approval."""
     loops: list[asyncio.AbstractEventLoop] = []
 
     class Loop(MeetingTool):
@@ -63,7 +63,7 @@ async def test_every_call_of_a_session_runs_on_the_one_loop_of_the_application(g
 
 
 async def test_a_fatal_failure_takes_nothing_back_and_what_was_changed_can_be_undone(ground: Ground) -> None:
-    """E-09, Z-11: the user decides about the files of a turn that ended badly, and the record knows them."""
+    """E-09, Z-11: the user decides about the files of a failed turn."""
     ground.extra_tools = (BrokenTool(ToolError("The world is on fire.", error_type="fatal")),)
     create = Call("create_file", {"path": "new.py", "content": "y = 1\n"})
     async with ground.session([[create, Call("broken", {"name": "x"})]], approval="never") as s:
@@ -74,7 +74,7 @@ async def test_a_fatal_failure_takes_nothing_back_and_what_was_changed_can_be_un
 
 
 async def test_what_the_sandbox_or_the_policy_refuses_is_told_and_the_turn_goes_on(ground: Ground) -> None:
-    """Z-09: with a sandbox the command fails in it, and without one it is not run; neither is fatal."""
+    """Z-09: the command fails in a sandbox, and does not run without one; neither is fatal."""
     ground.write(".git/config", "[core]\n")
     calls = [Call("run_terminal_cmd", {"command": "eval 'echo evil >> .git/config'"}), Call("list_files", {})]
     async with ground.session([calls, [Say("ok")]], approval="never") as s:
@@ -104,7 +104,7 @@ async def test_stopping_while_reads_wait_for_each_other_answers_all_of_them(grou
 
 
 async def test_a_tool_that_raises_runs_once_and_the_turn_goes_on(ground: Ground, expected_logs: list[str]) -> None:
-    """Z-39: no second run after an exception. E-03, E-05, R-14, Z-10, Z-69: the model receives a defect as a result."""
+    """Z-39: no second run after an exception. E-03, E-05, R-14, Z-10, Z-69: the model gets the defect as a result."""
     expected_logs.append("failed unexpectedly")
     broken = BrokenTool(RuntimeError("boom"))
     ground.extra_tools = (broken, MeetingTool(Meeting(1), []))
@@ -121,7 +121,7 @@ async def test_a_tool_that_raises_runs_once_and_the_turn_goes_on(ground: Ground,
 async def test_a_failure_that_a_tool_tells_is_what_the_model_reads_and_the_turn_goes_on(
     ground: Ground, kind: ToolErrorType
 ) -> None:
-    """E-01, E-02, E-07: the message as it is, with its kind. E-04: recoverable unless the tool says more."""
+    """E-01, E-02, E-07: the exact message and its kind. E-04: recoverable by default."""
     error = ToolError("Try it otherwise.") if kind == "recoverable" else ToolError("Try it otherwise.", error_type=kind)
     ground.extra_tools = (BrokenTool(error),)
     async with ground.session([[Call("broken", {"name": "x"})], [Say("ok")]]) as s:

@@ -63,7 +63,7 @@ async def measured(work: Workspace) -> list[str]:
 
 
 async def test_git_knows_what_is_tracked_untracked_deleted_and_ignored(repository: Workspace) -> None:
-    """Z-113, T-29: a tracked file counts although a rule ignores it; one that is gone does not."""
+    """Z-113, T-29: a tracked file counts even if ignored; a deleted one does not."""
     assert await listed(repository) == ALL
     assert await measured(repository) == ALL
 

@@ -49,7 +49,7 @@ _CONTENT = st.lists(
 
 @given(_CONTENT, st.sampled_from([b"", b"end", b"\xff\xfe\xe9"]), st.data())
 def test_all_bytes_outside_the_lines_stay(content: bytes, end: bytes, data: st.DataObject) -> None:
-    """Z-81, for any file and any place in it."""
+    """Z-81, for any file and any lines."""
     before = b"x\n" + content + end
     file = TextFile(before)
     lines = file.lines

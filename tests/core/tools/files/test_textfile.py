@@ -40,7 +40,7 @@ def test_what_is_not_text_is_said(content: bytes) -> None:
 def test_an_edit_of_one_line_changes_only_that_line(
     lines: list[tuple[str, str]], garbage: bytes, data: st.DataObject
 ) -> None:
-    """Z-81: whatever endings and bytes surround it, they stay."""
+    """Z-81: all other line endings and bytes stay."""
     at = data.draw(st.integers(0, len(lines)))
     before = "".join(text + end for text, end in lines[:at]).encode()
     after = "".join(text + end for text, end in lines[at:]).encode() + garbage

@@ -77,7 +77,7 @@ def test_a_patch_without_line_numbers_finds_its_place(tmp_path: Path, before: by
 @SLOW
 @given(before=CONTENT, index=st.integers(0, 20), text=st.sampled_from(["new", "neu é"]))
 def test_every_line_but_the_changed_one_keeps_its_bytes(before: bytes, index: int, text: str) -> None:
-    """Z-81, for a patch as a model writes it: without a word of line endings."""
+    """Z-81, for a patch by a model, which does not mention line endings."""
     file = TextFile(b"first\r\n" + before)
     lines = [line.removesuffix("\n").removesuffix("\r") for line in file.lines]
     index %= len(lines)

@@ -53,7 +53,7 @@ async def end(s: Open) -> str:
 
 
 async def refused(ground: Ground, request: JsonObject) -> str:
-    """Return the server's answer when the user is not asked."""
+    """Return the error message that the server gets when the user is not asked."""
     async with ground.session(sampling(request)) as s:
         await s.begin()
         reply = await end(s)
