@@ -42,7 +42,7 @@ State = Literal["ok", "warning", "problem"]
 
 
 class Check(Struct, frozen=True):
-    """`problem`: the application cannot work. `warning`: some part of it cannot."""
+    """The result of a check. `problem`: the application cannot work. `warning`: some part of it cannot."""
 
     name: str
     state: State

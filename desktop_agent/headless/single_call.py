@@ -34,7 +34,7 @@ _NO_VENDOR = ModelRef(provider=DEMO, model="scripted")
 
 
 class CallOptions(Struct, frozen=True, kw_only=True):
-    """`None` leaves a value to the settings."""
+    """The call to make, and how. `None` leaves a value to the settings."""
 
     tool: str
     arguments: JsonObject
@@ -78,7 +78,7 @@ def require_callable(options: CallOptions, registry: ToolRegistry, settings: Wor
 
 
 class SingleCall:
-    """One call. Call `run` once."""
+    """One call of a tool. Call `run` once."""
 
     def __init__(
         self,

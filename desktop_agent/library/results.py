@@ -75,7 +75,7 @@ class Result(Struct, frozen=True, kw_only=True):
 
 
 class StructuredResult(Result, Generic[T], frozen=True, kw_only=True):
-    """The result of a prompt with `output`, which combines all turns for it."""
+    """The result of a prompt for which `run` got an `output`. It combines all turns for the prompt."""
 
     output: T
 

@@ -25,7 +25,7 @@ from desktop_agent.rest.endpoint import RequestError, failure_answer, refusal
 
 
 class ServerLimits(Struct, frozen=True, kw_only=True):
-    """In seconds and bytes."""
+    """The limits of a server, in seconds and bytes."""
 
     body_bytes: int = 8 * 2**20
     head_bytes: int = 16 * 2**10

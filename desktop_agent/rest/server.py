@@ -46,7 +46,7 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
 
 
 class RestServer:
-    """One server. Call `listen`, then `run` once."""
+    """The REST server. Call `listen`, then `run` once."""
 
     def __init__(self, bench: Workbench, options: ServeOptions) -> None:
         """Raises `UsageError` if the address is not a loopback address and there is no TLS."""

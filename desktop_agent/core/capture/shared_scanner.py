@@ -36,7 +36,10 @@ _log = logging.getLogger(__name__)
 
 
 class SharedScanner:
-    """If the second process dies, the walk is done without it. For one thread at a time, except for `close`."""
+    """Walks a folder for one thread at a time. If the second process dies, the walk is done without it.
+
+    Only `close` can be called from another thread meanwhile.
+    """
 
     def __init__(
         self,

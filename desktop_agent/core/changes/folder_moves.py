@@ -25,7 +25,7 @@ _ELSEWHERE = "Nothing was renamed. A file manager or the terminal can do it, wit
 
 
 class FolderContents(Struct, frozen=True):
-    """Paths are relative to the folder. The folder itself is the empty path."""
+    """All that is in a folder. Paths are relative to the folder, which itself is the empty path."""
 
     path: str
     folders: tuple[str, ...]

@@ -166,7 +166,7 @@ def moved_blocks(diff: FileDiff) -> tuple[MovedBlock, ...]:
 
 
 class _ChangedLines:
-    """Lines are stripped. `edit_of` is the index of the edit of each line."""
+    """The changed lines of a diff, stripped. `edit_of` is the index of the edit of each line."""
 
     def __init__(self, ranges: Sequence[tuple[int, int]], lines: Sequence[str]) -> None:
         self.texts: list[str] = []

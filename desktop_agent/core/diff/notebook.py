@@ -37,7 +37,7 @@ class Cell(Struct, frozen=True):
 
 
 class Notebook(Struct, frozen=True):
-    """`suffix` is the file suffix of the notebook's language, `noise` a digest of its metadata."""
+    """A notebook. `suffix` is the file suffix of its language, `noise` a digest of its metadata."""
 
     cells: tuple[Cell, ...] = ()
     suffix: str = ".py"

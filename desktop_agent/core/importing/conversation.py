@@ -58,7 +58,7 @@ _CHARS_PER_TOKEN = 4
 
 
 class ConversationWriter(Struct):
-    """Records the steps. `finish` must be called at the end."""
+    """Writes the steps of a conversation as records. `finish` must be called at the end."""
 
     record: Callable[[ev.KnownEvent], None]
     blobs: Blobs

@@ -107,7 +107,7 @@ class CallReply(Struct, frozen=True, kw_only=True):
 
 
 class Progress(Struct, frozen=True, kw_only=True):
-    """`done` of `total`, in the server's own unit; `total` is `None` if unknown."""
+    """The progress of a call: `done` of `total`, in the server's own unit. `total` is `None` if unknown."""
 
     done: float
     total: float | None = None

@@ -28,7 +28,7 @@ Part: TypeAlias = "slice[int, int, None]"
 
 
 class MergeRegion(NamedTuple):
-    """Lines of the base, 0-based and half open, and the lines that replace them in the other two versions."""
+    """A region: 0-based half-open lines of the base, and the lines that replace them in the other two versions."""
 
     origin: Origin
     base: "Part"

@@ -46,14 +46,14 @@ FORMER_UNCONFINED = "Not confined: may do whatever your account may"
 
 
 class Allow(Struct, frozen=True):
-    """A command runs under `confinement`. `rule` is the user's rule that allowed the call, if any."""
+    """The call may run, a command under `confinement`. `rule` is the user's rule that allowed the call, if any."""
 
     confinement: SandboxMode | None = None
     rule: Rule | None = None
 
 
 class Ask(Struct, frozen=True):
-    """`reason` is a sentence for the user; `cause` is the part of the call that raised the question."""
+    """The user must be asked. `reason` is a sentence for the user; `cause` is what raised the question."""
 
     reason: str
     cause: str = ""

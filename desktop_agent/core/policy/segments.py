@@ -437,7 +437,7 @@ class Segment(Struct, frozen=True, kw_only=True):
 
 
 class ParsedCommand(Struct, frozen=True):
-    """If a line has `problems`, it was not understood, and `segments` is incomplete."""
+    """The commands of a line. If it has `problems`, the line was not understood, and `segments` is incomplete."""
 
     text: str
     segments: tuple[Segment, ...]

@@ -113,7 +113,7 @@ class _Command(Struct):
 
 
 class _Walker:
-    """Offsets are bytes. Text is decoded as latin-1, so that both counts agree."""
+    """Walks the parser's tree. Offsets are bytes. Text is decoded as latin-1, so that both counts agree."""
 
     def __init__(self, data: bytes, depth: int) -> None:
         self._data = data

@@ -35,7 +35,7 @@ class Think(Struct, frozen=True):
 
 
 class Call(Struct, frozen=True):
-    """Call a tool. `malformed` is sent instead of the arguments: JSON text as a broken model would write it."""
+    """A step of a script: call a tool. `malformed` is JSON text sent instead of the arguments, as by a broken model."""
 
     name: str
     arguments: JsonObject = field(default_factory=dict[str, object])

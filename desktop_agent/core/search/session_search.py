@@ -37,7 +37,7 @@ _MOST_GONE = 50_000
 
 
 class SessionSearch:
-    """All methods block and may be called from any thread."""
+    """Indexes and searches all sessions. All methods block and may be called from any thread."""
 
     def __init__(self, sessions: Path, blobs: Blobs, cache: Path) -> None:
         """Does not access the disk. `cache` is the folder for data that can be rebuilt."""

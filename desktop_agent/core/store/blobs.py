@@ -76,7 +76,7 @@ class BlobFile(Struct, frozen=True):
 
 
 class Blobs:
-    """All methods block: callers on the event loop use a thread."""
+    """The store of blobs. All methods block: callers on the event loop use a thread."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -61,7 +61,7 @@ def transaction(connection: sqlite3.Connection) -> Generator[None]:
 
 
 class CacheFile(Struct, frozen=True):
-    """All methods block."""
+    """A cache in a SQLite file, with its version and tables. All methods block."""
 
     path: Path
     version: int

@@ -49,7 +49,7 @@ class SessionUse(Struct, frozen=True):
 
 
 class StorageReport(Struct, frozen=True):
-    """Unless noted otherwise, bytes are lengths of files, which are mostly compressed."""
+    """The disk space of blobs and sessions. Unless noted otherwise, bytes are lengths of mostly compressed files."""
 
     blobs: int
     blob_bytes: int

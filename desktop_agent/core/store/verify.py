@@ -29,7 +29,7 @@ from desktop_agent.core.system.staged_file import StagedFile, free_path, sync_fo
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """`code` is stable, for programs."""
+    """One thing that is wrong with a session. Its `code` is stable, for programs."""
 
     code: str
     title: str

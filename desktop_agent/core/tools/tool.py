@@ -47,7 +47,7 @@ STOPPED_KEY = "stopped"
 
 
 class ToolArguments(BaseModel):
-    """Unknown fields are an error, so that the model learns about typos."""
+    """The base class of tools' arguments. Unknown fields are an error, so that the model learns about typos."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 

@@ -17,7 +17,7 @@ MICROSECONDS = 1_000_000
 
 
 class Durations(Struct):
-    """`counts` says how often each rounded duration, in microseconds, occurred."""
+    """A set of durations. `counts` says how often each rounded duration, in microseconds, occurred."""
 
     counts: dict[int, int] = field(default_factory=dict[int, int])
     total_s: float = 0.0

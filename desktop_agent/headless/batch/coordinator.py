@@ -107,7 +107,7 @@ class BatchSummary(Struct, frozen=True, kw_only=True):
 
 
 class Batch:
-    """One batch. Call `run` once."""
+    """One batch of tasks. Call `run` once."""
 
     def __init__(
         self,

@@ -81,7 +81,7 @@ class TreePlace(NamedTuple):
 
 
 class ListingEdit(NamedTuple):
-    """Replaces the entries `start:end` of a folder with `names`, which are all folders or all files."""
+    """An edit of a folder's list: the entries `start:end` become `names`, which are all folders or all files."""
 
     start: int
     end: int
@@ -129,7 +129,10 @@ class FileRow(NamedTuple):
 
 
 class FileTreeModel(QAbstractListModel):
-    """Emits which folders to read. Paths are Python objects: Qt strings lose parts that are not UTF-8."""
+    """The rows of the file tree. Emits which folders to read.
+
+    Paths are Python objects, because Qt strings lose parts that are not UTF-8.
+    """
 
     wanted = Signal(object)  # a folder (a relative path) to be read and passed to `put`
     folders_changed = Signal()  # folders were opened or closed

@@ -34,7 +34,10 @@ _Undecided = Literal["", "first", "last"]
 
 
 class DiffPane(QWidget):
-    """`bar`, `review` and `editing` report the user's requests. Late results for earlier files are dropped."""
+    """Shows the diff of a file. `bar`, `review` and `editing` report the user's requests.
+
+    Late results for earlier files are dropped.
+    """
 
     made = Signal(object)  # a `DiffReview`
 

@@ -40,7 +40,7 @@ class FileDiffs(Protocol):
 
 
 class DiffSource(FileDiffs, Protocol):
-    """Also compares proposed changes, and any two versions."""
+    """Like `FileDiffs`, but also compares proposed changes, and any two versions."""
 
     async def preview(self, request: ApprovalRequest) -> list[FileDiff]:
         """Return a diff for each of `shown_changes`: the effect of the tool call if it were allowed."""

@@ -47,7 +47,7 @@ _OWNERS: tuple[Owner, ...] = ("agent", "person", "unknown", "other_session")
 
 
 class Resolution(NamedTuple):
-    """Requests a write of `content`, or a deletion if `content` is `None`, if the file's digest is still `expected`."""
+    """The user's decision: write `content` (`None`: delete the file), if the file's digest is still `expected`."""
 
     path: str
     content: bytes | None

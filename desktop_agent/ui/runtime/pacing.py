@@ -119,7 +119,10 @@ _T = TypeVar("_T")
 
 
 class BackgroundCall(Generic[_T]):
-    """Calls a function once in a thread. The owner polls for the result, because it may be deleted before the end."""
+    """A call of a function in a thread, once.
+
+    The owner polls for the result, because it may be deleted before the end.
+    """
 
     def __init__(self, call: Callable[[], _T], default: _T) -> None:
         self._call = call

@@ -22,7 +22,7 @@ def answer_shortcut(keys: str, answer: Callable[[], object], owner: QWidget) -> 
 
 
 class Arming(QObject):
-    """Sets `is_armed` a moment after the question was first painted. Earlier answers do not count."""
+    """Tells when answers to a question count: `is_armed` is set a moment after the question was first painted."""
 
     def __init__(self, delay_ms: int, parent: QObject) -> None:
         super().__init__(parent)

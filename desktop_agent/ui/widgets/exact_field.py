@@ -78,7 +78,7 @@ class ShownPart(NamedTuple):
 
 
 class ExactText(QObject):
-    """Placeholders show text that would be invisible or too long. Call `mend` after each change."""
+    """The text of a field. Placeholders show what would be invisible or too long. Call `mend` after each change."""
 
     def __init__(self, document: QTextDocument, text: str, parent: QObject) -> None:
         super().__init__(parent)

@@ -183,7 +183,7 @@ _LAYOUT_VERSION = 1
 
 
 class MainWindow(QMainWindow):
-    """`set_panels` fills the empty frame after its first paint."""
+    """The window. `set_panels` fills the empty frame after its first paint."""
 
     close_requested = Signal()  # the window stays until `let_close` is called
     review_enlarged = Signal(bool)

@@ -18,7 +18,10 @@ from desktop_agent.core.transcript import Transcript
 
 
 class SessionHandle(QObject):
-    """Panels draw `transcript`; only events change it. Signals carry `object`: Qt's conversions lose some values."""
+    """A session in the window. Panels draw `transcript`; only events change it.
+
+    Signals carry `object`, because Qt's conversions lose some values.
+    """
 
     patched = Signal(object)  # a list of `Patch`, after the transcript changed
     happened = Signal(object)  # an `Event`, after it was applied; `event` is a method of every QObject
@@ -87,7 +90,10 @@ def _texts(submitted: Sequence[ops.Op]) -> list[str]:
 
 
 class OwnSession(SessionHandle):
-    """Prompts are saved as drafts until they are in the journal. Before `open_with` is called, ops wait."""
+    """A session that this window writes. Prompts are saved as drafts until they are in the journal.
+
+    Before `open_with` is called, ops wait.
+    """
 
     def __init__(self, session_id: SessionId = "", end: Transcript | None = None) -> None:
         super().__init__(end or Transcript(), self._accept, is_whole=end is None)
@@ -229,7 +235,7 @@ class DraftSession(OwnSession):
 
 
 class ShownSession(QObject):
-    """Before the first session is shown, `transcript` is empty."""
+    """The session that the window shows. Before the first one is shown, `transcript` is empty."""
 
     unanswered = Signal(object)  # an op that was submitted before there was a session, and is ignored
 

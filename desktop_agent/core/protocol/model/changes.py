@@ -280,7 +280,7 @@ class ReviewHunk(NamedTuple):
 
 
 class MovedBlock(NamedTuple):
-    """`size` old lines from `old_start` on that are the new lines from `new_start` on (0-based)."""
+    """A moved block: `size` old lines from `old_start` on are the new lines from `new_start` on (0-based)."""
 
     old_start: int
     new_start: int

@@ -50,7 +50,7 @@ class Yielder:
 
 
 class Record(Struct, frozen=True):
-    """`event` is None if the line cannot be read; `problems` say why."""
+    """A line of a journal and its position. `event` is None if the line cannot be read; `problems` say why."""
 
     start: int
     end: int

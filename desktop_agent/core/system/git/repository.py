@@ -30,7 +30,7 @@ class RepoStatus(Struct, frozen=True, kw_only=True):
 
 
 class NoStatus(Struct, frozen=True, kw_only=True):
-    """`detail` is the first line of git's own message, for users."""
+    """Why git gave no answer. `detail` is the first line of git's own message, for users."""
 
     reason: Literal["not_a_repository", "git_missing", "too_slow", "failed", "replaced"]
     detail: str = ""
@@ -50,7 +50,7 @@ _READING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(
 
 
 class Repository(Struct, frozen=True, kw_only=True):
-    """`prefix` is the path from `root` to the folder: empty, or ending in `/`."""
+    """A repository that contains a folder. `prefix` is the path from `root` to the folder: empty, or ending in `/`."""
 
     root: Path
     git_dir: Path

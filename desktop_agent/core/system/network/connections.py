@@ -19,7 +19,7 @@ _PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proxy:
-    """Its `repr` and `address` never show the user name or the password."""
+    """A proxy. Its `repr` and `address` never show the user name or the password."""
 
     url: str = field(repr=False)
     address: str

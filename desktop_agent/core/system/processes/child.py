@@ -144,7 +144,7 @@ class ChildPipes(asyncio.SubprocessProtocol):
 
 
 class ChildProcess:
-    """The code that starts a command must call `end` in any case."""
+    """A running command. The code that starts a command must call `end` in any case."""
 
     def __init__(
         self,

@@ -28,7 +28,7 @@ ThreadSink = Callable[[bytes], None]
 
 
 class OutputReader:
-    """Reads `fd`, which it owns, from `start` until its end or until `stop`."""
+    """Reads the file descriptor `fd`, which it owns, from `start` until its end or until `stop`."""
 
     def __init__(
         self,

@@ -70,7 +70,10 @@ _AGAIN_S = 0.002
 
 
 class LiveText:
-    """Calls `on_text` on the event loop, at most 30 times a second. Feed it from a single thread."""
+    """Passes new text of an output to `on_text` on the event loop, at most 30 times a second.
+
+    Feed it from one thread.
+    """
 
     def __init__(self, on_text: Callable[[str], None]) -> None:
         self._on_text = on_text
@@ -229,7 +232,7 @@ class ShownOutput:
 
 
 class OutputCapture:
-    """Feed it from one thread, then `finish` it on the loop's thread."""
+    """Captures an output. Feed it from one thread, then `finish` it on the loop's thread."""
 
     def __init__(self, *, spool_folder: Path | None = None, on_text: Callable[[str], None] | None = None) -> None:
         self._written = Ends()

@@ -32,7 +32,7 @@ from desktop_agent.core.tools.tool import ToolContext
 
 
 class ReadFileArguments(FileArguments):
-    """Bytes take precedence over `tail_lines`, which takes precedence over `offset` and `limit`."""
+    """The arguments. A range of bytes takes precedence over `tail_lines`, and that over a range of lines."""
 
     offset: int | None = Field(default=None, ge=1, description="First line to read, counted from 1.")
     limit: int | None = Field(default=None, gt=0, description="How many lines to read. Default: to the end.")

@@ -33,7 +33,7 @@ FilledText = Annotated[str, AfterValidator(_not_blank)]
 
 
 class TodoEntry(ToolArguments):
-    """Omitted fields stay unchanged."""
+    """One step of the plan as the model sends it. Omitted fields stay unchanged."""
 
     id: Annotated[FilledText, Field(max_length=100)] = Field(description="Names the item; your own choice.")
     content: Annotated[FilledText, Field(max_length=LONGEST_CONTENT)] | None = Field(

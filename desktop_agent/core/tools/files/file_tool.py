@@ -68,7 +68,7 @@ def file_digest(file: BufferedReader) -> Digest:
 
 
 class Target(Struct, frozen=True):
-    """`before` is None if the file does not exist."""
+    """The file that a tool is about to change. `before` is its present state, or None if it does not exist."""
 
     path: str
     """Relative to the workspace, with `/` and after following symlinks."""

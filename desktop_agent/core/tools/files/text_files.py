@@ -56,7 +56,7 @@ class Replacement(Struct, frozen=True):
 
 
 class TextFile:
-    """If the encoding is unknown, bytes that are not ASCII survive as surrogates."""
+    """A file's content as text. If the encoding is unknown, bytes that are not ASCII survive as surrogates."""
 
     def __init__(self, content: bytes, *, quoted: str = "") -> None:
         """`quoted` is what the model quotes from the file. If it has U+FFFD, the model saw UTF-8 with invalid bytes."""
@@ -335,7 +335,7 @@ def _count(text: str) -> int:
 
 
 class Splice(Struct, frozen=True, kw_only=True):
-    r"""Lines `start` to `end` (from 0, `end` excluded) become `added`, which come without their `\n`."""
+    r"""A replacement: lines `start` to `end` (from 0, `end` excluded) become `added`, which come without their `\n`."""
 
     start: int
     end: int

@@ -28,7 +28,7 @@ EXACT, ANY_ENDING, _, ANY_INDENT = range(len(LEVELS))
 
 
 class HunkLocation(Struct, frozen=True, kw_only=True):
-    """The old lines of the hunk are lines `start` to `end` (from 0, `end` excluded)."""
+    """Where a hunk belongs: its old lines are lines `start` to `end` of the file (from 0, `end` excluded)."""
 
     hunk: PatchHunk
     start: int

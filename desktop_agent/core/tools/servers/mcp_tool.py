@@ -161,7 +161,7 @@ _LEFT_TO_THE_SERVER = frozenset({"pattern", "patternProperties", "format"})
 
 
 class ArgumentCheck:
-    """If the server's schema is invalid or cannot be applied, all arguments pass."""
+    """Checks arguments by a server's schema. If that is invalid or cannot be applied, all arguments pass."""
 
     def __init__(self, schema: Mapping[str, object]) -> None:
         from desktop_agent.core.base.json_schema import SchemaCheck

@@ -91,7 +91,10 @@ class EntryPlace(NamedTuple):
 
 
 class EntryWidget(QWidget):
-    """The view sets its width, then its position. Text is drawn from `column` at `column_origin`."""
+    """The base class of entries.
+
+    The view sets its width, then its position. Text is drawn from `column` at `column_origin`.
+    """
 
     resized = Signal()  # its height changed by an action of the user
     body_changed = Signal()  # its content changed without the user

@@ -52,7 +52,10 @@ class _Fence(Struct):
 
 
 class MarkdownStream:
-    """`blocks` are the blocks of the text so far. `feed` and `close` return the index of the first changed block."""
+    """Parses a growing text.
+
+    `blocks` are its blocks so far; `feed` and `close` return the index of the first changed one.
+    """
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []

@@ -43,7 +43,10 @@ def _causes(request: ApprovalRequest) -> tuple[str, ...]:
 
 
 class ApprovalCard(QuestionCard):
-    """`drafts` outlive the card. The user must have seen the fields in full, except a tool's description."""
+    """The card of a call's question.
+
+    `drafts` outlive the card. The user must see all fields in full but a tool's description.
+    """
 
     def __init__(
         self,

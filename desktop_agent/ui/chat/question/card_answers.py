@@ -39,7 +39,10 @@ _FIELD_HEIGHT = 30
 
 
 class CardAnswers(QObject):
-    """Calls `allow` or `deny`, which decide whether the answer counts. `review` shows long rules in full."""
+    """The buttons of a card. They call `allow` or `deny`, which decide whether the answer counts.
+
+    `review` shows long rules in full.
+    """
 
     switched = Signal()
 

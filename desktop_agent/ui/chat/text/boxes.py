@@ -247,7 +247,7 @@ _TASK_SIGNS = "☐☑"
 
 
 class Box:
-    """A block laid out at a width. `height` includes the gap above it."""
+    """A block laid out at a width. Its `height` includes the gap above it."""
 
     def __init__(
         self,

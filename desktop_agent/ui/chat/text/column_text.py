@@ -24,7 +24,7 @@ END = TextPosition(1 << 60, 0)
 
 
 class ColumnText:
-    """`marks` give, block by block, the style and the link target of parts of code and plain text."""
+    """The text of a column. `marks` give, by block, the style and link target of parts of code and plain text."""
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []

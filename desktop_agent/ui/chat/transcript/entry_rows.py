@@ -41,7 +41,7 @@ _LEAST_ENTRIES = 4
 
 
 class EntryRows:
-    """A height includes the gap below the row."""
+    """The rows of a transcript. A row's height includes the gap below it."""
 
     def __init__(self) -> None:
         self.heights = Heights()

@@ -82,7 +82,7 @@ _MOST_MARKED = 160
 
 
 class TextFinder(QObject):
-    """Searches the text of an editor in a thread. `text` returns the text."""
+    """Searches the text of an editor in a thread. The function `text` returns the text."""
 
     found = Signal(int, int)  # the number of the current match, from 1 (0: none), and the number of matches
 

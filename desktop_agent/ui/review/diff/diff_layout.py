@@ -23,7 +23,7 @@ _SIGN_WIDTH = 14
 
 
 class Geometry:
-    """Lines are `row_height` high, bars a little higher. `blocks` maps rows to the heights of the blocks below them."""
+    """Where rows are. Lines are `row_height` high, bars a little higher. `blocks` are heights of blocks below rows."""
 
     def __init__(
         self,
