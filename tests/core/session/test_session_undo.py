@@ -24,6 +24,7 @@ from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.undo.refusals import describe_outcome
 from tests.harness import Ground, Open, with_lines_changed
+from tests.legacy_text import EDITS, WRITTEN, edit, program
 
 LINES = [f"line {number}\n" for number in range(60)]
 text_with = partial(with_lines_changed, LINES)
@@ -170,6 +171,30 @@ async def test_hunks_beside_converted_line_endings_are_undone_and_redone_in_any_
         await s.redo(selections[0])
         await s.redo(ChangeSelection(turn=1))
         assert (ground.read("a.txt"), record.is_undone, record.undone_hunks) == (after, False, frozenset())
+
+
+@pytest.mark.parametrize("tool", EDITS)
+async def test_edits_in_any_encoding_are_undone_and_redone_to_the_byte(ground: Ground, tool: str) -> None:
+    before = {f"{number}-{encoding}": program(text).encode(encoding) for number, (text, encoding) in enumerate(WRITTEN)}
+    after = dict[str, bytes]()
+    calls: list[Call] = []
+    for path, (text, encoding) in zip(before, WRITTEN, strict=True):
+        ground.write(path, before[path])
+        comment = text[: len(text) // 2]
+        after[path] = before[path].replace("x = 1".encode(encoding), f"x = 2  # {comment}".encode(encoding))
+        calls.append(Call(tool, {**edit(tool, comment), "file_path" if tool == "apply_patch" else "path": path}))
+
+    def on_disk() -> dict[str, bytes]:
+        return {path: (ground.workspace / path).read_bytes() for path in before}
+
+    async with ground.after(calls) as s:
+        assert on_disk() == after
+        await s.undo(ChangeSelection(turn=1))
+        assert on_disk() == before
+        await s.redo(ChangeSelection(turn=1))
+        assert on_disk() == after
+        await s.undo(ChangeSelection(turn=1, path=next(iter(before))))
+        assert on_disk() == after | dict([next(iter(before.items()))])
 
 
 async def test_a_line_of_the_persons_among_converted_line_endings_still_clashes(ground: Ground) -> None:

@@ -17,6 +17,7 @@ from desktop_agent.core.tools.builtin.read_file import ReadFile
 from desktop_agent.core.tools.builtin.template_block import TemplateBlock
 from desktop_agent.core.tools.files.file_tool import require_notebooks
 from tests.core.tools.conftest import Workspace
+from tests.legacy_text import WRITTEN, edit, program
 
 LINES = st.lists(st.sampled_from([b"a\n", b"b\r\n", b"\x0c\n", "é\u2028\r\n".encode(), b"\n", b"\r\n"]), max_size=8)
 END = st.sampled_from([b"", b"end", "\x85".encode()])
@@ -68,27 +69,7 @@ def test_template_block_changes_only_the_lines_it_is_about(
     assert middle == b"one" + near + b"two" + near
 
 
-SENTENCES = {
-    "Le café était fermé, déjà à l'été. Ça coûte très cher, naïveté française.": "cp1252 latin-1 iso8859-15 mac-roman",
-    "Die Straße ist größer als üblich. Prüfe die Länge der Schlüssel.": "cp1252 cp850",
-    "Zażółć gęślą jaźń. Sprawdź długość łańcucha przed usunięciem pliku.": "cp1250 iso8859-2",
-    "Příliš žluťoučký kůň úpěl ďábelské ódy. Zkontrolujte délku řetězce.": "cp1250 iso8859-2",
-    "Съешь же ещё этих мягких французских булок. Проверьте длину строки.": "cp1251 koi8-r cp866 iso8859-5",
-    "Ελέγξτε το μήκος της συμβολοσειράς πριν διαγράψετε το αρχείο.": "cp1253",
-    "Dosyayı silmeden önce dizginin uzunluğunu kontrol edin, lütfen.": "cp1254",
-    "ファイルを削除する前に文字列の長さを確認してください。ソースコード表示。": "cp932 euc_jp iso2022_jp",
-    "删除文件之前请检查字符串的长度。这是一个测试文件，用来检验编码。": "gbk gb18030",
-    "刪除檔案之前請檢查字串的長度。這是一個測試檔案，用來檢驗編碼。": "big5",
-    "파일을 삭제하기 전에 문자열의 길이를 확인하십시오. 한국어 테스트입니다.": "euc_kr cp949",
-}
-"""Ordinary sentences, and their usual encodings."""
-WRITTEN = [(text, encoding) for text, names in SENTENCES.items() for encoding in names.split()]
-TOOLS: dict[Any, dict[str, str]] = {
-    EditFile(): {"old_str": "x = 1", "new_str": "x = 2  # {}"},
-    LineEdit(): {"mode": "replace", "anchor": "x = 1", "text": "x = 2  # {}"},
-    TemplateBlock(): {"mode": "replace_block", "anchor": "x = 1", "template": "x = 2  # {}"},
-    ApplyPatch(): {"file_path": "f", "patch": "-x = 1\n+x = 2  # {}\n"},
-}
+TOOLS: list[Any] = [EditFile(), LineEdit(), TemplateBlock(), ApplyPatch()]
 
 
 @pytest.mark.parametrize(("sentence", "encoding"), WRITTEN)
@@ -96,11 +77,10 @@ TOOLS: dict[Any, dict[str, str]] = {
 def test_new_text_is_written_in_the_encoding_of_the_file(
     work: Workspace, tool: Any, sentence: str, encoding: str
 ) -> None:
-    lines = f"# {sentence}\r\nx = 1\r\n# {sentence.lower()}\r\n"
+    lines = program(sentence)
     put(work, lines.encode(encoding))
     new = sentence[: len(sentence) // 2]
-    call = {key: value.format(new) for key, value in TOOLS[tool].items()}
-    work.apply(tool, **({} if "patch" in call else {"path": "f"}), **call)
+    work.apply(tool, **edit(tool.name, new))
     assert work.bytes_of("f") == lines.replace("x = 1", f"x = 2  # {new}").encode(encoding)
     work.apply(EditFile(), path="f", old_str=f"x = 2  # {new}", new_str="x = 1")
     assert work.bytes_of("f") == lines.encode(encoding)
@@ -117,12 +97,11 @@ def test_with_little_text_an_edit_is_right_or_refused_and_ascii_is_always_writte
     put(work, lines.encode(encoding))
     if is_utf8(lines.encode(encoding)):
         return  # as for one character, whose two bytes are another one in UTF-8
-    path = {} if "patch" in TOOLS[tool] else {"path": "f"}
     for new in (sentence, "ASCII only"):
         put(work, lines.encode(encoding))
         refused = ""
         try:
-            work.apply(tool, **path, **{key: value.format(new) for key, value in TOOLS[tool].items()})
+            work.apply(tool, **edit(tool.name, new))
         except ToolError as error:
             refused = str(error)
         assert not refused or ("encoding" in refused and not new.isascii())
