@@ -37,7 +37,14 @@ def spread(corpus: Sequence[tuple[object, ...]]) -> list[ParameterSet]:
 
 
 ENDS = [(mode, name) for name in COMMANDS for mode in ENDING]
-ASKS = [(mode, name, number) for mode in ASKING for name in COMMANDS for number in (signal.SIGINT, signal.SIGTERM)]
+WRITING = ("doctor", "set")
+"""Those for which a missing keyring has to be created. The others find no key in it, and do not ask the user."""
+ASKS = [
+    (mode, name, number)
+    for mode in ASKING
+    for name in (COMMANDS if mode == "locked" else WRITING)
+    for number in (signal.SIGINT, signal.SIGTERM)
+]
 
 
 def test_every_mode_is_driven() -> None:
@@ -76,6 +83,17 @@ def test_a_signal_ends_what_waits_for_the_user(
     code = program.interrupted(number, *COMMANDS[name], *more, text=f"{KEY}\n")
     ends = {130} if number == signal.SIGINT or name == "run" else {-signal.SIGTERM}
     assert code in ends
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in WRITING])
+def test_reading_asks_nobody_to_create_a_keyring(
+    program: Program, secret_service: Start, tmp_path: Path, name: str
+) -> None:
+    secret_service("missing")
+    more = ("--workspace", tmp_path) if name == "run" else ()
+    ran = program(*COMMANDS[name], *more)
+    assert "Waiting for the keyring" not in ran.stderr
+    assert ran.returncode == (1 if name == "run" else 0)
 
 
 def test_a_real_keyring_keeps_hands_out_replaces_and_forgets_the_keys_of_two_accounts(

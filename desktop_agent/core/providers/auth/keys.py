@@ -114,7 +114,7 @@ class SystemKeyStore:
 
     def get(self, entry: str) -> str | None:
         with _explained("read"):
-            return self._patiently(lambda: self._backend().get_password(SERVICE, entry)) or None
+            return self._patiently(lambda: self._read(entry)) or None
 
     def set(self, entry: str, key: str) -> None:
         key = key.strip()  # pasted keys bring a line break along
@@ -138,10 +138,9 @@ class SystemKeyStore:
 
     def delete(self, entry: str) -> None:
         def remove() -> None:
-            backend = self._backend()
             # Backends tell "no such entry" and "refused" by one exception, so look first.
-            if backend.get_password(SERVICE, entry) is not None:
-                backend.delete_password(SERVICE, entry)
+            if self._read(entry) is not None:
+                self._backend().delete_password(SERVICE, entry)
 
         self._for_now.pop(entry, None)
         self._changes[entry] += 1
@@ -183,6 +182,12 @@ class SystemKeyStore:
             return KeyringReport(backend=name, is_usable=False, problem=error.title, hint=error.hint)
         return KeyringReport(backend=name, is_usable=True)
 
+    def _read(self, entry: str) -> str | None:
+        backend = self._backend()
+        if _default_keyring(backend) == "missing":  # reading would have the user create it, and find nothing in it
+            return None
+        return backend.get_password(SERVICE, entry)
+
     def _patiently(self, work: Callable[[], T], *, may_ask_user: bool = True) -> T:
         """Return the result of `work`. The time limit depends on whether the keyring may prompt the user.
 
@@ -194,7 +199,7 @@ class SystemKeyStore:
         is_asking = threading.Event()
 
         def carry_out() -> T:
-            if may_ask_user and may_ask(self._backend()):
+            if may_ask_user and _default_keyring(self._backend()) != "open":
                 is_asking.set()
             return work()
 
@@ -268,18 +273,18 @@ def resolve_key(account: Account, environ: Mapping[str, str], store: SystemKeySt
     return ResolvedKey(None, None)
 
 
-def may_ask(backend: "KeyringBackend") -> bool:
-    """Whether the next call could prompt the user. Only the Secret Service can tell. Blocks."""
+def _default_keyring(backend: "KeyringBackend") -> Literal["open", "locked", "missing", "unknown"]:
+    """Unless it is open, the next call could prompt the user. Only the Secret Service can tell. Blocks."""
     if type(backend).__module__ != "keyring.backends.SecretService":
-        return True
+        return "unknown"
     import secretstorage
 
     with suppress(Exception), closing(secretstorage.dbus_init()) as bus:  # then the call itself says what is wrong
         try:
-            return secretstorage.get_collection_by_alias(bus, "default").is_locked()
+            return "locked" if secretstorage.get_collection_by_alias(bus, "default").is_locked() else "open"
         except secretstorage.ItemNotFoundException:
-            return True
-    return False
+            return "missing"
+    return "open"
 
 
 _PROBE_ENTRY = "doctor-probe"
