@@ -99,7 +99,8 @@ class PictureButton(DrawnButton):
             painter.setFont(self._styles.secondary)
             painter.setPen(self._styles.colour("muted"))
             if self._picture is None:
-                painter.drawText(area, Qt.AlignmentFlag.AlignCenter, self._caption)
+                inner = area.adjusted(Space.S, 0, -Space.S, 0)
+                painter.drawText(inner, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, self._caption)
             else:
                 below = QRectF(0, size.height() + Space.XS, self.width(), _CAPTION - Space.XS)
                 painter.drawText(below, Qt.AlignmentFlag.AlignVCenter, self._caption)

@@ -27,7 +27,7 @@ class NamedPictures(QObject):
         self._row = entry.row
         self._loader = loader
         self._shown: dict[tuple[int, str], PictureButton] = {}
-        for opened in sorted(self._row.opened):
+        for opened in self._row.opened:
             index, _, address = opened.removeprefix(PICTURE).partition(":")
             if opened.startswith(PICTURE):
                 self._open(int(index), address)
@@ -56,13 +56,15 @@ class NamedPictures(QObject):
             column.set_room(index, height)
 
     def place(self, origin: QPoint) -> None:
-        used = Counter[int]()
-        for (index, _), button in self._shown.items():
+        column, used = self._entry.column, Counter[int]()
+        places = {(index, span.href): at for at, (index, span) in enumerate(reversed(column.links()))}
+        for index, address in sorted(self._shown, key=lambda key: -places.get((key[0], PICTURE + key[1]), 0)):
+            button = self._shown[index, address]
             size = button.sizeHint()
-            area = self._entry.column.room(index).translated(origin)
+            area = column.room(index).translated(origin)
             button.setGeometry(area.x(), area.y() + used[index] + Space.S, size.width(), size.height())
             used[index] += Space.S + size.height()
-            button.setVisible(self._entry.is_column_shown and index < len(self._entry.column.text.blocks))
+            button.setVisible(self._entry.is_column_shown and index < len(column.text.blocks))
 
     def _open(self, index: int, address: str) -> None:
         button = PictureButton(unquote(address), self._entry.styles, self._entry)

@@ -8,6 +8,7 @@ from desktop_agent.ui.chat.cards.result_pictures import PictureButton
 from desktop_agent.ui.theme import Theme
 from tests.ui.chat.cards.loads import Loads, png
 from tests.ui.chat.stage import Stage, answer, click, long_text, record
+from tests.ui.ink import ink_rect
 
 LOCAL, REMOTE = "shots/a%20b.png", "https://cats.example/1.png"
 TEXT = f"Before.\n\n- Look: ![the window]({LOCAL})\n\nBetween ![a cat]({REMOTE}).\n\nAfter."
@@ -103,3 +104,33 @@ def test_it_stays_open_while_it_is_out_of_sight_and_while_the_answer_grows(stage
     assert button.isVisible()
     assert height > 200
     assert loads.asked == [f"/open: {LOCAL}"]
+
+
+def test_several_stand_in_the_order_of_the_words_that_name_them(stage: Stage, loads: Loads, theme: Theme) -> None:
+    loads.blobs = {"z.png": png(40, 20), "a.png": png(40, 20)}
+    stage.show(answer("First ![the last letter](z.png), then ![the first letter](a.png)."))
+    for word in ("the first", "the last"):
+        click_on(stage, word)
+        loads.finish()
+    stage.view.row_layout.flush()
+
+    def order() -> list[str]:
+        shown = sorted(pictures(stage), key=lambda button: button.y())
+        return [button.accessibleName().partition(":")[0] for button in shown]
+
+    assert order() == ["Picture z.png", "Picture a.png"]
+    theme.choose("dark")  # every entry is made again
+    stage.view.row_layout.flush()
+    assert order() == ["Picture z.png", "Picture a.png"]
+
+
+def test_a_long_reason_is_wrapped_into_its_box(stage: Stage, loads: Loads) -> None:
+    loads.error = WorkspaceError("This picture is not there: the file was moved or deleted, or never existed.")
+    stage.window.resize(300, 400)
+    stage.show(answer(TEXT))
+    click_on(stage, "the window")
+    loads.finish()
+    stage.view.row_layout.flush()
+    (button,) = pictures(stage)
+    inner = button.rect().adjusted(4, 4, -4, -4)
+    assert inner.contains(ink_rect(button, inner.adjusted(-2, 0, 2, 0)))
