@@ -51,10 +51,7 @@ from desktop_agent.ui.window.session_handle import OwnSession, SessionHandle
 
 
 async def may_quit(window: QWidget, working: int, busy: int) -> bool:
-    """Ask whether to stop `working` turns and the programs in `busy` shells.
-
-    While it asks, further calls return False.
-    """
+    """Ask whether to stop `working` turns and programs in `busy` shells. While it asks, further calls return False."""
     open_box = window.findChild(QMessageBox, "quitDialog")
     if isinstance(open_box, QMessageBox) and open_box.isVisible():
         return False

@@ -81,7 +81,6 @@ def matching(transcript: Transcript, wanted: ChangeSelection) -> list[ChangeReco
 
 
 def agents_rows(records: Sequence[ChangeRecord]) -> list[NetChange]:
-    """Return the net changes of the agent, without the user's."""
     return net_changes(record for record in records if record.change.is_by_agent)
 
 

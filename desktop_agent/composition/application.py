@@ -173,7 +173,6 @@ class Application:
         return self.model_meant(NamedModel())
 
     def model_meant(self, meant: NamedModel, now: ModelRef | None = None) -> ModelRef:
-        """Complete the user's choice of a model from `now`, or the settings."""
         return model_meant(meant, self.live.loaded, self.environ, now)
 
     async def known_model(self, model: ModelRef) -> KnownModel | None:

@@ -92,7 +92,6 @@ class OutputSchema:
         return on_one_line(mistake[:_LONGEST_MISTAKE])
 
     def value_in(self, transcript: Transcript, turn: int) -> object:
-        """Return the value of the last answer of a turn, which must be valid."""
         value = _json_in(transcript, turn)
         return value if self._read is None else self._read(value)
 

@@ -101,7 +101,6 @@ class Baseline:
             return self._transacted(self._memory_opened(), work, is_in_memory=True)
 
     def take_failure(self) -> str:
-        """Each failure is returned only once."""
         trouble, self._trouble = self._trouble, ""
         return trouble
 

@@ -36,10 +36,7 @@ _log = logging.getLogger(__name__)
 
 
 class SharedScanner:
-    """Walks a folder for one thread at a time. If the second process dies, the walk is done without it.
-
-    Only `close` can be called from another thread meanwhile.
-    """
+    """Walks a folder for one thread at a time, without the second process if that dies. `close` is for any thread."""
 
     def __init__(
         self,

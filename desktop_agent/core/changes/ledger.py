@@ -179,11 +179,9 @@ class Ledger:
         self._held.check()
 
     def is_root_in_place(self) -> bool:
-        """Whether the folder is still the same. A failure here does not count as reported to the user."""
         return self._held.is_in_place()
 
     def accept_root(self) -> FolderIdentity | None:
-        """Accept the present folder. Return its identity if the session does not know it yet."""
         return self._held.accept()
 
     def record(

@@ -21,10 +21,7 @@ _MODULE: Final = "desktop_agent.core.diff.comparison_process"
 
 
 class Comparison(NamedTuple):
-    """A request to compare. If `change` is None, lines are only counted.
-
-    With `is_coarse`, the whole differing middle becomes one edit.
-    """
+    """A request to compare. If `change` is None, only count lines. `is_coarse`: the differing middle is one edit."""
 
     change: FileChange | None
     before: bytes | None

@@ -251,7 +251,7 @@ class DiffRows:
         return self._row_in(segment, index - segment.start)
 
     def between(self, first: int, last: int) -> list[DiffRow]:
-        """Return the rows from `first` to before `last`. Cheaper than indexing, which searches for each row."""
+        """Return the rows from `first` to `last`. Cheaper than indexing, which searches for each row."""
         cut = self._layout.cut(first, last)
         return [self._row_in(segment, offset) for segment, begin, end in cut for offset in range(begin, end)]
 

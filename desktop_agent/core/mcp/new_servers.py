@@ -152,7 +152,6 @@ def edited_definition(before: ServerDefinition, typed: ServerDefinition) -> Serv
 
 
 def _kept(secrets: Iterable[str], typed: Mapping[str, str]) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Return the secrets that were typed without a value, and what else was typed."""
     kept = tuple(name for name in secrets if typed.get(name) == "")
     return kept, {name: value for name, value in typed.items() if name not in kept}
 

@@ -103,7 +103,6 @@ _SED_FLAGS = re.compile(r"[gpiI0-9]*")
 
 
 def only_reads(parsed: ParsedCommand) -> bool:
-    """False if the line was not understood."""
     return not parsed.problems and bool(parsed.segments) and all(map(is_reading, parsed.segments))
 
 

@@ -283,10 +283,7 @@ class ChatReader(MessageReader):
         yield from self._text.end()
 
     def _stop_reason(self) -> StopReason:
-        """Return the reason to stop.
-
-        Calls decide, because some servers say `stop` after calls, or `tool_calls` without any.
-        """
+        """Return the reason to stop by the calls: some servers say `stop` after calls, or `tool_calls` without any."""
         reason = stop_reason_of(self._finish_reason or "stop")
         if reason in ("end_turn", "stop_sequence", "tool_use"):
             return "tool_use" if self._calls.all else "refusal" if self._has_refused else "end_turn"

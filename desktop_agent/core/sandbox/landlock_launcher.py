@@ -180,10 +180,7 @@ def _watch(
 
 
 def _supervise(connection: _socket.socket, rules: list[tuple[int, str]] | None) -> None:
-    """Start the supervisor. The child waits for that before it becomes the command.
-
-    Without `rules`, mounts decide what is writable.
-    """
+    """Start the supervisor, before the child becomes the command. Without `rules`, mounts decide what is writable."""
     _, messages, _, _ = connection.recvmsg(1, _socket.CMSG_SPACE(4))
     if not messages:
         return  # the child failed, and says why

@@ -88,7 +88,6 @@ class Catalog:
         return seen is None or seen.known == known.known
 
     def look_again(self, session_id: SessionId) -> None:
-        """Read the session's summary again, without the cache."""
         self._cache.look_at([session_id], {}, self._summarise)
 
     def _summarise(self, name: SessionId, known: JournalSummary | None) -> JournalSummary | None:

@@ -51,10 +51,7 @@ class FittedText(Struct, frozen=True):
 def fit(
     head: str, tail: str = "", *, total_lines: int | None = None, limits: OutputLimits = MODEL_FORMAT
 ) -> FittedText:
-    """Return the text within the limits.
-
-    If its middle is missing, `tail` is its end and `total_lines` counts all lines.
-    """
+    """Return the text within the limits. If its middle is missing, `tail` is its end; `total_lines` counts all."""
     front, back = (text.encode("utf-8", "replace") for text in (head, tail))
     lines = line_count(front) if total_lines is None else total_lines
     if not back and len(front) <= limits.max_bytes and lines <= limits.max_lines:

@@ -49,10 +49,7 @@ def draft_revert(
     *,
     includes_others: bool = False,
 ) -> UndoDraft | None:
-    """Draft the undo or redo of a selection; None if there is nothing to do.
-
-    Changes of others are left alone and reported, unless `includes_others`.
-    """
+    """Draft an undo or redo; None if there is nothing to do. Unless `includes_others`, changes of others stay."""
     row = _row(transcript, selection) if selection.hunks else None
     if row is not None and row.moved_from and WHOLE_FILE in selection.hunks:
         selection = ChangeSelection(change_ids=row.change_ids)  # a file that was renamed, and nothing else
@@ -312,10 +309,7 @@ class _Hunks:
         return turned
 
     def _made_of(self, lineage: Lineage, diff: FileDiff, meant: set[ChangeId]) -> dict[ChangeId, frozenset[HunkKey]]:
-        """Return each change's hunks that made lines of the selected hunks.
-
-        Raises `ClashError` if other edits made some.
-        """
+        """Return which selected hunks' lines each change made. Raises `ClashError` if other edits made some."""
         steps = lineage.steps
         places = [place for place, step in enumerate(steps) if step.change.id in meant]
         first = steps[places[0]].before if places else None

@@ -34,10 +34,7 @@ def subjects_of(request: ApprovalRequest) -> tuple[str, ...]:
 
 
 def past_calls(transcript: Transcript, request: ApprovalRequest) -> PastCalls:
-    """Return the earlier questions that a rule of this kind could have answered.
-
-    Calls without a question do not count.
-    """
+    """Return the earlier questions that such a rule could have answered. Calls without a question do not count."""
     seen: dict[str, None] = {}
     questions: list[tuple[str, ...]] = []
     for entry in reversed(transcript.entries):

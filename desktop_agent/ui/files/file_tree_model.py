@@ -129,10 +129,7 @@ class FileRow(NamedTuple):
 
 
 class FileTreeModel(QAbstractListModel):
-    """The rows of the file tree. Emits which folders to read.
-
-    Paths are Python objects, because Qt strings lose parts that are not UTF-8.
-    """
+    """The rows of the file tree. Emits which folders to read. Paths are no Qt strings: these lose what is not UTF-8."""
 
     wanted = Signal(object)  # a folder (a relative path) to be read and passed to `put`
     folders_changed = Signal()  # folders were opened or closed

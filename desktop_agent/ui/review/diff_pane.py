@@ -34,9 +34,9 @@ _Undecided = Literal["", "first", "last"]
 
 
 class DiffPane(QWidget):
-    """Shows the diff of a file. `bar`, `review` and `editing` report the user's requests.
+    """Shows a file's diff.
 
-    Late results for earlier files are dropped.
+    `bar`, `review` and `editing` report requests. Late results for earlier files are dropped.
     """
 
     made = Signal(object)  # a `DiffReview`

@@ -213,10 +213,7 @@ class ReviewContent(QWidget):
         self._redraw.trigger()
 
     def show_call(self, call_id: str, path: str = "", turn: int | None = None) -> bool:
-        """Show the changes of a call in a file; return whether there are any.
-
-        The user's changes have no call; `turn` identifies them instead.
-        """
+        """Show a call's changes; return whether there are any. For the user's changes, `turn` replaces the call."""
         record = self._reviewed.record_of_call(call_id, path, turn)
         if record is None:
             return False

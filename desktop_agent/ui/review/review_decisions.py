@@ -373,10 +373,7 @@ class ReviewDecisions(QObject):
     # -- against git --
 
     def undo_git(self, files: Sequence[ChangedFile], *, keys: Sequence[HunkKey] = (), reason: str = "") -> None:
-        """Undo git's differences in these files, or the hunks `keys` of one file.
-
-        Ask first if some are not the agent's.
-        """
+        """Undo git's differences in files, or the hunks `keys` of one. Ask first if some are not the agent's."""
         if self._git is not None:
             self._spawn(self._undo_git(self._git, tuple(files), tuple(keys), reason))
 

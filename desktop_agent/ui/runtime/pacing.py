@@ -119,10 +119,7 @@ _T = TypeVar("_T")
 
 
 class BackgroundCall(Generic[_T]):
-    """A call of a function in a thread, once.
-
-    The owner polls for the result, because it may be deleted before the end.
-    """
+    """A single call of a function in a thread. The owner polls for the result, as it may be deleted before the end."""
 
     def __init__(self, call: Callable[[], _T], default: _T) -> None:
         self._call = call

@@ -31,9 +31,9 @@ class _FirstPaint(QObject):
 
 
 def give_viewport(area: QAbstractScrollArea) -> QWidget:
-    """Give an area a simple viewport. Qt's own costs 9 to 15 ms, for PySide's classes.
+    """Replace the viewport: Qt's own costs 9 to 15 ms, for PySide's classes.
 
-    Call this on an empty area, not on a text field.
+    For an empty area, not for a text field.
     """
     viewport = QWidget()
     if not isinstance(area, QScrollArea):

@@ -48,10 +48,7 @@ class _Pattern(NamedTuple):
 
 
 def core_words(text: str) -> str:
-    """Translate a text of the core.
-
-    Unknown texts stay unchanged, and so do values in a text that are not the core's.
-    """
+    """Translate a text of the core. Unknown texts stay unchanged, as do values in a text that are not the core's."""
     return _said(text) if text and _is_translated() else text
 
 

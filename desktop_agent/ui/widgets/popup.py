@@ -19,10 +19,7 @@ _INSIDE: Final = 4
 
 
 class Popup(QFrame):
-    """A frame over the window. Escape or a press outside closes it.
-
-    The corners are masked: Qt would repaint all below translucent ones.
-    """
+    """A frame over the window. A press outside or Escape closes it. Corners are masked: translucent ones are slow."""
 
     def __init__(self, theme: Theme, over: QWidget, button: QWidget | None = None) -> None:
         """`button` opens and closes the popup, so a press on it does not count as outside."""
@@ -174,10 +171,7 @@ class ChoiceModel(QAbstractListModel, Generic[Row]):
 
 
 class FilterPopup(Popup, Generic[Row]):
-    """A popup with a field and a filtered list. The focus stays in the field.
-
-    Subclasses lay out `_field` and `_list`, and give the list its delegate.
-    """
+    """A popup with a field, which keeps the focus, and a list. Subclasses lay out both, and set the list's delegate."""
 
     def __init__(
         self,

@@ -49,10 +49,7 @@ class ShortcutPriority(QObject):
 
 
 class SettledColumn(QVBoxLayout):
-    """A column that is laid out only after the panels at the edges.
-
-    Otherwise a long conversation is wrapped for every width in between.
-    """
+    """A column laid out after the edge panels: a long conversation is not wrapped for every width in between."""
 
     def __init__(self, column: QWidget) -> None:
         super().__init__(column)

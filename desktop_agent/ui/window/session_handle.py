@@ -18,10 +18,7 @@ from desktop_agent.core.transcript import Transcript
 
 
 class SessionHandle(QObject):
-    """A session in the window. Panels draw `transcript`; only events change it.
-
-    Signals carry `object`, because Qt's conversions lose some values.
-    """
+    """A session. Panels draw `transcript`; only events change it. Signals carry `object`: Qt loses some values."""
 
     patched = Signal(object)  # a list of `Patch`, after the transcript changed
     happened = Signal(object)  # an `Event`, after it was applied; `event` is a method of every QObject
@@ -90,10 +87,7 @@ def _texts(submitted: Sequence[ops.Op]) -> list[str]:
 
 
 class OwnSession(SessionHandle):
-    """A session that this window writes. Prompts are saved as drafts until they are in the journal.
-
-    Before `open_with` is called, ops wait.
-    """
+    """A session that this window writes. Unrecorded prompts are saved as drafts. Before `open_with`, ops wait."""
 
     def __init__(self, session_id: SessionId = "", end: Transcript | None = None) -> None:
         super().__init__(end or Transcript(), self._accept, is_whole=end is None)

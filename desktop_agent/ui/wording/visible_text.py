@@ -66,10 +66,7 @@ _PLAIN = bytes(range(0x20, 0x7F))
 
 
 class VisibleLine(NamedTuple):
-    """A line as it is shown. Positions count UTF-16 units of `text`, offsets characters of the line.
-
-    Between two breaks, both grow alike.
-    """
+    """A shown line. Positions count UTF-16 units of `text`, offsets characters. Between breaks, both grow alike."""
 
     text: str
     cut_chars: int = 0

@@ -146,7 +146,6 @@ class RedirectReceiver:
         return f"http://{self._authority}{self._path}"
 
     def expect(self, state: str) -> None:
-        """From now on, accept only answers with this state."""
         self._state = state
 
     async def answer(self) -> Mapping[str, str]:

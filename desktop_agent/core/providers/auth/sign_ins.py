@@ -234,7 +234,6 @@ class SignIns:
 
 
 def _own_address(provider: str, address: str) -> str:
-    """Return the address to store for an account; empty for the vendor's own."""
     return "" if address.rstrip("/") == vendor_of(provider).address.rstrip("/") else address
 
 

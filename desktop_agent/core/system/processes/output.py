@@ -70,10 +70,7 @@ _AGAIN_S = 0.002
 
 
 class LiveText:
-    """Passes new text of an output to `on_text` on the event loop, at most 30 times a second.
-
-    Feed it from one thread.
-    """
+    """Passes new output to `on_text` on the event loop, at most 30 times a second. Feed it from one thread."""
 
     def __init__(self, on_text: Callable[[str], None]) -> None:
         self._on_text = on_text
@@ -202,10 +199,7 @@ class ShownOutput:
             self._printout.feed_bytes(chunk, self._decoder.decode, self._take)
 
     def finish(self) -> tuple[str, str, int]:
-        """Return the shown beginning, the shown end, and the number of lines.
-
-        The end is empty if all was shown at the beginning.
-        """
+        """Return the shown beginning, the shown end (empty if all was shown before), and the number of lines."""
         self._pass_over()
         if self._passed_over_bytes:
             self._printout.feed(f"[... {self._passed_over_bytes:,} bytes not read ...]\n")

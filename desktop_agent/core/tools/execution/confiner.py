@@ -36,10 +36,7 @@ class SandboxProbe(Struct, eq=False):
     """The search for each `PATH`. Searches differ only if a `PATH` leads into a workspace."""
 
     async def search(self, workspace: Path | None = None) -> SandboxSearch:
-        """Search this machine for a sandbox.
-
-        Programs in `workspace` are not used, because its commands can write there.
-        """
+        """Search the machine for a sandbox. Programs in `workspace`, where commands can write, are not used."""
         path = await asyncio.to_thread(search_path, self.environ, workspace)
         search = self._searches.get(path)
         if search is None or search.cancelled():

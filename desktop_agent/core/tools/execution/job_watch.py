@@ -194,10 +194,7 @@ class JobWatch:
         await asyncio.to_thread(self._writers.skip if is_bracketed else self._writers.end_look)
 
     async def keep(self, snapshot: Snapshot) -> bool:
-        """Keep a call's snapshot, to find later changes of servers. Return False if that is not needed.
-
-        The snapshot is recorded, in case this process is killed.
-        """
+        """Keep and record a call's snapshot, to find what servers change later. False if that is not needed."""
         if not self._writers.has_servers or self._writers.snapshot is not None:
             return False
         if self.see_to_end is not None:

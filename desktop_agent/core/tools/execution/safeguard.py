@@ -138,10 +138,7 @@ class Safeguard:
         return Findings(report, tuple(refs), gaps, before.is_destructive)
 
     async def forget(self) -> None:
-        """Delete the copies after the outcome was recorded.
-
-        Without copies, the stored refs are kept for the next command.
-        """
+        """Delete the copies after the outcome was recorded. Refs without copies are kept for the next command."""
         if self._held is None or self._held.copy.units:
             await asyncio.to_thread(self._discard)
 

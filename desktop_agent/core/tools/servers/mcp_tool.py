@@ -235,7 +235,7 @@ class McpTool(Tool[McpArguments]):
 
     @property
     def is_read_only(self) -> bool:
-        """Whether the tool is read-only. Only the server's own claim says so."""
+        """Always False: only the server's own claim says that a tool is read-only."""
         return False
 
     def title(self, arguments: McpArguments) -> str:
@@ -280,10 +280,7 @@ class McpTool(Tool[McpArguments]):
         return await asyncio.to_thread(self._trust.change, self._connection.definition, self._judged)
 
     def introduction(self, change: ToolChange | None) -> str:
-        """The program's description of a tool that the user has not allowed yet.
-
-        `change` is the result of `change()`.
-        """
+        """Return the program's description of a tool that the user never allowed. `change` is from `change()`."""
         if self._trust is None or change is None or change.kind != "unknown":
             return ""
         definition = self._connection.definition
@@ -299,10 +296,7 @@ class McpTool(Tool[McpArguments]):
             await self._trust.allow(self._connection.definition, now, others, rules, is_lasting=is_lasting)
 
     async def run(self, arguments: McpArguments, context: ToolContext) -> ToolResult:
-        """Call the tool.
-
-        Cancelling tells the program. Raises `ToolError` if the tool changed since the last `change()`.
-        """
+        """Call the tool. Cancelling tells the program. Raises `ToolError` if it changed since the last `change()`."""
         if self._trust is not None:
             now = await self._offered_now()
             await self._require_judged(now)

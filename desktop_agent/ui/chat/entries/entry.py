@@ -93,7 +93,7 @@ class EntryPlace(NamedTuple):
 class EntryWidget(QWidget):
     """The base class of entries.
 
-    The view sets its width, then its position. Text is drawn from `column` at `column_origin`.
+    The view sets its width and position. Text is drawn from `column` at `column_origin`.
     """
 
     resized = Signal()  # its height changed by an action of the user

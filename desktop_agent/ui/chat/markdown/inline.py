@@ -93,7 +93,6 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|#")
 
 
 def is_web_address(href: str) -> bool:
-    """Whether a link may be opened: only http and https are allowed."""
     return href.lower().startswith(("http://", "https://"))
 
 

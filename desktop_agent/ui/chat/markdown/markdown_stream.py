@@ -52,10 +52,7 @@ class _Fence(Struct):
 
 
 class MarkdownStream:
-    """Parses a growing text.
-
-    `blocks` are its blocks so far; `feed` and `close` return the index of the first changed one.
-    """
+    """Parses growing text. `blocks` are its blocks so far; `feed` and `close` return the first changed one's index."""
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []

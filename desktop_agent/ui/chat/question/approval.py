@@ -43,10 +43,7 @@ def _causes(request: ApprovalRequest) -> tuple[str, ...]:
 
 
 class ApprovalCard(QuestionCard):
-    """The card of a call's question.
-
-    `drafts` outlive the card. The user must see all fields in full but a tool's description.
-    """
+    """The card of a call. `drafts` outlive it. The user must see the fields in full, except a tool's description."""
 
     def __init__(
         self,

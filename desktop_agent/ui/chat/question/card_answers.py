@@ -39,10 +39,7 @@ _FIELD_HEIGHT = 30
 
 
 class CardAnswers(QObject):
-    """The buttons of a card. They call `allow` or `deny`, which decide whether the answer counts.
-
-    `review` shows long rules in full.
-    """
+    """The answers of a card. `allow` and `deny` decide whether one counts. `review` shows long rules in full."""
 
     switched = Signal()
 

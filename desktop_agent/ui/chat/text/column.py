@@ -182,10 +182,7 @@ class Column:
     # -- layout --
 
     def lay_out(self, top: int, bottom: int, time: Slice | None = None) -> None:
-        """Lay out the blocks between these edges, which can change heights above them, too.
-
-        If the time runs out, the rest stays blank.
-        """
+        """Lay out the blocks between these edges, until the time is over. This can change the heights above them."""
         if not self.text.blocks or bottom <= 0:
             return
         index = max(0, self._heights.at(top))

@@ -30,7 +30,7 @@ class KnownFiles:
         return is_other
 
     def set_changed(self, paths: Iterable[str]) -> None:
-        """Add the files that the conversation changed, because the listing may lack new files."""
+        """Set the files that the conversation changed, because the listing may lack new ones."""
         self._changed = frozenset(paths)
 
     def find(self, written: str) -> str:

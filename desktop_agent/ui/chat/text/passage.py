@@ -159,7 +159,6 @@ class TextPassage:
         ]
 
     def draw_grounds(self, painter: QPainter) -> None:
-        """Paint the backgrounds with the painter's brush."""
         for pill in self._pills:
             painter.drawRoundedRect(pill, 3, 3)
 

@@ -335,10 +335,7 @@ class ReadingPlace:
 
 
 class KeptPlace(NamedTuple):
-    """A reading position that stays valid when the session is reopened.
-
-    `distance` is from the top of the block to the view's top edge.
-    """
+    """A reading position for the reopened session. `distance` is from the block's top to the view's top edge."""
 
     entry: int
     """The entry, counted from the beginning of the session, whichever pages are loaded."""

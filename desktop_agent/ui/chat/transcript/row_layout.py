@@ -169,10 +169,7 @@ class RowWidgets(QObject):
                 yield row.widget, self._view_top - row_top, self._view_top + self._view_height - row_top
 
     def _on_resized(self, row: EntryRow, *, is_by_itself: bool) -> None:
-        """Report a row's new height.
-
-        The end stays in view if a question changed, or the row changed without the user.
-        """
+        """Report a row's new height. The end stays in view if a question changed, or if the user changed nothing."""
         if row.widget is not None:
             is_question = isinstance(row.entry, ToolEntry | SpendingEntry) and row.entry.is_waiting
             self.changed.emit(row)

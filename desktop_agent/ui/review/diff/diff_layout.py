@@ -237,7 +237,6 @@ class DiffScroller:
         bar.setValue(min(top, max(bottom - self._area.viewport().height(), bar.value())))
 
     def show_part(self, row: int, part: int) -> None:
-        """Scroll to this part of a wrapped row."""
         top = self.geometry.top(row) + part * self.geometry.row_height
         self.show_area(top, top + self.geometry.row_height)
 

@@ -20,10 +20,7 @@ _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 class DiffMouse(QObject):
-    """Handles the mouse.
-
-    `lay_line` returns the painted layout of a line in a pane; `open_gap` unfolds the given row.
-    """
+    """Handles the mouse. `lay_line` returns the layout of a line in a pane; `open_gap` unfolds the given row."""
 
     def __init__(
         self,

@@ -30,7 +30,6 @@ class DiffNavigation(QObject):
 
     @property
     def change(self) -> int:
-        """The index of the change that contains the marked row; -1 above the first change."""
         return self.document.rows.change_at(self.row)
 
     @property

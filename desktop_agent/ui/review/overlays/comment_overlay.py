@@ -29,10 +29,7 @@ _SEARCHED_LINES = 2_000
 
 
 class CommentAnchor(NamedTuple):
-    """The lines of one side that a comment is about, 0-based and half open.
-
-    If there are none, it is about the whole file.
-    """
+    """The commented lines of one side, 0-based and half open. An empty range means the whole file."""
 
     side: LineSide
     start: int
