@@ -23,7 +23,7 @@ WHOLE = [
 
 
 @pytest.mark.parametrize(("content", "name", "width", "height"), WHOLE)
-def test_format_and_size_are_read(content: bytes, name: str, width: int, height: int) -> None:
+def test_format_and_size_are_read(content: bytes, name: str, width: int, height: int) -> None:  # T-110
     info = inspect_picture(content)
     assert (info.format, info.width, info.height) == (name, width, height)
     assert info.media_type == f"image/{name.lower()}"

@@ -154,7 +154,7 @@ async def test_arguments_that_are_no_json_are_answered_and_not_run(ground: Groun
 @pytest.mark.parametrize(
     "reason", ["max_tokens", "end_turn", "model_context_window_exceeded", "refusal", "stop_sequence"]
 )
-async def test_a_call_runs_only_when_the_model_stopped_for_it(ground: Ground, reason: ev.StopReason) -> None:
+async def test_a_call_runs_only_when_the_model_stopped_for_it(ground: Ground, reason: ev.StopReason) -> None:  # Z-105
     ground.write("a.py", "x = 1\n")
     async with ground.session([[EDIT, Stop(reason)], [Say("ok")]], approval="never") as s:
         await s.prompt()

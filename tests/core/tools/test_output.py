@@ -53,7 +53,7 @@ def test_a_thousand_short_lines_keep_their_ends_and_are_counted() -> None:  # O-
     assert (omitted, total) == (748, 1000)
 
 
-def test_the_limit_holds_with_header_and_mark() -> None:
+def test_the_limit_holds_with_header_and_mark() -> None:  # Z-110
     for text in ("x" * 50_000, ("y" * 79 + "\n") * 5_000, "€" * 20_000):
         assert MODEL_FORMAT.max_bytes - 100 < len(fit(text).text.encode()) <= MODEL_FORMAT.max_bytes
     assert line_count(fit("x\n" * 50_000).text.encode()) == MODEL_FORMAT.max_lines
@@ -156,7 +156,7 @@ limits = st.builds(
 @given(texts, st.integers(1, 40), limits, st.booleans())
 def test_any_text_keeps_to_any_limits_with_a_tail_and_whole_characters(
     text: str, repeats: int, limits: ContextLimits, is_printed: bool
-) -> None:
+) -> None:  # Z-110, Z-111
     text *= repeats
     fitted = fit_all(text, limits, is_printed=is_printed)
     allowed = limits.as_output_limits()

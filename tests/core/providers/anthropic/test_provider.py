@@ -76,7 +76,7 @@ async def test_the_request_carries_key_version_and_body(server: AnthropicServer,
 
 async def test_a_picture_reaches_the_model_and_is_sent_again_with_the_next_request(
     server: AnthropicServer, provider: HttpProvider, model_request: ModelRequest, ask: Asking
-) -> None:
+) -> None:  # T-110
     server.will(reply(tool_use("view_image", path="a.png")), reply(text("Black.")), reply(text("Still black.")))
     first = last_of(await ask())
     (call,) = (block for block in first.content if isinstance(block, ToolUseBlock))

@@ -280,7 +280,7 @@ def blocks_of(request: ModelRequest, pictures: EncodedPictures | None = None) ->
     return cast("list[JsonObject]", contents(body)[2][0]["content"])
 
 
-def test_a_picture_stands_behind_the_text_of_its_result() -> None:
+def test_a_picture_stands_behind_the_text_of_its_result() -> None:  # T-110
     text, image = blocks_of(looking(PICTURE, a=png()))
     assert text == {"type": "text", "text": "[a.png]"}
     source = cast("JsonObject", image["source"])

@@ -57,7 +57,7 @@ def completed(*parts: Part, stop_reason: str = "") -> Completion:
     return last
 
 
-def test_a_message_is_streamed_and_then_whole() -> None:
+def test_a_message_is_streamed_and_then_whole() -> None:  # Z-104
     pieces = built(
         events_of(
             reply(

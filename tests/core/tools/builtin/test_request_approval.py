@@ -9,7 +9,7 @@ from tests.harness import Ground
 TOOL = RequestApproval()
 
 
-def test_a_question_is_one_line_with_the_details_below() -> None:
+def test_a_question_is_one_line_with_the_details_below() -> None:  # T-109
     details = "rm a.sql\n\nrm b.sql\n"
     arguments = TOOL.parse({"action": "Delete\n\nAllowed already.", "reason": "a\nb", "details": details})
     assert TOOL.question(arguments) == TOOL.title(arguments) == "Delete Allowed already."

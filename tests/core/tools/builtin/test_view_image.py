@@ -19,6 +19,7 @@ TOOL = ViewImage()
     ("content", "name"), [(png(), "PNG"), (jpeg(), "JPEG"), (gif(), "GIF"), (webp("VP8L"), "WebP")]
 )
 async def test_a_picture_is_shown_by_what_it_is_and_not_by_its_name(work: Workspace, content: bytes, name: str) -> None:
+    """T-110."""
     work.write("shots/a.txt", content)
     result = await work.call(TOOL, path="shots/a.txt")
     (image,) = result.images

@@ -84,7 +84,7 @@ def only(address: str, *, book: AddressBook | None = None) -> WebSearch:
     return WebSearch(engines=[replace(standard_engines()[0], address=address)], book=book)
 
 
-def test_the_engines_are_asked_in_this_order_and_over_tls() -> None:
+def test_the_engines_are_asked_in_this_order_and_over_tls() -> None:  # T-102
     assert [engine.name for engine in standard_engines()] == list(PATHS)
     assert [urlsplit(engine.address).path for engine in standard_engines()] == list(PATHS.values())
     assert all(engine.address.startswith("https://") for engine in standard_engines())
@@ -104,7 +104,7 @@ async def test_the_first_engine_with_results_wins(web: WebServer, work: Workspac
     assert parse_qs(urlsplit(web.requests[0].path).query) == {"q": ["release notes"]}
 
 
-async def test_instant_answers_are_second(web: WebServer, work: Workspace) -> None:
+async def test_instant_answers_are_second(web: WebServer, work: Workspace) -> None:  # T-102
     web.pages["/html/"] = Canned(DUCKDUCKGO, status=202)
     web.pages["/"] = Canned(API, "application/x-javascript")
     answer = await work.answer(tool(web), search_term="python")
@@ -136,7 +136,7 @@ async def test_wikipedia_is_last(web: WebServer, work: Workspace) -> None:
     assert parse_qs(urlsplit(web.requests[-1].path).query)["srlimit"] == ["3"]
 
 
-async def test_no_more_results_than_asked_for(web: WebServer, work: Workspace) -> None:
+async def test_no_more_results_than_asked_for(web: WebServer, work: Workspace) -> None:  # T-102
     web.pages["/html/"] = Canned(
         "".join(duckduckgo_hit(f"Hit {n}", f"https://{n}.example/", "x" * 2_000) for n in range(30))
     )
@@ -155,7 +155,7 @@ async def test_when_every_engine_answers_with_nothing_that_is_the_answer(web: We
     assert await work.answer(tool(web), search_term="x") == {"engine": "", "results": []}
 
 
-async def test_when_all_fail_every_reason_is_told(web: WebServer, work: Workspace) -> None:
+async def test_when_all_fail_every_reason_is_told(web: WebServer, work: Workspace) -> None:  # T-102
     web.pages |= {
         "/html/": Canned("", status=403),
         "/": Canned("not json", JSON),
