@@ -10,7 +10,7 @@ from desktop_agent.core.policy.offers import rules_of
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import Allowed, Rule, SpendingQuestion, Usage
 from desktop_agent.core.store.unfinished import Unfinished
-from desktop_agent.core.tools.reads import ReadLog
+from desktop_agent.core.tools.read_log import ReadLog
 from desktop_agent.core.transcript import Transcript
 
 

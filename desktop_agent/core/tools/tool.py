@@ -34,7 +34,7 @@ from desktop_agent.core.system.files import FileTransition
 from desktop_agent.core.system.processes.runner import Command
 from desktop_agent.core.tools.files.ripgrep import SearchGround
 from desktop_agent.core.tools.output import ContextLimits
-from desktop_agent.core.tools.reads import ReadLog
+from desktop_agent.core.tools.read_log import ReadLog
 from desktop_agent.core.tools.secret_files import SecretNames
 
 SPOOL_KEY = "spool_path"

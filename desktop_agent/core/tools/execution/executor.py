@@ -46,7 +46,7 @@ from desktop_agent.core.tools.files.file_tool import require_notebooks
 from desktop_agent.core.tools.gate import ApprovalGate, NotApprovedError, Permit
 from desktop_agent.core.tools.judging import Case, arguments_digest
 from desktop_agent.core.tools.output import RESULT_LIMIT, ContextLimits, fit, fit_all
-from desktop_agent.core.tools.reads import ReadLog
+from desktop_agent.core.tools.read_log import ReadLog
 from desktop_agent.core.tools.secret_files import SecretNames
 from desktop_agent.core.tools.servers.asking_back import ServerQuestions, ServerSampling
 from desktop_agent.core.tools.servers.mcp_tool import McpArguments, McpTool
