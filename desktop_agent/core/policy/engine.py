@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.policy.call import CallFacts, PolicyContext
 from desktop_agent.core.policy.paths import inside, normalized, sensitivity
-from desktop_agent.core.policy.reading import only_reads
+from desktop_agent.core.policy.read_only_commands import only_reads
 from desktop_agent.core.policy.risks import Risk, needs_network, outside_paths, risks_of, secret_in, writes_git
 from desktop_agent.core.policy.rules import (
     forbidding_patterns,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from desktop_agent.core.policy.paths import inside, sensitivity
-from desktop_agent.core.policy.reading import GIT_READERS, is_reading
+from desktop_agent.core.policy.read_only_commands import GIT_READERS, is_reading
 from desktop_agent.core.policy.segments import SHELLS, ParsedCommand, Segment
 
 NETWORK = frozenset({

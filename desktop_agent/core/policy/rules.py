@@ -17,7 +17,7 @@ from desktop_agent.core.base.clock import is_over
 from desktop_agent.core.policy.call import CallFacts, PolicyContext
 from desktop_agent.core.policy.coverage import TAKE_REMOTE, covers, mention
 from desktop_agent.core.policy.paths import inside, normalized, plain_name, sensitivity
-from desktop_agent.core.policy.reading import HARMLESS_VARIABLES, is_harmless_variable, is_reading
+from desktop_agent.core.policy.read_only_commands import HARMLESS_VARIABLES, is_harmless_variable, is_reading
 from desktop_agent.core.policy.risks import GIT_COMMANDS, git_command
 from desktop_agent.core.policy.segments import (
     CHANGES_FOLDER,

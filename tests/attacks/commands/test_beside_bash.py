@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from desktop_agent.core.policy.reading import is_harmless_variable, only_reads
+from desktop_agent.core.policy.read_only_commands import is_harmless_variable, only_reads
 from desktop_agent.core.policy.segments import SHELLS, ParsedCommand, program_name
 from desktop_agent.core.policy.shell import parse
 from desktop_agent.core.policy.shell_words import Word
@@ -20,7 +20,9 @@ PROGRAMS = {
 }  # fmt: skip
 _EVALUATES = "n=$(printf 'a[\\44(CMD)]'); "
 CONTEXTS = [
-    line.command.removeprefix(_EVALUATES) for line in lines_of("reading") if line.command.startswith(_EVALUATES)
+    line.command.removeprefix(_EVALUATES)
+    for line in lines_of("read_only_commands")
+    if line.command.startswith(_EVALUATES)
 ]
 """Contexts in which bash evaluates the value of `n`."""
 BATCH = 250

@@ -3,7 +3,7 @@
 import pytest
 
 from desktop_agent.core.policy.engine import Allow, Ask
-from desktop_agent.core.policy.reading import only_reads
+from desktop_agent.core.policy.read_only_commands import only_reads
 from desktop_agent.core.policy.shell import parse
 from tests.core.policy.lines import rule, sandboxed, verdict
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.core.policy.engine import Ask
-from desktop_agent.core.policy.reading import only_reads
+from desktop_agent.core.policy.read_only_commands import only_reads
 from desktop_agent.core.policy.shell import MOST_SIGNS, parse
 from tests.core.policy.lines import rule, sandboxed, verdict
 

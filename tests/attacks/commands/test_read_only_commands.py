@@ -3,12 +3,12 @@
 import pytest
 
 from desktop_agent.core.policy.engine import Allow, Ask, Verdict
-from desktop_agent.core.policy.reading import only_reads
+from desktop_agent.core.policy.read_only_commands import only_reads
 from desktop_agent.core.policy.shell import parse
 from tests.attacks.commands.lines import lines_of
 from tests.core.policy.lines import sandboxed, verdict
 
-TABLE = lines_of("reading")
+TABLE = lines_of("read_only_commands")
 
 
 def _judged(found: Verdict) -> str:

@@ -3,12 +3,14 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.policy.reading import only_reads
+from desktop_agent.core.policy.read_only_commands import only_reads
 from desktop_agent.core.policy.shell import parse
 from tests.attacks.commands.lines import lines_of
 
 READING = [
-    line.command for line in lines_of("reading") if line.verdict == "reads" and not {"\n", "#"} & set(line.command)
+    line.command
+    for line in lines_of("read_only_commands")
+    if line.verdict == "reads" and not {"\n", "#"} & set(line.command)
 ]
 WRITERS = [
     "rm x",
