@@ -1,11 +1,11 @@
-"""Providers for tests, built like the catalogue's, without the machine's settings and keys."""
+"""Providers for tests, built like the catalog's, without the machine's settings and keys."""
 
 from msgspec.structs import replace
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.models.account import usual_account
-from desktop_agent.core.providers.catalog import account_provider, key_credential
 from desktop_agent.core.providers.http_provider import SILENCE_S, HttpProvider
+from desktop_agent.core.providers.provider_catalog import account_provider, key_credential
 
 
 def keyed_provider(

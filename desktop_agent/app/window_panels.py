@@ -13,7 +13,7 @@ from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.sections import ExecutionSettings, Settings, UiSettings
 from desktop_agent.core.settings.values import setting_values
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.catalog import Catalog
+from desktop_agent.core.store.session_catalog import SessionCatalog
 from desktop_agent.core.system.processes.shell import ShellKind
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.approvals.rule_judging import RuleMaths
@@ -95,7 +95,7 @@ def build_panels(
     live = LiveSettings.load(paths.settings_file(), os.environ)
     theme.choose_interface_size(live.current.ui.interface_font_px)
     spawner, icons = TaskSpawner(on_error), Icons(theme)
-    diffs = BlobDiffs(Blobs(paths.blobs), Catalog.of(paths))
+    diffs = BlobDiffs(Blobs(paths.blobs), SessionCatalog.of(paths))
     judges = RuleJudges(lambda _workspace: live.current.execution)
     sessions = SessionPanel(theme)
     transcript = TranscriptView(theme, loader=CardLoader(diffs, spawner.spawn))

@@ -20,8 +20,8 @@ from desktop_agent.core.diff.hunks import ENDINGS, MODE, WHOLE_FILE, all_keys, c
 from desktop_agent.core.protocol.codec import picked
 from desktop_agent.core.protocol.model import ChangeSelection, FileChange, JsonObject
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.journal_reader import read_journal
+from desktop_agent.core.store.session_catalog import SessionCatalog
 from desktop_agent.core.transcript import ChangeRecord, ToolEntry, Transcript, replay
 from desktop_agent.core.undo.path_tracking import recorded_of
 
@@ -34,7 +34,7 @@ class ChangedSession(NamedTuple):
     @classmethod
     def find(cls, name: str) -> Self:
         """Read a session by its id, or the beginning or end of it. Raises `SessionNotFoundError`."""
-        catalog = Catalog.of(AppPaths.from_environment())
+        catalog = SessionCatalog.of(AppPaths.from_environment())
         session_id = catalog.find(name)
         events, _ = read_journal(catalog.journal_path(session_id), catalog.blobs)
         return cls(session_id, catalog.blobs, replay(events))

@@ -12,8 +12,8 @@ from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.base.plain_text import cost_text, duration_text, number_of, shortened
 from desktop_agent.core.protocol.codec import encode
 from desktop_agent.core.protocol.model import JsonObject, Spending, Usage
-from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.digest import merged
+from desktop_agent.core.store.session_catalog import SessionCatalog
 from desktop_agent.core.usage.journal_usage import UsageReader
 from desktop_agent.core.usage.report import Durations, Figures, Grouping, UsageReport, records, report_of, total_record
 
@@ -97,7 +97,7 @@ def main(args: argparse.Namespace, console: Console) -> None:
     folder = str(real_path(args.workspace.expanduser())) if args.workspace is not None else None
     span = "today" if args.days == 1 else f"the last {number_of(args.days, 'day')}"
     paths = AppPaths.from_environment()
-    catalog = Catalog.of(paths)
+    catalog = SessionCatalog.of(paths)
     document: JsonObject = {"from": first.isoformat()}
     if args.by is not None:
         sessions = [one for one in UsageReader.of(paths, catalog).read() if folder in (None, one.workspace)]

@@ -17,8 +17,8 @@ from desktop_agent.core.context.history import History
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import encode, encode_event, encode_message, picked
 from desktop_agent.core.protocol.model import JsonObject, SessionSummary, Usage
-from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.journal_reader import read_journal
+from desktop_agent.core.store.session_catalog import SessionCatalog
 from desktop_agent.core.store.verify import Finding, Repaired, Report, repair, verify
 from desktop_agent.core.transcript import (
     CompactionEntry,
@@ -39,7 +39,7 @@ from desktop_agent.core.undo.refusals import describe_outcome
 
 def list_sessions(args: argparse.Namespace, console: Console) -> None:
     """List the sessions of one folder, or of all. Archived ones and manual tool calls are listed only on request."""
-    known = Catalog.of(AppPaths.from_environment()).summaries()
+    known = SessionCatalog.of(AppPaths.from_environment()).summaries()
     summaries = [item for item in known if args.all or _is_wanted(item, is_archived=args.archived)]
     if args.workspace is not None:
         folder = real_path(args.workspace.expanduser())
@@ -90,7 +90,7 @@ def _when(moment: datetime) -> str:
 
 
 def show_session(args: argparse.Namespace, console: Console) -> None:
-    catalog = Catalog.of(AppPaths.from_environment())
+    catalog = SessionCatalog.of(AppPaths.from_environment())
     session_id = catalog.find(args.id)
     events, damages = read_journal(catalog.journal_path(session_id), catalog.blobs)
     for damage in damages:
@@ -167,12 +167,12 @@ def _describe_tool(entry: ToolEntry) -> str:
 
 
 def verify_stored(args: argparse.Namespace, console: Console) -> int:
-    catalog = Catalog.of(AppPaths.from_environment())
+    catalog = SessionCatalog.of(AppPaths.from_environment())
     ids = catalog.ids() if args.id is None else [catalog.find(args.id)]
     return verify_sessions(catalog, ids, console, is_repairing=args.repair)
 
 
-def verify_sessions(catalog: Catalog, ids: Sequence[SessionId], console: Console, *, is_repairing: bool) -> int:
+def verify_sessions(catalog: SessionCatalog, ids: Sequence[SessionId], console: Console, *, is_repairing: bool) -> int:
     """Verify these sessions, repair them if asked to, print the outcome, and return the exit code.
 
     The exit code is 0 if nothing is wrong, or no longer, otherwise 1. A session deleted meanwhile is left out; if it is
@@ -196,7 +196,7 @@ def verify_sessions(catalog: Catalog, ids: Sequence[SessionId], console: Console
     return 0 if is_fine else 1
 
 
-def _repaired(catalog: Catalog, session_id: SessionId) -> Repaired | None:
+def _repaired(catalog: SessionCatalog, session_id: SessionId) -> Repaired | None:
     try:
         return repair(catalog, session_id)
     except SessionBusyError:

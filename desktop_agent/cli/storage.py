@@ -10,15 +10,15 @@ from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.plain_text import number_of
-from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.collect import collect, report_storage
+from desktop_agent.core.store.session_catalog import SessionCatalog
 
 
 def show(args: argparse.Namespace, console: Console) -> None:
     if args.dry_run:
         raise UsageError("`storage show` changes nothing, so it takes no --dry-run.")
     paths = AppPaths.from_environment()
-    catalog = Catalog.of(paths)
+    catalog = SessionCatalog.of(paths)
     titles = {item.id: item.title for item in catalog.summaries()}
     report = report_storage(catalog.blobs, paths.sessions)
     lines = [
@@ -40,7 +40,7 @@ def show(args: argparse.Namespace, console: Console) -> None:
 
 def collect_unused(args: argparse.Namespace, console: Console) -> None:
     paths, now = AppPaths.from_environment(), SystemClock().now()
-    done = collect(Catalog.of(paths).blobs, paths.sessions, now=now, is_dry_run=args.dry_run)
+    done = collect(SessionCatalog.of(paths).blobs, paths.sessions, now=now, is_dry_run=args.dry_run)
     if not args.dry_run:
         from desktop_agent.core.capture.git_objects import BASELINES, drop_stranded  # only `collect` needs it
 

@@ -16,16 +16,16 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.context.tokens import Calibration
 from desktop_agent.core.mcp.server_pool import ServerPool
 from desktop_agent.core.models.account import Account
-from desktop_agent.core.models.catalogue import MODELS_NAME, ModelCatalogue
 from desktop_agent.core.models.known_model import KnownModel, ListedModel
+from desktop_agent.core.models.model_catalog import MODELS_NAME, ModelCatalog
 from desktop_agent.core.models.vendors import known_vendor
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.providers.auth.server_credentials import KeyringCredentials, ServerKeyring
 from desktop_agent.core.providers.auth.sign_ins import SignIns
-from desktop_agent.core.providers.catalog import ProviderCatalog
 from desktop_agent.core.providers.provider import ProviderSource, RetryPolicy
+from desktop_agent.core.providers.provider_catalog import ProviderCatalog
 from desktop_agent.core.search.session_search import SessionSearch
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.loading import FileProblem
@@ -35,8 +35,8 @@ from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.settings.workspace_settings import ProjectTrust, WorkspaceSettings
 from desktop_agent.core.slash.session_commands import Services
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME
+from desktop_agent.core.store.session_catalog import SessionCatalog
 from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.telemetry.telemetry import Telemetry
 from desktop_agent.core.tools.builtin import AnyTool, builtin_tools
@@ -53,7 +53,7 @@ class OwnParts(TypedDict, total=False):
     is_paced: bool
     """Whether the demo writes so slowly that people can follow it."""
     provider_source: ProviderSource | None
-    """Builds the providers, instead of the catalogue."""
+    """Builds the providers, instead of the catalog."""
     retry: RetryPolicy | None
     tools: Sequence[AnyTool] | None
     probe: SandboxProbe | None
@@ -110,7 +110,7 @@ class Application:
         self._workspaces: dict[Path, WorkspaceSettings] = {}
         self._trust = ProjectTrust(paths.project_answers)
         self.blobs = Blobs(paths.blobs)
-        self.catalog = Catalog(paths.sessions, self.blobs, paths.cache)
+        self.catalog = SessionCatalog(paths.sessions, self.blobs, paths.cache)
         self.stored = StoredSessions(
             paths=paths,
             catalog=self.catalog,
@@ -123,7 +123,7 @@ class Application:
         self.sign_ins = own.get("sign_ins") or SignIns(
             self.keys, self.accounts, paths.data, clock=self.clock, environ=self.environ
         )
-        self.models = ModelCatalogue(
+        self.models = ModelCatalog(
             paths.cache / MODELS_NAME,
             self._listed_models,
             clock=self.clock,

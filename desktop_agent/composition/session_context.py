@@ -62,9 +62,9 @@ from desktop_agent.core.slash.declarations import Declaration
 from desktop_agent.core.slash.prompt_commands import prompts_of, read_own_commands
 from desktop_agent.core.slash.session_commands import CommandParts
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal
 from desktop_agent.core.store.journal.records import Yielder
+from desktop_agent.core.store.session_catalog import SessionCatalog
 from desktop_agent.core.store.session_folder import SessionLock
 from desktop_agent.core.store.session_upkeep import discard_session
 from desktop_agent.core.system.environment import child_environment, kept_back_from
@@ -99,7 +99,7 @@ class SessionStorage(Struct, frozen=True):
     journal: Journal
 
     @classmethod
-    def create(cls, session_id: SessionId, catalog: Catalog, blobs: Blobs) -> "SessionStorage":
+    def create(cls, session_id: SessionId, catalog: SessionCatalog, blobs: Blobs) -> "SessionStorage":
         """Blocks. Raises `StorageError`."""
         folder = catalog.session_folder(session_id)
         journal = Journal.create(folder / JOURNAL_NAME, blobs)
@@ -111,7 +111,7 @@ class SessionStorage(Struct, frozen=True):
             raise
 
     @classmethod
-    def open(cls, session_id: SessionId, catalog: Catalog, blobs: Blobs) -> "tuple[SessionStorage, Path | None]":
+    def open(cls, session_id: SessionId, catalog: SessionCatalog, blobs: Blobs) -> "tuple[SessionStorage, Path | None]":
         """Lock a session and open its journal; also return the file with a torn last record, if any. Blocks."""
         path = catalog.journal_path(session_id)
         lock = SessionLock(path.parent)
@@ -126,7 +126,7 @@ class SessionStorage(Struct, frozen=True):
         self.journal.close()
         self.lock.release()
 
-    def discard(self, catalog: Catalog) -> None:
+    def discard(self, catalog: SessionCatalog) -> None:
         """Close a new session that was never written, and remove it. Blocks."""
         with suppress(StorageError):
             self.journal.close()

@@ -20,9 +20,9 @@ from desktop_agent.core.session.recorder import Sink
 from desktop_agent.core.session.resume import LONG_BYTES
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.settings.live_settings import LiveSettings
-from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.collect import SessionUse
 from desktop_agent.core.store.journal.records import Follower, Yielder, find_pages, read_last_page, read_page
+from desktop_agent.core.store.session_catalog import SessionCatalog
 from desktop_agent.core.store.session_folder import is_locked
 from desktop_agent.core.store.session_upkeep import (
     Filing,
@@ -46,7 +46,7 @@ class StoredSessions:
         self,
         *,
         paths: AppPaths,
-        catalog: Catalog,
+        catalog: SessionCatalog,
         live: LiveSettings,
         clock: Clock,
         default_model: Callable[[], ModelRef],

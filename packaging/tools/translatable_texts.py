@@ -276,7 +276,7 @@ _MODULES = (
     *("core/providers/provider.py", "core/providers/http_provider.py", "core/providers/http_connection.py"),
     "core/providers/wire_format.py",
     *("core/providers/faults.py", "core/providers/auth/credential.py"),
-    *("core/providers/catalog.py", "core/providers/auth/keys.py", "core/providers/auth/sign_in_failures.py"),
+    *("core/providers/provider_catalog.py", "core/providers/auth/keys.py", "core/providers/auth/sign_in_failures.py"),
     *(
         "core/mcp/definition.py",
         "core/mcp/new_servers.py",

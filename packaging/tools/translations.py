@@ -34,7 +34,7 @@ class Translated:
 
 
 @cache
-def catalogue(language: str) -> Mapping[Message, Translated]:
+def catalog(language: str) -> Mapping[Message, Translated]:
     """Return all messages of a language's file."""
     tree = ElementTree.parse(SOURCES / f"desktop_agent_{language}.ts")
     found: dict[Message, Translated] = {}
@@ -90,7 +90,7 @@ def main(added: Sequence[str]) -> int:
     open_ = [
         (language, message)
         for language in languages
-        for message, said in catalogue(language).items()
+        for message, said in catalog(language).items()
         if not said.is_finished
     ]
     for language, message in open_:

@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QDialog, QLabel, QLineEdit, QPushButton, QWidget
 
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.models.catalogue import MODELS_NAME, ListCache
+from desktop_agent.core.models.model_catalog import MODELS_NAME, ListCache
 from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.sections import ModelSettings

@@ -158,7 +158,7 @@ def test_the_window_is_true_and_usable_in_four_times_a_bare_windows_time(tmp_pat
     for _ in Author().sessions(paths.sessions, SESSIONS):
         pass
     arguments = [str(workspace), "--continue"]
-    run(USABLE, home, *arguments, quits=True)  # bytecode, the disk cache, the catalogue and the session's snapshot
+    run(USABLE, home, *arguments, quits=True)  # bytecode, the disk cache, the catalog and the session's snapshot
     bare: list[float] = []
     seen: list[dict[str, float]] = []
     for _ in range(25 if is_nightly else 9):

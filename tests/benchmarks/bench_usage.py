@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.catalog import Catalog
+from desktop_agent.core.store.session_catalog import SessionCatalog
 from desktop_agent.core.usage.journal_usage import UsageReader
 from desktop_agent.core.usage.report import report_of
 from desktop_agent.ui.usage.usage_report import shown_of
-from tests.benchmarks.bench_catalog import compare, journals
+from tests.benchmarks.bench_session_catalog import compare, journals
 from tests.benchmarks.session_data import Author
 
 FIRST_LIMIT = 1.5
@@ -63,6 +63,6 @@ def test_reading_it_again_costs_little_more_than_looking_at_the_journals(
 
 
 def see(home: Path) -> object:
-    catalog = Catalog(home / "sessions", Blobs(home / "blobs"), home / "cache")
+    catalog = SessionCatalog(home / "sessions", Blobs(home / "blobs"), home / "cache")
     sessions = UsageReader(catalog, home / "sessions", home / "cache").read()
     return shown_of(report_of(sessions, None, datetime.now(UTC).date()))

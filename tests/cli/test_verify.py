@@ -10,7 +10,7 @@ from desktop_agent.cli.sessions import verify_sessions
 from desktop_agent.core.base.errors import SessionNotFoundError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.catalog import Catalog
+from desktop_agent.core.store.session_catalog import SessionCatalog
 from desktop_agent.core.store.session_folder import SessionLock
 from tests.command_line import CommandLine
 from tests.core.samples import SAMPLE_EVENTS
@@ -51,7 +51,7 @@ def test_a_session_that_is_deleted_meanwhile_costs_no_other_its_report(
 ) -> None:
     path = make(ID)
     sessions = path.parent.parent
-    catalog = Catalog(sessions, Blobs(sessions.parent / "blobs"), isolated_home / "cache")
+    catalog = SessionCatalog(sessions, Blobs(sessions.parent / "blobs"), isolated_home / "cache")
     assert verify_sessions(catalog, [OTHER, ID], Console(), is_repairing=False) == 0
     assert capsys.readouterr().out.splitlines() == [f"{ID}  fine, 4 records"]
     assert verify_sessions(catalog, [OTHER, ID], Console(), is_repairing=True) == 0

@@ -1,7 +1,7 @@
 """Every text of the window is found and translated, and no translation is unused."""
 
 from translatable_texts import core_patterns, found, window_texts
-from translations import LANGUAGES, PATTERNS, catalogue
+from translations import LANGUAGES, PATTERNS, catalog
 
 ELSEWHERE = {
     "ui/part_keys.py": "the table of keys",
@@ -30,6 +30,6 @@ def test_each_text_is_found_and_is_in_each_language() -> None:
     assert lost == {}, "write the text where it is translated; ask `self.tr` or a function of the module for it"
     texts = set(window_texts())
     for language in LANGUAGES:
-        translated = set(catalogue(language))
+        translated = set(catalog(language))
         assert (sorted(texts - translated), sorted(translated - texts)) == ([], []), f"{language}: {HINT}"
     assert PATTERNS.read_text(encoding="utf-8") == core_patterns(), HINT

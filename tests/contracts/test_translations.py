@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from translatable_texts import Message
-from translations import COMPILED, LANGUAGES, SOURCES, catalogue
+from translations import COMPILED, LANGUAGES, SOURCES, catalog
 
 HINT = "run packaging/translations.sh, translate what it names in packaging/translations/*.ts, and run it again"
 
 
 def test_a_text_is_either_counted_or_not() -> None:
     """A counted text also says where the number stands."""
-    messages = list(catalogue("de"))
+    messages = list(catalog("de"))
     kinds = Counter((message.context, message.source) for message in messages)
     assert [text for text, count in kinds.items() if count > 1] == []
     assert [message for message in messages if message.is_plural and "%n" not in message.source] == []
@@ -25,12 +25,12 @@ def test_a_text_is_either_counted_or_not() -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 class TestALanguage:
     def test_has_nothing_unfinished(self, language: str) -> None:
-        assert [message for message, said in catalogue(language).items() if not said.is_finished] == [], HINT
+        assert [message for message, said in catalog(language).items() if not said.is_finished] == [], HINT
 
     def test_fills_in_what_the_source_fills_in(self, language: str) -> None:
         wrong = [
             (message, form)
-            for message, said in catalogue(language).items()
+            for message, said in catalog(language).items()
             for place, form in enumerate(said.forms)
             if not _has_same_fields(message, form, is_singular=len(said.forms) > 1 and place == 0)
         ]
@@ -40,7 +40,7 @@ class TestALanguage:
         """An ellipsis says that a dialog follows or that work goes on; a full stop marks a sentence."""
         wrong = [
             (message.source, form)
-            for message, said in catalogue(language).items()
+            for message, said in catalog(language).items()
             for form in said.forms
             if _ending(message.source) != _ending(form)
         ]
@@ -49,7 +49,7 @@ class TestALanguage:
     def test_keeps_blanks_at_the_edges_and_commands(self, language: str) -> None:
         wrong = [
             (message.source, form)
-            for message, said in catalogue(language).items()
+            for message, said in catalog(language).items()
             for form in said.forms
             if _kept(message.source) != _kept(form)
         ]

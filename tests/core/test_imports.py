@@ -142,7 +142,7 @@ def test_the_providers_of_all_vendors_are_built_without_an_sdk_and_an_http_clien
     program = """
 from desktop_agent.core.models.account import usual_account
 from desktop_agent.core.models.vendors import VENDORS
-from desktop_agent.core.providers.catalog import account_provider, key_credential
+from desktop_agent.core.providers.provider_catalog import account_provider, key_credential
 
 accounts = [usual_account(vendor.id) for vendor in VENDORS]
 assert len([account_provider(one, key_credential(one, "k")) for one in accounts]) >= 8

@@ -16,9 +16,9 @@ from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.provider import Provider
 from desktop_agent.core.settings.values import with_setting
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME
 from desktop_agent.core.store.journal.journal_reader import read_journal
+from desktop_agent.core.store.session_catalog import SessionCatalog
 from desktop_agent.core.store.verify import verify
 from tests.e2e.journal_kill_lab import TURNS
 from tests.e2e.kill_lab import run_lab
@@ -79,7 +79,7 @@ async def judge(folder: Path, server: AnthropicServer, tally: Tally) -> None:
     ground.settings = with_setting(ground.settings, "compaction.auto", value=False)
     ground.settings = with_setting(ground.settings, "model.context_tokens", 100_000_000)
     told = last_told(folder / "told")
-    catalog = Catalog(ground.paths.sessions, Blobs(ground.paths.blobs), ground.paths.cache)
+    catalog = SessionCatalog(ground.paths.sessions, Blobs(ground.paths.blobs), ground.paths.cache)
     for session_id in catalog.ids():
         path = catalog.session_folder(session_id) / JOURNAL_NAME
         events, damages = await asyncio.to_thread(read_journal, path, catalog.blobs)
@@ -108,7 +108,7 @@ async def go_on(ground: Ground, session_id: SessionId, server: AnthropicServer, 
         assert (await s.prompt("go on")).reason == "completed"
         assert bool([event for event in s.rx.all(ev.Notice) if event.code == "torn_journal"]) == is_torn
     assert len(server.messages) == asked + 1
-    catalog = Catalog(ground.paths.sessions, Blobs(ground.paths.blobs), ground.paths.cache)
+    catalog = SessionCatalog(ground.paths.sessions, Blobs(ground.paths.blobs), ground.paths.cache)
     report = await asyncio.to_thread(verify, catalog, session_id)
     assert report.findings == (), "what a crash left was put in order"
 

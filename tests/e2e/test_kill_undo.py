@@ -23,8 +23,8 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.codec import encode as encode_op
 from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.journal_reader import read_journal
+from desktop_agent.core.store.session_catalog import SessionCatalog
 from desktop_agent.core.store.verify import verify
 from tests.core.undo.real_history import (
     COMMANDS,
@@ -119,7 +119,7 @@ async def test_an_undo_killed_at_any_system_call_comes_to_the_same(
             told = [*player.told, str(op), f"killed at {kill_at} of {calls[0]}"]
             assert await carried_on(player, session_id, op) == wanted, "\n".join(told)
             assert no_litter(player.ground)
-            assert verify(Catalog.of(player.ground.paths), session_id).is_fine
+            assert verify(SessionCatalog.of(player.ground.paths), session_id).is_fine
             assert max((prepared(player, session_id) - known).values()) == 1, "an id names one change"
     print(f"killed at: {json.dumps(stages, sort_keys=True)}, of {calls} stops")
 

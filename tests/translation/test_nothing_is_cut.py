@@ -17,7 +17,7 @@ from desktop_agent.ui.settings.settings_view import SECTIONS
 from tests.translation.cut_texts import cut_texts
 from tests.translation.pseudo import compile_pseudo
 from tests.ui.settings.desk import Desk
-from translations import catalogue
+from translations import catalog
 
 SMALLEST = (1024, 700)
 _ROUNDS = 5
@@ -29,7 +29,7 @@ _THE_SAME = re.compile(r"(Ctrl|Alt|Shift)\+|https?://|F\d|[a-z_]+\.[a-z_.]+$")
 
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compile_pseudo(catalogue("de"), tmp_path_factory.mktemp("pseudo"))
+    return compile_pseudo(catalog("de"), tmp_path_factory.mktemp("pseudo"))
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from desktop_agent.core.protocol.model import (
     Share,
 )
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.catalog import Catalog
+from desktop_agent.core.store.session_catalog import SessionCatalog
 from desktop_agent.core.system.files import read_state
 from desktop_agent.core.transcript import ChangeRecord
 from desktop_agent.ui.review.diff_source import GitSource, shown_changes
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 class BlobDiffs:
     """Compares versions of changed files (see `ui.review.diff_source.DiffSource`), and returns stored payloads."""
 
-    def __init__(self, blobs: Blobs, catalog: Catalog | None = None) -> None:
+    def __init__(self, blobs: Blobs, catalog: SessionCatalog | None = None) -> None:
         self._blobs = blobs
         self._catalog = catalog
 

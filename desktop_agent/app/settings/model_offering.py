@@ -11,8 +11,8 @@ from desktop_agent.app.controller import Controller, WindowContext, in_backgroun
 from desktop_agent.app.settings.settings_dialog import Setup
 from desktop_agent.core.base.errors import AgentError, CredentialsError
 from desktop_agent.core.models.account import USUAL, Account
-from desktop_agent.core.models.catalogue import FREE, ModelCatalogue
 from desktop_agent.core.models.known_model import KnownModel
+from desktop_agent.core.models.model_catalog import FREE, ModelCatalog
 from desktop_agent.core.models.vendors import DEMO, VENDORS, LocalServer, known_vendor, vendor_of
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.protocol.ops import SetMode
@@ -60,8 +60,8 @@ _Key = tuple[str, str]
 
 
 class ModelLists:
-    def __init__(self, catalogue: ModelCatalogue, changed: Callable[[], None]) -> None:
-        self._catalogue = catalogue
+    def __init__(self, catalog: ModelCatalog, changed: Callable[[], None]) -> None:
+        self._catalog = catalog
         self._changed = changed
         self._models: dict[_Key, Sequence[KnownModel]] = {}
         self._refreshing: set[_Key] = set()
@@ -78,14 +78,14 @@ class ModelLists:
             is_connected=is_connected,
             is_plan=account.kind == "oauth",
             is_listing=True,
-            listed_at=self._catalogue.fetched_at(account),
+            listed_at=self._catalog.fetched_at(account),
             is_refreshing=key in self._refreshing,
             problem=self._problems.get(key, ""),
         )
 
     async def read(self, accounts: Iterable[Account]) -> None:
         for account in accounts:
-            self._models[_key(account)] = await self._catalogue.read(account)
+            self._models[_key(account)] = await self._catalog.read(account)
 
     async def refresh(self, accounts: Iterable[Account]) -> None:
         asked = [account for account in accounts if _key(account) not in self._refreshing]
@@ -105,7 +105,7 @@ class ModelLists:
         try:
             problem = await _why_not(account)
             if not problem:
-                self._models[key] = await self._catalogue.refresh(account)
+                self._models[key] = await self._catalog.refresh(account)
         except AgentError as error:
             problem = " ".join(filter(None, (error.title, error.hint)))
         finally:

@@ -13,8 +13,8 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.model import SessionSummary
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.records import Yielder, read_last_page
+from desktop_agent.core.store.session_catalog import SessionCatalog
 from desktop_agent.core.store.session_folder import is_locked
 from desktop_agent.core.system.workspace import current_folder
 from desktop_agent.core.transcript import Transcript
@@ -23,7 +23,7 @@ from desktop_agent.ui.runtime.eventloop import idle
 from desktop_agent.ui.window.session_handle import OwnSession
 
 
-def first_session(catalog: Catalog, arguments: WindowArguments) -> SessionId | None:
+def first_session(catalog: SessionCatalog, arguments: WindowArguments) -> SessionId | None:
     """Return the session named on the command line, else the last used one. Raises `AgentError` if it is missing."""
     if arguments.is_demo:
         return None
@@ -73,7 +73,7 @@ def read_first_sight(paths: AppPaths, arguments: WindowArguments) -> FirstSight 
 
 def _read(paths: AppPaths, arguments: WindowArguments) -> FirstSight:
     blobs = Blobs(paths.blobs)
-    catalog = Catalog(paths.sessions, blobs, paths.cache)
+    catalog = SessionCatalog(paths.sessions, blobs, paths.cache)
     summaries = catalog.summaries()
     session_id = first_session(catalog, arguments)
     if session_id is None:

@@ -45,7 +45,7 @@ class Meter:
         self._log = log
         self._calibration = calibration
         self._windows: dict[ModelRef, int] = {}
-        """The sizes of windows that a provider or the catalogue states."""
+        """The sizes of windows that a provider or the catalog states."""
         self._asked: set[ModelRef] = set()
         """The models whose window a provider was already asked for."""
         self._asking: set[asyncio.Task[None]] = set()

@@ -14,7 +14,7 @@ from desktop_agent.core.mentions.mention_grammar import Mention
 from desktop_agent.core.mentions.offers import find_resource
 from desktop_agent.core.protocol.model import Attachment, SessionSummary
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.catalog import Catalog
+from desktop_agent.core.store.session_catalog import SessionCatalog
 from desktop_agent.core.tools.output import RESULT_LIMIT, fit
 from desktop_agent.core.tools.servers.results import Keep, read_parts
 
@@ -24,7 +24,7 @@ _EITHER_END = RESULT_LIMIT.max_bytes
 
 
 class SessionMentions(Struct, eq=False):
-    _catalog: Catalog
+    _catalog: SessionCatalog
     _blobs: Blobs
 
     async def attach(self, mention: Mention) -> Attachment:

@@ -19,8 +19,8 @@ from desktop_agent.core.base.web_address import has_userinfo, is_loopback
 from desktop_agent.core.models.account import Account, accounts_of, usual_account
 from desktop_agent.core.models.vendors import VENDORS, LocalServer, LocalSign, Vendor, local_sign
 from desktop_agent.core.providers.auth.credential import NoCredential
-from desktop_agent.core.providers.catalog import account_provider
 from desktop_agent.core.providers.faults import FailedCall, RefusedError
+from desktop_agent.core.providers.provider_catalog import account_provider
 
 _ANY_HOST = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - what a server listens on, which is this machine
 _PORTS = {"http": 80, "https": 443}

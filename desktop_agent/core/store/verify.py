@@ -17,10 +17,10 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import encode_event
 from desktop_agent.core.protocol.model import Aborted, FileImage, JsonObject, ToolCall, ToolResult, ToolUseBlock
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.journal import encode_line
 from desktop_agent.core.store.journal.journal_reader import Damage, Readable, externalise, read_each_line
 from desktop_agent.core.store.journal.lines import Line, decode_line
+from desktop_agent.core.store.session_catalog import SessionCatalog
 from desktop_agent.core.store.session_folder import SessionLock, is_locked
 from desktop_agent.core.store.session_upkeep import NEVER_WRITTEN, discard_session
 from desktop_agent.core.store.unfinished import Unfinished
@@ -131,7 +131,7 @@ class Numbers(Struct):
                 pass
 
 
-def verify(catalog: Catalog, session_id: SessionId, *, is_ours: bool = False) -> Report:
+def verify(catalog: SessionCatalog, session_id: SessionId, *, is_ours: bool = False) -> Report:
     """Blocks; changes nothing. `is_ours`: the caller has the session's lock. Raises `SessionNotFoundError`."""
     path = catalog.journal_path(session_id)
     is_open = not is_ours and is_locked(path.parent)
@@ -257,7 +257,7 @@ class Repaired(Struct, frozen=True):
     """`None` if the journal did not have to change."""
 
 
-def repair(catalog: Catalog, session_id: SessionId) -> Repaired:
+def repair(catalog: SessionCatalog, session_id: SessionId) -> Repaired:
     """Return what was wrong and what remains. Blocks. Raises `SessionBusyError` and `StorageError`.
 
     The journal is then either the old or the repaired one, complete.

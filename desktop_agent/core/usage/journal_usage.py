@@ -16,7 +16,6 @@ from desktop_agent.core.base.ids import CallId, SessionId
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.store.cache_file import not_stopped
-from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.digest import JournalCache, Noted, fold_journal
 from desktop_agent.core.store.journal.journal_scan import (
     JOURNAL_NAME,
@@ -28,6 +27,7 @@ from desktop_agent.core.store.journal.journal_scan import (
     moment_of,
 )
 from desktop_agent.core.store.journal.records import Yielder
+from desktop_agent.core.store.session_catalog import SessionCatalog
 from desktop_agent.core.usage.report import ModelUse, SessionFigures, ToolUse
 
 _Seconds = Annotated[float, Meta(ge=0, lt=1e9)]
@@ -179,14 +179,14 @@ Progress = Callable[[int, int], None]
 class UsageReader:
     """Reads the usage of the sessions in a catalog. Blocks; for one thread at a time."""
 
-    def __init__(self, catalog: Catalog, sessions: Path, cache: Path) -> None:
+    def __init__(self, catalog: SessionCatalog, sessions: Path, cache: Path) -> None:
         """Does not access the disk. `sessions` is the folder of journals; `cache` is for data that can be rebuilt."""
         self._catalog = catalog
         self._sessions = sessions
         self._cache = JournalCache(cache / "usage.sqlite3", _VERSION, Decoder(learned(JournalUsage)))
 
     @classmethod
-    def of(cls, paths: AppPaths, catalog: Catalog) -> "UsageReader":
+    def of(cls, paths: AppPaths, catalog: SessionCatalog) -> "UsageReader":
         return cls(catalog, paths.sessions, paths.cache)
 
     def read(

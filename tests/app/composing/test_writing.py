@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.models.account import usual_account
-from desktop_agent.core.models.catalogue import MODELS_NAME, FetchedList, ListCache
 from desktop_agent.core.models.known_model import ListedModel
+from desktop_agent.core.models.model_catalog import MODELS_NAME, FetchedList, ListCache
 from desktop_agent.core.protocol.events import PromptSubmitted
 from desktop_agent.ui.chat.composer.offer_popups import MentionPopup
 from desktop_agent.ui.files.file_rows import FileRows

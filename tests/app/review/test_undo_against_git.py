@@ -18,7 +18,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import CommittedFile, FileChange, Share
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.catalog import Catalog
+from desktop_agent.core.store.session_catalog import SessionCatalog
 from tests.harness import Ground, Open, with_lines_changed
 from tests.trees import tree_of
 
@@ -243,7 +243,7 @@ async def test_what_another_sessions_agent_left_is_told_as_such(ground: Ground) 
     async with ground.session(other, approval="never") as s:
         await s.prompt()
     ground.write("notes.md", "mine\n")
-    catalog = Catalog.of(ground.paths)
+    catalog = SessionCatalog.of(ground.paths)
     async with ground.session([], approval="never") as s:
         source = BlobDiffs(Blobs(ground.paths.blobs), catalog)
         others = await source.left_by_others(str(ground.workspace), s.id)

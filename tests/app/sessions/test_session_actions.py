@@ -15,7 +15,7 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.model import TextBlock
 from desktop_agent.core.protocol.model.sessions import SessionSummary
 from desktop_agent.core.session.recorder import Sink
-from desktop_agent.core.store.catalog import Catalog
+from desktop_agent.core.store.session_catalog import SessionCatalog
 from desktop_agent.core.transcript import NoticeEntry
 from tests.app.conftest import Go
 from tests.core.export.conftest import Written
@@ -89,9 +89,9 @@ def test_the_list_shows_what_was_filed_last_however_long_an_earlier_reading_take
 ) -> None:
     is_held, go_on = threading.Event(), threading.Event()
     done: list[int] = []
-    summaries = Catalog.summaries
+    summaries = SessionCatalog.summaries
 
-    def held(catalog: Catalog) -> list[SessionSummary]:
+    def held(catalog: SessionCatalog) -> list[SessionSummary]:
         found = summaries(catalog)
         if any(summary.is_pinned for summary in found) and not is_held.is_set():
             is_held.set()
@@ -102,7 +102,7 @@ def test_the_list_shows_what_was_filed_last_however_long_an_earlier_reading_take
     async def journey(user: Driver) -> None:
         sessions = user.window.panels.sessions
         await user.until_true(lambda: "An old question" in listed(user), "the session is listed")
-        monkeypatch.setattr(Catalog, "summaries", held)
+        monkeypatch.setattr(SessionCatalog, "summaries", held)
         sessions.action_requested.emit("pin", (written.id,))
         await user.until_true(is_held.is_set, "the list is being read")
         before = written.path.stat().st_size

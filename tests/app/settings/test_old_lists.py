@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.models.account import usual_account
-from desktop_agent.core.models.catalogue import MODELS_NAME, FetchedList, ListCache
 from desktop_agent.core.models.known_model import ListedModel
+from desktop_agent.core.models.model_catalog import MODELS_NAME, FetchedList, ListCache
 from desktop_agent.core.settings.settings_file import save_setting
 from tests.app.conftest import Go
 from tests.app.settings.test_model_offering import described, open_picker

@@ -1,4 +1,4 @@
-"""Lists of models and local servers: from the socket to the catalogue, in each format."""
+"""Lists of models and local servers: from the socket to the catalog, in each format."""
 
 import asyncio
 import socket
@@ -13,16 +13,16 @@ from msgspec.structs import replace
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import CredentialsError, ProviderError
 from desktop_agent.core.models.account import Account, usual_account
-from desktop_agent.core.models.catalogue import ModelCatalogue
 from desktop_agent.core.models.known_model import KnownModel
+from desktop_agent.core.models.model_catalog import ModelCatalog
 from desktop_agent.core.models.prices import Rates
 from desktop_agent.core.models.vendors import VENDORS, LocalServer, vendor_of
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.providers.auth.sign_ins import SignIns
-from desktop_agent.core.providers.catalog import ProviderCatalog
 from desktop_agent.core.providers.local import Place, host_address, is_here, local_places, look_at, look_for_servers
+from desktop_agent.core.providers.provider_catalog import ProviderCatalog
 from tests.memory_keyring import MemoryKeyring
 from tests.servers import fault
 from tests.servers.dialects.anthropic import ANTHROPIC
@@ -38,11 +38,11 @@ SUPPORTED: JsonObject = {"supported": True}
 NEITHER: JsonObject = {"supported": False}
 
 
-def models_kept(folder: Path, environ: dict[str, str]) -> ModelCatalogue:
+def models_kept(folder: Path, environ: dict[str, str]) -> ModelCatalog:
     keys, accounts = SystemKeyStore(MemoryKeyring()), AccountsFile(folder / "accounts.toml")
     sign_ins = SignIns(keys, accounts, folder, clock=SystemClock(), environ=environ)
     providers = ProviderCatalog(environ, keys, accounts, sign_ins=sign_ins)
-    return ModelCatalogue(folder / "models", providers.list_models, clock=SystemClock())
+    return ModelCatalog(folder / "models", providers.list_models, clock=SystemClock())
 
 
 def at(server: ModelServer, provider: str) -> Account:

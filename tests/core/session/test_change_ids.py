@@ -17,8 +17,8 @@ from desktop_agent.core.protocol.model import Allowed, ChangeSelection, ModelRef
 from desktop_agent.core.providers.provider import Provider
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.journal_reader import read_journal
+from desktop_agent.core.store.session_catalog import SessionCatalog
 from desktop_agent.core.store.verify import verify
 from desktop_agent.core.transcript import replay
 from tests.harness import Ground
@@ -266,7 +266,7 @@ async def test_new_ids_go_on_after_the_largest_of_a_journal_with_ids_given_twice
 
 async def test_verify_says_which_ids_were_given_twice(ground: Ground) -> None:
     session_id = old_session(ground)
-    catalog = Catalog.of(ground.paths)
+    catalog = SessionCatalog.of(ground.paths)
     found = [one for one in verify(catalog, session_id).findings if one.code == "duplicate_change"]
     assert {one for finding in found for one in finding.detail.split(", ")} >= {"1.7", "1.8"}
     assert all(one.is_settled for one in found)

@@ -11,8 +11,8 @@ import pytest
 from msgspec.structs import replace
 
 from desktop_agent.core.models.account import usual_account
-from desktop_agent.core.models.catalogue import MODELS_NAME, FetchedList, ListCache
 from desktop_agent.core.models.known_model import ListedModel
+from desktop_agent.core.models.model_catalog import MODELS_NAME, FetchedList, ListCache
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Allowed, JsonObject, ModelRef, ToolResultBlock, UserMessage

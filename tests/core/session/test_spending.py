@@ -23,8 +23,8 @@ from desktop_agent.core.session.session_state import SessionState, SpendingState
 from desktop_agent.core.session.spending import TurnLimits
 from desktop_agent.core.settings.sections import Settings, SpendingSettings
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.digest import summarise, usage_on
+from desktop_agent.core.store.session_catalog import SessionCatalog
 from desktop_agent.core.store.session_upkeep import Fork, fork_journal
 from desktop_agent.core.store.verify import verify
 from desktop_agent.core.transcript import SpendingEntry, replay
@@ -180,7 +180,7 @@ async def test_a_question_survives_the_process_and_the_turn_goes_on_with_its_ans
 ) -> None:
     limit(ground, session=0.5)
     session_id = await asking(ground, is_killed=is_killed)
-    assert verify(Catalog.of(ground.paths), session_id).is_fine
+    assert verify(SessionCatalog.of(ground.paths), session_id).is_fine
     async with reopened(ground, session_id) as s:
         assert s.provider.requests == []
     async with reopened(ground, session_id, DONE) as s:
@@ -218,7 +218,7 @@ async def test_a_fork_begins_with_nothing_spent_and_nothing_allowed(ground: Grou
     limit(ground, session=0.5)
     async with ground.session([STEP, DONE]) as s:
         await asked_once(s, Allowed())
-    catalog = Catalog.of(ground.paths)
+    catalog = SessionCatalog.of(ground.paths)
     copy = new_session_id(ground.clock.now())
     fork = Fork(session_id=copy, app_version="0", at=ground.clock.now())
     fork_journal(catalog.journal_path(s.id), ground.paths.sessions, fork, Blobs(ground.paths.blobs))
@@ -238,7 +238,9 @@ async def test_documents_say_what_was_asked_and_answered(ground: Ground, form: L
     limit(ground, session=0.5)
     async with ground.session([STEP, DONE]) as s:
         await asked_once(s, Allowed())
-    document = b"".join(export_text(Catalog.of(ground.paths).journal_path(s.id), form, Blobs(ground.paths.blobs)))
+    document = b"".join(
+        export_text(SessionCatalog.of(ground.paths).journal_path(s.id), form, Blobs(ground.paths.blobs))
+    )
     assert b"has cost $0.50, and its limit is $0.50. Go on? Yes, up to $1.00." in document.replace(b"\\", b"")
 
 

@@ -17,8 +17,8 @@ from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.core.store import verify as module
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.journal_reader import read_journal
+from desktop_agent.core.store.session_catalog import SessionCatalog
 from desktop_agent.core.store.session_folder import SessionLock, is_locked
 from desktop_agent.core.store.verify import repair, verify
 from desktop_agent.core.system.files import digest_of
@@ -41,7 +41,7 @@ class Stored:
     def __init__(self, ground: Ground, session_id: SessionId) -> None:
         self.ground = ground
         self.id = session_id
-        self.catalog = Catalog(ground.paths.sessions, Blobs(ground.paths.blobs), ground.paths.cache)
+        self.catalog = SessionCatalog(ground.paths.sessions, Blobs(ground.paths.blobs), ground.paths.cache)
         self.path = self.catalog.journal_path(session_id)
 
     @property
@@ -301,7 +301,7 @@ async def test_a_repair_that_fails_anywhere_leaves_the_old_or_the_mended_journal
 
 
 def test_a_session_of_which_nothing_was_written_is_removed_by_a_repair(ground: Ground) -> None:
-    catalog = Catalog.of(ground.paths)
+    catalog = SessionCatalog.of(ground.paths)
     session_id = "20261121-213700-k3f9qx"
     folder = ground.paths.sessions / session_id
     folder.mkdir(parents=True)

@@ -17,7 +17,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import encode_event
 from desktop_agent.core.protocol.model import Allowed, Spending, Usage
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.catalog import Catalog
+from desktop_agent.core.store.session_catalog import SessionCatalog
 from desktop_agent.core.usage import journal_usage as reader_module
 from desktop_agent.core.usage.journal_usage import JournalUsage, UsageFold, UsageReader, read_usage
 from desktop_agent.core.usage.report import (
@@ -147,7 +147,7 @@ class Store:
         return write_timed(self.path(number), self.blobs, [*opening, *events], first=first)
 
     def reader(self) -> UsageReader:
-        return UsageReader.of(self.paths, Catalog.of(self.paths))
+        return UsageReader.of(self.paths, SessionCatalog.of(self.paths))
 
     def read(self) -> tuple[SessionFigures, ...]:
         return self.reader().read()

@@ -7,8 +7,8 @@ from pathlib import Path
 from desktop_agent import Agent, ModelRef, ops
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import TextBlock, ThinkingBlock, ToolUseBlock
-from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.journal_reader import read_journal
+from desktop_agent.core.store.session_catalog import SessionCatalog
 from desktop_agent.core.store.verify import verify
 from tests.e2e.journeys.legs import RIGHT, Leg
 
@@ -59,7 +59,7 @@ class Journey:
     # -- what is on disk at the end --
 
     @property
-    def _catalog(self) -> Catalog:
+    def _catalog(self) -> SessionCatalog:
         return Agent(home=self._home).workbench.catalog
 
     def check(self, legs: list[Leg]) -> None:

@@ -7,7 +7,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.app.navigator import demo_prompt, examples
 from desktop_agent.core.base.paths import resource_path
-from desktop_agent.core.models.catalogue import FREE
+from desktop_agent.core.models.model_catalog import FREE
 from desktop_agent.core.providers.demo import DEMO_PROMPT
 from desktop_agent.core.slash.declarations import BUILT_IN, Declaration
 from desktop_agent.ui.chat.composer.offer_popups import CommandPopup

@@ -27,8 +27,8 @@ from desktop_agent.core.providers.auth.keys import SystemKeyStore, entry_of, res
 from desktop_agent.core.providers.auth.sign_ins import SignIns, SignInServices
 from desktop_agent.core.providers.auth.token_renewal import SignedOutError
 from desktop_agent.core.providers.auth.vendor_sign_ins import CHATGPT
-from desktop_agent.core.providers.catalog import ProviderCatalog
 from desktop_agent.core.providers.provider import Provider, whole_answer
+from desktop_agent.core.providers.provider_catalog import ProviderCatalog
 from tests.core.providers.auth.file_keyring import FileKeyring
 from tests.core.providers.auth.hand_clock import HandClock
 from tests.harness import Ground

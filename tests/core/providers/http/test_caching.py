@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.models.account import Account, usual_account
-from desktop_agent.core.models.catalogue import ModelCatalogue
 from desktop_agent.core.models.known_model import KnownModel
+from desktop_agent.core.models.model_catalog import ModelCatalog
 from desktop_agent.core.models.prices import Rates
 from desktop_agent.core.models.vendors import vendor_of
 from desktop_agent.core.protocol.codec import object_in
@@ -29,9 +29,9 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.providers.anthropic import AnthropicFormat
 from desktop_agent.core.providers.auth.credential import KeyCredential
-from desktop_agent.core.providers.catalog import account_provider, wire_format_of
 from desktop_agent.core.providers.http_provider import ApiEndpoint, HttpProvider
 from desktop_agent.core.providers.provider import Completion, whole_answer
+from desktop_agent.core.providers.provider_catalog import account_provider, wire_format_of
 from desktop_agent.core.providers.responses import ResponsesFormat
 from desktop_agent.core.providers.wire_format import EncodedPictures, WireFormat
 from tests.core.providers.http.conftest import KEY, Spoken
@@ -266,9 +266,9 @@ class Knowing:
 
     def provider(self, model: str, **said: object) -> HttpProvider:
         known = replace(KnownModel(provider=self._account.provider, name=model), **said)
-        catalogue = ModelCatalogue(self._folder, _never, clock=FrozenClock(), stated=lambda: (known,))
+        catalog = ModelCatalog(self._folder, _never, clock=FrozenClock(), stated=lambda: (known,))
         ref = ModelRef(provider=self._account.provider, model=model, account="here")
-        return account_provider(self._account, KeyCredential(KEY), model=ref, models=catalogue)
+        return account_provider(self._account, KeyCredential(KEY), model=ref, models=catalog)
 
 
 async def _never(account: Account) -> tuple[()]:

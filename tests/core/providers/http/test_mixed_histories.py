@@ -35,8 +35,8 @@ from desktop_agent.core.protocol.model import (
     UserMessage,
     WebPage,
 )
-from desktop_agent.core.providers.catalog import wire_format_of
 from desktop_agent.core.providers.http_provider import strip_foreign_thinking
+from desktop_agent.core.providers.provider_catalog import wire_format_of
 from desktop_agent.core.providers.wire_format import EncodedPictures
 from tests.servers.dialects.anthropic import ANTHROPIC
 from tests.servers.dialects.chat import CHAT, OPENROUTER

@@ -15,10 +15,10 @@ from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.models.account import usual_account
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import Flaw, ModelRequest, TextBlock, ThinkingBlock, ToolUseBlock
-from desktop_agent.core.providers.catalog import wire_format_of
 from desktop_agent.core.providers.faults import ErrorEventError
 from desktop_agent.core.providers.http_provider import answer_pieces
 from desktop_agent.core.providers.provider import Completion, StreamPiece
+from desktop_agent.core.providers.provider_catalog import wire_format_of
 from tests.core.providers.http.conftest import KEY
 from tests.providers import keyed_provider
 from tests.servers.rude_server import RudeServer

@@ -23,9 +23,9 @@ from desktop_agent.core.protocol.model import (
     UserMessage,
     WebPage,
 )
-from desktop_agent.core.providers.catalog import account_provider, key_credential
 from desktop_agent.core.providers.http_provider import HttpProvider
 from desktop_agent.core.providers.provider import Completion, StreamPiece
+from desktop_agent.core.providers.provider_catalog import account_provider, key_credential
 from tests.core.providers.http.conftest import KEY
 from tests.servers.dialects.anthropic import ANTHROPIC
 from tests.servers.dialects.chat import CHAT, OPENROUTER

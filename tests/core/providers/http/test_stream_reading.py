@@ -24,10 +24,10 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
     UserMessage,
 )
-from desktop_agent.core.providers.catalog import wire_format_of
 from desktop_agent.core.providers.faults import ErrorEventError, FailedCall, explain_refusal, retry_after_s
 from desktop_agent.core.providers.http_provider import MAX_EVENT_BYTES, event_data, strip_foreign_thinking
 from desktop_agent.core.providers.provider import Completion, StreamPiece
+from desktop_agent.core.providers.provider_catalog import wire_format_of
 from desktop_agent.core.providers.wire_format import EncodedPictures
 from desktop_agent.core.store.journal.journal import encode_line
 from desktop_agent.core.store.journal.lines import decode

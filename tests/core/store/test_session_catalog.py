@@ -33,11 +33,11 @@ from desktop_agent.core.providers.scripted import Hang, Say
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.store import digest
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.digest import JournalCache, JournalSummary, Noted
 from desktop_agent.core.store.journal.journal import Journal
 from desktop_agent.core.store.journal.journal_reader import read_journal
 from desktop_agent.core.store.journal.journal_scan import JournalMark
+from desktop_agent.core.store.session_catalog import SessionCatalog
 from desktop_agent.core.transcript import replay
 from desktop_agent.headless.single_call import CallOptions, SingleCall
 from tests.harness import Ground, ImpatientClock
@@ -64,12 +64,12 @@ def calendar(ground: Ground) -> Calendar:
 
 
 @pytest.fixture
-def catalog(ground: Ground) -> Catalog:
+def catalog(ground: Ground) -> SessionCatalog:
     return fresh(ground)
 
 
-def fresh(ground: Ground) -> Catalog:
-    return Catalog(ground.paths.sessions, Blobs(ground.paths.blobs), ground.paths.cache)
+def fresh(ground: Ground) -> SessionCatalog:
+    return SessionCatalog(ground.paths.sessions, Blobs(ground.paths.blobs), ground.paths.cache)
 
 
 async def use(ground: Ground, prompt: str, resume: SessionId | None = None) -> SessionId:
@@ -87,7 +87,7 @@ def cached(ground: Ground) -> set[SessionId]:
         return {row[0] for row in connection.execute("SELECT id FROM session")}
 
 
-def append(catalog: Catalog, session_id: SessionId, *events: ev.KnownEvent) -> None:
+def append(catalog: SessionCatalog, session_id: SessionId, *events: ev.KnownEvent) -> None:
     path = catalog.journal_path(session_id)
     journal, _ = Journal.open(path, Blobs(path.parents[2] / "blobs"))
     for event in events:
@@ -95,11 +95,11 @@ def append(catalog: Catalog, session_id: SessionId, *events: ev.KnownEvent) -> N
     journal.close()
 
 
-def test_without_sessions_the_list_is_empty(catalog: Catalog, tmp_path: Path) -> None:
+def test_without_sessions_the_list_is_empty(catalog: SessionCatalog, tmp_path: Path) -> None:
     assert (catalog.ids(), catalog.summaries(), catalog.latest(tmp_path)) == ([], [], None)
 
 
-async def test_the_last_used_comes_first(ground: Ground, calendar: Calendar, catalog: Catalog) -> None:
+async def test_the_last_used_comes_first(ground: Ground, calendar: Calendar, catalog: SessionCatalog) -> None:
     first = await use(ground, "one")
     calendar.today += timedelta(days=1)
     second = await use(ground, "two")
@@ -109,7 +109,7 @@ async def test_the_last_used_comes_first(ground: Ground, calendar: Calendar, cat
     assert catalog.ids() == [second, first], "ids are in the order of their creation"
 
 
-async def test_a_summary_says_what_the_session_is(ground: Ground, calendar: Calendar, catalog: Catalog) -> None:
+async def test_a_summary_says_what_the_session_is(ground: Ground, calendar: Calendar, catalog: SessionCatalog) -> None:
     session_id = await use(ground, "Fix the page count\nand do not forget the test")
     calendar.today += timedelta(hours=3)
     await use(ground, "More", resume=session_id)
@@ -121,14 +121,14 @@ async def test_a_summary_says_what_the_session_is(ground: Ground, calendar: Cale
     assert summary.size_bytes == catalog.journal_path(session_id).stat().st_size
 
 
-async def test_a_new_title_replaces_that_of_the_first_prompt(ground: Ground, catalog: Catalog) -> None:
+async def test_a_new_title_replaces_that_of_the_first_prompt(ground: Ground, catalog: SessionCatalog) -> None:
     async with ground.session([[Say("ok")]]) as s:
         await s.prompt("a long and winding question")
         await s.carry_out(ops.RenameSession(title="Pagination"), ev.SessionRenamed)
     assert [item.title for item in catalog.summaries()] == ["Pagination"]
 
 
-async def test_what_was_cut_off_while_it_ran_is_listed_as_idle(ground: Ground, catalog: Catalog) -> None:
+async def test_what_was_cut_off_while_it_ran_is_listed_as_idle(ground: Ground, catalog: SessionCatalog) -> None:
     async with ground.session([[Hang()]]) as s:
         await s.carry_out(ops.SubmitPrompt(text="go"), ev.TurnStarted)
         shutil.copytree(catalog.session_folder(s.id), ground.paths.sessions.parent / "copy")
@@ -155,7 +155,7 @@ def state_of(ground: Ground, session_id: SessionId) -> str:
     return summary.state
 
 
-async def test_a_question_that_waits_is_listed_until_it_is_answered(ground: Ground, catalog: Catalog) -> None:
+async def test_a_question_that_waits_is_listed_until_it_is_answered(ground: Ground, catalog: SessionCatalog) -> None:
     session_id = await use(ground, "Fix it")
     asked = [ev.ApprovalRequested(turn=2, request=request_of(call_id)) for call_id in ("call-1", "call-2")]
     append(catalog, session_id, ev.TurnStarted(turn=2, model=MODEL), *asked)
@@ -168,7 +168,7 @@ async def test_a_question_that_waits_is_listed_until_it_is_answered(ground: Grou
     assert state_of(ground, session_id) == "idle"
 
 
-async def test_how_the_last_turn_failed_is_listed_until_the_next_one(ground: Ground, catalog: Catalog) -> None:
+async def test_how_the_last_turn_failed_is_listed_until_the_next_one(ground: Ground, catalog: SessionCatalog) -> None:
     session_id = await use(ground, "Fix it")
 
     def failure() -> str:
@@ -216,7 +216,7 @@ def statement(sql: str) -> Callable[[Path], object]:
     ids=["deleted", "empty", "text", "damaged", "another version", "rows that make no sense"],
 )
 async def test_a_cache_of_no_use_is_made_anew(
-    ground: Ground, catalog: Catalog, spoil: Callable[[Path], object]
+    ground: Ground, catalog: SessionCatalog, spoil: Callable[[Path], object]
 ) -> None:
     session_ids = {await use(ground, prompt) for prompt in ("one", "two")}
     before = catalog.summaries()
@@ -235,7 +235,7 @@ async def test_a_cache_that_cannot_be_written_only_costs_time(ground: Ground) ->
     assert [item.title for item in catalog.summaries()] == ["one"], "what was seen is remembered"
 
 
-async def test_who_writes_the_cache_keeps_nobody_from_listing(ground: Ground, catalog: Catalog) -> None:
+async def test_who_writes_the_cache_keeps_nobody_from_listing(ground: Ground, catalog: SessionCatalog) -> None:
     await use(ground, "one")
     catalog.summaries()
     await use(ground, "two")
@@ -244,7 +244,7 @@ async def test_who_writes_the_cache_keeps_nobody_from_listing(ground: Ground, ca
         assert {item.title for item in fresh(ground).summaries()} == {"one", "two"}
 
 
-async def test_what_was_added_to_a_journal_is_seen(ground: Ground, catalog: Catalog) -> None:
+async def test_what_was_added_to_a_journal_is_seen(ground: Ground, catalog: SessionCatalog) -> None:
     session_id = await use(ground, "one")
     assert [item.turns for item in catalog.summaries()] == [1]
     await use(ground, "two", resume=session_id)
@@ -252,7 +252,7 @@ async def test_what_was_added_to_a_journal_is_seen(ground: Ground, catalog: Cata
     assert catalog.summary(session_id) == catalog.summaries()[0]
 
 
-async def test_only_what_is_new_in_a_journal_is_read(ground: Ground, catalog: Catalog) -> None:
+async def test_only_what_is_new_in_a_journal_is_read(ground: Ground, catalog: SessionCatalog) -> None:
     session_id = await use(ground, "one")
     await use(ground, "two", resume=session_id)
     (before,) = catalog.summaries()
@@ -267,14 +267,14 @@ async def test_only_what_is_new_in_a_journal_is_read(ground: Ground, catalog: Ca
     assert [item.turns for item in catalog.summaries()] == [0], "a rebuild reads everything"
 
 
-async def test_a_rewritten_journal_is_read_from_its_beginning(ground: Ground, catalog: Catalog) -> None:
+async def test_a_rewritten_journal_is_read_from_its_beginning(ground: Ground, catalog: SessionCatalog) -> None:
     one, two = await use(ground, "one"), await use(ground, "two and more of it, so that it is longer")
     catalog.summaries()
     shutil.copy(catalog.journal_path(two), catalog.journal_path(one))
     assert {item.title for item in catalog.summaries()} == {"two and more of it, so that it is longer"}
 
 
-async def test_a_line_without_its_end_counts_when_it_has_one(ground: Ground, catalog: Catalog) -> None:
+async def test_a_line_without_its_end_counts_when_it_has_one(ground: Ground, catalog: SessionCatalog) -> None:
     session_id = await use(ground, "one")
     path = catalog.journal_path(session_id)
     append(catalog, session_id, ev.SessionRenamed(title="Later"))
@@ -285,14 +285,14 @@ async def test_a_line_without_its_end_counts_when_it_has_one(ground: Ground, cat
     assert [item.title for item in catalog.summaries()] == ["Later"]
 
 
-async def test_the_current_cache_spares_reading_the_journals(ground: Ground, catalog: Catalog) -> None:
+async def test_the_current_cache_spares_reading_the_journals(ground: Ground, catalog: SessionCatalog) -> None:
     session_id = await use(ground, "one")
     (before,) = catalog.summaries()
     forbid_reading(catalog, session_id)
     assert fresh(ground).summaries() == [before]
 
 
-def forbid_reading(catalog: Catalog, session_id: SessionId) -> None:
+def forbid_reading(catalog: SessionCatalog, session_id: SessionId) -> None:
     """Change the journal while its size and date stay the same."""
     path = catalog.journal_path(session_id)
     status = path.stat()
@@ -300,7 +300,9 @@ def forbid_reading(catalog: Catalog, session_id: SessionId) -> None:
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
-async def test_a_summary_says_how_the_session_is_filed(ground: Ground, catalog: Catalog, calendar: Calendar) -> None:
+async def test_a_summary_says_how_the_session_is_filed(
+    ground: Ground, catalog: SessionCatalog, calendar: Calendar
+) -> None:
     session_id = await use(ground, "one")
     append(
         catalog,
@@ -317,7 +319,7 @@ async def test_a_summary_says_how_the_session_is_filed(ground: Ground, catalog: 
     assert [(item.title, item.is_title_given) for item in catalog.summaries()] == [("Its own", False)]
 
 
-async def test_a_call_by_hand_is_listed_when_more_becomes_of_it(ground: Ground, catalog: Catalog) -> None:
+async def test_a_call_by_hand_is_listed_when_more_becomes_of_it(ground: Ground, catalog: SessionCatalog) -> None:
     options = CallOptions(tool="list_files", arguments={}, workspace=ground.workspace)
     session_id = (await SingleCall(ground.paths, LiveSettings(ground.settings), options, os.environ).run()).session_id
     (summary,) = catalog.summaries()
@@ -332,7 +334,7 @@ async def test_a_call_by_hand_is_listed_when_more_becomes_of_it(ground: Ground, 
     assert catalog.latest(ground.workspace) == session_id
 
 
-async def test_filing_a_session_is_not_using_it(ground: Ground, catalog: Catalog, calendar: Calendar) -> None:
+async def test_filing_a_session_is_not_using_it(ground: Ground, catalog: SessionCatalog, calendar: Calendar) -> None:
     first = await use(ground, "first")
     calendar.today += timedelta(hours=1)
     second = await use(ground, "second")
@@ -350,7 +352,7 @@ def asked(model: ModelRef | None, cost: float | None, tokens: int = 10) -> ev.Us
     return ev.UsageReported(turn=1, usage=Usage(input_tokens=tokens, cost_usd=cost, web_searches=1), model=model)
 
 
-async def test_what_a_session_spent_is_known_by_day_and_model(ground: Ground, catalog: Catalog) -> None:
+async def test_what_a_session_spent_is_known_by_day_and_model(ground: Ground, catalog: SessionCatalog) -> None:
     ground.clock = Calendar()
     session_id = await use(ground, "one")
     append(catalog, session_id, asked(OPUS, 0.1), asked(CHEAP, 0.0), asked(OPUS, 0.2), asked(OPUS, None))
@@ -367,7 +369,7 @@ async def test_what_a_session_spent_is_known_by_day_and_model(ground: Ground, ca
     assert (cheap.model, cheap.usage.cost_usd) == ("qwen", 0.0)
 
 
-async def test_what_is_spent_later_is_added_to_what_the_cache_knows(ground: Ground, catalog: Catalog) -> None:
+async def test_what_is_spent_later_is_added_to_what_the_cache_knows(ground: Ground, catalog: SessionCatalog) -> None:
     session_id = await use(ground, "one")
     append(catalog, session_id, asked(OPUS, 0.1))
     catalog.summaries()
@@ -382,7 +384,7 @@ async def test_what_is_spent_later_is_added_to_what_the_cache_knows(ground: Grou
 
 
 async def test_a_request_of_which_no_model_is_recorded_has_tokens_and_no_place_in_the_costs(
-    ground: Ground, catalog: Catalog
+    ground: Ground, catalog: SessionCatalog
 ) -> None:
     session_id = await use(ground, "one")
     (before,) = catalog.summaries()
@@ -392,7 +394,7 @@ async def test_a_request_of_which_no_model_is_recorded_has_tokens_and_no_place_i
     assert after.usage.input_tokens == before.usage.input_tokens + 77
 
 
-async def test_a_fork_has_paid_nothing_for_what_it_copied(ground: Ground, catalog: Catalog) -> None:
+async def test_a_fork_has_paid_nothing_for_what_it_copied(ground: Ground, catalog: SessionCatalog) -> None:
     session_id = await use(ground, "one")
     append(catalog, session_id, asked(OPUS, 0.5))
     (before,) = catalog.summaries()
@@ -407,7 +409,7 @@ async def test_a_fork_has_paid_nothing_for_what_it_copied(ground: Ground, catalo
 
 
 async def test_an_answer_to_spend_more_on_a_day_is_known_whenever_the_list_was_looked_at(
-    ground: Ground, catalog: Catalog
+    ground: Ground, catalog: SessionCatalog
 ) -> None:
     session_id = await use(ground, "one")
     append(catalog, session_id, asked_to_spend(1, "q1", limit="day_usd"))
@@ -424,7 +426,7 @@ async def test_an_answer_to_spend_more_on_a_day_is_known_whenever_the_list_was_l
     assert fresh(ground).summaries()[0].allowance is None, "the other session's"
 
 
-async def test_a_title_that_no_encoding_has_is_kept_in_the_cache(ground: Ground, catalog: Catalog) -> None:
+async def test_a_title_that_no_encoding_has_is_kept_in_the_cache(ground: Ground, catalog: SessionCatalog) -> None:
     session_id = await use(ground, "one")
     append(catalog, session_id, ev.SessionRenamed(title="half \ud83d of a sign"))
     (before,) = catalog.summaries()
@@ -433,7 +435,7 @@ async def test_a_title_that_no_encoding_has_is_kept_in_the_cache(ground: Ground,
     assert fresh(ground).summaries() == [before]
 
 
-async def test_the_summary_is_what_the_fold_of_all_events_says(ground: Ground, catalog: Catalog) -> None:
+async def test_the_summary_is_what_the_fold_of_all_events_says(ground: Ground, catalog: SessionCatalog) -> None:
     session_id = await use(ground, "one")
     await use(ground, "two", resume=session_id)
     usage = Usage(input_tokens=5, output_tokens=7, cache_read_tokens=11, cache_write_tokens=13)
@@ -445,7 +447,7 @@ async def test_the_summary_is_what_the_fold_of_all_events_says(ground: Ground, c
     assert (summary.created_at, summary.updated_at) == (transcript.session.opened_at, transcript.session.updated_at)
 
 
-async def test_lines_that_others_wrote_are_read_like_ours(ground: Ground, catalog: Catalog) -> None:
+async def test_lines_that_others_wrote_are_read_like_ours(ground: Ground, catalog: SessionCatalog) -> None:
     session_id = await use(ground, "one")
     (before,) = catalog.summaries()
     path = catalog.journal_path(session_id)
@@ -467,7 +469,7 @@ async def test_lines_that_others_wrote_are_read_like_ours(ground: Ground, catalo
     ],
     ids=["no text", "deep", "large numbers", "odd type", "odd usage", "odd title", "huge"],
 )
-async def test_a_hostile_line_costs_no_more_than_itself(ground: Ground, catalog: Catalog, line: bytes) -> None:
+async def test_a_hostile_line_costs_no_more_than_itself(ground: Ground, catalog: SessionCatalog, line: bytes) -> None:
     session_id = await use(ground, "one")
     (before,) = catalog.summaries()
     path = catalog.journal_path(session_id)
@@ -477,7 +479,7 @@ async def test_a_hostile_line_costs_no_more_than_itself(ground: Ground, catalog:
     assert [item.title for item in catalog.summaries()] == ["Still here"]
 
 
-async def test_the_cache_of_earlier_versions_is_removed(ground: Ground, catalog: Catalog) -> None:
+async def test_the_cache_of_earlier_versions_is_removed(ground: Ground, catalog: SessionCatalog) -> None:
     session_id = await use(ground, "one")
     cache_file(ground).unlink()
     earlier = catalog.session_folder(session_id) / "summary.json"
@@ -486,7 +488,7 @@ async def test_the_cache_of_earlier_versions_is_removed(ground: Ground, catalog:
     assert not earlier.exists()
 
 
-async def test_a_deleted_session_is_forgotten(ground: Ground, catalog: Catalog) -> None:
+async def test_a_deleted_session_is_forgotten(ground: Ground, catalog: SessionCatalog) -> None:
     kept, lost = await use(ground, "kept"), await use(ground, "lost")
     catalog.summaries()
     shutil.rmtree(catalog.session_folder(lost))
@@ -496,7 +498,7 @@ async def test_a_deleted_session_is_forgotten(ground: Ground, catalog: Catalog) 
     assert cached(ground) == {kept}
 
 
-async def test_a_journal_that_cannot_be_read_is_left_out(ground: Ground, catalog: Catalog) -> None:
+async def test_a_journal_that_cannot_be_read_is_left_out(ground: Ground, catalog: SessionCatalog) -> None:
     kept, lost = await use(ground, "kept"), await use(ground, "lost")
     catalog.journal_path(lost).write_bytes(b"")
     assert [item.id for item in catalog.summaries()] == [kept]
@@ -507,11 +509,11 @@ async def test_many_processes_may_list_at_once(ground: Ground) -> None:
     ids = [await use(ground, f"prompt {number}") for number in range(3)]
     cache_file(ground).unlink()
     with ThreadPoolExecutor(8) as pool:
-        listed = list(pool.map(Catalog.summaries, [fresh(ground) for _ in range(40)]))
+        listed = list(pool.map(SessionCatalog.summaries, [fresh(ground) for _ in range(40)]))
     assert all([item.id for item in summaries] == ids[::-1] for summaries in listed)
 
 
-async def test_what_else_lies_among_the_sessions_is_no_session(ground: Ground, catalog: Catalog) -> None:
+async def test_what_else_lies_among_the_sessions_is_no_session(ground: Ground, catalog: SessionCatalog) -> None:
     session_id = await use(ground, "one")
     (ground.paths.sessions / "notes.txt").write_text("mine")
     (ground.paths.sessions / "20261116-090000-aaaaaa").mkdir()
@@ -520,14 +522,14 @@ async def test_what_else_lies_among_the_sessions_is_no_session(ground: Ground, c
 
 
 @pytest.mark.parametrize("name", ["..", "../../etc", "/etc/passwd", "", "20261116-090000-AAAAAA", "a\x00b"])
-def test_a_name_that_is_no_id_never_becomes_a_path(catalog: Catalog, name: str) -> None:
+def test_a_name_that_is_no_id_never_becomes_a_path(catalog: SessionCatalog, name: str) -> None:
     with pytest.raises(SessionNotFoundError):
         catalog.session_folder(name)
     with pytest.raises(SessionNotFoundError):
         catalog.find(name)
 
 
-async def test_a_session_is_found_by_any_clear_part_of_its_ends(ground: Ground, catalog: Catalog) -> None:
+async def test_a_session_is_found_by_any_clear_part_of_its_ends(ground: Ground, catalog: SessionCatalog) -> None:
     one, two = await use(ground, "one"), await use(ground, "two")
     assert catalog.find(one) == one
     assert catalog.find(two[-6:]) == two
@@ -538,7 +540,7 @@ async def test_a_session_is_found_by_any_clear_part_of_its_ends(ground: Ground, 
 
 
 async def test_the_latest_of_a_folder_is_the_last_used_there(
-    ground: Ground, calendar: Calendar, catalog: Catalog, tmp_path: Path
+    ground: Ground, calendar: Calendar, catalog: SessionCatalog, tmp_path: Path
 ) -> None:
     here = await use(ground, "here")
     calendar.today += timedelta(days=1)
@@ -550,7 +552,9 @@ async def test_the_latest_of_a_folder_is_the_last_used_there(
     assert catalog.latest(tmp_path) is None
 
 
-async def test_a_prompt_that_has_no_utf8_form_does_not_take_the_list_away(ground: Ground, catalog: Catalog) -> None:
+async def test_a_prompt_that_has_no_utf8_form_does_not_take_the_list_away(
+    ground: Ground, catalog: SessionCatalog
+) -> None:
     odd, plain = await use(ground, "fix caf\udce9.py"), await use(ground, "plain")
     assert {item.id: item.title for item in catalog.summaries()} == {odd: "fix caf\udce9.py", plain: "plain"}
 

@@ -1,4 +1,4 @@
-"""The catalogue of models, offline and with the user's facts first; names and contents of accounts."""
+"""The catalog of models, offline and with the user's facts first; names and contents of accounts."""
 
 import asyncio
 from collections.abc import Sequence
@@ -18,7 +18,6 @@ from desktop_agent.core.models.account import (
     named,
     usual_account,
 )
-from desktop_agent.core.models.catalogue import FREE, FetchedList, ListCache, ModelCatalogue
 from desktop_agent.core.models.known_model import (
     LEVELS,
     KnownModel,
@@ -30,6 +29,7 @@ from desktop_agent.core.models.known_model import (
     price_words,
     size_words,
 )
+from desktop_agent.core.models.model_catalog import FREE, FetchedList, ListCache, ModelCatalog
 from desktop_agent.core.models.prices import Rates
 from desktop_agent.core.models.vendors import VENDORS, vendor_of
 from tests.core.providers.auth.hand_clock import HandClock
@@ -51,8 +51,8 @@ class Address:
         return self.models
 
 
-def catalogue(folder: Path, address: Address, *stated: KnownModel) -> ModelCatalogue:
-    return ModelCatalogue(folder, address.list, clock=FrozenClock(), stated=lambda: stated)
+def catalog(folder: Path, address: Address, *stated: KnownModel) -> ModelCatalog:
+    return ModelCatalog(folder, address.list, clock=FrozenClock(), stated=lambda: stated)
 
 
 def only_file_in(folder: Path) -> Path:
@@ -62,9 +62,9 @@ def only_file_in(folder: Path) -> Path:
 
 async def test_a_list_is_there_at_once_and_offline_the_next_time(tmp_path: Path) -> None:
     address = Address(ListedModel(name="vendor/new", label="New", context_tokens=1_000, takes_images=False))
-    fetched = await catalogue(tmp_path, address).refresh(ROUTER)
+    fetched = await catalog(tmp_path, address).refresh(ROUTER)
     address.refusal = ProviderError("No network.", fault="network")
-    later = catalogue(tmp_path, address)
+    later = catalog(tmp_path, address)
     assert later.models(ROUTER) == fetched
     assert fetched == (
         KnownModel(provider="openrouter", name="vendor/new", label="New", context_tokens=1_000, takes_images=False),
@@ -74,7 +74,7 @@ async def test_a_list_is_there_at_once_and_offline_the_next_time(tmp_path: Path)
 
 async def test_a_failed_refresh_leaves_what_was_known(tmp_path: Path) -> None:
     address = Address(ListedModel(name="vendor/new"))
-    known = catalogue(tmp_path, address)
+    known = catalog(tmp_path, address)
     before = await known.refresh(ROUTER)
     address.refusal = ProviderError("No network.", fault="network")
     with pytest.raises(ProviderError, match="No network"):
@@ -86,22 +86,22 @@ async def test_a_list_that_cannot_be_kept_is_refused_with_the_reason(tmp_path: P
     folder = tmp_path / "models"
     folder.write_text("not a folder")
     with pytest.raises(StorageError, match="could not be kept"):
-        await catalogue(folder, Address(ListedModel(name="vendor/new"))).refresh(ROUTER)
+        await catalog(folder, Address(ListedModel(name="vendor/new"))).refresh(ROUTER)
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"[]", b'{"v":99,"fetched_at":"x","models":[]}'])
 async def test_a_file_that_cannot_be_read_counts_as_no_list(tmp_path: Path, content: bytes) -> None:
     address = Address(ListedModel(name="vendor/new"))
-    await catalogue(tmp_path, address).refresh(ROUTER)
+    await catalog(tmp_path, address).refresh(ROUTER)
     only_file_in(tmp_path).write_bytes(content)
-    known = catalogue(tmp_path, address)
+    known = catalog(tmp_path, address)
     assert [model.name for model in known.models(ROUTER)] == list(vendor_of("openrouter").models)
     assert known.fetched_at(ROUTER) is None
     assert len(await known.refresh(ROUTER)) == 1
 
 
 def test_before_a_list_the_few_that_the_vendor_is_known_for_are_offered(tmp_path: Path) -> None:
-    models = catalogue(tmp_path, Address()).models(Account(provider="anthropic"))
+    models = catalog(tmp_path, Address()).models(Account(provider="anthropic"))
     assert [model.name for model in models] == list(vendor_of("anthropic").models)
     assert all(model.price is not None and model.context_tokens for model in models)
     assert all(model.takes_images is model.thinks is model.efforts is None for model in models)
@@ -109,10 +109,10 @@ def test_before_a_list_the_few_that_the_vendor_is_known_for_are_offered(tmp_path
 
 async def test_the_users_word_goes_before_the_list_and_that_before_the_table(tmp_path: Path) -> None:
     name = "anthropic/claude-sonnet-5.5"
-    table = catalogue(tmp_path, Address()).model(ROUTER, name)
+    table = catalog(tmp_path, Address()).model(ROUTER, name)
     stated = KnownModel(provider="openrouter", name=name, takes_images=False)
     listed = ListedModel(name=name, label="Sonnet", takes_images=True, takes_tools=True, price=OWN)
-    known = catalogue(tmp_path, Address(listed), stated)
+    known = catalog(tmp_path, Address(listed), stated)
     await known.refresh(ROUTER)
     model = known.model(ROUTER, name)
     assert (model.takes_images, model.takes_tools, model.label, model.price) == (False, True, "Sonnet", OWN)
@@ -121,21 +121,21 @@ async def test_the_users_word_goes_before_the_list_and_that_before_the_table(tmp
 
 def test_a_model_that_only_the_user_names_is_offered(tmp_path: Path) -> None:
     stated = KnownModel(provider="ollama", name="mine:7b", context_tokens=32_000)
-    known = catalogue(tmp_path, Address(), stated)
+    known = catalog(tmp_path, Address(), stated)
     local = Account(provider="ollama", kind="none")
     assert [(one.name, one.context_tokens, one.price) for one in known.models(local)] == [("mine:7b", 32_000, FREE)]
     assert [one.name for one in known.models(ROUTER)] == list(vendor_of("openrouter").models)
 
 
 def test_nothing_is_guessed(tmp_path: Path) -> None:
-    known = catalogue(tmp_path, Address())
+    known = catalog(tmp_path, Address())
     assert known.model(ROUTER, "vendor/of-tomorrow") == KnownModel(provider="openrouter", name="vendor/of-tomorrow")
     gateway = Account(provider="anthropic", name="gateway", address="https://models.example")
     assert known.model(gateway, "claude-sonnet-5-5") == KnownModel(provider="anthropic", name="claude-sonnet-5-5")
 
 
 def test_a_plan_and_this_machine_cost_nothing_more(tmp_path: Path) -> None:
-    known = catalogue(tmp_path, Address())
+    known = catalog(tmp_path, Address())
     assert known.model(Account(provider="openai", name="plan", kind="oauth"), "gpt-6.1-sol").price == FREE
     assert known.model(Account(provider="ollama", kind="none"), "any").price == FREE
     elsewhere = Account(provider="ollama", name="big", kind="none", address="https://models.example/v1")
@@ -149,17 +149,17 @@ async def test_a_name_without_a_date_means_the_newest_of_that_name(tmp_path: Pat
         ListedModel(name="claude-x-20260101", context_tokens=1_000),
         ListedModel(name="claude-x-mini", context_tokens=500),
     )
-    known = catalogue(tmp_path, address)
+    known = catalog(tmp_path, address)
     await known.refresh(account)
     assert known.model(account, "claude-x") == KnownModel(provider="anthropic", name="claude-x", context_tokens=2_000)
-    stated = catalogue(tmp_path, address, KnownModel(provider="anthropic", name="claude-x", takes_tools=False))
+    stated = catalog(tmp_path, address, KnownModel(provider="anthropic", name="claude-x", takes_tools=False))
     model = stated.model(account, "claude-x")
     assert (model.takes_tools, model.context_tokens) == (False, 2_000)
 
 
 async def test_each_account_and_address_has_its_own_list(tmp_path: Path) -> None:
     address = Address(ListedModel(name="one"))
-    known = catalogue(tmp_path, address)
+    known = catalog(tmp_path, address)
     await known.refresh(Account(provider="openai"))
     address.models = (ListedModel(name="two"),)
     other = Account(provider="openai", name="work", address="https://models.example/v1")
@@ -173,7 +173,7 @@ async def test_each_account_and_address_has_its_own_list(tmp_path: Path) -> None
 @pytest.mark.parametrize(("hours", "is_old"), [(0, False), (23, False), (25, True)])
 async def test_a_list_is_old_after_a_day(tmp_path: Path, hours: int, *, is_old: bool) -> None:
     clock = HandClock()
-    known = ModelCatalogue(tmp_path, Address(ListedModel(name="one")).list, clock=clock)
+    known = ModelCatalog(tmp_path, Address(ListedModel(name="one")).list, clock=clock)
     assert not known.is_old(ROUTER)
     await known.refresh(ROUTER)
     clock.move(hours * 3_600)
@@ -182,7 +182,7 @@ async def test_a_list_is_old_after_a_day(tmp_path: Path, hours: int, *, is_old: 
 
 async def test_what_another_process_fetched_is_read(tmp_path: Path) -> None:
     address = Address(ListedModel(name="one"))
-    mine, other = catalogue(tmp_path, address), catalogue(tmp_path, address)
+    mine, other = catalog(tmp_path, address), catalog(tmp_path, address)
     await mine.refresh(ROUTER)
     address.models = (ListedModel(name="one"), ListedModel(name="two"))
     await other.refresh(ROUTER)
@@ -191,15 +191,15 @@ async def test_what_another_process_fetched_is_read(tmp_path: Path) -> None:
 
 async def test_refreshes_at_once_leave_one_whole_list(tmp_path: Path) -> None:
     lists = [tuple(ListedModel(name=f"{letter}{number}") for number in range(500)) for letter in "abcdef"]
-    await asyncio.gather(*(catalogue(tmp_path, Address(*models)).refresh(ROUTER) for models in lists))
-    kept = [one.name for one in catalogue(tmp_path, Address()).models(ROUTER)]
+    await asyncio.gather(*(catalog(tmp_path, Address(*models)).refresh(ROUTER) for models in lists))
+    kept = [one.name for one in catalog(tmp_path, Address()).models(ROUTER)]
     assert kept in [[model.name for model in models] for models in lists]
     assert only_file_in(tmp_path).suffix == ".json"
 
 
 async def test_what_an_address_lists_twice_or_hides_is_left_out(tmp_path: Path) -> None:
     names = ("good", "good", "", "with\nline", "turned\u202egpj", "x" * 400)
-    models = await catalogue(tmp_path, Address(*(ListedModel(name=name) for name in names))).refresh(ROUTER)
+    models = await catalog(tmp_path, Address(*(ListedModel(name=name) for name in names))).refresh(ROUTER)
     assert [model.name for model in models] == ["good"]
 
 
@@ -207,12 +207,12 @@ async def test_models_that_only_embed_are_not_offered_from_a_list_that_an_earlie
     names = ("qwen3:8b", "nomic-embed-text:latest", "all-minilm:22m", "text-embedding-3-large")
     kept = FetchedList(fetched_at=FrozenClock().now(), models=tuple(ListedModel(name=name) for name in names))
     ListCache(tmp_path).write(ROUTER, kept)
-    assert [model.name for model in catalogue(tmp_path, Address()).models(ROUTER)] == ["qwen3:8b"]
+    assert [model.name for model in catalog(tmp_path, Address()).models(ROUTER)] == ["qwen3:8b"]
 
 
 async def test_what_the_user_states_later_holds_at_the_next_look(tmp_path: Path) -> None:
     stated: list[KnownModel] = []
-    known = ModelCatalogue(tmp_path, Address().list, clock=FrozenClock(), stated=lambda: tuple(stated))
+    known = ModelCatalog(tmp_path, Address().list, clock=FrozenClock(), stated=lambda: tuple(stated))
     assert known.model(ROUTER, "mine").takes_images is None
     stated.append(KnownModel(provider="openrouter", name="mine", takes_images=True))
     await known.read(ROUTER)

@@ -1,4 +1,4 @@
-"""The catalogue of models: which ones an account can use, and their properties, without a network request.
+"""The catalog of models: which ones an account can use, and their properties, without a network request.
 
 Statements of the user take precedence over the list from the account's address, and that list over the shipped table.
 """
@@ -95,7 +95,7 @@ class _Held(Struct, frozen=True):
     priced: frozenset[str]
 
 
-class ModelCatalogue:
+class ModelCatalog:
     """The models of all accounts of a user. Only `source` uses keys and the network."""
 
     def __init__(

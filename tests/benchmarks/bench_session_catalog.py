@@ -1,4 +1,4 @@
-"""The session list. Run it by name: `pytest tests/benchmarks/bench_catalog.py`.
+"""The session list. Run it by name: `pytest tests/benchmarks/bench_session_catalog.py`.
 
 Yardsticks: for listing from the cache, a `stat` of every journal; for rebuilding it, one `json` pass over them. A ratio
 is the median of the pairs' ratios. `--profile nightly` has 5,000 sessions.
@@ -17,7 +17,7 @@ from statistics import median
 import pytest
 
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.catalog import Catalog
+from desktop_agent.core.store.session_catalog import SessionCatalog
 from tests.benchmarks.session_data import Author
 
 LIST_LIMIT = 8.0
@@ -62,8 +62,8 @@ def test_rebuilding_is_quicker_than_decoding_the_journals(home: Path, capsys: py
     assert ratio <= REBUILD_LIMIT
 
 
-def catalog_of(home: Path) -> Catalog:
-    return Catalog(home / "sessions", Blobs(home / "blobs"), home / "cache")
+def catalog_of(home: Path) -> SessionCatalog:
+    return SessionCatalog(home / "sessions", Blobs(home / "blobs"), home / "cache")
 
 
 def compare(

@@ -27,7 +27,7 @@ _HEAD_BYTES = 400
 """The type of a record is within this many bytes of the start of its line."""
 
 
-class Catalog:
+class SessionCatalog:
     """All sessions of one data folder. Methods block, and may be called from any thread."""
 
     def __init__(self, folder: Path, blobs: Blobs, cache: Path) -> None:
@@ -37,7 +37,7 @@ class Catalog:
         self._cache = JournalCache(cache / "sessions.sqlite3", _VERSION, Decoder(learned(SessionSummary | None)))
 
     @classmethod
-    def of(cls, paths: AppPaths) -> "Catalog":
+    def of(cls, paths: AppPaths) -> "SessionCatalog":
         return cls(paths.sessions, Blobs(paths.blobs), paths.cache)
 
     def session_folder(self, session_id: SessionId) -> Path:

@@ -1,4 +1,4 @@
-"""The provider catalogue: builds the provider of a model for one of the user's accounts."""
+"""The provider catalog: builds the provider of a model for one of the user's accounts."""
 
 import asyncio
 import os
@@ -8,8 +8,8 @@ from contextlib import aclosing
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import AccountGoneError, CredentialsError
 from desktop_agent.core.models.account import Account
-from desktop_agent.core.models.catalogue import ModelCatalogue
 from desktop_agent.core.models.known_model import ListedModel
+from desktop_agent.core.models.model_catalog import ModelCatalog
 from desktop_agent.core.models.vendors import DEMO, Vendor, vendor_of
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.anthropic import ONLY_AT_HOME, AnthropicFormat
@@ -32,7 +32,7 @@ def account_provider(
     credential: Credential,
     *,
     model: ModelRef | None = None,
-    models: ModelCatalogue | None = None,
+    models: ModelCatalog | None = None,
     environ: Mapping[str, str] = os.environ,
     allows_readable_proxy: bool = False,
     silence_s: float = SILENCE_S,
@@ -110,7 +110,7 @@ class ProviderCatalog:
         accounts: AccountsFile,
         *,
         sign_ins: SignIns,
-        models: ModelCatalogue | None = None,
+        models: ModelCatalog | None = None,
         is_paced: bool = False,
         allows_readable_proxy: Callable[[], bool] = lambda: False,
     ) -> None:
