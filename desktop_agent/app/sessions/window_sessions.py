@@ -18,7 +18,7 @@ MOST_LEFT: Final = 2
 
 
 class IdleSessionCloser(Controller):
-    """Keeps `MOST_LEFT` sessions open, and those with work or news. Long sessions are closed: they reload quickly."""
+    """Closes left sessions without work or news: long ones, which reload quickly, and others beyond `MOST_LEFT`."""
 
     def __init__(
         self, context: WindowContext, live: LiveSessions, navigator: Navigator, waits: Callable[[SessionId], bool]

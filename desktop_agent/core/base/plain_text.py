@@ -38,7 +38,7 @@ MOST_SHOWN_CHARS = 60_000
 
 
 def is_hiding(text: str, index: int, *, is_content: bool = False) -> bool:
-    """With `is_content` (a file, a message), characters that shape emoji or separate words are allowed."""
+    """Whether a character is invisible or reorders text. `is_content` permits those that shape emoji or split words."""
     if HIDING.match(text, index) is None:
         return False
     return not (is_content and re.compile(SHAPING).match(text, index))

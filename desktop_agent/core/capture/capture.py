@@ -46,7 +46,7 @@ OnChange = Callable[[FileTransition], None]
 
 
 class Snapshot(Struct, frozen=True):
-    """The number is valid in every process, even after this one has died."""
+    """A snapshot by its number, which is valid in every process, even after this one has died."""
 
     number: int
 

@@ -398,7 +398,7 @@ def _started(process: int) -> float:
 
 
 def _is_alive(process: int, started: float) -> bool:
-    """A later process with the same id does not count."""
+    """Whether this process still runs. A later process with the same id does not count."""
     import psutil  # as above
 
     return psutil.pid_exists(process) and abs(_started(process) - started) < 1

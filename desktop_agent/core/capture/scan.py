@@ -145,7 +145,7 @@ def leave_out_stand_ins(scan: Scan) -> None:
 
 
 def as_known(entries: Iterable[tuple[str, Signature, int]]) -> Known:
-    """`entries` are path, signature (`UNKNOWN` if it was too recent) and mode."""
+    """Return the table of known files. `entries` are path, signature (`UNKNOWN` if it was too recent) and mode."""
     known: Known = {"": KnownFolder(mode=0)}
     for path, signature, mode in entries:
         if stat.S_ISDIR(mode):
@@ -381,7 +381,7 @@ def below(known: Known, starts: Iterable[str]) -> Generator[tuple[str, KnownFold
 
 
 def pieces_of_table(folders: Iterable[tuple[str, KnownFolder]]) -> Generator[Known]:
-    """A folder with very many files is a batch of its own."""
+    """Yield the table in pieces. A folder is never split, however many files it has."""
     piece, size = Known(), 0
     for path, folder in folders:
         piece[path] = folder

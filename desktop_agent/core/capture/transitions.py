@@ -47,7 +47,7 @@ class Entry(Struct, frozen=True, kw_only=True):
 
     @property
     def mode(self) -> int:
-        """The permission bits. Symlinks always have the same."""
+        """The permission bits, which are always the same for symlinks."""
         return 0o777 if self.kind == "symlink" else stat.S_IMODE(self.signature[4])
 
     @property

@@ -34,7 +34,10 @@ def links_of(chain: Sequence[FileChange], contents: Contents) -> list[Link]:
 
 
 def attribute(links: Sequence[Link], diff: FileDiff) -> dict[HunkKey, tuple[Author, ...]]:
-    """The diff leads from the first link's `before` to the last link's `after`. Empty if one is not text."""
+    """Return the authors of each hunk; empty if a version is not text.
+
+    `diff` leads from the first link's `before` to the last link's `after`.
+    """
     lines = _follow([links[0].before, *(link.after for link in links)], len(diff.old_lines))
     if lines is None:
         return {}
@@ -126,7 +129,7 @@ def undone_hunks(
 def hunk_authors(
     diff: FileDiff, selected: Sequence[FileChange], recorded: Sequence[FileChange], contents: Contents
 ) -> tuple[tuple[HunkKey, tuple[Author, ...]], ...]:
-    """Empty if all changes have the same author."""
+    """Return the authors of each hunk; empty if all changes have the same author."""
     ids = [change.id for change in recorded]
     if not diff.edits or selected[0].id not in ids or selected[-1].id not in ids:
         return ()

@@ -34,7 +34,7 @@ class PatchFile(Struct, frozen=True):
 
 
 def make_patch(files: Iterable[PatchFile], *, is_for_reading: bool = False) -> bytes:
-    """Empty if nothing changed that git would record; comment lines at the top name the rest.
+    """Return the patch; empty if nothing changed that git would record. Comment lines at the top name other changes.
 
     With `is_for_reading`, lines in other encodings are in UTF-8: the patch is then text, but cannot be applied.
     """
@@ -77,7 +77,7 @@ class _Step(NamedTuple):
 
 
 def _rank(step: _Step, origins: Set[str], taken: Set[str]) -> int:
-    """A file must leave a path before another file takes it: git applies each step to the result of earlier ones."""
+    """Rank a step: a file leaves a path before another takes it, because git applies steps to earlier results."""
     if step.new is None:
         return -1 if step.old is not None and step.old.path in taken else 0
     return 1 if step.old is None and step.new.path in origins else 0

@@ -223,7 +223,7 @@ def mark_of(path: Path) -> Mark:
 
 
 def unless_touched(path: Path, seen: Mark) -> Callable[[], None]:
-    """The check raises `ChangedError` if the mark of `path` is no longer `seen`."""
+    """Return a check that raises `ChangedError` if the mark of `path` is no longer `seen`."""
 
     def check() -> None:
         if seen != UNSEEN and mark_of(path) not in (seen, UNSEEN):

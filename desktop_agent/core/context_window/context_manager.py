@@ -258,7 +258,7 @@ class ContextManager:
             self.meter.count(request, model, provider, window)
 
     async def measure_opened(self) -> None:
-        """Report how full the context is when a session is reopened, as the journal says if that is still valid."""
+        """Report how full a reopened session's context is: by the number in the journal, if that is still valid."""
         model, tokens = self.transcript.session.model, self.transcript.context.context_tokens
         if model is not None and tokens and self.history.fold.is_as_answered:
             await self.look_up_model(model)

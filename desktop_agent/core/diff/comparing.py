@@ -41,7 +41,7 @@ class Comparer:
         return self._process.pid if self._process else None
 
     async def diff(self, change: FileChange, before: bytes | None, after: bytes | None) -> FileDiff:
-        """The diff has landmarks, is decoded by `as_read`, and has one edit after a timeout. Raises `AgentError`."""
+        """Return the diff with landmarks, decoded by `as_read`; a single edit after a timeout. Raises `AgentError`."""
         if not is_big(before, after):
             return await asyncio.to_thread(_compare, change, before, after)
         try:

@@ -30,7 +30,7 @@ _MODE_TYPES = {
 
 
 class Version(Struct, frozen=True):
-    """An absent file has no image and no bytes."""
+    """A version of a file. An absent file has no image and no bytes."""
 
     image: FileImage | None
     content: bytes
@@ -173,7 +173,7 @@ def diff_change(
 def as_read(diff: FileDiff, before: bytes | None, after: bytes | None) -> FileDiff:
     """Decode the lines for reading, if the text is neither UTF-8 nor UTF-16. Blocks.
 
-    `diff` has landmarks: the keys of its hunks come from the undecoded bytes.
+    `diff` must have landmarks, because the keys of its hunks come from the undecoded bytes.
     """
     if not (diff.old_lines or diff.new_lines) or stat.S_ISLNK(diff.new_mode or diff.old_mode or 0):
         return diff

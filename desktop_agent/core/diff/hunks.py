@@ -44,7 +44,7 @@ def group(edits: Sequence[Edit], *, old_count: int, context: int, keep: int = 0)
 
 
 def review_hunks(diff: FileDiff) -> list[ReviewHunk]:
-    """In order. A number distinguishes hunks with the same lines."""
+    """Return the hunks in order, with their keys. A number distinguishes the keys of hunks with the same lines."""
     if diff.landmarks is not None:
         return list(diff.landmarks.hunks)
     if changes_kind(diff):

@@ -114,7 +114,7 @@ class Pairs:
 
 
 def _most_alike(shorter: Sequence[str], longer: Sequence[str]) -> list[int]:
-    """Dynamic programming: `best[i][skipped]` scores the first i pairs with at most `skipped` lines left out."""
+    """Pair lines by dynamic programming: `best[i][skipped]` scores i pairs with at most `skipped` lines left out."""
     from rapidfuzz.distance import Indel
 
     spare = len(longer) - len(shorter)

@@ -195,7 +195,7 @@ def legacy_encodings(content: bytes) -> tuple[str, ...]:
 
 
 def is_utf8(content: bytes) -> bool:
-    """Also true with a few invalid bytes."""
+    """Whether the content is UTF-8, perhaps with a few invalid bytes."""
     text = content.decode("utf-8", "surrogateescape")
     stray = len(_STRAY.findall(text))
     return not stray or len(_BEYOND_ASCII.findall(text)) - stray >= _CHARACTERS_PER_STRAY * stray

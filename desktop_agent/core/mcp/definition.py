@@ -165,7 +165,7 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
 
     @property
     def fingerprint(self) -> str:
-        """Equal for two definitions that run the same server. Switches and limits are not included."""
+        """Return a digest that is equal for definitions of the same server. Switches and limits are not included."""
         content = msgspec.json.encode(self.reached_by, order="deterministic")
         return blake2b(content, digest_size=16).hexdigest()
 

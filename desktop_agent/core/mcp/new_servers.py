@@ -123,7 +123,7 @@ def typed_definition(
     client_id: str = "",
     env: Iterable[tuple[str, str]] = (),
 ) -> ServerDefinition:
-    """Return the server at an address or run by a program. Raises `ValueError`, also for the other kind's options."""
+    """Return the server at an address or run by a program. Raises `ValueError`, also for options of the other kind."""
     where = where.strip()
     if is_address(where):
         typed = {"headers": [f"{header}={value}" for header, value in headers], "client_id": client_id}

@@ -82,7 +82,7 @@ def editor_text(lines: Sequence[str], *, is_start: bool = True) -> str:
 
 
 def edited_lines(original: Sequence[str], edited: str) -> tuple[str, ...]:
-    """A new line ends like the one before it. A byte order mark is preserved."""
+    """Return the lines of the edited text. A new line ends like the one before it. A byte order mark is preserved."""
     has_mark = bool(original) and original[0].startswith(BOM)
     exact = [original[0].removeprefix(BOM), *original[1:]] if original else []
     shown = [_shown(line) for line in exact]

@@ -59,7 +59,7 @@ class Chunk(NamedTuple):
 
 
 def chunks(ours: Sequence[Edit], theirs: Sequence[Edit]) -> Iterator[Chunk]:
-    """Yield chunks of edits: those that overlap or touch are one. Both sides begin with the base."""
+    """Yield chunks of edits: those that overlap or touch are one. The edits of both sides start from the base."""
     sides = (ours, theirs)
     at = [0, 0]
     shifts = [side[0].new_start - side[0].old_start if side else 0 for side in sides]

@@ -97,7 +97,7 @@ def matching_rule(call: CallFacts, context: PolicyContext, effect: RuleEffect | 
 def _naming(
     call: CallFacts, rules: Sequence[Rule], context: PolicyContext, *, is_doubt_enough: bool = False
 ) -> Rule | None:
-    """Return the first rule that names the call. With `is_doubt_enough`, it may also be one that possibly does."""
+    """Return the first rule that names the call, or possibly does if `is_doubt_enough`."""
     for rule in rules:
         match rule.kind:
             case "command" if call.command is not None:

@@ -384,7 +384,7 @@ class NumberedParts:
 
 
 class MessageReader(ABC):
-    """Reads the events of one streamed answer, trusting none. Methods raise `ProviderError` (`stream`)."""
+    """Reads the events of one streamed answer, trusting none. Methods raise `ProviderError`."""
 
     def __init__(self) -> None:
         self.is_untouched = True

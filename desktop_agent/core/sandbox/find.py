@@ -63,7 +63,7 @@ class SandboxSearch(Struct, frozen=True, kw_only=True):
 
 
 def find_sandbox(environ: Mapping[str, str], *, abi: Callable[[], int] = landlock_abi) -> SandboxSearch:
-    """Blocks for some 50 ms. `environ` is the application's own."""
+    """Find the sandbox of this machine. Blocks for some 50 ms. `environ` is the application's own."""
     searches = [_seatbelt(environ)] if sys.platform == "darwin" else []
     if sys.platform.startswith("linux"):
         searches = [_bubblewrap(environ), _landlock(environ, abi)]

@@ -301,7 +301,7 @@ class _Caller:
 
 
 def _is_within(file: int, writable: frozenset[bytes]) -> bool:
-    """A file without a path is the command's own."""
+    """Whether the open file is in a writable place. A pipe or another file without a path is the command's own."""
     place = os.readlink(b"/proc/self/fd/%d" % file)  # noqa: PTH115 - importing pathlib takes longer
     if not place.startswith(b"/"):
         return place.startswith((b"pipe:", b"socket:"))

@@ -232,7 +232,7 @@ class CodeIndex:
         self._file = self._file.update(write, stop.is_set, progress.note_waiting)
 
     def use_spare(self) -> bool:
-        """False if there is no spare place, or the index is already in it."""
+        """Continue in a spare place. False if there is none, or the index is already in it."""
         spare = self._file.spare()
         self._file = spare or self._file
         return spare is not None

@@ -19,7 +19,7 @@ def read_extras(path: Path, owner: tuple[int, int]) -> FileExtras:
 
 
 def give_extras(path: Path, wanted: FileExtras) -> str:
-    """Return in words what failed. This can change the file's permissions."""
+    """Give a file these extras. Return in words what failed. This can change the file's permissions."""
     missing: list[str] = []
     status = path.lstat()
     if (status.st_uid, status.st_gid) != wanted.owner:

@@ -258,7 +258,7 @@ class SessionTelemetry:
         observe: Callable[[Listener | None], None],
         facts: SessionFacts,
     ) -> None:
-        """`settings` returns the present ones; `observe` sets the listener for every event."""
+        """`settings` returns the present settings; `observe` sets the listener for every event."""
         self._telemetry = telemetry
         self._settings = settings
         self._observe = observe

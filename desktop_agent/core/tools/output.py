@@ -10,7 +10,7 @@ from desktop_agent.core.system.processes.output import continuation_bytes
 
 
 class OutputLimits(Struct, frozen=True, kw_only=True):
-    """Half of each limit is for the beginning of the text. Bytes are those of UTF-8."""
+    """The limits of a text. Half of each is for the beginning of the text. Bytes are those of UTF-8."""
 
     max_bytes: int
     max_lines: int

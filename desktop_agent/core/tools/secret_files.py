@@ -107,7 +107,7 @@ class SecretNames:
 
 
 def finder_of_secrets(root: Path, environ: Mapping[str, str]) -> Callable[[], SecretNames]:
-    """The function finds the workspace's secrets at each call, and those elsewhere only once."""
+    """Return a function that finds the workspace's secrets at each call, and those elsewhere only once."""
     elsewhere = lru_cache(maxsize=1)(lambda: linked_files(places_of_secrets(environ)))
     return lambda: SecretNames(root, elsewhere)
 

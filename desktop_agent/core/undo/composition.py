@@ -50,7 +50,7 @@ class Foreign(Struct):
 
 
 class Anchor(Struct):
-    """A version that an undo left, because a user chose between versions, and that the standing changes do not give."""
+    """A version that an undo left after a choice of the user. The standing changes alone do not lead to it."""
 
     after: Version
     status: dict[ChangeId, Undone]

@@ -431,7 +431,7 @@ def _left_folders(transcript: Transcript, ledger: Ledger, gone: Collection[str])
 
 
 def _agents_part(one: Seen, records: Sequence[ChangeRecord], images: StoredImages) -> list[ChangeSelection]:
-    """The agent's standing changes of a path that are not committed, or the hunks of one that are not."""
+    """The agent's standing changes of a path that are not committed. Partly committed ones are selected by hunk."""
     standing = [record for record in records if record.change.owner == "agent" and not record.is_undone]
     ids = tuple(record.change.id for record in standing)
     if not standing or one.base is None or _reached(one.base, records) is not None:

@@ -96,7 +96,10 @@ class Drafter:
         *,
         hunks: tuple[HunkKey, ...] = (),
     ) -> UndoDraft:
-        """Each change in `turned` is undone to the given extent. `hunks` are the ones that the user named."""
+        """Draft an undo or redo.
+
+        Each change in `turned` is undone to the given extent. `hunks` are what the user named.
+        """
         return _Draft(self._ledger, self._composition, direction, turned, hunks).made()
 
 

@@ -46,7 +46,7 @@ class ServerFields(QWidget):
 
 
 class PairWords(NamedTuple):
-    """The object names of the lines for names and for values, and what is said of them."""
+    """The object names of the fields for names and values, and the texts about them."""
 
     name_edit: str
     value_edit: str

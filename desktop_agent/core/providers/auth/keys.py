@@ -274,7 +274,7 @@ def resolve_key(account: Account, environ: Mapping[str, str], store: SystemKeySt
 
 
 def _default_keyring(backend: "KeyringBackend") -> Literal["open", "locked", "missing", "unknown"]:
-    """Unless it is open, the next call could prompt the user. Only the Secret Service can tell. Blocks."""
+    """Return the state of the default keyring. Unless it is open, the next call could prompt the user. Blocks."""
     if type(backend).__module__ != "keyring.backends.SecretService":
         return "unknown"
     import secretstorage

@@ -162,8 +162,8 @@ class ChildProcess:
     ) -> None:
         """The command started no earlier than `since` (on the process table's scale) and `started_ns` (wall clock).
 
-        `let_go` is called in a thread, before the end. `keeps_detached`: processes with their own session and
-        output survive a command that exits by itself.
+        `let_go` is called in a thread once all processes have ended. `keeps_detached`: processes with their own session
+        and output survive a command that exits by itself.
         """
         self._clock = clock
         self._let_go = let_go
@@ -277,7 +277,7 @@ class ChildProcess:
         return {pid: name for pid, name in met.items() if pid not in own and name != _WALL}, survivors
 
     def _kill_at_once(self) -> None:
-        """The event loop is closing, so there is time for one signal only."""
+        """Send the kill signal: the event loop is closing, so there is time for nothing else."""
         if self._pipes.exited.done() or os.name == "nt":
             return
         try:

@@ -75,7 +75,7 @@ def environment_value(pid: int, variable: str) -> str:
 
 
 def resident_limit(pid: int) -> int:
-    """In bytes; 0 if there is no hard limit or it is unknown."""
+    """Return the hard limit of the resident set in bytes; 0 if there is none or it is unknown."""
     _, _, rest = read_proc(f"{pid}/limits", 4096).partition(b"Max resident set")
     hard = rest.partition(b"\n")[0].split()[1:2]
     return int(hard[0]) if hard and hard[0].isdigit() else 0

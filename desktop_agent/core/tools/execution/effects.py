@@ -192,7 +192,7 @@ class Effects:
             await self.tell_of_cache()
 
     def _write(self, changes: tuple[FileChange, ...]) -> None:
-        """The capture is told first, because it may look at the folder meanwhile."""
+        """Write the changes. The capture is told first, because it may look at the folder meanwhile."""
         folders: dict[str, FileImage | None] = {folder: _A_FOLDER for item in changes for folder in item.new_folders}
         self._capture.note_written(folders | {change.path: change.after for change in changes})
         self._ledger.apply(changes)

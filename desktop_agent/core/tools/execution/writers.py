@@ -174,7 +174,7 @@ class Writers:
     # -- servers --
 
     def note_servers(self, running: Iterable[RunningServer]) -> None:
-        """A server that has ended is kept until the next look."""
+        """Note the running servers. One that has ended is kept until the next look."""
         for server in running:
             known = self._servers.get(id(server.activity))
             if known is None:
@@ -236,7 +236,7 @@ class Writers:
         self._used.clear()
 
     def makers_of(self, transitions: Sequence[FileTransition]) -> list[Maker | None]:
-        """None means the user. Blocks.
+        """Return who made each change; None means the user. Blocks.
 
         `transitions` are all changes found at once: bytes that a program wrote for one cannot explain another.
         """
@@ -321,7 +321,7 @@ class Writers:
                 one.claims = [it for it in one.claims if it.writer is not writer]
 
     def _mark_possible(self, found: Sequence[_Found]) -> None:
-        """Mark changes that a program may have begun, because it wrote bytes that no known change explains."""
+        """Mark changes that a program may have made, because it wrote bytes that no known change explains."""
         made: dict[int, int] = {}
         for one in found:
             if (claim := one.best) is not None:

@@ -333,7 +333,7 @@ class MentionPopup(ListPopup):
         return self.isVisible() and (self._is_moved or self._is_pointed_at)
 
     def show_offers(self, offers: Sequence[MentionOffer], typed: str) -> None:
-        """Preselect the first offer only if it is close, so that Enter after `@property` sends the message."""
+        """Show the offers. The first is preselected only if it is close, so that Enter after `@property` sends."""
         self._typed = typed
         self._is_moved = False
         self._offers.show(offers)

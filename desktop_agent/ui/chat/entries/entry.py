@@ -148,7 +148,7 @@ class EntryWidget(QWidget):
             self.column.release(top - self.column_origin.y(), bottom - self.column_origin.y())
 
     def colour_next(self, top: int, bottom: int, lexers: Lexers) -> bool:
-        """Return whether there was a piece of code to colour."""
+        """Colour a piece of code between these edges; return whether there was one left."""
         shift = self.column_origin.y()
         if not self.is_column_shown or not self.column.colour_next(top - shift, bottom - shift, lexers):
             return False

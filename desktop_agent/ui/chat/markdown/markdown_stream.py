@@ -52,7 +52,7 @@ class _Fence(Struct):
 
 
 class MarkdownStream:
-    """Parses growing text. `blocks` are its blocks so far; `feed` and `close` return the first changed one's index."""
+    """Parses growing text into `blocks`. `feed` and `close` return the index of the first changed block."""
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []

@@ -39,7 +39,7 @@ _FIELD_HEIGHT = 30
 
 
 class CardAnswers(QObject):
-    """The answers of a card. `allow` and `deny` decide whether one counts. `review` shows long rules in full."""
+    """The buttons of a card. `allow` and `deny` decide whether an answer counts. `review` shows long rules in full."""
 
     switched = Signal()
 

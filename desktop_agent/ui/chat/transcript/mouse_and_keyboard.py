@@ -140,7 +140,7 @@ class _Bar(QWidget):
 
 
 class KeyboardOrder(QObject):
-    """Keeps Tab in the order of the rows, whenever their widgets were made, and the focused widget in view."""
+    """Keeps Tab in the order of the rows, not of the making of their widgets, and the focused widget in view."""
 
     def __init__(self, start: QAbstractScrollArea, layout: RowLayout) -> None:
         """`start` is the widget before the first row in the tab order."""

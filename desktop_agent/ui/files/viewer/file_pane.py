@@ -114,7 +114,7 @@ class FileTabs(QWidget):
         return page
 
     def show_root(self, root: Path) -> None:
-        """The tabs of an earlier folder come back with their edits."""
+        """Show the tabs of a folder. If it was shown before, its tabs come back with their edits."""
         if root != self._root:
             self._root = root
             self._name_tabs()
