@@ -38,7 +38,7 @@ class WindowBrowser:
 
 
 async def models_at(bench: Workbench, account: Account, typed: str = "") -> Sequence[KnownModel]:
-    """Use the typed key or, if it is empty, the account's key. Store the list for the menu. Raises `AgentError`."""
+    """Return the models for the typed key, or else the account's. Store them for the menu. Raises `AgentError`."""
     asked = account
     if account.is_usual and not account.address:
         meant = bench.model_meant(NamedModel(provider=account.provider, account=account.label))

@@ -46,7 +46,7 @@ class GitState(Struct, frozen=True):
 
     @classmethod
     def of(cls, folder: Path) -> "GitState | None":
-        """None without a repository. Costs `stat` of a few files."""
+        """Return the state of a folder's repository; None if it has none. Costs `stat` of a few files."""
         found = find_repository(folder)
         if found is None:
             return None

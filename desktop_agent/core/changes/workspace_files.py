@@ -62,7 +62,7 @@ class WorkspaceFiles:
         self._is_special = is_special
 
     def current(self, path: str) -> FileState | None:
-        """None if a symlink has replaced a parent folder. Raises `OSError`."""
+        """Return the present state; None if a symlink has replaced a parent folder. Raises `OSError`."""
         if self.link_above(path):
             return None
         return read_state(self.root / path, with_special=True)

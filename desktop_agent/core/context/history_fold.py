@@ -258,7 +258,7 @@ class HistoryFold:
                 self.is_compaction_undone = True
 
     def _guide(self, files: Sequence[GuidanceFile]) -> None:
-        """Add the files of folders to the conversation at this point. The others are in the system prompt instead."""
+        """Add the AGENTS.md files of folders to the conversation here. All others are in the system prompt."""
         self.always = tuple(file for file in files if file.scope != "folder")
         folders = {file.path: file for file in files if file.scope == "folder"}
         for path in self.folders.keys() - folders.keys():

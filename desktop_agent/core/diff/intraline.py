@@ -33,7 +33,7 @@ def get_ready() -> None:
 
 
 def changed_words(old: str, new: str) -> ChangedWords:
-    """Empty if too much differs. Lines have no endings."""
+    """Return the words that differ; empty if too much differs. Lines have no endings."""
     if old == new or not old or not new:
         return NOTHING
     is_long = max(len(old), len(new)) > MAX_LINE_CHARS

@@ -45,7 +45,7 @@ class Notebook(Struct, frozen=True):
 
 
 def read_notebook(content: bytes) -> Notebook | None:
-    """None if the content is not a notebook, damaged, or too large."""
+    """Read a notebook; None if the content is not one, damaged, or too large."""
     if len(content) > MAX_NOTEBOOK_BYTES or content.count(b",") > MAX_VALUES:
         return None
     try:

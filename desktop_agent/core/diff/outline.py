@@ -30,7 +30,7 @@ class Pieces(NamedTuple):
 
 
 def pieces_of(line_sizes: Iterable[int]) -> Pieces:
-    """`line_sizes` are in bytes. Takes linear time, so run it in another process."""
+    """Return where pieces of lines of these sizes (bytes) start. Takes linear time: run it in another process."""
     ends = list(accumulate(line_sizes, initial=0))
     lines, at = array("Q", (0,)), 0
     while at < len(ends) - 1:
@@ -137,7 +137,7 @@ class DiffOutline(NamedTuple):
 
 
 def outline_of(diff: FileDiff, before: bytes, after: bytes) -> DiffOutline:
-    """`assemble` restores the diff, decoded by `as_read`, from this outline."""
+    """Return the outline of a diff, from which `assemble` restores it, decoded by `as_read`."""
     landmarks = landmarks_of(diff)
     diff = as_read(diff, before, after)
     converted = set(landmarks.converted)

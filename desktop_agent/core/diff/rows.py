@@ -110,7 +110,7 @@ class DiffRowLayout:
             yield segment, max(0, first - segment.start), min(segment.size, last - segment.start + 1)
 
     def row_of(self, number: int, edit: int) -> int:
-        """`number` is the index of the hunk, `edit` the index in the hunk."""
+        """Return the first row of an edit. `number` is the index of the hunk, `edit` the index in the hunk."""
         hunk = self._hunks.named[number].hunk
         return self.start_of_lines(number) + hunk.edits[edit].old_start - hunk.old_start + self._above(number, edit)
 

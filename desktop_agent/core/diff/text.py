@@ -42,7 +42,7 @@ class Text(Struct, frozen=True):
 
 
 def read_text(content: bytes) -> Text | None:
-    """None if the content is not text."""
+    """Decode the content; None if it is not text."""
     encoding = _utf16_of(content)
     if encoding is not None:
         try:
@@ -78,7 +78,7 @@ def _may_be_legacy(text: Text) -> bool:
 
 
 def as_utf8(content: bytes) -> bytes | None:
-    """None if the content is not text. Copies only UTF-16."""
+    """Return the text in UTF-8; None if the content is not text. Copies only UTF-16."""
     encoding = _utf16_of(content)
     if encoding is None:
         return None if is_binary(content) else content
@@ -111,7 +111,7 @@ def line_count(content: bytes) -> int:
 
 
 def endings_of(content: bytes) -> Endings:
-    """Empty if there are none. A lone carriage return is not a line ending."""
+    """Return the line endings; empty if there are none. A lone carriage return is not a line ending."""
     if b"\n" not in content:
         return ""
     carriage_returns = content.count(b"\r\n") if b"\r" in content else 0

@@ -76,7 +76,7 @@ _PLANE = 0xF0000
 
 
 def editor_text(lines: Sequence[str], *, is_start: bool = True) -> str:
-    """`lines` have their endings. `is_start`: they begin the file."""
+    """Return the text for an editor. `lines` have their endings. `is_start`: they begin the file."""
     text = "".join(lines)
     return _shown(text.removeprefix(BOM) if is_start else text)
 

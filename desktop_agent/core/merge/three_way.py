@@ -62,7 +62,7 @@ class ThreeWay(Struct, frozen=True):
         return (self.base if source == "base" else self.wanted if source == "wanted" else self.yours).lines
 
     def pieces(self, choices: Sequence[Choice]) -> Iterator[Lines]:
-        """`choices` has one choice for each clash."""
+        """Yield the lines of the result. `choices` has one choice for each clash."""
         left = iter(choices)
         for region in self.regions:
             if region.origin == "clash":

@@ -197,7 +197,7 @@ _BY_ID = {vendor.id: vendor for vendor in VENDORS}
 
 
 def vendor_of(provider: str) -> Vendor:
-    """Raises `UsageError`, which names the known vendors."""
+    """Return a vendor. Raises `UsageError`, which names the known vendors."""
     if vendor := known_vendor(provider):
         return vendor
     raise UsageError(f"There is no provider {provider!r}.", hint=f"Known providers: {', '.join(PROVIDER_IDS)}.")

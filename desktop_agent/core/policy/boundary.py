@@ -45,7 +45,7 @@ class Boundary:
         self._guarded = tuple(folder for path in guarded if _lies_in(folder := real_path(path), self.root))
 
     def for_reading(self, text: str) -> ResolvedPath:
-        """Raises `ToolError` (permission) when the path leads outside."""
+        """Resolve a path to read. Raises `ToolError` (permission) when it leads outside."""
         absolute = self._locate(text)
         try:
             self._require_inside(absolute.resolve(), text)
@@ -58,7 +58,7 @@ class Boundary:
         return ResolvedPath(absolute, self._relative(absolute))
 
     def for_writing(self, text: str) -> ResolvedPath:
-        """Raises `ToolError` when the path leads outside or into a protected folder."""
+        """Resolve a path to write. Raises `ToolError` when it leads outside or into a protected folder."""
         resolved = self.for_reading(text)
         if not _lies_in(resolved.target, self.root) or PurePosixPath(resolved.relative).is_absolute():
             raise ToolError(

@@ -61,7 +61,7 @@ NOT_POSIX = "syntax of bash, which another shell reads differently"
 
 @lru_cache(maxsize=128)
 def parse(command: str, *, is_for_sh: bool = False) -> ParsedCommand:
-    """With `is_for_sh`, bash's own syntax is a problem. Never raises."""
+    """Parse a command line. With `is_for_sh`, bash's own syntax is a problem. Never raises."""
     parsed = _parse(command, 0)
     if is_for_sh and not parsed.is_posix:
         return replace(parsed, problems=(*parsed.problems, NOT_POSIX))

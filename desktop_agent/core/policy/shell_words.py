@@ -35,7 +35,7 @@ class NotAWordError(Exception):
 
 
 def decode_word(source: str, start: int, end: int, holes: Mapping[int, Hole]) -> Word:
-    """Raises `NotAWordError` unless a shell would see exactly one word."""
+    """Return the word between `start` and `end`. Raises `NotAWordError` unless a shell would see exactly one word."""
     if source[start:end][:1] in (" ", "\t", "\n"):
         raise NotAWordError("a word that begins behind its line")  # the grammar takes `\n\\x` for a word
     words = split_words(source, start, end, holes)
@@ -45,7 +45,7 @@ def decode_word(source: str, start: int, end: int, holes: Mapping[int, Hole]) ->
 
 
 def split_words(source: str, start: int, end: int, holes: Mapping[int, Hole]) -> list[Word]:
-    """Raises `NotAWordError` at an operator or for unbalanced quotes."""
+    """Return the words between `start` and `end`. Raises `NotAWordError` at an operator or for unbalanced quotes."""
     reader = _Reader(source, start, end, holes)
     words: list[Word] = []
     while True:

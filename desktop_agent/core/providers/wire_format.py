@@ -185,7 +185,7 @@ def tool_name_in(name: str, longest: int) -> str:
 
 
 def offered_tool(tool: ToolDefinition, longest_name: int, schema_field: str) -> JsonObject:
-    """Raises `ProviderError` for a name that the API does not accept."""
+    """Return a tool's definition for the API. Raises `ProviderError` for a name that the API does not accept."""
     if len(tool.name) > longest_name or not _ALLOWED.fullmatch(tool.name):
         raise ProviderError(
             f"The tool “{tool.name}” has a name that the model's API does not accept.",

@@ -56,7 +56,7 @@ class ConfinementSpec(Struct, frozen=True, kw_only=True):
 def confinement_for(
     mode: Literal["strict", "restricted"], workspace: Path, temp: Path, allowed_paths: Iterable[Path]
 ) -> ConfinementSpec:
-    """`strict` ignores `allowed_paths`. Even `strict` can write to `temp`: compilers and shells fail without it."""
+    """Return a command's permissions. `strict` ignores `allowed_paths`, but not `temp`, which compilers need."""
     is_restricted = mode == "restricted"
     return ConfinementSpec(
         workspace=workspace,

@@ -33,7 +33,7 @@ class Sandbox(Protocol):
     def guards(self) -> Guards: ...
 
     def wrap(self, command: Command, confinement: ConfinementSpec) -> Command:
-        """Raises `SandboxError` if the command cannot be confined. Blocks."""
+        """Return the command, confined. Raises `SandboxError` if it cannot be confined. Blocks."""
         ...
 
 

@@ -54,7 +54,7 @@ class CodeQuestion(Struct, frozen=True):
 
 
 def parse_question(text: str) -> CodeQuestion | None:
-    """None if `text` has no word. A passage need match only one term, but ranks higher if it matches more."""
+    """Return a question's terms; None without any. A passage need match only one, but ranks higher with more."""
     found = _TERM.findall(text)[: 4 * MOST_TERMS]
     wanted = [word for word in found if word.lower() not in STOP_WORDS] or found
     terms: dict[str, None] = {}

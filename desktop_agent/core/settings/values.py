@@ -148,7 +148,7 @@ def with_setting(settings: Settings, key: str, value: object) -> Settings:
 
 
 def require_setting(key: str) -> Setting:
-    """Raises `UsageError`, which names the settings that exist."""
+    """Return a setting. Raises `UsageError`, which names the settings that exist."""
     known = declared_settings()
     if key not in known:
         raise UsageError(f"There is no setting {key!r}.", hint=f"Known settings: {', '.join(known)}.")

@@ -170,7 +170,7 @@ def fold_journal(
     begin: Callable[[Known | None], JournalFold[Known]],
     is_stopped: Callable[[], bool] = not_stopped,
 ) -> Noted[Known] | None:
-    """None if the journal is unreadable, or if stopped."""
+    """Fold a journal, from where `noted` ends if that is still valid; None if it is unreadable, or if stopped."""
     try:
         with open_journal(path) as file:
             state = state_of(os.fstat(file.fileno()))

@@ -62,7 +62,7 @@ def is_locked(session_folder: Path) -> bool:
 
 
 def _is_held(lock: Path) -> bool | None:
-    """None if unknown. Avoids `filelock`, whose import takes 10 ms of each window start."""
+    """Whether another process has the lock; None if unknown. `filelock` is avoided: its import takes 10 ms."""
     if sys.platform == "win32":
         return None
     import fcntl

@@ -132,7 +132,7 @@ class Numbers(Struct):
 
 
 def verify(catalog: SessionCatalog, session_id: SessionId, *, is_ours: bool = False) -> Report:
-    """Blocks; changes nothing. `is_ours`: the caller has the session's lock. Raises `SessionNotFoundError`."""
+    """Return a session's problems. Blocks. `is_ours`: the caller has its lock. Raises `SessionNotFoundError`."""
     path = catalog.journal_path(session_id)
     is_open = not is_ours and is_locked(path.parent)
     numbers, findings = Numbers(), list[Finding]()

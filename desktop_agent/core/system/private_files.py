@@ -95,7 +95,7 @@ class FileStamp(Struct, frozen=True):
 
 
 def stamp_of(path: Path) -> FileStamp | None:
-    """None if the file is missing. Call this before reading the file. Blocks."""
+    """Return a stamp of the file; None if it is missing. Call this before reading the file. Blocks."""
     try:
         return FileStamp.of(path.stat())
     except OSError:

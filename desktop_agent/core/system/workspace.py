@@ -205,7 +205,7 @@ def _holds(folders: Iterable[Path], path: Path) -> bool:
 
 
 def identity_of(folder: Path) -> FolderIdentity | None:
-    """None if there is no folder at this path. Blocks."""
+    """Return the folder's identity; None if there is no folder at this path. Blocks."""
     try:
         status = folder.lstat()
     except OSError:
@@ -363,7 +363,7 @@ def usable_workspace(path: Path, named_by: NamedBy = "user") -> Path:
 
 
 def require_workspace(root: Path, named_by: NamedBy = "user") -> None:
-    """`root` is resolved. Raises `WorkspaceError`. Blocks."""
+    """Raise `WorkspaceError` if the resolved folder `root` cannot be a workspace. Blocks."""
     if why := why_no_workspace(root, named_by):
         raise WorkspaceError(f"The folder {root} cannot be worked in: it {why}.", hint="Open the folder of a project.")
 
@@ -450,7 +450,7 @@ _DIGITS: Final = re.compile(r"\d+")
 
 
 def natural_key(name: str) -> str:
-    """`page2` comes before `page10`; case decides only between otherwise equal names."""
+    """Return a key to sort by: `page2` comes before `page10`; case decides only between otherwise equal names."""
     return f"{_DIGITS.sub(_longer_is_larger, name.casefold())}\0{name}"
 
 

@@ -196,7 +196,7 @@ _DEFINITIONS = "#/$defs/"
 
 
 def for_pydantic(annotation: object) -> Any:
-    """An annotation that means the same to pydantic: `Annotated[int, "How many."]` becomes a description."""
+    """Return an annotation that means the same to pydantic: `Annotated[int, "How many."]` becomes a description."""
     arguments = get_args(annotation)
     origin = get_origin(annotation)
     if origin is Annotated:

@@ -237,7 +237,7 @@ class LiveJudging(Struct, frozen=True, eq=False):
     _tasks: dict[CallId, asyncio.Task[None]] = field(default_factory=dict[CallId, "asyncio.Task[None]"])
 
     def want(self, call_id: CallId, command: str) -> None:
-        """`command` is the edit of the command that `call_id` asks about. `CommandJudged` reports the result."""
+        """Judge `command`, the edit of the command that `call_id` asks about. `CommandJudged` reports the result."""
         self._wanted[call_id] = command
         if call_id not in self._tasks:
             self._tasks[call_id] = asyncio.create_task(self._judge_wanted(call_id), name=f"judge {call_id}")

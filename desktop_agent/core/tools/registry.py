@@ -45,7 +45,7 @@ class ToolRegistry:
             self._tools |= self._of_servers[name]
 
     def require(self, name: str) -> AnyTool:
-        """Raises `ToolError` (not_found), which names the existing tools."""
+        """Return the tool with this name. Raises `ToolError` (not_found), which names the existing tools."""
         tool = self._tools.get(name)
         if tool is None:
             close = next(iter(closest_names(name, self._tools)), None)

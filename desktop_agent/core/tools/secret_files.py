@@ -23,7 +23,7 @@ _LIBRARIES = frozenset({"lib", "lib64", "libexec", "include", "share", "site-pac
 
 
 def secret_files(root: Path, *, most: int = MOST_ENTRIES) -> tuple[Path, ...]:
-    """Blocks for milliseconds. Raises `ToolError` for more than `most` entries."""
+    """Return the workspace's secrets. Blocks for milliseconds. Raises `ToolError` for more than `most` entries."""
     found: list[Path] = []
     for count, (_, path, entry) in enumerate(entries_below((root,), skipped=_SKIPPED), start=1):
         if count > most:

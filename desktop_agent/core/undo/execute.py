@@ -237,7 +237,7 @@ def _after(problem: str, missing: str, drafted: DraftedWrite) -> FileOutcome:
 
 
 def draft_write(transcript: Transcript, ledger: Ledger, op: ops.WriteFile) -> FileTransition | None:
-    """None if the write changes nothing. Raises `AgentError` if the file changed since the user saw it. Blocks."""
+    """Return the change, or None. Blocks. Raises `AgentError` if the file changed since the user saw it."""
     ledger.require_root()
     if not is_a_name(op.path) or not ledger.files.is_inside(op.path):
         raise AgentError("The file does not lie in the folder of this conversation.", hint="Nothing was written.")

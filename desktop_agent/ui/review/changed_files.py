@@ -178,7 +178,7 @@ def turns_with_changes(transcript: Transcript) -> list[int]:
 
 
 def selection_of(baseline: ReviewBaseline, turns: Sequence[int]) -> ChangeSelection:
-    """`turns` are the turns with changes, newest first."""
+    """Return the changes of a baseline. `turns` are the turns with changes, newest first."""
     match baseline.kind:
         case "last_turn" if turns:
             return ChangeSelection(turn=turns[0])

@@ -24,7 +24,7 @@ class Selection(NamedTuple):
     end: CellPosition
 
     def columns_in(self, row: int) -> tuple[int, int | None] | None:
-        """An end of `None` selects the rest of the row."""
+        """Return the selected columns of a row. An end of `None` selects the rest of the row."""
         start, end = sorted(self)
         if start == end or not start.row <= row <= end.row:
             return None
@@ -109,7 +109,7 @@ def find_in(screen: Screen, text: str) -> Iterator[list[Selection]]:
 
 
 def link_at(screen: Screen, place: CellPosition, known_file: Callable[[str], str]) -> TerminalLink | None:
-    """`known_file` returns the file for a path, or an empty text if there is none."""
+    """Return the link at a position. `known_file` returns the file for a path, or an empty text if there is none."""
     line = _line_at(screen, place.row)
     if line is None:
         return None

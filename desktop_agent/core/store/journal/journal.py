@@ -86,7 +86,7 @@ class Journal:
                 raise
 
     def append(self, event: JournalEvent, *, is_durable: bool) -> None:
-        """`is_durable` waits for the disk. On `StorageError`, the journal is unchanged."""
+        """Append an event. `is_durable` waits for the disk. On `StorageError`, the journal is unchanged."""
         line = self._encode(event)
         with _writing(self._path):
             self._check()

@@ -45,7 +45,7 @@ def write_snapshot(path: Path, journal: Path, offset: int, sections: Iterable[Se
 
 
 def read_extent(path: Path, journal: Path) -> int | None:
-    """None if the snapshot is missing or does not match this journal."""
+    """Return how far a snapshot reaches; None if it is missing or does not match this journal."""
     try:
         with open_regular(path) as file:
             header = _object(file.readline(_MAX_LINE_BYTES))

@@ -87,7 +87,7 @@ class PinnedGit(Struct, frozen=True):
 
 @contextlib.asynccontextmanager
 async def pinned(repository: Repository) -> AsyncGenerator["PinnedGit | NoStatus"]:
-    """`NoStatus` if the repository was replaced or belongs to another user."""
+    """Yield git bound to a repository; `NoStatus` if it was replaced or belongs to another user."""
     look = await asyncio.to_thread(_look_at, repository)
     if isinstance(look, NoStatus):
         yield look

@@ -203,7 +203,7 @@ class _NotReliable(Exception):  # noqa: N818 -- it is no error, and never leaves
 class KnownRefs:
     """Caches the refs of some repositories. Git, which takes some 8 ms, is asked only when refs may have moved since.
 
-    `stat` of the refs' files shows that. It is not relied on for recent times, links, too many files, and on Windows.
+    `stat` of the refs' files shows that, but not for recent times, links, too many files, or on Windows.
     """
 
     def __init__(self) -> None:
@@ -220,7 +220,7 @@ class KnownRefs:
         return refs
 
     def unmoved(self, folder: Path, repository: Repository) -> Refs | None:
-        """None if the cached result is not valid any more. Blocks."""
+        """Return the cached refs; None if they may have moved. Blocks."""
         return self._still(folder, _stamp_of(repository))
 
     def _still(self, folder: Path, stamp: RefsStamp | None) -> Refs | None:
@@ -229,7 +229,7 @@ class KnownRefs:
 
 
 def refs_stamp(folder: Path) -> RefsStamp | None:
-    """None if unknown. Call this before you read the refs. Blocks."""
+    """Return a stamp that shows changes of refs; None if unknown. Call this before you read the refs. Blocks."""
     repository = find_repository(folder)
     return None if repository is None else _stamp_of(repository)
 

@@ -27,7 +27,7 @@ class Proxy:
 
 
 def proxy_for(url: str, environ: Mapping[str, str] = os.environ) -> Proxy | None:
-    """None for a direct connection. Raises `ProviderError` for an unusable proxy."""
+    """Return the proxy for an address; None for a direct connection. Raises `ProviderError` for an unusable proxy."""
     target = urlsplit(url)
     host = target.hostname or ""
     if is_loopback(host):

@@ -103,7 +103,7 @@ class Scope:
 
     @classmethod
     def start(cls, top: Path) -> "Scope | None":
-        """None if the user's systemd gives no scope below the cgroup mount `top`."""
+        """Start a scope; None if the user's systemd gives none below the cgroup mount `top`."""
         runtime = os.environ.get("XDG_RUNTIME_DIR", "")
         if not Path(runtime).is_absolute() or not Path(runtime, "systemd", "private").exists():
             return None

@@ -61,7 +61,7 @@ def task_count() -> int:
 
 
 def environment_value(pid: int, variable: str) -> str:
-    """Empty if the variable is missing or cannot be read."""
+    """Return a variable of a process; empty if it is missing or cannot be read."""
     if sys.platform != "linux":
         import psutil  # slow to import, and not needed with /proc
 

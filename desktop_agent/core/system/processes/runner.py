@@ -168,7 +168,7 @@ class ProcessRunner:
         return child
 
     async def start(self, command: Command, output: Sink, errors: Sink) -> ChildProcess:
-        """The sinks are called on the loop. The caller must `end` the child. Raises `OSError`."""
+        """Start a command. The sinks are called on the loop. The caller must `end` the child. Raises `OSError`."""
         return await self._start(lambda mark: _spawn_piped(command, mark, output, errors), stand_ins=command.stand_ins)
 
     async def interact(self, command: Command, terminal: Terminal, output: ThreadSink) -> ChildProcess:

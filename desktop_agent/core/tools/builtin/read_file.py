@@ -32,7 +32,7 @@ from desktop_agent.core.tools.tool import ToolContext
 
 
 class ReadFileArguments(FileArguments):
-    """The arguments. A range of bytes takes precedence over `tail_lines`, and that over a range of lines."""
+    """The arguments. A range of bytes goes before `tail_lines`, and `tail_lines` before a range of lines."""
 
     offset: int | None = Field(default=None, ge=1, description="First line to read, counted from 1.")
     limit: int | None = Field(default=None, gt=0, description="How many lines to read. Default: to the end.")

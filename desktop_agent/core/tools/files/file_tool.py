@@ -149,7 +149,7 @@ def encoding_note(file: TextFile) -> JsonObject:
 
 
 def folder_to_list(text: str, context: ToolContext) -> ResolvedPath:
-    """Raises `ToolError` if there is no such folder in the workspace."""
+    """Return the folder to list. Raises `ToolError` if there is no such folder in the workspace."""
     place = context.boundary.follow(context.boundary.for_reading(text))
     if not place.absolute.exists():
         raise not_found(text, place.absolute, context.boundary)
@@ -177,7 +177,7 @@ def _require_regular(path: Path, text: str, context: ToolContext) -> None:
 
 @contextmanager
 def opened_file(text: str, context: ToolContext) -> Generator[tuple[BufferedReader, ResolvedPath]]:
-    """Raises `ToolError` if the file cannot be read."""
+    """Yield the opened file and its path. Raises `ToolError` if it cannot be read."""
     place = context.boundary.follow(context.boundary.for_reading(text))
     try:
         _require_regular(place.absolute, text, context)
@@ -244,7 +244,7 @@ def splice_plan(
     lines_changed: int,
     note: JsonObject,
 ) -> EditPlan:
-    """Raises `ToolError` if the file cannot hold the text."""
+    """Return the plan of an edit. Raises `ToolError` if the file cannot hold the text."""
     assert target.before is not None
     lines = file.lines
     try:

@@ -62,7 +62,7 @@ async def list_known(folder: Path, name: str, context: SearchGround, *, depth: i
 
 
 async def left_out(folder: Path, name: str, context: SearchGround) -> list[str]:
-    """The files below `folder` that git tracks but ripgrep leaves out. Raises like `list_paths`."""
+    """Return the files below `folder` that git tracks but ripgrep leaves out. Raises like `list_paths`."""
     tracked = await _tracked_anyway(folder)
     if not tracked:
         return []
@@ -266,7 +266,7 @@ def _literal_ending(pattern: str) -> str:
 
 
 def _without_braces(pattern: str) -> list[str]:
-    """Raises `ValueError` when there are too many alternatives."""
+    """Return the patterns without braces. Raises `ValueError` when there are too many alternatives."""
     found: list[str] = []
     waiting = [pattern]
     while waiting:

@@ -53,7 +53,7 @@ def find_ripgrep(environ: Mapping[str, str], workspace: Path | None = None) -> s
 
 
 def prepare(options: Sequence[str], *, folder: Path, context: SearchGround) -> Command:
-    """Raises `ToolError` without ripgrep, or for an invalid option. Blocks."""
+    """Return the command for ripgrep. Raises `ToolError` without ripgrep, or for an invalid option. Blocks."""
     if any("\0" in option for option in options):
         raise ToolError("NUL characters are not allowed in a search.", error_type="validation")
     program = find_ripgrep(context.environ, context.boundary.root)
@@ -72,7 +72,7 @@ def prepare(options: Sequence[str], *, folder: Path, context: SearchGround) -> C
 async def run_ripgrep(
     command: Command, context: SearchGround, *, separator: bytes, on_records: Callable[[list[bytes]], bool]
 ) -> SearchEnd:
-    """`on_records` returns False to stop. Cancelling ends ripgrep. Raises `ToolError` after a minute."""
+    """Run ripgrep. `on_records` returns False to stop. Cancelling ends ripgrep. Raises `ToolError` after a minute."""
     splitter = RecordSplitter(separator, LONGEST_RECORD_BYTES)
     errors = OutputCapture()
     child: ChildProcess | None = None

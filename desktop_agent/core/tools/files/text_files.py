@@ -102,7 +102,7 @@ class TextFile:
         return "\n" in self._raw and self._raw.count("\n") == self._raw.count("\r\n")
 
     def encoded(self, lines: Iterable[str], *, has_mark: bool = True) -> bytes:
-        """Raises `NotTextError` for characters that the file's encoding lacks."""
+        """Return the bytes of these lines. Raises `NotTextError` for characters that the file's encoding lacks."""
         mark = self._mark if has_mark else b""
         text = "".join(lines)
         try:

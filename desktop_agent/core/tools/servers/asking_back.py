@@ -59,7 +59,7 @@ class AsideModel(Protocol):
     async def facts(self) -> AsideFacts: ...
 
     async def answer(self, turn: int, request: ModelRequest) -> AsideAnswer:
-        """Use the retries and limits of a turn, and record the cost. Raises `AgentError`."""
+        """Return the model's answer, with the retries and limits of a turn. Record the cost. Raises `AgentError`."""
         ...
 
 

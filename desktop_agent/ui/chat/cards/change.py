@@ -54,7 +54,7 @@ class DiffExcerpt(NamedTuple):
 
 
 def excerpt_of(diff: FileDiff, most: int = SHOWN_LINES, *, is_exact: bool = False) -> DiffExcerpt:
-    """`is_exact` keeps every character of the lines."""
+    """Return the part of a diff to show. `is_exact` keeps every character of the lines."""
     rows = DiffRows(diff, "unified")
     lines: list[DiffLine] = []
     leading: list[DiffLine] = []

@@ -35,7 +35,7 @@ _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 
 
 def marks_in(text: str, is_path: Callable[[str], bool], sources: Collection[str]) -> tuple[tuple[int, int], ...]:
-    """`sources` are the names allowed before a colon."""
+    """Return where mentions are in the text. `sources` are the names allowed before a colon."""
     if "@" not in text or len(text) > _LONGEST_TEXT:
         return ()
     spans = {

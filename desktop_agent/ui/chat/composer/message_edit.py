@@ -104,7 +104,7 @@ class FieldMarks:
         return [mark_of(cursor_over(document, start, end), text_format) for start, end in spans]
 
     def paint_grounds(self, viewport: QWidget, offset: QPointF) -> None:
-        """`offset` is the position of the text's origin in the viewport."""
+        """Paint the marks' backgrounds. `offset` is the position of the text's origin in the viewport."""
         with QPainter(viewport) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(Qt.PenStyle.NoPen)

@@ -138,7 +138,7 @@ class Column:
     def set_blocks(
         self, blocks: Sequence[Block], references: References, changed: int, marks: Sequence[Sequence[TextMark]] = ()
     ) -> None:
-        """Blocks from index `changed` on are new or different."""
+        """Show these blocks. Those from index `changed` on are new or different."""
         text, boxes = self.text, self._boxes
         self.revision += 1
         # Whether a part of a fence has a lower edge depends on the next block.

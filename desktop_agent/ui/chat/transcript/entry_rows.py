@@ -68,7 +68,7 @@ class EntryRows:
         self.measure(self._width, None)
 
     def exchange(self, entries: Sequence[Entry]) -> list[EntryRow]:
-        """`entries` end with those of the present rows, which keep widgets and heights. Return the removed rows."""
+        """Replace the rows before the present ones, with which `entries` end. Return the removed rows."""
         before = self._rows
         kept = _same_at_end([row.entry for row in before], entries)
         stay, gone = before[len(before) - kept :], before[: len(before) - kept]
@@ -99,7 +99,7 @@ class EntryRows:
     def apply(  # noqa: C901 - one closed vocabulary
         self, entries: Sequence[Entry], patches: Sequence[Patch]
     ) -> list[EntryRow]:
-        """`entries` are the entries after the patches. Return the removed rows."""
+        """Apply patches. `entries` are those after the patches. Return the removed rows."""
         self.changed.clear()
         if not entries:
             removed, self._rows = self._rows, []

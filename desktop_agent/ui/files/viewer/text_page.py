@@ -48,7 +48,7 @@ class TextPlace(NamedTuple):
 
 
 def find_places(text: str, wanted: str) -> tuple[TextPlace, ...]:
-    """`wanted` is one line. Ignores case. Return at most `MAX_PLACES`."""
+    """Return at most `MAX_PLACES` matches of `wanted`, which is one line. Ignores case."""
     if not wanted:
         return ()
     pattern = re.compile(re.escape(wanted), re.IGNORECASE)

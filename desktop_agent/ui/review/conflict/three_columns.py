@@ -87,7 +87,7 @@ class ThreeRows:
         return next((range(self._starts[index], self._starts[index + 1]) for index in found), None)
 
     def lines(self, source: Source, first: int, last: int) -> list[int]:
-        """`last` is not included."""
+        """Return the lines of a version in the rows from `first` to before `last`."""
         lines: list[int] = []
         for index in range(self._at(first)[0], len(self.three.regions)):
             if self._starts[index] >= last:

@@ -168,7 +168,7 @@ class DiffScroller:
         return self.panes[0].text_left if self.panes else 0
 
     def lay_out(self, blocks: Callable[[], dict[int, int]]) -> None:
-        """`blocks` returns the heights of the blocks by row; it is called once `panes` is set."""
+        """Lay out the rows. `blocks` returns the heights of the blocks by row; it is called once `panes` is set."""
         rows = self._document.rows
         height = max(ROW_HEIGHT, round(self.line_height) + _LINE_PADDING)
         self.panes = panes(rows, self._area.viewport().width(), self.digit_width)
