@@ -6,7 +6,7 @@ from typing import Literal, TypeVar, cast
 import msgspec
 from PySide6.QtCore import QByteArray, QEvent, QObject, QRect, QSettings, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QKeyEvent, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import QApplication, QMainWindow, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QSplitter, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.base.learned import learned
@@ -288,7 +288,7 @@ class MainWindow(QMainWindow):
         actions = self.actions_
         for action in (
             *(actions.new_session, actions.focus_composer, actions.choose_model, actions.quote, actions.find),
-            *(actions.filter_files, actions.toggle_jobs, actions.toggle_terminal, actions.attach_terminal),
+            *(actions.filter_files, actions.toggle_terminal, actions.attach_terminal),
         ):
             action.triggered.connect(self.show_beside_review)
         actions.enlarge_review.triggered.connect(self.toggle_enlarged_review)
@@ -315,17 +315,21 @@ class MainWindow(QMainWindow):
         """Give the whole window below the top bar to the review, or show everything beside it again."""
         if self._beside_review is not None:
             self.show_beside_review()
-            return
+        else:
+            self.review_wanted.emit()
+            self._enlarge()
+
+    def _enlarge(self) -> None:
         focus = self.focusWidget() or self
         self._beside_review = self.saveState(_LAYOUT_VERSION), self.review.drawer.isVisible()
         for panel in (self.side, self.review):
             panel.drawer.close_drawer()
-        self._conversation.hide()
-        self.side.dock.hide()
+        for widget in (self._conversation, *self.findChildren(QDockWidget)):
+            widget.setVisible(widget is self.review.dock)
         self.review.is_enlarged = True
-        self.show_review()
-        if self.review.dock.isAncestorOf(focus):
-            focus.setFocus()
+        self.review.show()
+        (focus if self.review.dock.isAncestorOf(focus) else self._file_pane or self._review).setFocus()
+        self._is_open_for_files = False
         self.review_enlarged.emit(True)
 
     def show_beside_review(self) -> None:
@@ -373,6 +377,7 @@ class MainWindow(QMainWindow):
         if self._jobs.isVisible():
             self.hide_jobs()
         else:
+            self.show_beside_review()
             self._jobs.show()
 
     def _set_narrow(self, is_narrow: bool) -> None:
@@ -384,7 +389,7 @@ class MainWindow(QMainWindow):
         self.top_bar.set_narrow(is_narrow=is_narrow)
         self._update_review_button()
         if was_enlarged:
-            self.toggle_enlarged_review()
+            self._enlarge()
 
     def _update_review_button(self) -> None:
         # Not `isVisible`: before the window is shown, that would make room for a button that then goes.

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pytest
 from PySide6.QtCore import QPoint, QSettings, QSize, Qt, QTimer
 from PySide6.QtTest import QSignalSpy, QTest
-from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QApplication, QDockWidget, QLineEdit, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.chat.composer.composer import Composer
@@ -262,6 +262,36 @@ def test_the_review_takes_the_whole_window_and_all_is_as_before_afterwards(
     after = [(each.isVisible(), each.width()) for each in (panels.sessions, panels.transcript, panels.review)]
     assert after[: len(before)] == before
     assert told.at(told.count() - 1) == [False]
+
+
+def test_an_enlarged_review_has_the_focus_and_nothing_is_beside_it(window: MainWindow, panels: Panels) -> None:
+    terminal = QDockWidget("Terminal", window)
+    terminal.setObjectName("terminalDock")
+    window.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, terminal)
+    terminal.show()
+    panels.composer.setFocus()
+    window.actions_.enlarge_review.trigger()
+    assert (panels.review.hasFocus(), terminal.isVisible()) == (True, False)
+    window.actions_.enlarge_review.trigger()
+    assert terminal.isVisible()
+
+
+def test_the_key_of_background_commands_shows_them_though_the_enlarged_review_hid_them(
+    window: MainWindow, panels: Panels
+) -> None:
+    window.actions_.toggle_jobs.trigger()
+    window.actions_.enlarge_review.trigger()
+    assert not panels.jobs.isVisible()
+    window.actions_.toggle_jobs.trigger()
+    assert (panels.jobs.isVisible(), panels.transcript.isVisible()) == (True, True)
+
+
+def test_an_enlarged_file_stays_in_front_when_the_window_becomes_narrow(window: MainWindow) -> None:
+    window.actions_.enlarge_review.trigger()
+    wanted = QSignalSpy(window.review_wanted)
+    window.resize(NARROW)
+    QApplication.processEvents()
+    assert wanted.count() == 0, "the review does not go in front of it"
 
 
 def test_an_enlarged_review_is_not_what_the_next_start_shows(
