@@ -75,7 +75,7 @@ def model_to_begin_with(account: Account, listed: Sequence[KnownModel]) -> str:
 
 
 async def signed_in(bench: Workbench, way: SignInWay, name: str, browser: Browser) -> Account:
-    """`name` may be empty. Raises `AgentError`."""
+    """Sign in and return the account. `name` may be empty. Raises `AgentError`."""
     match way:
         case "chatgpt":
             return await bench.sign_ins.sign_in_with_chatgpt(browser, name or CHATGPT_NAME)

@@ -25,7 +25,7 @@ _client = clients_with(_HEADERS, timeout_s=10.0)
 async def named_picture(
     folder: str, address: str, *, book: AddressBook | None = None, factory: ClientFactory = _client
 ) -> bytes:
-    """Raises `AgentError`."""
+    """Return the bytes of a picture. Raises `AgentError`."""
     if not is_web_address(address):
         return await asyncio.to_thread(_read, folder, unquote(address))
     try:

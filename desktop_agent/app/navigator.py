@@ -107,7 +107,7 @@ _PROJECT = "pagination"
 
 
 def make_demo_workspace(paths: AppPaths, now: datetime) -> Path:
-    """Blocks: call this in a thread."""
+    """Copy the demo project into a new folder. Blocks: call this in a thread."""
     root = paths.data / "demo" / f"{now:%Y%m%d-%H%M%S-%f}" / _PROJECT
     shutil.copytree(resource_path("demo", _PROJECT), root, ignore=shutil.ignore_patterns("__pycache__"))
     _commit_everything(root)
@@ -235,7 +235,7 @@ class Navigator(Controller):
     # -- showing it --
 
     async def show_folder(self, folder: Path) -> None:
-        """Raises `WorkspaceError` if the folder cannot be used."""
+        """Show a folder. Raises `WorkspaceError` if it cannot be used."""
         choice = self._choose()
         root = await asyncio.to_thread(usable_workspace, folder)
         settings = self._bench.settings_in(root)

@@ -40,7 +40,7 @@ _SECTION = LIST.partition(".")[0]
 
 
 def required_definition(paths: AppPaths, workspace: Path, name: str) -> ServerDefinition:
-    """Raises `UsageError` when there is no server with this name. Blocks."""
+    """Return a server's definition. Raises `UsageError` when there is no server with this name. Blocks."""
     settings = settings_in(paths, workspace)
     definition = read_definitions(settings.loaded.tables).named(name)
     if definition is None:

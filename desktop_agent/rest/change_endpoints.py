@@ -144,7 +144,7 @@ class ChangeEndpoints:
 
 
 def _waiting(opened: OpenSession, call_id: CallId) -> ApprovalRequest:
-    """Raises `RequestError` if no question with this id is pending."""
+    """Return the pending question with this id. Raises `RequestError` if there is none."""
     for request in opened.session.transcript.pending_approvals:
         if request.call_id == call_id:
             return request

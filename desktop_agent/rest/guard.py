@@ -66,7 +66,7 @@ class GuardedSocket(socket.socket):
         self._taken = 0
 
     def accept(self) -> tuple[socket.socket, Any]:
-        """Raises `BlockingIOError` if there is no connection, and after many in a row, so that other work gets done."""
+        """Accept a connection. Raises `BlockingIOError` if there is none, and after many in a row, for other work."""
         self._taken += 1
         if self._taken > _MOST_ACCEPTED_AT_ONCE:
             self._taken = 0

@@ -380,7 +380,7 @@ class ContextInspector(QDialog):
         show_text(self._mended, self.tr("Mended in the model's answers: {0}").format(listed) if flaws else "")
 
     def show_part(self, kind: str) -> None:
-        """`pins` focuses the field that adds a pin."""
+        """Show a part of the context. `pins` focuses the field that adds a pin."""
         self._wanted = kind
         if self._report is not None:
             self._list.choose(kind)

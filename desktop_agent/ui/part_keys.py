@@ -152,7 +152,7 @@ class PartKeys(QObject):
         self._bound: list[tuple[str, QShortcut]] = []
 
     def use(self, keys: Mapping[str, tuple[str, ...]]) -> None:
-        """Names are like `part.action`; those of other parts are ignored."""
+        """Use these keys. Names are like `part.action`; those of other parts are ignored."""
         self._begun = ""
         mine = {
             action: tuple(each.replace("Return", "Enter") for each in keys.get(f"{self._part}.{action}", now))

@@ -163,7 +163,7 @@ class LiveSessions:
         return sum(live.session.is_at_work for live in self._live.values())
 
     async def begin(self, draft: DraftSession) -> None:
-        """Raises `AgentError` if the folder or the disk does not allow a session."""
+        """Start the session of a draft. Raises `AgentError` if the folder or the disk does not allow one."""
         mode = draft.mode
         session = await self._bench.create_session(
             draft.workspace, sink=draft.receive, model=mode.model, approval=mode.approval, sandbox=mode.sandbox

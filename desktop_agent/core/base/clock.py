@@ -8,7 +8,7 @@ from typing import Protocol
 
 class Clock(Protocol):
     def now(self) -> datetime:
-        """In UTC, for users and for the journal."""
+        """The time in UTC, for users and for the journal."""
         ...
 
     def monotonic(self) -> float: ...

@@ -134,7 +134,7 @@ class PictureInfo(Struct, frozen=True):
 
 
 def inspect_picture(content: bytes) -> PictureInfo:
-    """Raises `PictureError` for anything but a complete picture."""
+    """Return a picture's format and size. Raises `PictureError` for anything but a complete picture."""
     try:
         if content.startswith(PNG_SIGNATURE):
             info = _png(content)

@@ -66,7 +66,7 @@ class PathIndex(_Names):
     """
 
     def find(self, query: str, *, limit: int) -> list[Match]:
-        """Ignores case. All words of `query`, separated by blanks, must be present."""
+        """Return the best matches. Ignores case. All words of `query`, separated by blanks, must be present."""
         words = query.lower().split()
         if not words:
             return []

@@ -79,7 +79,7 @@ def address_argument(text: str) -> str:
 
 
 def address_in(host: str) -> IpAddress | None:
-    """None for a name. Accepts forms such as `127.1` and `0x7f.0.0.1`, as resolvers do."""
+    """Return the IP address in `host`; None for a name. Accepts `127.1` and `0x7f.0.0.1`, as resolvers do."""
     text = host.rstrip(".").strip("[]").partition("%")[0]
     try:
         return ipaddress.ip_address(text)

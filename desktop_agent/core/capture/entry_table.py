@@ -266,7 +266,7 @@ _SPAN = f"number, generation, COALESCE(last_generation, {_NEWEST}), begun_ns, CO
 
 
 class CommandSpan(Struct, frozen=True):
-    """When a command ran, by the clock and by generations. The end of a running command is now."""
+    """When a command ran, by the clock and by generations. While it runs, its end is the present time."""
 
     number: int
     generation: int
@@ -291,7 +291,7 @@ class SnapshotRows:
         return number
 
     def span(self, number: int) -> CommandSpan | None:
-        """None if the snapshot was released."""
+        """Return when a snapshot's command ran; None if the snapshot was released."""
         row = self._database.execute(
             f"SELECT {_SPAN} FROM snapshot WHERE number = ? AND is_released = 0", (time.time_ns(), number)
         ).fetchone()

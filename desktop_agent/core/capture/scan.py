@@ -114,7 +114,7 @@ def scan_folder(
 
 
 def learn(known: Known, scan: Scan) -> None:
-    """Call this after the findings were stored."""
+    """Add the findings of a walk to the known ones. Call this after the findings were stored."""
     for path in scan.gone:
         parent, name = split(path)
         known.pop(path, None)

@@ -65,7 +65,7 @@ class SharedScanner:
         return self._process.worker.pid if self._process else None
 
     def scan(self, known: Known, limits: CaptureSettings, stop: Event | None = None) -> Scan:
-        """Blocks. When `stop` is set, ends the process and raises `CaptureStoppedError`."""
+        """Walk the folder. Blocks. When `stop` is set, ends the process and raises `CaptureStoppedError`."""
         self.was_shared = False
         begun = self._clock()
         if (process := self._process) is not None and begun >= self._ready_at and self._is_big(known, limits):
@@ -77,7 +77,7 @@ class SharedScanner:
         return scan_folder(self._root, known, limits, stop)
 
     def learn(self, known: Known, scan: Scan) -> None:
-        """Call this after the findings of the last `scan` were stored."""
+        """Add the findings of the last `scan` to the known ones. Call this after the findings were stored."""
         learn(known, scan)
         process = self._process
         if process is None:
@@ -125,7 +125,7 @@ class SharedScanner:
     def _scan_with(
         self, process: ScanProcess, known: Known, limits: CaptureSettings, stop: Event | None
     ) -> Scan | None:
-        """None if a single walk must cover all of the folder."""
+        """Walk with the second process; None if a single walk must cover all of the folder."""
         try:
             with process.limited(limits, stop):
                 if self._taught_table is not known or not _is_about(_count_files(known), self._taught_files):

@@ -39,7 +39,7 @@ class FolderContents(Struct, frozen=True):
 
 
 def look_into(root: Path, path: str) -> FolderContents:
-    """Raises `AgentError` if an undo could not restore all entries. Blocks."""
+    """List all that is in a folder. Raises `AgentError` if an undo could not restore all entries. Blocks."""
     return _look(root / path, path)
 
 

@@ -249,7 +249,7 @@ class Ledger:
             raise ToolError(f"{path} could not be written: {error.strerror or error}. Nothing was changed.") from error
 
     def move_folder(self, contents: FolderContents, to: str) -> None:
-        """Raises `ToolError` if the folder changed or cannot be moved; then nothing was changed."""
+        """Move a folder. Raises `ToolError` if it changed or cannot be moved; then nothing was changed."""
         new = self.files.missing_folders(to)
         try:
             self.require_root()

@@ -139,7 +139,7 @@ class StoredImages:
         return self._blobs.get(digest)
 
     def content(self, image: FileImage | None) -> bytes | None:
-        """None for an absent file. Raises `StorageError` if the content is missing."""
+        """Return a version's content; None for an absent file. Raises `StorageError` if the content is missing."""
         return self._blobs.of_file(image)
 
     def state(self, image: FileImage | None) -> FileState | None:
@@ -212,7 +212,7 @@ MEANWHILE = "It was changed at this very moment; that version was left alone."
 
 
 def mark_of(path: Path) -> Mark:
-    """Does not follow a symlink. Take the mark before reading the file."""
+    """Return a mark that shows changes of a file. Take it before reading the file. Does not follow a symlink."""
     try:
         status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):

@@ -79,7 +79,7 @@ class Comparer:
         return await self._ask(comparison)
 
     async def _ask(self, comparison: Comparison) -> Answer:
-        """Raises `WorkerDiedError`, or `TimeoutError` after the time limit.
+        """Ask the process. Raises `WorkerDiedError`, or `TimeoutError` after the time limit.
 
         After a cancellation, the comparison continues: most take less time than starting a new process.
         """

@@ -49,7 +49,7 @@ class ComparisonProcess(WorkerProcess):
         super().__init__(_MODULE)
 
     def ask(self, comparison: Comparison) -> Answer:
-        """Raises `WorkerDiedError`; the process is then unusable."""
+        """Compare two versions. Raises `WorkerDiedError`; the process is then unusable."""
         self.send(comparison)
         answer = self.receive()
         if isinstance(answer, Answer):

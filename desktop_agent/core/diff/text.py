@@ -26,7 +26,7 @@ class Text(Struct, frozen=True):
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """With endings. Each access splits the text again."""
+        """The lines with their endings. Each access splits the text again."""
         return split_lines(self.content)
 
     @property

@@ -71,7 +71,7 @@ def sandbox_table(sandbox: ServerSandbox | None) -> dict[str, object]:
 
 
 def folder_meant(text: str, workspace: Path) -> Path:
-    """Raises `ValueError` without a home folder."""
+    """Return the absolute folder. Raises `ValueError` without a home folder."""
     try:
         return workspace / Path(text).expanduser()
     except RuntimeError as error:

@@ -151,7 +151,7 @@ class ToolTrust:
             return found
 
     def forget(self, server: ServerDefinition) -> None:
-        """Blocks. Raises `StorageError`."""
+        """Forget what the user allowed of a server. Blocks. Raises `StorageError`."""
         path = self.path_for(server)
         with storage_error("What was allowed of the server could not be forgotten.", path=path):
             path.unlink(missing_ok=True)

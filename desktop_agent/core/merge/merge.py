@@ -32,14 +32,14 @@ class Merge(Struct, frozen=True):
         return not any(isinstance(piece, Clashing) for piece in self.pieces)
 
     def content(self) -> bytes:
-        """Raises `ValueError` if the sides clash."""
+        """The merged content. Raises `ValueError` if the sides clash."""
         if not self.is_clean:
             raise ValueError("the two sides clash")
         return b"".join(piece for piece in self.pieces if not isinstance(piece, Clashing))
 
 
 def merge_bytes(base: bytes, ours: bytes, theirs: bytes) -> Merge | None:
-    """None if one of the three is not text, or their encodings differ."""
+    """Merge three versions; None if one of them is not text, or their encodings differ."""
     texts = [read_text(content) for content in (base, ours, theirs)]
     encodings = {text.encoding if text else None for text in texts}
     if None in encodings or len(encodings) > 1:

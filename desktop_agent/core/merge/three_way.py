@@ -80,7 +80,7 @@ class ThreeWay(Struct, frozen=True):
 
 
 def compare_three(base: bytes, wanted: bytes, yours: bytes) -> ThreeWay | None:
-    """None if only whole files can be chosen: they are not text, or too long."""
+    """Compare three versions; None if only whole files can be chosen: they are not text, or too long."""
     if len(base) + len(wanted) + len(yours) > MAX_BYTES:
         return None
     texts = read_texts(base, wanted, yours)

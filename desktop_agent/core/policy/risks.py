@@ -148,7 +148,7 @@ def outside_paths(segment: Segment, folder: str, workspace: str) -> tuple[str, .
 
 
 def secret_in(parsed: ParsedCommand) -> Risk | None:
-    """Judges by the name alone."""
+    """Return the risk if a line names a secret. Judges by names alone."""
     for segment in parsed.segments:
         for text in _said(segment):
             if any(sensitivity(piece) == "secret" for piece in _pieces(text)):

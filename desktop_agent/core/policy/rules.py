@@ -81,7 +81,7 @@ def in_force(rule: Rule, now: datetime, workspace: str) -> bool:
 
 
 def matching_rule(call: CallFacts, context: PolicyContext, effect: RuleEffect | None = None) -> Rule | None:
-    """With `effect`, only rules of that effect are considered.
+    """Return the rule that decides a call. With `effect`, only rules of that effect are considered.
 
     An allow rule lets the call run inside the sandbox only. `freeing_rule` decides about leaving the sandbox.
     """

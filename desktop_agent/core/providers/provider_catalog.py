@@ -38,7 +38,7 @@ def account_provider(
     silence_s: float = SILENCE_S,
     clock: Clock | None = None,
 ) -> HttpProvider:
-    """Uses no network and imports no HTTP client. `model` does not receive the thinking of other models."""
+    """Build an account's provider, without network or HTTP client. `model` gets no thinking of other models."""
     vendor = vendor_of(account.provider)
     of_environment = custom_headers(vendor, environ) if account.is_usual else {}
     endpoint = ApiEndpoint(

@@ -98,7 +98,7 @@ _MENDING: Mapping[Flaw, Callable[[str], str]] = {
 
 
 def read_object(text: str) -> JsonObject:
-    """Raises `ValueError`, whose message begins with "are not …"."""
+    """Parse a JSON object. Raises `ValueError`, whose message begins with "are not …"."""
     try:
         value: object = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
     except json.JSONDecodeError as error:

@@ -114,7 +114,7 @@ class WireFormat(ABC):
         raise NotImplementedError
 
     def read_count(self, answer: bytes, call: FailedCall) -> int:
-        """Raises `ProviderError` for an answer without a token count."""
+        """Return the token count of an answer. Raises `ProviderError` for an answer without one."""
         raise NotImplementedError
 
     @abstractmethod
@@ -217,7 +217,7 @@ _MOST_TOKENS = 10**9
 
 
 def required_object(fields: JsonObject, name: str) -> JsonObject:
-    """Raises `ProviderError` if the field is missing or not an object."""
+    """Return the object `name`. Raises `ProviderError` if the field is missing or not an object."""
     value = fields.get(name)
     if not isinstance(value, dict):
         raise broken_off(f"malformed event: {name} is not an object")

@@ -66,7 +66,7 @@ class Protection(Struct, frozen=True):
 
 
 def protection_in(confinement: ConfinementSpec, guards: Guards) -> Protection:
-    """Blocks. Raises `SandboxError` for a symbolic link, because a command could replace it."""
+    """Return the paths to protect. Blocks. Raises `SandboxError` for a symbolic link, which a command could replace."""
     roots = confinement.roots
     existing: dict[Path, None] = dict.fromkeys(
         path for path in guards.read_only if is_within(path, roots) and path not in roots and path.exists()

@@ -113,7 +113,7 @@ class FoundTable(Struct, frozen=True, kw_only=True):
 
 
 def tables_in(key: str, value: object, path: Path, text: str) -> tuple[FoundTable, ...]:
-    """Raises `ValueError` if the value is not a list."""
+    """Return the tables of a list. Raises `ValueError` if the value is not a list."""
     if not isinstance(value, list):
         raise ValueError(f"entries must be tables, written as [[{key}]]")  # noqa: TRY004 -- as all mistakes in a file
     lines = _lines(text, key)
@@ -228,7 +228,7 @@ class FoundValues:
     """The validated settings of a file, its unusable ones, and the tables of its lists."""
 
     def __init__(self, file: FileText, before: Settings, *, is_held: bool = True) -> None:
-        """Values in `before` replace unusable ones; those that safety depends on only if `is_held`."""
+        """Values in `before` replace unusable ones. If safety depends on a value, that needs `is_held`."""
         self._file = file
         self._is_held = is_held
         self.values: dict[str, object] = {}

@@ -45,7 +45,7 @@ class BlobFile(Struct, frozen=True):
             return stated_length(file)
 
     def blocks(self, size: int | None) -> Iterator[bytes]:
-        """Raises `OSError`, and `DamagedError` if the content does not match the digest."""
+        """Yield the content in blocks. Raises `OSError`, and `DamagedError` if it does not match the digest."""
         hasher = new_hasher()
         total = 0
         with self.path.open("rb") as file:
@@ -130,13 +130,13 @@ class Blobs:
         raise _not_read(digest, reason)
 
     def of_file(self, image: FileImage | None) -> bytes | None:
-        """Empty for a folder, None for an absent file. Raises `StorageError` like `get`."""
+        """Return a file's content: empty for a folder, None for an absent file. Raises `StorageError` like `get`."""
         if image is None:
             return None
         return b"" if image.kind == "folder" else self.get(image.digest, size=image.size)
 
     def blocks(self, digest: Digest, *, size: int | None = None) -> Iterator[bytes]:
-        """Blocks have at most 1 MiB. Raises like `get`, but may notice damage only at the end."""
+        """Yield the content in blocks of at most 1 MiB. Raises like `get`, but may notice damage only at the end."""
         try:
             yield from self._found(digest).blocks(size)
         except (OSError, DamagedError) as error:
@@ -305,7 +305,7 @@ def stated_length(file: BinaryIO) -> int:
 
 
 def unpacked(file: BinaryIO, most_bytes: int) -> Iterator[bytes]:
-    """Raises `DamagedError` for a broken file, or for more than `most_bytes`."""
+    """Yield the unpacked content. Raises `DamagedError` for a broken file, or for more than `most_bytes`."""
     inflater = zlib.decompressobj(_GZIP)
     total = 0
     while data := file.read(BLOCK_BYTES):

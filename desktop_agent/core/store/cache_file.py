@@ -112,7 +112,7 @@ class CacheFile(Struct, frozen=True):
         return replace(self, path=folder / self.path.name, is_spare=True) if folder and not self.is_spare else None
 
     def discard_spare(self) -> None:
-        """Call this after the file that the spare replaced works again."""
+        """Delete the spare file. Call this after the file that it replaced works again."""
         with suppress(OSError):
             replace(self, path=place_of_spare_cache(self.path.parent) / self.path.name).discard()
 

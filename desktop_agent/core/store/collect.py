@@ -223,7 +223,7 @@ def _walk(folder: Path, depth: int) -> Iterator[Path]:
 
 
 def _holdings(sessions: Path, known: Collection[Digest], pause: Pause = _no_pause) -> list[_Holding]:
-    """Raises `StorageError` if anything cannot be read, or if there are blobs but no sessions' folder."""
+    """Return what sessions refer to. Raises `StorageError` if one is unreadable, or if there are only blobs."""
     title = "A session could not be read, so it is unknown which contents are needed. Nothing was removed."
     with storage_error(title, hint=_PERMISSIONS):
         if not known and not sessions.exists():

@@ -46,7 +46,7 @@ class SessionLock:
 
 
 def is_locked(session_folder: Path) -> bool:
-    """The check does not disturb the writer, and leaves nothing in the folder."""
+    """Whether a process writes the session. The check does not disturb it, and leaves nothing in the folder."""
     lock = session_folder / LOCK_NAME
     if not lock.is_file():
         return False

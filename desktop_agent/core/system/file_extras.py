@@ -14,7 +14,7 @@ _ABSENT = (errno.ENOTSUP, errno.EPERM, errno.EACCES)
 
 
 def read_extras(path: Path, owner: tuple[int, int]) -> FileExtras:
-    """Does not follow symlinks. Raises `OSError` when the file is missing."""
+    """Read a file's extras, without following symlinks. Raises `OSError` when the file is missing."""
     return FileExtras(owner=owner, attributes=tuple(sorted(_attributes(path))))
 
 

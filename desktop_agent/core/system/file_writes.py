@@ -44,7 +44,7 @@ def exchange(one: Path, other: Path) -> None:
 
 
 def rename_to_free(source: Path, target: Path) -> None:
-    """Raises `FileExistsError` if `target` exists, `OSError`, or `ExchangeUnsupportedError`."""
+    """Rename to a name that must be free. Raises `FileExistsError`, `OSError`, or `ExchangeUnsupportedError`."""
     _rename(source, target, _NOREPLACE)
 
 
@@ -113,7 +113,7 @@ def place(temporary: Path, target: Path, before: Expected) -> None:
 
 
 def remove(path: Path, before: Expected) -> None:
-    """Raises `ChangedError` and removes nothing unless the state was `before`."""
+    """Remove a file. Raises `ChangedError`, and removes nothing, unless the state was `before`."""
     if before is ANYTHING:
         retried(os.unlink, path)
         return
@@ -294,7 +294,7 @@ def _write(
     keeps_names: KeepsNames,
     before: Expected = ANYTHING,
 ) -> None:
-    """Never writes through a symlink, even if a symlink replaces the file meanwhile."""
+    """Write a file, but never through a symlink, even if a symlink replaces the file meanwhile."""
     try:
         old = retried(os.lstat, target)
     except FileNotFoundError:

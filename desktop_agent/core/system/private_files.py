@@ -61,7 +61,7 @@ def _close_contents(root: Path) -> None:
 
 
 def _close(name: str, folder: int | None = None) -> bool:
-    """Uses a handle, because the name may become a link."""
+    """Close a file or folder to others, by a handle, because the name may become a link."""
     handle = os.open(name, os.O_RDONLY | _O_SAFE, dir_fd=folder)
     try:
         status = os.fstat(handle)

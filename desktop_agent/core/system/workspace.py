@@ -369,7 +369,7 @@ def require_workspace(root: Path, named_by: NamedBy = "user") -> None:
 
 
 def scan_directory(path: Path) -> FolderListing:
-    """Never raises: the listing of an unreadable folder has a `problem`."""
+    """List a folder. Never raises: the listing of an unreadable folder has a `problem`."""
     folders: list[str] = []
     files: list[str] = []
     links: set[str] = set()

@@ -516,7 +516,7 @@ class Composition:
 
 
 def implied_folder() -> FileImage:
-    """The mode of a folder that was created along with a file is not recorded."""
+    """Return the image of a folder that was created along with a file: its mode is not recorded."""
     mode = new_file_mode()
     return FileState(content=b"", mode=mode | (mode & 0o444) >> 2, kind="folder").image()
 

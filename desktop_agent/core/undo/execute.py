@@ -110,7 +110,7 @@ class Undoing:
         return True
 
     async def write(self, op: ops.WriteFile) -> None:
-        """Raises `AgentError` if the file changed since the user saw it."""
+        """Write the user's version of a file. Raises `AgentError` if the file changed since the user saw it."""
         await unhurried(self._write_drafted(op))
 
     async def _write_drafted(self, op: ops.WriteFile) -> None:

@@ -35,7 +35,7 @@ class Renaming:
         self._log = log
 
     async def rename(self, op: ops.MoveFile) -> None:
-        """Raises `AgentError` if the path changed since the user saw it, or the rename cannot be undone."""
+        """Rename for the user. Raises `AgentError` if the path changed meanwhile, or the rename cannot be undone."""
         await unhurried(self._rename(op))
 
     async def _rename(self, op: ops.MoveFile) -> None:

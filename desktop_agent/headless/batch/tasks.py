@@ -98,7 +98,7 @@ class TaskOutcome(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def read(cls, line: str | bytes) -> "TaskOutcome":
-        """Ignores unknown fields. Raises `ValueError`."""
+        """Parse a result, ignoring unknown fields. Raises `ValueError`."""
         try:
             return convert(json.loads(line), learned(cls))
         except ValidationError as error:

@@ -76,7 +76,7 @@ class PaletteSources(Struct, frozen=True, kw_only=True):
     recent: tuple[Recent, ...] = ()
 
     def of(self, kind: EntryKind) -> tuple[PaletteEntry, ...]:
-        """Empty for files, because too many exist to make an entry for each."""
+        """Return the entries of a kind; empty for files, because there are too many to make an entry for each."""
         return {
             "action": self.actions,
             "setting": self.settings,

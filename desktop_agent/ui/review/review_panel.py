@@ -96,7 +96,7 @@ class ReviewPanel(QWidget):
         self._is_waiting = self.content is None and not self.is_prepared
 
     def refresh(self) -> None:
-        """Call this for each patch that concerns changes or the status."""
+        """Show the present changes. Call this for each patch that concerns changes or the status."""
         if self.content:
             self.content.refresh()
         elif self._has_changes and not self._is_waiting:

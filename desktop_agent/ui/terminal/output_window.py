@@ -37,7 +37,7 @@ class PrintedDocument(NamedTuple):
 
     @classmethod
     def read(cls, printed: str) -> "PrintedDocument":
-        """Call this in a thread: the time grows with the length."""
+        """Read printed text. Call this in a thread: the time grows with the length."""
         rows = _rows_of(printed)
         continued = frozenset(number for number, row in enumerate(rows[:-1], start=1) if row.is_continued)
         texts = [row.text.replace("\u2028", " ").replace("\u2029", " ") for row in rows]  # these would break the line

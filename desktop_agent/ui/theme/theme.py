@@ -84,7 +84,7 @@ class Theme(QObject):
         return QColor(getattr(self.colours, role))
 
     def text_font(self, size_px: float = TypeSize.BODY, *, grows: bool = True) -> QFont:
-        """If `grows` is false, `size_px` is not scaled with the interface."""
+        """Return the font of texts. If `grows` is false, `size_px` is not scaled with the interface."""
         return _font(_TEXT_FAMILY, QFontDatabase.SystemFont.GeneralFont, self._grown(size_px) if grows else size_px)
 
     def strong_font(self, size_px: float = TypeSize.BODY, *, grows: bool = True) -> QFont:

@@ -35,7 +35,7 @@ class ReadingPlaces:
         self._places: dict[SessionId, KeptPlace] = {}
 
     def leave(self, handle: SessionHandle) -> None:
-        """Call this while the session is still shown."""
+        """Store the reading position of a session while it is still shown."""
         session_id = handle.transcript.session.session_id
         if not session_id or not handle.is_whole:
             return  # the earlier position is still needed once the rest is loaded
@@ -45,7 +45,7 @@ class ReadingPlaces:
             self._places.pop(session_id, None)
 
     def enter(self, handle: SessionHandle) -> None:
-        """Call this once the session is shown, and again once all of it is loaded."""
+        """Restore the reading position. Call this once the session is shown, and again once all of it is loaded."""
         place = self._places.get(handle.transcript.session.session_id)
         if place is not None and handle.is_whole and self._navigation.is_at_end:
             self._navigation.go_to(place)

@@ -246,7 +246,7 @@ _NOT_FINITE = (b"NaN", b"Infinity")
 
 
 def encode_line(fields: JsonObject) -> bytes:
-    """Raises `ValueError` for values that no reader would accept, such as NaN. Lone surrogates need the slow `json`."""
+    """Return the fields as a line. Raises `ValueError` for values that no reader would accept, such as NaN."""
     try:
         line = to_json(fields)
     except PydanticSerializationError:

@@ -146,7 +146,7 @@ class Readable(NamedTuple):
 
 
 def read_journal(path: Path, blobs: Blobs) -> tuple[list[JournalEvent], list[Damage]]:
-    """Raises `StorageError` for an unreadable file."""
+    """Return the events and damages of a journal. Raises `StorageError` for an unreadable file."""
     events: list[JournalEvent] = []
     damages: list[Damage] = []
     for line, found in read_each_line(path, blobs):

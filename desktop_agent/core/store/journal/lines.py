@@ -33,7 +33,7 @@ class Line(Struct, frozen=True):
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Raises `OSError`, also for a link, a pipe or a folder: these redirect or block."""
+    """Open a regular file. Raises `OSError`, also for a link, a pipe or a folder: these redirect or block."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     file = os.fdopen(os.open(path, flags | getattr(os, "O_CLOEXEC", 0)), "rb")
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):

@@ -146,7 +146,7 @@ def merged(first: JournalPage, second: JournalPage) -> JournalPage:
 
 
 def read_page(path: Path, blobs: Blobs, page: JournalPage, *, yield_gil: YieldGil) -> Transcript:
-    """Blocks. Raises `StorageError`."""
+    """Return the fold of a page. Blocks. Raises `StorageError`."""
     transcript = Transcript()
     for record in read_records(path, blobs, page.start, page.end, yield_gil=yield_gil):
         if record.event is not None:

@@ -24,7 +24,7 @@ Section = tuple[str, object]
 
 
 def _check_of(journal: Path, offset: int) -> str:
-    """Raises `OSError`; `ValueError` if the journal is shorter."""
+    """Return a checksum of the journal before `offset`. Raises `OSError`; `ValueError` if the journal is shorter."""
     hasher = new_hasher()
     with journal.open("rb") as file:
         hasher.update(file.read(min(offset, _CHECKED_BYTES)))

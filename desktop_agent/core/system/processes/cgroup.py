@@ -342,7 +342,7 @@ def _read(path: Path) -> bytes:
 
 
 def _write(path: Path, text: str) -> None:
-    """Ignores errors: a cgroup without the controller lacks the file."""
+    """Write a limit. Errors are ignored: a cgroup without the controller lacks the file."""
     with suppress(OSError):
         descriptor = os.open(path, os.O_WRONLY)
         try:

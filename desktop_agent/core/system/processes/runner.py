@@ -255,7 +255,7 @@ class ProcessRunner:
         return child
 
     async def prepare(self) -> "_LastResort":
-        """Raises `OSError` after `aclose`."""
+        """Prepare to run commands, once. Raises `OSError` after `aclose`."""
         if self._last_resort is None and not self._is_closed:
             self._last_resort = asyncio.create_task(
                 asyncio.to_thread(_LastResort.start, self._open_groups, self._mark, self._end)

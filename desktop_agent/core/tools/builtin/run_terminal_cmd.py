@@ -156,7 +156,7 @@ class RunTerminalCmd(Tool[RunTerminalCmdArguments]):
         return (arguments.explanation or "").strip()
 
     def working_folder(self, arguments: RunTerminalCmdArguments, context: ToolContext) -> Path:
-        """Raises `ToolError` if the folder is not in the workspace."""
+        """Return the folder in which the command runs. Raises `ToolError` if it is not in the workspace."""
         text = arguments.cwd or "."
         place = context.boundary.follow(context.boundary.for_reading(text))
         if not place.absolute.exists():
@@ -280,7 +280,7 @@ def _note(end: ProcessEnd, printed: CapturedOutput) -> str:
 
 
 def _write_spool(folder: Path, text: str) -> Path | None:
-    """None if writing fails. Nothing is raised, because the command has already run."""
+    """Write the text to a file; None if that fails. Nothing is raised, because the command has already run."""
     path = folder / f"output-{secrets.token_hex(8)}.log"
     try:
         with create_private(path) as file:

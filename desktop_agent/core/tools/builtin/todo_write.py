@@ -76,7 +76,7 @@ class TodoWrite(ReadTool[TodoWriteArguments]):
 
 
 def revised(present: Sequence[TodoItem], entries: Sequence[TodoEntry], *, merge: bool) -> tuple[TodoItem, ...]:
-    """Raises `ToolError` (validation); the list is then unchanged."""
+    """Return the revised plan. Raises `ToolError` (validation); the list is then unchanged."""
     counts = Counter(entry.id for entry in entries)
     if twice := [identifier for identifier, count in counts.items() if count > 1]:
         raise ToolError(

@@ -164,7 +164,7 @@ def path_read(text: str, context: ToolContext) -> str:
 
 
 def _require_regular(path: Path, text: str, context: ToolContext) -> None:
-    """Raises `ToolError` before the file is opened: opening a named pipe would wait for ever."""
+    """Raise `ToolError` unless the file is regular: opening a named pipe would wait for ever."""
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError) as error:

@@ -89,7 +89,7 @@ class TextFile:
 
     @property
     def encoding(self) -> str:
-        """Empty for UTF-8, and if the encoding is unknown."""
+        """The encoding; empty for UTF-8, and if it is unknown."""
         return "" if self._encoding in ("utf-8", "ascii") else self._encoding
 
     @property
@@ -142,7 +142,7 @@ class TextFile:
         return found
 
     def replace(self, old: str, new: str) -> Replacement:
-        """Raises `NotTextError` for characters that the encoding lacks."""
+        """Replace `old` wherever it occurs. Raises `NotTextError` for characters that the encoding lacks."""
         # The indices, in the text as seen, of the newlines that are `\r\n` on disk.
         shifts = [match.start() - number for number, match in enumerate(re.finditer("\r\n", self._raw))]
         pieces: list[str] = []

@@ -24,7 +24,7 @@ _TAG_END = re.compile(r"[\s/]*+>")
 
 class HtmlReader:
     def handle_start(self, tag: str, attributes: dict[str, str]) -> None:
-        """Names are in lower case. A self-closing tag ends right after it."""
+        """Handle a start tag. Names are in lower case. A self-closing tag ends right after it."""
 
     def handle_end(self, tag: str) -> None:
         """The tag may never have started."""

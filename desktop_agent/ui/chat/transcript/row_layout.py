@@ -95,7 +95,7 @@ class RowWidgets(QObject):
         return widget
 
     def realise(self, top: int, bottom: int, time: Slice, *, is_upwards: bool) -> tuple[bool, bool]:
-        """With `is_upwards`, begin with the last row. Return whether a height changed, and whether layout is left."""
+        """Lay out rows, the last first if `is_upwards`. Return whether a height changed, and whether rows are left."""
         is_changed = has_made = is_put_off = False
         for index in self._indices(top, bottom, is_upwards=is_upwards):
             row = self._rows[index]
@@ -169,7 +169,7 @@ class RowWidgets(QObject):
                 yield row.widget, self._view_top - row_top, self._view_top + self._view_height - row_top
 
     def _on_resized(self, row: EntryRow, *, is_by_itself: bool) -> None:
-        """Report a row's new height. The end stays in view if a question changed, or if the user changed nothing."""
+        """Report a row's new height. The end stays in view if a question changed, or if the row changed by itself."""
         if row.widget is not None:
             is_question = isinstance(row.entry, ToolEntry | SpendingEntry) and row.entry.is_waiting
             self.changed.emit(row)

@@ -292,7 +292,7 @@ class TextPage(QWidget):
         return self.editor.is_ready and self.editor.document().isModified()
 
     def encode(self, written: str) -> bytes:
-        """Untouched parts keep their bytes. Call this in a thread. Raises `UnicodeEncodeError`."""
+        """Return the bytes to save. Untouched parts keep theirs. Call this in a thread. Raises `UnicodeEncodeError`."""
         assert isinstance(self._content.text, EditedText)
         return self._content.text.encoded(written)
 

@@ -45,7 +45,7 @@ class FileContent(Struct, frozen=True):
 
 
 def read_content(root: Path, path: str) -> FileContent:
-    """Blocks, but releases the GIL often."""
+    """Read a file to show. Blocks, but releases the GIL often."""
     base = root.resolve()
     file = (base / path).resolve()
     if not file.is_relative_to(base) or path.startswith(("//", "\\\\")):

@@ -50,7 +50,7 @@ class Pair(Struct, frozen=True):
 
 
 async def read_versions(path: str, clash: Clash, source: DiffSource) -> Versions:
-    """Raises `AgentError` if content cannot be read."""
+    """Read the three versions. Raises `AgentError` if content cannot be read."""
     images = (clash.base, clash.wanted, clash.yours)
     contents = await source.contents(images)
     is_text = all(image is not None and image.kind == "file" for image in images)
