@@ -105,7 +105,7 @@ class Pasting(Controller):
         self._launch(self._mention(lambda: (kind, text.encode("utf-8", "replace"), "txt")))
 
     async def _mention(self, content: Callable[[], tuple[str, bytes, str]]) -> None:
-        """Raises `UsageError` and `StorageError`."""
+        """Store the content, and mention it in the message. Raises `UsageError` and `StorageError`."""
 
         def kept() -> str:
             kind, data, suffix = content()

@@ -192,7 +192,7 @@ class MentionFinding(Controller):
         choose_files(self._panels.window, question, lambda chosen: self._launch(self._mention(chosen.paths)))
 
     async def _mention(self, files: Sequence[str]) -> None:
-        """Raises `WorkspaceError` for files outside the folder."""
+        """Mention these files in the field. Raises `WorkspaceError` for files outside the folder."""
         if (workspace := self._navigator.workspace) is None:
             return
         async with self._mentioning:  # files dropped one after another keep their order

@@ -49,7 +49,7 @@ class UserShell:
         self._is_taking_in = False
 
     async def start(self, runner: ProcessRunner, environ: Mapping[str, str]) -> None:
-        """Raises `OSError` if the system has no terminals or no shell can be started."""
+        """Start the shell. Raises `OSError` if the system has no terminals or no shell can be started."""
         screen = self.emulator.screen
         terminal = await asyncio.to_thread(Terminal.open, screen.height, screen.columns, is_for_user=True)
         self._keyboard = Keyboard(terminal)

@@ -97,7 +97,7 @@ def moment(text: str) -> datetime:
 
 
 def end_of(text: str) -> datetime:
-    """Return the end of the day that `text` names, or else the named time."""
+    """Return the end of the day that `text` names, or the moment that it names."""
     meant = moment(text)
     return meant + timedelta(days=1) if len(text) == len("2026-11-21") and "d" not in text else meant
 

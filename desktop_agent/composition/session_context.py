@@ -100,7 +100,7 @@ class SessionStorage(Struct, frozen=True):
 
     @classmethod
     def create(cls, session_id: SessionId, catalog: SessionCatalog, blobs: Blobs) -> "SessionStorage":
-        """Blocks. Raises `StorageError`."""
+        """Create a session on disk. Blocks. Raises `StorageError`."""
         folder = catalog.session_folder(session_id)
         journal = Journal.create(folder / JOURNAL_NAME, blobs)
         try:

@@ -148,7 +148,7 @@ class StoredSessions:
     async def _with_journal(
         self, session_id: SessionId, work: Callable[Concatenate[Path, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Raises `SessionNotFoundError`."""
+        """Do `work` with a session's journal in a thread. Raises `SessionNotFoundError`."""
         return await asyncio.to_thread(lambda: work(self._catalog.journal_path(session_id), *args, **kwargs))
 
 

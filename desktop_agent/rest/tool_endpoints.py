@@ -115,7 +115,7 @@ def _job(opened: OpenSession, job_id: str) -> Job:
 
 
 def _answer_to(report: CallReport) -> CallAnswer:
-    """Raises `RequestError` if the call was not carried out."""
+    """Return the answer for a call. Raises `RequestError` if the call was not carried out."""
     result = report.result
     if report.exit_code == 3 or result.error_type == "permission":
         code = "approval_required" if report.exit_code == 3 else "denied"

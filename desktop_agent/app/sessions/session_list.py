@@ -47,7 +47,7 @@ class SessionListUpdater(Controller):
         return self._summaries
 
     async def refresh(self) -> None:
-        """Raises `StorageError`."""
+        """Read all sessions again. Raises `StorageError`."""
         async with self._reading:
             listed = await asyncio.to_thread(self._bench.catalog.summaries)
             self._summaries = {summary.id: summary for summary in listed}

@@ -67,12 +67,12 @@ def claim_id(wanted: str, used: set[str]) -> str:
 
 
 def is_session_id(text: str) -> bool:
-    """Never use a text in a path without this check."""
+    """Whether a text is a session id. Never use a text in a path without this check."""
     return _SESSION_ID.fullmatch(text) is not None
 
 
 def is_digest(text: str) -> bool:
-    """Never use a text in a path without this check."""
+    """Whether a text is a digest. Never use a text in a path without this check."""
     return _DIGEST.fullmatch(text) is not None
 
 

@@ -54,7 +54,7 @@ class AppPaths(Struct, frozen=True):
 
     @property
     def sessions(self) -> Path:
-        """One folder per session, named by its id."""
+        """The folder of the sessions: one folder per session, named by its id."""
         return self.data / "sessions"
 
     @property
@@ -63,7 +63,7 @@ class AppPaths(Struct, frozen=True):
 
     @property
     def project_answers(self) -> Path:
-        """One file per project."""
+        """The user's answers about projects, one file per project."""
         return self.config / "projects"
 
     @property

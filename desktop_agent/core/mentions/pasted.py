@@ -59,7 +59,7 @@ class PastedContents(Struct, eq=False):
         return path.name
 
     def read(self, name: str) -> bytes:
-        """Blocks. Raises `UsageError` if there is no such content."""
+        """Return pasted content. Blocks. Raises `UsageError` if there is none with this name."""
         if _NAME.fullmatch(name) is None:
             raise UsageError("Nothing of that name was pasted.")
         try:
@@ -81,7 +81,7 @@ class PastedMentions(Struct, eq=False):
     _keep: Keep
 
     async def attach(self, mention: Mention) -> Attachment:
-        """Raises `UsageError` and `StorageError`."""
+        """Return the pasted content. Raises `UsageError` and `StorageError`."""
         return await asyncio.to_thread(self._attachment, mention)
 
     def _attachment(self, mention: Mention) -> Attachment:

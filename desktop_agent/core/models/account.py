@@ -70,7 +70,7 @@ def named(label: str) -> str:
 
 
 def is_same_name(one: str, other: str) -> bool:
-    """Case does not count, because some keyrings do not distinguish it."""
+    """Whether two names are the same. Case does not count, because some keyrings do not distinguish it."""
     return one.casefold() == other.casefold()
 
 

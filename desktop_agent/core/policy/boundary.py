@@ -88,7 +88,7 @@ class Boundary:
         return resolved if target == resolved.absolute else ResolvedPath(target, self._relative(target))
 
     def require_opened(self, descriptor: int, text: str) -> None:
-        """Raises `ToolError` if the file lies outside: a symlink may have been placed since the check. Blocks."""
+        """Raise `ToolError` if the opened file lies outside: a symlink may have been placed since the check. Blocks."""
         if _HANDLES.is_dir():
             self._require_inside((_HANDLES / str(descriptor)).readlink(), text)
 
@@ -147,7 +147,7 @@ class Boundary:
 
 
 def _lies_in(path: Path, folder: Path) -> bool:
-    """Case is ignored if the file system ignores it."""
+    """Whether a path is in a folder. Case is ignored if the file system ignores it."""
     if path.is_relative_to(folder):
         return True
     head = Path(*path.parts[: len(folder.parts)])

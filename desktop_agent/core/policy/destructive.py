@@ -222,7 +222,7 @@ class _GitCall:
         return self.operands[0].text if self.operands else ""
 
     def has(self, *options: str) -> bool:
-        """Short options count also in a bundle (`-fd`), long ones also abbreviated."""
+        """Whether the call has one of these options. Short ones count in a bundle (`-fd`), long ones abbreviated."""
         return any(_is_option(text, option) for text in self._texts for option in options)
 
     def lost(self, *kinds: LossKind, is_destructive: bool = True) -> Iterator[Loss]:

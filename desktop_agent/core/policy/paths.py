@@ -182,7 +182,7 @@ def plain_name(name: str) -> str:
 
 
 def sensitivity(relative_path: str) -> Sensitivity | None:
-    """`relative_path` can also be absolute. None for an ordinary file."""
+    """Return what is special about a file; None for an ordinary one. `relative_path` can also be absolute."""
     if _is_ordinary(relative_path):
         name = relative_path.rpartition("/")[2].lower()
         is_code = name.rpartition(".")[2] in _CODE and not name.startswith(("credentials.", "wp-config."))

@@ -403,7 +403,7 @@ class Redirection(Struct, frozen=True):
 
     @property
     def has_file(self) -> bool:
-        """False for `2>&1`, `>&-`, `/dev/null` and text in the line itself."""
+        """Whether the redirection opens a file. False for `2>&1`, `>&-`, `/dev/null` and text in the line itself."""
         if self.operator.startswith("<<") or (self.target.is_known and self.target.text == "/dev/null"):
             return False
         return not (self.operator.endswith("&") and re.fullmatch(r"\d+-?|-", self.target.text))

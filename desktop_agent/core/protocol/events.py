@@ -390,7 +390,7 @@ class ChangesPrepared(DurableEvent, frozen=True, kw_only=True):
 
 
 class ChangesRecorded(DurableEvent, frozen=True, kw_only=True):
-    """A call changed these files. Without a call, the user did; it was noticed before a change of the agent."""
+    """A call changed these files. Without a call, the user did, as was noticed before the agent's next change."""
 
     turn: int
     call_id: CallId

@@ -172,7 +172,7 @@ def denial_in(
 
 
 def misplaced_program_in(output: str, homes: Homes, find_hidden: Callable[[], Callable[[Path], str]]) -> str:
-    """Locate a visible program that a failed command did not find, in a sentence; empty for none. Blocks."""
+    """Return a sentence about a visible program that a failed command did not find; empty for none. Blocks."""
     text = _end_of(output)
     for path, hidden in _missing_programs(text, homes, find_hidden(), None) if names_in(text) else ():
         if not hidden:

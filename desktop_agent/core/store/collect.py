@@ -111,7 +111,7 @@ def _hex_runs(text: bytes) -> Iterator[str]:
 
 
 def report_storage(blobs: Blobs, sessions: Path) -> StorageReport:
-    """Raises `StorageError`."""
+    """Return the disk space of blobs and sessions. Raises `StorageError`."""
     files = _files_in(blobs)
     holdings = _holdings(sessions, {file.digest for file in files if file.digest})
     users = Counter(digest for holding in holdings for digest in holding.digests)

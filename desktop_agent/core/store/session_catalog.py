@@ -46,14 +46,14 @@ class SessionCatalog:
         return self._folder / session_id
 
     def journal_path(self, session_id: SessionId) -> Path:
-        """Raises `SessionNotFoundError`."""
+        """Return the path of a session's journal. Raises `SessionNotFoundError`."""
         path = self.session_folder(session_id) / JOURNAL_NAME
         if journal_state(self._folder, session_id) is None:
             raise SessionNotFoundError(f"There is no session {session_id}.", hint=_LIST_HINT)
         return path
 
     def ids(self) -> list[SessionId]:
-        """Newest first. Raises `StorageError`."""
+        """Return all ids, newest first. Raises `StorageError`."""
         return sorted(journal_states(self._folder), reverse=True)
 
     def summaries(self, *, without: Collection[SessionId] = ()) -> list[SessionSummary]:

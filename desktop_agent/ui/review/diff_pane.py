@@ -34,10 +34,7 @@ _Undecided = Literal["", "first", "last"]
 
 
 class DiffPane(QWidget):
-    """Shows a file's diff.
-
-    `bar`, `review` and `editing` report requests. Late results for earlier files are dropped.
-    """
+    """Shows a diff. `bar`, `review` and `editing` report requests. Late results for earlier files are dropped."""
 
     made = Signal(object)  # a `DiffReview`
 

@@ -67,7 +67,7 @@ class FileEditor(QPlainTextEdit):
         return self.document().toRawText().replace("\u2029", "\n")
 
     def encoded(self) -> bytes:
-        """Raises `UnicodeEncodeError` if the text cannot be encoded."""
+        """Return the edited bytes. Raises `UnicodeEncodeError` if the text cannot be encoded."""
         assert self._edited is not None, "it is only shown"
         return self._edited.encoded(self.content())
 

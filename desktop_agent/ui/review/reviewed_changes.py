@@ -151,7 +151,7 @@ class NetCounts(QObject):
             self._spawn(self._count())
 
     async def compared(self, file: ChangedFile) -> Compared:
-        """Raises `AgentError` if the file cannot be read."""
+        """Compare a file. Raises `AgentError` if it cannot be read."""
         if (found := self.known(file)) is not None:
             return found
         known = self._known

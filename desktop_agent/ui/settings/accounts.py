@@ -341,7 +341,7 @@ class AccountChooser(QWidget):
         return self._view.find(self._provider, self._name) if self._provider else None
 
     def show_accounts(self, view: AccountsView, provider: str, name: str, settings: SettingsView) -> None:
-        """Emits no signal."""
+        """Show these accounts. Emits no signal."""
         self._settings = settings
         if provider != self._provider:
             self.form.hide()

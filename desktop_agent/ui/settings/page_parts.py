@@ -117,7 +117,7 @@ class Page(QScrollArea):
             self._shows[what] = show
 
     def show_view(self, view: SettingsView) -> None:
-        """Emits no signal."""
+        """Show the settings in force. Emits no signal."""
         self.view = view
         for row in self.rows:
             row.show_view(view)

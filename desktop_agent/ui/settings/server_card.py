@@ -307,7 +307,7 @@ class ServerCard(QFrame):
         self.show_server(server)
 
     def show_server(self, server: ServerView) -> None:
-        """Emits no signal. Unfolded parts stay unfolded."""
+        """Show a server. Emits no signal. Unfolded parts stay unfolded."""
         if server == self._server and self._is_shown:
             return
         is_news = server.is_unsure and not (self._is_shown and self._server.is_unsure)

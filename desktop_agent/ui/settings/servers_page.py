@@ -204,7 +204,7 @@ class SandboxFields(ServerFields):
 
     @property
     def sandbox(self) -> ServerSandbox | None:
-        """Raises `ValueError` that describes the invalid entry."""
+        """Return what was entered. Raises `ValueError` that describes the invalid entry."""
         if not self._switch.isChecked():
             return None
         return typed_sandbox(self._folders.text(), self._read_folders.text(), self._hosts.text())

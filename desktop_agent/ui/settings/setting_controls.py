@@ -67,7 +67,7 @@ class SettingControl(QWidget):
     changed = Signal(object)  # the value that the user wants
 
     def show_value(self, value: object) -> None:
-        """Emits no signal."""
+        """Show a value. Emits no signal."""
         raise NotImplementedError
 
     def _hold(self, widget: QWidget, setting: Setting) -> None:

@@ -115,7 +115,7 @@ MOST_PARTS: Final = 1_000
 """How many parts of a result, a resource or a prompt are kept. A note reports how many were left out."""
 
 MOST_ASKED_AT_ONCE: Final = 20
-"""How many questions one answer of the stateless era may ask. An answer with more is refused."""
+"""How many questions one answer of the stateless protocol may ask. An answer with more is refused."""
 
 _LISTED: Final = {
     "tools": MOST_TOOLS + 1,

@@ -57,7 +57,7 @@ class Journal:
 
     @classmethod
     def create(cls, path: Path, blobs: Blobs) -> "Journal":
-        """Raises `StorageError` if the file exists or cannot be made."""
+        """Create a journal. Raises `StorageError` if the file exists or cannot be made."""
         with _writing(path):
             make_private_folder(path.parent)
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | _O_SAFE, 0o600)

@@ -63,7 +63,7 @@ def read_lines(file: BinaryIO, *, number: int = 1, limit: int = MAX_LINE_BYTES) 
 
 
 def decode_line(line: Line) -> JsonObject:
-    """Raises `MalformedLineError`."""
+    """Parse the JSON object in a line. Raises `MalformedLineError`."""
     if line.content is None:
         raise MalformedLineError(f"too long: {line.size} bytes, of which {MAX_LINE_BYTES} are read")
     return decode(line.content)

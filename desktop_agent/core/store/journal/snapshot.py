@@ -37,7 +37,7 @@ def _check_of(journal: Path, offset: int) -> str:
 
 
 def write_snapshot(path: Path, journal: Path, offset: int, sections: Iterable[Section]) -> None:
-    """Raises like `_check_of`."""
+    """Write a snapshot of the journal before `offset`. Raises like `_check_of`."""
     lines = [encode_line({"snapshot": VERSION, "offset": offset, "check": _check_of(journal, offset)})]
     lines += [encode_line({name: value}) for name, value in sections]
     lines.append(encode_line({"end": len(lines)}))
@@ -58,7 +58,7 @@ def read_extent(path: Path, journal: Path) -> int | None:
 
 
 def read_sections(path: Path, offset: int) -> Iterator[Section]:
-    """Raises `OSError` and `ValueError`."""
+    """Yield the sections of a snapshot. Raises `OSError` and `ValueError`."""
     number = 0
     with open_regular(path) as file:
         if _object(file.readline(_MAX_LINE_BYTES)).get("offset") != offset:

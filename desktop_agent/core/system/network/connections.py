@@ -78,7 +78,7 @@ def _is_exempt(target: SplitResult, environ: Mapping[str, str]) -> bool:
 
 
 def _covers(entry: str, host: str, port: int) -> bool:
-    """An entry of `no_proxy` is `*`, a domain, an address, or a network."""
+    """Whether an entry of `no_proxy` covers a host. The entry is `*`, a domain, an address, or a network."""
     if entry == "*":
         return True
     try:

@@ -206,10 +206,7 @@ class Terminal(Struct, frozen=True):
 
     @classmethod
     def open(cls, rows: int = ROWS, columns: int = COLUMNS, *, is_for_user: bool = False) -> "Terminal":
-        """Open a new terminal.
-
-        With `is_for_user`, lines end in CR LF. Raises `OSError` where there are no terminals.
-        """
+        """Open a terminal. `is_for_user`: lines end in CR LF. Raises `OSError` where there are no terminals."""
         if sys.platform == "win32":
             raise OSError("there are no terminals on this system")
         import termios

@@ -47,7 +47,7 @@ class WorkerProcess:
         return self._process.pid
 
     def send(self, message: object) -> None:
-        """Raises `WorkerDiedError`."""
+        """Send a request. Raises `WorkerDiedError`."""
         try:
             write_message(self._requests, message)
         except (OSError, ValueError) as error:  # ValueError: the pipe was closed by `end`
@@ -131,7 +131,7 @@ def write_message(file: IO[bytes], message: object) -> None:
 
 
 def read_message(file: IO[bytes]) -> object:
-    """Raises `EOFError` when the other end has closed."""
+    """Return the next message. Raises `EOFError` when the other end has closed."""
     try:
         return pickle.load(file)  # noqa: S301 - from our own process
     except pickle.UnpicklingError as error:  # cut off
