@@ -176,6 +176,8 @@ class SystemKeyStore:
         name = "none"
         try:
             name = self.name()
+            if self._patiently(lambda: _default_keyring(self._backend()), may_ask_user=False) == "missing":
+                return KeyringReport(backend=name, is_usable=True)  # the user creates it with the first key
             self.set(_PROBE_ENTRY, secrets.token_hex(8))
             self.delete(_PROBE_ENTRY)
         except CredentialsError as error:
