@@ -86,6 +86,10 @@ def demo_prompt() -> str:
     return _example("One of the tests fails. Find out why, fix it, and run the tests again.")
 
 
+def demo_follow_up() -> str:
+    return _example("Add a test for an empty list, and note the fix in the changelog.")
+
+
 _example = partial(QCoreApplication.translate, "Examples")
 
 

@@ -15,7 +15,7 @@ from desktop_agent.app.desktop_bus import follow_desktop
 from desktop_agent.app.file_changes import CodeApplying, FileChanging, FileViewing, FileWriting
 from desktop_agent.app.inbox import Inbox
 from desktop_agent.app.mention_finding import MentionFinding
-from desktop_agent.app.navigator import DEMO, Navigator
+from desktop_agent.app.navigator import DEMO, Navigator, demo_follow_up
 from desktop_agent.app.notifications import InboxNotifier
 from desktop_agent.app.palette import PaletteOpening
 from desktop_agent.app.sessions.draft_autosave import DraftAutosave
@@ -42,7 +42,6 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.protocol.events import CommandRun, Event, TurnEnded
 from desktop_agent.core.protocol.ops import RevokeRule
-from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.slash.declarations import parse
 from desktop_agent.core.system.workspace import current_folder, why_no_workspace
@@ -248,7 +247,7 @@ class WindowController(Controller):
 
     def _offer_follow_up(self, shown: SessionHandle) -> None:
         if shown.transcript.session.model == DEMO and not self._panels.composer.text():
-            self._panels.composer.set_text(DEMO_FOLLOW_UP)
+            self._panels.composer.set_text(demo_follow_up())
 
     def _on_sign_in(self) -> None:
         handle = self._panels.session.handle

@@ -290,6 +290,12 @@ _MODULES = (
 )
 """Where such texts are. What the model reads, what the command line prints and what `doctor` says is not among them."""
 
+_REASONED = (
+    *("core/base/web_address.py", "core/models/account.py"),
+    *("core/mcp/definition.py", "core/mcp/definition_file.py", "core/mcp/new_servers.py"),
+)
+"""Where reasons are that end a sentence of the window, such as “This address cannot be used: …”."""
+
 _MORE = (
     "In the sandbox: may write nothing, no network",
     "In the sandbox: may write this folder, no network",
@@ -337,6 +343,8 @@ _MORE = (
     "the files of this folder, branches, tags and stash entries",
     *("the open folder", "every public host", "uv, for uvx.", "git, and uv, for uvx."),
     "uv, for uvx, and credentials of AWS: a profile in ~/.aws.",
+    *("name: {0}", "name {0}: {1}", "address: {0}", "header {0}: {1}", "as in https://models.example/v1"),
+    "No closing quotation",  # Python's own, of a command line
 )
 """Texts without the look of a sentence, or of a module whose others are for the command line."""
 
@@ -353,6 +361,7 @@ def core_texts() -> list[str]:
     from desktop_agent.core.slash.declarations import BUILT_IN
 
     found = {text for module in _MODULES for text in _texts_below(module)}
+    found |= {text for module in _REASONED for text in _reasons_in(module)}
     return sorted(found | set(_MORE) | {command.summary for command in BUILT_IN})
 
 
@@ -376,6 +385,20 @@ def _texts_below(module: str) -> Iterator[str]:
                 and len(letters) >= _LEAST_LETTERS
             ):
                 yield text
+
+
+def _reasons_in(module: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse((PACKAGE / module).read_bytes())):
+        match node:
+            case ast.Raise(exc=ast.Call(func=ast.Name(id="ValueError"), args=[text])):
+                reasons = [_template(text)]
+            case ast.FunctionDef(name=name) if name.startswith("why_") or name.endswith("_problem"):
+                reasons = [
+                    _template(each.value) for each in ast.walk(node) if isinstance(each, ast.Return) and each.value
+                ]
+            case _:
+                reasons = []
+        yield from (text for text in reasons if len(re.sub(r"\{\d\}|\W", "", text)) >= _LEAST_LETTERS)
 
 
 def _unseen(tree: ast.Module) -> Iterator[ast.AST]:

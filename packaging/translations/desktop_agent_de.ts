@@ -2862,6 +2862,10 @@
         <translation>Zuerst wird eine Sicherungskopie angelegt: {0}.</translation>
     </message>
     <message>
+        <source>Add a test for an empty list, and note the fix in the changelog.</source>
+        <translation>Ergänze einen Test für eine leere Liste, und notiere die Korrektur im Changelog.</translation>
+    </message>
+    <message>
         <source>Calls the services of AWS with your rights.</source>
         <translation>Ruft die Dienste von AWS mit Ihren Rechten auf.</translation>
     </message>
@@ -2892,6 +2896,10 @@
     <message>
         <source>No API key for {0} could be read.</source>
         <translation>Es konnte kein API-Schlüssel für {0} gelesen werden.</translation>
+    </message>
+    <message>
+        <source>No closing quotation</source>
+        <translation>ein Anführungszeichen wird nicht geschlossen</translation>
     </message>
     <message>
         <source>No effort can be asked of {0}/{1}.</source>
@@ -4118,6 +4126,14 @@
         <translation>`{0}` enthält oft Geheimnisse, und was gelesen wird, geht an das Modell.</translation>
     </message>
     <message>
+        <source>a project&apos;s server gets no secrets from your keyring: take out secret_env</source>
+        <translation>der Server eines Projekts bekommt keine Geheimnisse aus Ihrem Schlüsselbund: entfernen Sie secret_env</translation>
+    </message>
+    <message>
+        <source>address: {0}</source>
+        <translation>Adresse: {0}</translation>
+    </message>
+    <message>
         <source>already as wanted: {0}</source>
         <translation>schon wie gewünscht: {0}</translation>
     </message>
@@ -4126,12 +4142,40 @@
         <translation>schon wie gewünscht: {0} ({1})</translation>
     </message>
     <message>
+        <source>args must be a list or string</source>
+        <translation>args muss eine Liste oder ein Text sein</translation>
+    </message>
+    <message>
+        <source>as in https://models.example/v1</source>
+        <translation>wie in https://models.example/v1</translation>
+    </message>
+    <message>
         <source>branches, tags and stash entries</source>
         <translation>Branches, Tags und Stash-Einträge</translation>
     </message>
     <message>
+        <source>callback_port must be a port, for a client_id that is registered with it</source>
+        <translation>callback_port muss ein Port sein, mit dem die client_id registriert ist</translation>
+    </message>
+    <message>
+        <source>client_id as a URL must have a path: it leads to a description of the application</source>
+        <translation>client_id als URL braucht einen Pfad: sie führt zu einer Beschreibung der Anwendung</translation>
+    </message>
+    <message>
+        <source>client_id must be of printable ASCII without spaces</source>
+        <translation>client_id muss aus druckbaren ASCII-Zeichen ohne Leerzeichen bestehen</translation>
+    </message>
+    <message>
         <source>edits</source>
         <translation>Bearbeitungen</translation>
+    </message>
+    <message>
+        <source>env entries provided as strings must be KEY=VALUE</source>
+        <translation>Einträge von env als Text müssen die Form KEY=VALUE haben</translation>
+    </message>
+    <message>
+        <source>env must be a table, a list of tables or of KEY=VALUE</source>
+        <translation>env muss eine Tabelle sein oder eine Liste von Tabellen oder von KEY=VALUE</translation>
     </message>
     <message>
         <source>every public host</source>
@@ -4150,12 +4194,92 @@
         <translation>git, und uv, für uvx.</translation>
     </message>
     <message>
+        <source>grant client_credentials needs client_id, and issuer, the only one that the secret goes to</source>
+        <translation>grant client_credentials braucht client_id und issuer, an den allein das Geheimnis geht</translation>
+    </message>
+    <message>
+        <source>header {0}: {1}</source>
+        <translation>Header {0}: {1}</translation>
+    </message>
+    <message>
+        <source>hosts has {0}, which is no host: write example.org, *.example.org, example.org:8080 or *</source>
+        <translation>hosts enthält {0}, das kein Host ist: schreiben Sie example.org, *.example.org, example.org:8080 oder *</translation>
+    </message>
+    <message>
+        <source>issuer must begin with https://, as the authorisation server writes it</source>
+        <translation>issuer muss mit https:// beginnen, wie ihn der Autorisierungsserver schreibt</translation>
+    </message>
+    <message>
+        <source>it asks for a value with {0}; add it by hand with this value</source>
+        <translation>er fragt mit {0} nach einem Wert; fügen Sie ihn von Hand mit diesem Wert hinzu</translation>
+    </message>
+    <message>
+        <source>it has a space in it, or a sign that cannot be seen</source>
+        <translation>sie enthält ein Leerzeichen oder ein unsichtbares Zeichen</translation>
+    </message>
+    <message>
+        <source>it has a user name or a password before the @; a key belongs in the keyring</source>
+        <translation>sie enthält einen Benutzernamen oder ein Passwort vor dem @; ein Schlüssel gehört in den Schlüsselbund</translation>
+    </message>
+    <message>
+        <source>it is no name of a header</source>
+        <translation>das ist kein Name eines Headers</translation>
+    </message>
+    <message>
+        <source>it is not an object</source>
+        <translation>der Eintrag ist kein Objekt</translation>
+    </message>
+    <message>
+        <source>it looks like a key, and a name is shown everywhere</source>
+        <translation>er sieht wie ein Schlüssel aus, und ein Name wird überall angezeigt</translation>
+    </message>
+    <message>
+        <source>it looks like a secret, which belongs in the keyring</source>
+        <translation>er sieht wie ein Geheimnis aus, das in den Schlüsselbund gehört</translation>
+    </message>
+    <message>
+        <source>it must be 1 to 40 letters, digits, and . _ + @ - between them</source>
+        <translation>er muss aus 1 bis 40 Buchstaben und Ziffern bestehen, mit . _ + @ - dazwischen</translation>
+    </message>
+    <message>
+        <source>it must begin with https:// or http://, {0}</source>
+        <translation>sie muss mit https:// oder http:// beginnen, {0}</translation>
+    </message>
+    <message>
+        <source>it must end before ? and #, {0}</source>
+        <translation>sie muss vor ? und # enden, {0}</translation>
+    </message>
+    <message>
+        <source>it names no host, {0}</source>
+        <translation>sie nennt keinen Host, {0}</translation>
+    </message>
+    <message>
+        <source>it needs a command line or an address</source>
+        <translation>es fehlt eine Befehlszeile oder eine Adresse</translation>
+    </message>
+    <message>
+        <source>it needs the variable {0}, which is not set: import it again where {1} is set</source>
+        <translation>er braucht die Variable {0}, die nicht gesetzt ist: importieren Sie ihn dort noch einmal, wo {1} gesetzt ist</translation>
+    </message>
+    <message>
         <source>it writes {0} and reaches {1}</source>
         <translation>er schreibt {0} und erreicht {1}</translation>
     </message>
     <message>
         <source>it writes {0}, also reads {1} and reaches {2}</source>
         <translation>er schreibt {0}, liest auch {1} und erreicht {2}</translation>
+    </message>
+    <message>
+        <source>its host or its port cannot be one, {0}</source>
+        <translation>ihr Host oder ihr Port ist ungültig, {0}</translation>
+    </message>
+    <message>
+        <source>its provider is not known</source>
+        <translation>sein Anbieter ist nicht bekannt</translation>
+    </message>
+    <message>
+        <source>its value must be plain text</source>
+        <translation>sein Wert muss einfacher Text sein</translation>
     </message>
     <message>
         <source>left alone: {0}</source>
@@ -4166,12 +4290,40 @@
         <translation>in Ruhe gelassen: {0} ({1})</translation>
     </message>
     <message>
+        <source>mcp definition &apos;name&apos; must contain text</source>
+        <translation>der Name darf nicht leer sein</translation>
+    </message>
+    <message>
+        <source>mcp definition missing required &apos;command&apos;</source>
+        <translation>der Befehl fehlt</translation>
+    </message>
+    <message>
+        <source>mcp definition missing required &apos;name&apos;</source>
+        <translation>der Name fehlt</translation>
+    </message>
+    <message>
+        <source>mcp definition {0} has a command and a url; a server is started or reached, not both</source>
+        <translation>{0} hat einen Befehl und eine Adresse; ein Server wird gestartet oder erreicht, nicht beides</translation>
+    </message>
+    <message>
+        <source>mcp definition {0}: a name has letters, digits, &apos;-&apos; and single &apos;_&apos;, at most 32</source>
+        <translation>{0}: ein Name besteht aus höchstens 32 Buchstaben, Ziffern, „-“ und einzelnen „_“</translation>
+    </message>
+    <message>
         <source>merged with later edits: {0}</source>
         <translation>mit späteren Änderungen vereint: {0}</translation>
     </message>
     <message>
         <source>merged with later edits: {0} ({1})</source>
         <translation>mit späteren Änderungen vereint: {0} ({1})</translation>
+    </message>
+    <message>
+        <source>name {0}: {1}</source>
+        <translation>Name {0}: {1}</translation>
+    </message>
+    <message>
+        <source>name: {0}</source>
+        <translation>Name: {0}</translation>
     </message>
     <message>
         <source>no network</source>
@@ -4184,6 +4336,10 @@
     <message>
         <source>on, from {0} tokens on</source>
         <translation>an, ab {0} Token</translation>
+    </message>
+    <message>
+        <source>only an account with a name has an address of its own</source>
+        <translation>nur ein Konto mit einem Namen hat eine eigene Adresse</translation>
     </message>
     <message>
         <source>removed {0}</source>
@@ -4206,6 +4362,14 @@
         <translation>Sandbox</translation>
     </message>
     <message>
+        <source>servers of the old SSE transport are not supported; ask for its streamable HTTP address</source>
+        <translation>Server mit dem alten SSE-Transport werden nicht unterstützt; fragen Sie nach der Adresse für Streamable HTTP</translation>
+    </message>
+    <message>
+        <source>the application itself sets it</source>
+        <translation>die Anwendung setzt ihn selbst</translation>
+    </message>
+    <message>
         <source>the files of this folder</source>
         <translation>die Dateien dieses Ordners</translation>
     </message>
@@ -4214,8 +4378,36 @@
         <translation>die Dateien dieses Ordners, Branches, Tags und Stash-Einträge</translation>
     </message>
     <message>
+        <source>the header {0} is a secret, which belongs in the keyring: take it out of this file, and define the server with `desktop-agent mcp add {1} --url URL --header &apos;{2}=…&apos;`</source>
+        <translation>der Header {0} ist ein Geheimnis, das in den Schlüsselbund gehört: entfernen Sie ihn aus dieser Datei, und legen Sie den Server mit `desktop-agent mcp add {1} --url URL --header &apos;{2}=…&apos;` an</translation>
+    </message>
+    <message>
         <source>the open folder</source>
         <translation>den geöffneten Ordner</translation>
+    </message>
+    <message>
+        <source>the value of {0} must be a text</source>
+        <translation>der Wert von {0} muss ein Text sein</translation>
+    </message>
+    <message>
+        <source>there is no home folder for {0}</source>
+        <translation>es gibt keinen persönlichen Ordner für {0}</translation>
+    </message>
+    <message>
+        <source>url begins with http://, so others on the network could read and change what is sent: use its https:// address, or define it in the settings file with allow_unencrypted = true</source>
+        <translation>die Adresse beginnt mit http://, also könnten andere im Netz lesen und ändern, was gesendet wird: nehmen Sie die Adresse mit https://, oder legen Sie den Server in der Einstellungsdatei mit allow_unencrypted = true an</translation>
+    </message>
+    <message>
+        <source>url cannot be used: {0}</source>
+        <translation>die Adresse ist nicht brauchbar: {0}</translation>
+    </message>
+    <message>
+        <source>url has a user name or a password before the @; a credential belongs in the keyring</source>
+        <translation>die Adresse enthält einen Benutzernamen oder ein Passwort vor dem @; Zugangsdaten gehören in den Schlüsselbund</translation>
+    </message>
+    <message>
+        <source>url must begin with https:// or http://</source>
+        <translation>die Adresse muss mit https:// oder http:// beginnen</translation>
     </message>
     <message>
         <source>uv, for uvx, and credentials of AWS: a profile in ~/.aws.</source>
@@ -4326,12 +4518,20 @@
         <translation>{0} liegt nicht im Ordner dieser Unterhaltung.</translation>
     </message>
     <message>
+        <source>{0} entries must be tables</source>
+        <translation>die Einträge von {0} müssen Tabellen sein</translation>
+    </message>
+    <message>
         <source>{0} file changed by the agent.</source>
         <translation>{0} Datei hat der Agent geändert.</translation>
     </message>
     <message>
         <source>{0} files changed by the agent.</source>
         <translation>{0} Dateien hat der Agent geändert.</translation>
+    </message>
+    <message>
+        <source>{0} has a folder without a name</source>
+        <translation>{0} enthält einen Ordner ohne Namen</translation>
     </message>
     <message>
         <source>{0} has a git repository in it: {1}.</source>
@@ -4370,6 +4570,10 @@
         <translation>{0} ist {1} und kann dies nicht enthalten.</translation>
     </message>
     <message>
+        <source>{0} is for a server in the sandbox: add sandbox = true</source>
+        <translation>{0} gilt nur für einen Server in der Sandbox: ergänzen Sie sandbox = true</translation>
+    </message>
+    <message>
         <source>{0} is missing.</source>
         <translation>{0} fehlt.</translation>
     </message>
@@ -4404,6 +4608,10 @@
     <message>
         <source>{0} is overloaded, so {1} answers this request.</source>
         <translation>{0} ist überlastet, daher beantwortet {1} diese Anfrage.</translation>
+    </message>
+    <message>
+        <source>{0} is the account without a name</source>
+        <translation>{0} ist das Konto ohne Namen</translation>
     </message>
     <message>
         <source>{0} is there already, so nothing was written.</source>
@@ -4452,6 +4660,10 @@
     <message>
         <source>{0} has no levels of effort.</source>
         <translation>{0} kennt keine Stufe des Denkaufwands.</translation>
+    </message>
+    <message>
+        <source>{0} must be positive</source>
+        <translation>{0} muss positiv sein</translation>
     </message>
     <message>
         <source>{0} was changed in the meantime, so it was not written.</source>
@@ -4982,6 +5194,10 @@
 </context>
 <context>
     <name>Examples</name>
+    <message>
+        <source>Add a test for an empty list, and note the fix in the changelog.</source>
+        <translation>Ergänze einen Test für eine leere Liste, und notiere die Korrektur im Changelog.</translation>
+    </message>
     <message>
         <source>Find code that nothing uses.</source>
         <translation>Finde Code, den nichts verwendet.</translation>
@@ -6730,7 +6946,7 @@
     </message>
     <message>
         <source>Asks to leave</source>
-        <translation>Fragt bei Verlassen</translation>
+        <translation>Verlassen fragt</translation>
     </message>
     <message>
         <source>Asks to leave the sandbox</source>
@@ -6738,7 +6954,7 @@
     </message>
     <message>
         <source>Asks to write</source>
-        <translation>Fragt bei Schreiben</translation>
+        <translation>Schreiben fragt</translation>
     </message>
     <message>
         <source>Commands can do anything your account can.</source>

@@ -2851,6 +2851,10 @@
         <translation>会先创建安全副本：{0}。</translation>
     </message>
     <message>
+        <source>Add a test for an empty list, and note the fix in the changelog.</source>
+        <translation>请为空列表添加一个测试，并在变更日志中记录这次修复。</translation>
+    </message>
+    <message>
         <source>Calls the services of AWS with your rights.</source>
         <translation>以您的权限调用 AWS 的服务。</translation>
     </message>
@@ -2881,6 +2885,10 @@
     <message>
         <source>No API key for {0} could be read.</source>
         <translation>无法读取 {0} 的 API 密钥。</translation>
+    </message>
+    <message>
+        <source>No closing quotation</source>
+        <translation>引号没有闭合</translation>
     </message>
     <message>
         <source>No effort can be asked of {0}/{1}.</source>
@@ -4107,6 +4115,14 @@
         <translation>`{0}` 常含机密，而读取的内容会发送给模型。</translation>
     </message>
     <message>
+        <source>a project&apos;s server gets no secrets from your keyring: take out secret_env</source>
+        <translation>项目的服务器不会得到密钥环中的机密：请删除 secret_env</translation>
+    </message>
+    <message>
+        <source>address: {0}</source>
+        <translation>地址：{0}</translation>
+    </message>
+    <message>
         <source>already as wanted: {0}</source>
         <translation>已符合要求：{0}</translation>
     </message>
@@ -4115,12 +4131,40 @@
         <translation>已符合要求：{0}（{1}）</translation>
     </message>
     <message>
+        <source>args must be a list or string</source>
+        <translation>args 必须是列表或文本</translation>
+    </message>
+    <message>
+        <source>as in https://models.example/v1</source>
+        <translation>例如 https://models.example/v1</translation>
+    </message>
+    <message>
         <source>branches, tags and stash entries</source>
         <translation>分支、标签和贮藏条目</translation>
     </message>
     <message>
+        <source>callback_port must be a port, for a client_id that is registered with it</source>
+        <translation>callback_port 必须是 client_id 注册时使用的端口</translation>
+    </message>
+    <message>
+        <source>client_id as a URL must have a path: it leads to a description of the application</source>
+        <translation>client_id 为 URL 时必须带有路径：它指向对应用的说明</translation>
+    </message>
+    <message>
+        <source>client_id must be of printable ASCII without spaces</source>
+        <translation>client_id 只能由可打印的 ASCII 字符组成，不含空格</translation>
+    </message>
+    <message>
         <source>edits</source>
         <translation>编辑</translation>
+    </message>
+    <message>
+        <source>env entries provided as strings must be KEY=VALUE</source>
+        <translation>env 中的文本条目必须写成 KEY=VALUE</translation>
+    </message>
+    <message>
+        <source>env must be a table, a list of tables or of KEY=VALUE</source>
+        <translation>env 必须是表、表的列表或 KEY=VALUE 的列表</translation>
     </message>
     <message>
         <source>every public host</source>
@@ -4139,12 +4183,92 @@
         <translation>git 和 uv（用于 uvx）。</translation>
     </message>
     <message>
+        <source>grant client_credentials needs client_id, and issuer, the only one that the secret goes to</source>
+        <translation>grant client_credentials 需要 client_id 和 issuer，机密只会发送给该 issuer</translation>
+    </message>
+    <message>
+        <source>header {0}: {1}</source>
+        <translation>标头 {0}：{1}</translation>
+    </message>
+    <message>
+        <source>hosts has {0}, which is no host: write example.org, *.example.org, example.org:8080 or *</source>
+        <translation>hosts 中的 {0} 不是主机：请写 example.org、*.example.org、example.org:8080 或 *</translation>
+    </message>
+    <message>
+        <source>issuer must begin with https://, as the authorisation server writes it</source>
+        <translation>issuer 必须以 https:// 开头，与授权服务器的写法一致</translation>
+    </message>
+    <message>
+        <source>it asks for a value with {0}; add it by hand with this value</source>
+        <translation>它用 {0} 要求输入一个值；请手动填入该值来添加</translation>
+    </message>
+    <message>
+        <source>it has a space in it, or a sign that cannot be seen</source>
+        <translation>其中有空格或看不见的字符</translation>
+    </message>
+    <message>
+        <source>it has a user name or a password before the @; a key belongs in the keyring</source>
+        <translation>@ 之前有用户名或密码；密钥应保存在密钥环中</translation>
+    </message>
+    <message>
+        <source>it is no name of a header</source>
+        <translation>这不是标头的名称</translation>
+    </message>
+    <message>
+        <source>it is not an object</source>
+        <translation>它不是对象</translation>
+    </message>
+    <message>
+        <source>it looks like a key, and a name is shown everywhere</source>
+        <translation>它看起来像密钥，而名称会到处显示</translation>
+    </message>
+    <message>
+        <source>it looks like a secret, which belongs in the keyring</source>
+        <translation>它看起来像机密，应保存在密钥环中</translation>
+    </message>
+    <message>
+        <source>it must be 1 to 40 letters, digits, and . _ + @ - between them</source>
+        <translation>必须是 1 到 40 个字母或数字，其间可用 . _ + @ -</translation>
+    </message>
+    <message>
+        <source>it must begin with https:// or http://, {0}</source>
+        <translation>必须以 https:// 或 http:// 开头，{0}</translation>
+    </message>
+    <message>
+        <source>it must end before ? and #, {0}</source>
+        <translation>必须在 ? 和 # 之前结束，{0}</translation>
+    </message>
+    <message>
+        <source>it names no host, {0}</source>
+        <translation>其中没有主机，{0}</translation>
+    </message>
+    <message>
+        <source>it needs a command line or an address</source>
+        <translation>需要命令行或地址</translation>
+    </message>
+    <message>
+        <source>it needs the variable {0}, which is not set: import it again where {1} is set</source>
+        <translation>它需要变量 {0}，但该变量未设置：请在设置了 {1} 的环境中重新导入</translation>
+    </message>
+    <message>
         <source>it writes {0} and reaches {1}</source>
         <translation>可写入：{0}；可访问：{1}</translation>
     </message>
     <message>
         <source>it writes {0}, also reads {1} and reaches {2}</source>
         <translation>可写入：{0}；还可读取：{1}；可访问：{2}</translation>
+    </message>
+    <message>
+        <source>its host or its port cannot be one, {0}</source>
+        <translation>主机或端口无效，{0}</translation>
+    </message>
+    <message>
+        <source>its provider is not known</source>
+        <translation>提供商未知</translation>
+    </message>
+    <message>
+        <source>its value must be plain text</source>
+        <translation>它的值必须是纯文本</translation>
     </message>
     <message>
         <source>left alone: {0}</source>
@@ -4155,12 +4279,40 @@
         <translation>未改动：{0}（{1}）</translation>
     </message>
     <message>
+        <source>mcp definition &apos;name&apos; must contain text</source>
+        <translation>名称不能为空</translation>
+    </message>
+    <message>
+        <source>mcp definition missing required &apos;command&apos;</source>
+        <translation>缺少命令</translation>
+    </message>
+    <message>
+        <source>mcp definition missing required &apos;name&apos;</source>
+        <translation>缺少名称</translation>
+    </message>
+    <message>
+        <source>mcp definition {0} has a command and a url; a server is started or reached, not both</source>
+        <translation>{0} 同时有命令和地址；服务器要么启动，要么连接，不能兼有</translation>
+    </message>
+    <message>
+        <source>mcp definition {0}: a name has letters, digits, &apos;-&apos; and single &apos;_&apos;, at most 32</source>
+        <translation>{0}：名称由字母、数字、“-”和单个“_”组成，最多 32 个字符</translation>
+    </message>
+    <message>
         <source>merged with later edits: {0}</source>
         <translation>已与之后的更改合并：{0}</translation>
     </message>
     <message>
         <source>merged with later edits: {0} ({1})</source>
         <translation>已与之后的更改合并：{0}（{1}）</translation>
+    </message>
+    <message>
+        <source>name {0}: {1}</source>
+        <translation>名称 {0}：{1}</translation>
+    </message>
+    <message>
+        <source>name: {0}</source>
+        <translation>名称：{0}</translation>
     </message>
     <message>
         <source>no network</source>
@@ -4173,6 +4325,10 @@
     <message>
         <source>on, from {0} tokens on</source>
         <translation>开启，自 {0} 个令牌起</translation>
+    </message>
+    <message>
+        <source>only an account with a name has an address of its own</source>
+        <translation>只有带名称的账户才有自己的地址</translation>
     </message>
     <message>
         <source>removed {0}</source>
@@ -4195,6 +4351,14 @@
         <translation>沙盒</translation>
     </message>
     <message>
+        <source>servers of the old SSE transport are not supported; ask for its streamable HTTP address</source>
+        <translation>不支持使用旧 SSE 传输的服务器；请索取其 Streamable HTTP 地址</translation>
+    </message>
+    <message>
+        <source>the application itself sets it</source>
+        <translation>由应用自行设置</translation>
+    </message>
+    <message>
         <source>the files of this folder</source>
         <translation>此文件夹的文件</translation>
     </message>
@@ -4203,8 +4367,36 @@
         <translation>此文件夹的文件、分支、标签和贮藏条目</translation>
     </message>
     <message>
+        <source>the header {0} is a secret, which belongs in the keyring: take it out of this file, and define the server with `desktop-agent mcp add {1} --url URL --header &apos;{2}=…&apos;`</source>
+        <translation>标头 {0} 是机密，应保存在密钥环中：请从此文件中删除，并用 `desktop-agent mcp add {1} --url URL --header &apos;{2}=…&apos;` 定义服务器</translation>
+    </message>
+    <message>
         <source>the open folder</source>
         <translation>打开的文件夹</translation>
+    </message>
+    <message>
+        <source>the value of {0} must be a text</source>
+        <translation>{0} 的值必须是文本</translation>
+    </message>
+    <message>
+        <source>there is no home folder for {0}</source>
+        <translation>{0} 没有对应的主文件夹</translation>
+    </message>
+    <message>
+        <source>url begins with http://, so others on the network could read and change what is sent: use its https:// address, or define it in the settings file with allow_unencrypted = true</source>
+        <translation>地址以 http:// 开头，网络上的其他人可以读取和更改发送的内容：请使用 https:// 地址，或在设置文件中用 allow_unencrypted = true 定义</translation>
+    </message>
+    <message>
+        <source>url cannot be used: {0}</source>
+        <translation>地址不可用：{0}</translation>
+    </message>
+    <message>
+        <source>url has a user name or a password before the @; a credential belongs in the keyring</source>
+        <translation>地址的 @ 之前有用户名或密码；凭据应保存在密钥环中</translation>
+    </message>
+    <message>
+        <source>url must begin with https:// or http://</source>
+        <translation>地址必须以 https:// 或 http:// 开头</translation>
     </message>
     <message>
         <source>uv, for uvx, and credentials of AWS: a profile in ~/.aws.</source>
@@ -4315,12 +4507,20 @@
         <translation>{0} 不在此对话的文件夹中。</translation>
     </message>
     <message>
+        <source>{0} entries must be tables</source>
+        <translation>{0} 的条目必须是表</translation>
+    </message>
+    <message>
         <source>{0} file changed by the agent.</source>
         <translation>智能体更改了 {0} 个文件。</translation>
     </message>
     <message>
         <source>{0} files changed by the agent.</source>
         <translation>智能体更改了 {0} 个文件。</translation>
+    </message>
+    <message>
+        <source>{0} has a folder without a name</source>
+        <translation>{0} 中有一个没有名称的文件夹</translation>
     </message>
     <message>
         <source>{0} has a git repository in it: {1}.</source>
@@ -4359,6 +4559,10 @@
         <translation>{0} 是 {1}，无法容纳此内容。</translation>
     </message>
     <message>
+        <source>{0} is for a server in the sandbox: add sandbox = true</source>
+        <translation>{0} 用于沙盒中的服务器：请添加 sandbox = true</translation>
+    </message>
+    <message>
         <source>{0} is missing.</source>
         <translation>缺少 {0}。</translation>
     </message>
@@ -4393,6 +4597,10 @@
     <message>
         <source>{0} is overloaded, so {1} answers this request.</source>
         <translation>{0} 过载，因此由 {1} 回答此请求。</translation>
+    </message>
+    <message>
+        <source>{0} is the account without a name</source>
+        <translation>{0} 是没有名称的账户</translation>
     </message>
     <message>
         <source>{0} is there already, so nothing was written.</source>
@@ -4441,6 +4649,10 @@
     <message>
         <source>{0} has no levels of effort.</source>
         <translation>{0} 不支持推理强度。</translation>
+    </message>
+    <message>
+        <source>{0} must be positive</source>
+        <translation>{0} 必须为正数</translation>
     </message>
     <message>
         <source>{0} was changed in the meantime, so it was not written.</source>
@@ -4964,6 +5176,10 @@
 </context>
 <context>
     <name>Examples</name>
+    <message>
+        <source>Add a test for an empty list, and note the fix in the changelog.</source>
+        <translation>请为空列表添加一个测试，并在变更日志中记录这次修复。</translation>
+    </message>
     <message>
         <source>Find code that nothing uses.</source>
         <translation>找出没有被使用的代码。</translation>

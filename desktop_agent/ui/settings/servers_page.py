@@ -343,7 +343,7 @@ class ServerForm(AddingForm):
             else:
                 definition = typed_definition(name, where, self._sandbox.sandbox, env=self._variables.pairs)
         except ValueError as error:
-            show_text(self.problem, self.tr("The server cannot be added: {0}.").format(error))
+            show_text(self.problem, self.tr("The server cannot be added: {0}.").format(core_words(str(error))))
             return
         if self.edited is not None:
             definition = edited_definition(self.edited, definition)

@@ -12,6 +12,7 @@ from desktop_agent.core.models.account import Account, account_problem, is_same_
 from desktop_agent.core.models.vendors import Vendor
 from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.buttons import Picker, make_button, make_line
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox, vbox
@@ -155,7 +156,7 @@ class AccountFields(QObject):
         if any(is_same_name(account.name, other.name) for other in others):
             return self.tr("An account with this name already exists.")
         reason = account_problem(account)
-        return self.tr("The account cannot be used: {0}.").format(reason) if reason else ""
+        return self.tr("The account cannot be used: {0}.").format(core_words(reason)) if reason else ""
 
 
 class BrowserWait(QWidget):

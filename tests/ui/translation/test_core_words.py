@@ -5,10 +5,10 @@ from PySide6.QtCore import Qt, QTranslator
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.app.navigator import demo_prompt, examples
+from desktop_agent.app.navigator import demo_follow_up, demo_prompt, examples
 from desktop_agent.core.base.paths import resource_path
 from desktop_agent.core.models.model_catalog import FREE
-from desktop_agent.core.providers.demo import DEMO_PROMPT
+from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP, DEMO_PROMPT
 from desktop_agent.core.slash.declarations import BUILT_IN, Declaration
 from desktop_agent.ui.chat.composer.offer_popups import CommandPopup
 from desktop_agent.ui.models.model_popup import cost_words
@@ -33,6 +33,11 @@ TEXTS = [
         "Eingeschränkt: er schreibt nichts von Ihren Dateien und erreicht kein Netz.",
     ),
     ("Always allow edits", "Bearbeitungen immer erlauben"),
+    (
+        "address: it must begin with https:// or http://, as in https://models.example/v1",
+        "Adresse: sie muss mit https:// oder http:// beginnen, wie in https://models.example/v1",
+    ),
+    ("it needs a command line or an address", "es fehlt eine Befehlszeile oder eine Adresse"),
     ("What a server says of itself.", "What a server says of itself."),
     ("", ""),
 ]
@@ -113,7 +118,8 @@ def test_in_english_an_answer_stays_as_it_is(said: str) -> None:
 def test_prompts_are_suggested_in_the_users_language() -> None:
     assert examples()[0] == "Was macht dieses Projekt?"
     assert demo_prompt().startswith("Einer der Tests schlägt fehl.")
+    assert demo_follow_up().startswith("Ergänze einen Test für eine leere Liste")
 
 
 def test_the_demo_is_asked_what_it_is_written_for() -> None:
-    assert demo_prompt() == DEMO_PROMPT
+    assert (demo_prompt(), demo_follow_up()) == (DEMO_PROMPT, DEMO_FOLLOW_UP)
