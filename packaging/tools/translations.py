@@ -4,7 +4,9 @@ Merges the texts of the window into `packaging/translations/*.ts` with Qt's `lup
 loads with `lrelease`. What `lupdate` itself makes of Python is in ADR 23.
 """
 
+import argparse
 import json
+import re
 import subprocess
 import sys
 import sysconfig
@@ -83,9 +85,18 @@ def _run(tool: str, *arguments: str | Path) -> None:
     subprocess.run([_TOOLS / f"pyside6-{tool}", *arguments], check=True)  # noqa: TID251 - no loop runs here
 
 
-def main(added: Sequence[str]) -> int:
+def language_code(text: str) -> str:
+    """Return `text` if it is written as Qt names languages: `fr` or `pt_BR`."""
+    if re.fullmatch(r"[a-z]{2,3}(_[A-Z][a-z]{3})?(_[A-Z]{2})?", text) is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a language code: write it as in fr or pt_BR")
+    return text
+
+
+def main(arguments: Sequence[str]) -> int:
     """Update everything, and say what is to be translated. Returns 1 while something is."""
-    languages = sorted({*LANGUAGES, *added})
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("languages", nargs="*", type=language_code, help="languages to add, as in fr or pt_BR")
+    languages = sorted({*LANGUAGES, *parser.parse_args(arguments).languages})
     update(languages)
     open_ = [
         (language, message)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from translatable_texts import Message
-from translations import COMPILED, LANGUAGES, SOURCES, catalog
+from translations import COMPILED, LANGUAGES, SOURCES, catalog, main
 
 HINT = "run packaging/translations.sh, translate what it names in packaging/translations/*.ts, and run it again"
 
@@ -20,6 +20,15 @@ def test_a_text_is_either_counted_or_not() -> None:
     kinds = Counter((message.context, message.source) for message in messages)
     assert [text for text, count in kinds.items() if count > 1] == []
     assert [message for message in messages if message.is_plural and "%n" not in message.source] == []
+
+
+@pytest.mark.parametrize("argument", ["--help", "english", "../fr", "DE", ""])
+def test_only_a_language_code_adds_a_language(argument: str, capsys: pytest.CaptureFixture[str]) -> None:
+    before = sorted(SOURCES.iterdir())
+    with pytest.raises(SystemExit):
+        main([argument])
+    assert "language" in "".join(capsys.readouterr())
+    assert sorted(SOURCES.iterdir()) == before
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
