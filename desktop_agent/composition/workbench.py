@@ -139,7 +139,7 @@ class Workbench:
         )
 
     async def view_session(self, session_id: SessionId, *, sink: Sink) -> ViewedSession:
-        """Open a session only to read it. Its `run()` delivers the events recorded from now on.
+        """Open a session only to read it; `run()` delivers new events.
 
         Raises `SessionNotFoundError` or `StorageError`.
         """

@@ -151,7 +151,7 @@ def net_state(records: Iterable[ChangeRecord]) -> NetState:
 
 
 def net_changes(records: Iterable[ChangeRecord], *, is_of_everyone: bool = False) -> list[NetChange]:
-    """Rows come in the order of their first change. For the diff of a row, use its `change`.
+    """Return the net changes in the order of their first change. For the diff of a row, use its `change`.
 
     With `is_of_everyone`, the user's changes are in the rows of their files.
     """

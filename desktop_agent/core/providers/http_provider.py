@@ -136,10 +136,7 @@ class HttpProvider:
         """The models for which it was reported that they refuse the level of effort."""
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamPiece]:
-        """Yield the answer in pieces. The last one is a `Completion`. Raises `ProviderError`.
-
-        Cancelling, or closing the generator, closes the connection.
-        """
+        """Yield the answer in pieces, a `Completion` last. Raises `ProviderError`. Cancelling closes the connection."""
         call = self._call(request.model)
         connection = await self._ready()
         request = await self._adapted(request)

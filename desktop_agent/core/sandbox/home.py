@@ -329,10 +329,7 @@ class _InstallLookup(Struct):
             self.alone[Path(place)] = None
 
     def follow_links_in(self, folder: Path, within: Folders, to: Folders | None) -> None:
-        """Take the targets of the links in `folder`, if it is `within` these folders and cannot be written to.
-
-        With `to`, only targets in these folders are taken.
-        """
+        """Take the targets of links in `folder`, if it is `within` these and read-only. `to` limits the targets."""
         real = os.path.realpath(folder)
         if not within.hold(real) or self.writable.hold(real):
             return

@@ -96,10 +96,7 @@ class Drafter:
         *,
         hunks: tuple[HunkKey, ...] = (),
     ) -> UndoDraft:
-        """Draft an undo or redo.
-
-        Each change in `turned` is undone to the given extent. `hunks` are what the user named.
-        """
+        """Draft an undo or redo. `turned` says how much of each change is undone. `hunks` are what the user named."""
         return _Draft(self._ledger, self._composition, direction, turned, hunks).made()
 
 

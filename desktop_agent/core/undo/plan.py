@@ -309,10 +309,7 @@ class _Hunks:
         return turned
 
     def _made_of(self, lineage: Lineage, diff: FileDiff, meant: set[ChangeId]) -> dict[ChangeId, frozenset[HunkKey]]:
-        """Return, by change, the selected hunks with lines that it made.
-
-        Raises `ClashError` if other edits made some.
-        """
+        """Return, by change, the selected hunks with its lines. Raises `ClashError` if other edits made some lines."""
         steps = lineage.steps
         places = [place for place, step in enumerate(steps) if step.change.id in meant]
         first = steps[places[0]].before if places else None

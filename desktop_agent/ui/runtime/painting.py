@@ -31,10 +31,7 @@ class _FirstPaint(QObject):
 
 
 def give_viewport(area: QAbstractScrollArea) -> QWidget:
-    """Replace the viewport: Qt's own costs 9 to 15 ms, for PySide's classes.
-
-    For an empty area, not for a text field.
-    """
+    """Replace the viewport: Qt's own costs 9 to 15 ms, for PySide's classes. For empty areas, not for text fields."""
     viewport = QWidget()
     if not isinstance(area, QScrollArea):
         viewport.setBackgroundRole(QPalette.ColorRole.Base)

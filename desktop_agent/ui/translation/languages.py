@@ -20,10 +20,7 @@ _TRADITIONAL: Final = {"hant", "tw", "hk", "mo"}
 
 
 def chosen_language(settings_file: Path) -> str:
-    """Return the language in the settings; the system's if the file is unreadable or names none.
-
-    Parsing all settings here would take as long as painting the window.
-    """
+    """Return the language in the settings, or the system's. Parsing all settings would take as long as painting."""
     try:
         content = settings_file.read_bytes()
     except OSError:

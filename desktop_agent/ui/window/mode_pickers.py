@@ -63,7 +63,7 @@ class ModePickers(QObject):
         self._show_sandbox()
 
     def show_label(self, model: ModelRef, label: str, efforts: Sequence[str] = ()) -> None:
-        """Show the display name of `model`, and offer its levels of effort, if it is still the current model.
+        """Show the name of `model`, if it is still current, and its levels of effort.
 
         The tooltip keeps the model's id.
         """

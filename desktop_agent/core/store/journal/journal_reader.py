@@ -196,10 +196,7 @@ def refuse_links(path: Path) -> None:
 
 
 def placed(record: Readable, line: Line, folder: str, *, is_first: bool) -> Readable | Damage:
-    """Return the record, if it may stand in this place: only the first may be a `SessionOpened`.
-
-    If it names another session than `folder`, the folder's name replaces that id.
-    """
+    """Return the record, or why it may not stand here. A `SessionOpened` must be first, and gets the id in `folder`."""
     event = record.event
     if not isinstance(event, SessionOpened):
         return record

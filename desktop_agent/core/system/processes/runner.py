@@ -145,7 +145,7 @@ class ProcessRunner:
             raise
 
     async def read(self, command: Command, output: ThreadSink, *, types_end: bool = True) -> ChildProcess:
-        """`output` is called in a thread. The caller must `end` the child. Raises `OSError`.
+        """Start a command. `output` is called in a thread. The caller must `end` the child. Raises `OSError`.
 
         On a terminal, `types_end` also types the end of the input.
         """

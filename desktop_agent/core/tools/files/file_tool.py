@@ -85,10 +85,7 @@ def edit_target(text: str, context: ToolContext) -> Target:
 
 
 def load_target(place: ResolvedPath, text: str, context: ToolContext) -> Target:
-    """Return the file at `place`; links are not followed.
-
-    `text` is the model's name for it. Raises like `edit_target`.
-    """
+    """Return the file at `place`, following no link. `text` is the model's name for it. Raises like `edit_target`."""
     before = None
     try:
         status = place.absolute.lstat()

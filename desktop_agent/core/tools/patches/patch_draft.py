@@ -202,10 +202,7 @@ class Patched(Struct, frozen=True):
 def apply_hunks(
     file: TextFile, hunks: Sequence[PatchHunk], alternatives: Sequence[Sequence[PatchHunk]] = ()
 ) -> Patched:
-    """Apply the hunks, or those of the `alternatives` that fit instead.
-
-    Raises `PatchError`, and `NotTextError` for text that the file cannot hold.
-    """
+    """Apply the hunks, or `alternatives` that fit. Raises `PatchError`, and `NotTextError` for unfit characters."""
     raw = list(file.lines)
     names_mark = file.has_mark and any(text.startswith(_MARK) for hunk in hunks for text in hunk.old)
     if names_mark:  # git treats the byte-order mark as part of the first line

@@ -91,10 +91,7 @@ class EntryPlace(NamedTuple):
 
 
 class EntryWidget(QWidget):
-    """The base class of entries.
-
-    The view sets its width and position. Text is drawn from `column` at `column_origin`.
-    """
+    """The base class of entries. The view sets width and position. Text is drawn from `column` at `column_origin`."""
 
     resized = Signal()  # its height changed by an action of the user
     body_changed = Signal()  # its content changed without the user

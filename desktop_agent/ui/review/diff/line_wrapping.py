@@ -57,10 +57,7 @@ class LineWrapping:
         self._parts: dict[tuple[LineSide, int], int] = {}
 
     def extra_parts(self, rows: DiffRows, sides: Sequence[LineSide | None], columns: int) -> dict[int, int] | None:
-        """Return how many parts the lines of each wrapped row have beyond the first, in panes of these sides.
-
-        `None` if the diff is too large.
-        """
+        """Return how many extra parts wrapped rows have, in panes of these sides. `None` if the diff is too large."""
         diff = rows.diff
         is_large = len(diff.old_lines) + len(diff.new_lines) > MAX_LINES or diff.old_size + diff.new_size > MAX_BYTES
         if is_large or len(rows) > MAX_ROWS:
