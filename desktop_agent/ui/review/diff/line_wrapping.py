@@ -23,13 +23,17 @@ _TAG_COLUMNS = 10
 _MOST_LOOKED_AT = MAX_DRAWN_CHARS + _TAG_COLUMNS
 _LONGEST_NAME = 60
 """The most columns that stand for an invisible character."""
+_WIDTHS = bytes(1 if block < 0x05 or 0x20 <= block < 0x26 else 2 for block in range(256))
+"""The columns of the characters in each block. Those that the code font may lack are at most two wide in another."""
+_SECOND_HALVES = bytes(range(0xDC, 0xE0))
+"""The high bytes of the second surrogate of a character in UTF-16."""
 _PLAIN = bytes((*range(0x20, 0x7F), *b"\t\r\n"))
 
 
 def wrap(line: VisibleLine, columns: int) -> tuple[int, ...]:
     """Return where the parts of a line start, as indices of its text: at 0 and then, if possible, after blanks."""
     text = line.text + " " * _TAG_COLUMNS if line.cut_chars else line.text
-    ends = [] if text.isascii() else list(accumulate(map(_width, text)))
+    ends = [] if text.isascii() else list(accumulate(_widths_of(text)))
     starts = [0]
     while True:
         at = starts[-1]
@@ -39,9 +43,9 @@ def wrap(line: VisibleLine, columns: int) -> tuple[int, ...]:
         starts.append(text.rfind(" ", at + (end - at) // 2, end) + 1 or end)
 
 
-def _width(char: str) -> int:
-    """Return the columns of a character. One that the code font may lack is at most two columns wide in another."""
-    return 2 if char > "\u058f" and not "\u2000" <= char <= "\u25ff" else 1
+def _widths_of(text: str) -> bytes:
+    """Return the columns of each character. `text` has no lone surrogates."""
+    return text.encode("utf-16-le", "surrogatepass")[1::2].translate(_WIDTHS, _SECOND_HALVES)
 
 
 class LineWrapping:
@@ -111,7 +115,7 @@ def _most_columns(line: str) -> int:
         return len(line) + (TAB_WIDTH - 1) * line.count("\t")
     if not without_ending(line).isprintable():
         return _LONGEST_NAME * len(line)
-    return _width(max(line)) * len(line)
+    return sum(_widths_of(line))
 
 
 def _is_plain(text: str) -> bool:

@@ -39,6 +39,7 @@ def test_every_character_is_hit_where_it_stands(layouts: LineLayouts, line: str)
         ("漢字" * 9, ["漢字" * 4, "漢字" * 4, "漢字"]),
         ("größe " * 4, ["größe größe ", "größe größe "]),
         ("🎉" * 9, ["🎉" * 8, "🎉"]),
+        ("🎉a漢é" * 4, ["🎉a漢é🎉a漢é🎉a", "漢é🎉a漢é"]),
         ("y" * 6_000, ["y" * 16] * 312 + ["y" * 8, ""]),
     ],
 )
