@@ -345,6 +345,13 @@ _MORE = (
     "uv, for uvx, and credentials of AWS: a profile in ~/.aws.",
     *("name: {0}", "name {0}: {1}", "address: {0}", "header {0}: {1}", "as in https://models.example/v1"),
     "No closing quotation",  # Python's own, of a command line
+    *("encoding {0}", "encoding {0} → {1}", "byte order mark added", "byte order mark removed"),
+    "not all of it is UTF-8: bytes that are not UTF-8 are shown by their number",
+    *("line endings changed ({0} → {1})", "only line endings changed ({0} → {1})"),
+    *("no newline at the end of the file", "newline added at the end of the file"),
+    "too different to compare line by line: all from the first to the last difference is shown as changed",
+    "too large to compare line by line ({0} MB, {1} lines)",
+    *("symbolic link", "named pipe", "executable (mode {0})", "mode {0} → {1}"),
 )
 """Texts without the look of a sentence, or of a module whose others are for the command line."""
 

@@ -4154,6 +4154,14 @@
         <translation>Branches, Tags und Stash-Einträge</translation>
     </message>
     <message>
+        <source>byte order mark added</source>
+        <translation>Byte-Reihenfolge-Marke hinzugefügt</translation>
+    </message>
+    <message>
+        <source>byte order mark removed</source>
+        <translation>Byte-Reihenfolge-Marke entfernt</translation>
+    </message>
+    <message>
         <source>callback_port must be a port, for a client_id that is registered with it</source>
         <translation>callback_port muss ein Port sein, mit dem die client_id registriert ist</translation>
     </message>
@@ -4170,6 +4178,14 @@
         <translation>Bearbeitungen</translation>
     </message>
     <message>
+        <source>encoding {0}</source>
+        <translation>Kodierung {0}</translation>
+    </message>
+    <message>
+        <source>encoding {0} → {1}</source>
+        <translation>Kodierung {0} → {1}</translation>
+    </message>
+    <message>
         <source>env entries provided as strings must be KEY=VALUE</source>
         <translation>Einträge von env als Text müssen die Form KEY=VALUE haben</translation>
     </message>
@@ -4184,6 +4200,10 @@
     <message>
         <source>exactly this command</source>
         <translation>genau diesen Befehl</translation>
+    </message>
+    <message>
+        <source>executable (mode {0})</source>
+        <translation>ausführbar (Rechte {0})</translation>
     </message>
     <message>
         <source>failed: {0} ({1})</source>
@@ -4290,6 +4310,10 @@
         <translation>in Ruhe gelassen: {0} ({1})</translation>
     </message>
     <message>
+        <source>line endings changed ({0} → {1})</source>
+        <translation>Zeilenenden geändert ({0} → {1})</translation>
+    </message>
+    <message>
         <source>mcp definition &apos;name&apos; must contain text</source>
         <translation>der Name darf nicht leer sein</translation>
     </message>
@@ -4318,6 +4342,10 @@
         <translation>mit späteren Änderungen vereint: {0} ({1})</translation>
     </message>
     <message>
+        <source>mode {0} → {1}</source>
+        <translation>Rechte {0} → {1}</translation>
+    </message>
+    <message>
         <source>name {0}: {1}</source>
         <translation>Name {0}: {1}</translation>
     </message>
@@ -4326,8 +4354,24 @@
         <translation>Name: {0}</translation>
     </message>
     <message>
+        <source>named pipe</source>
+        <translation>benannte Pipe</translation>
+    </message>
+    <message>
+        <source>newline added at the end of the file</source>
+        <translation>Zeilenende am Dateiende hinzugefügt</translation>
+    </message>
+    <message>
         <source>no network</source>
         <translation>kein Netz</translation>
+    </message>
+    <message>
+        <source>no newline at the end of the file</source>
+        <translation>kein Zeilenende am Dateiende</translation>
+    </message>
+    <message>
+        <source>not all of it is UTF-8: bytes that are not UTF-8 are shown by their number</source>
+        <translation>nicht alles ist UTF-8: andere Bytes stehen mit ihrer Nummer da</translation>
     </message>
     <message>
         <source>nothing of yours</source>
@@ -4340,6 +4384,10 @@
     <message>
         <source>only an account with a name has an address of its own</source>
         <translation>nur ein Konto mit einem Namen hat eine eigene Adresse</translation>
+    </message>
+    <message>
+        <source>only line endings changed ({0} → {1})</source>
+        <translation>nur Zeilenenden geändert ({0} → {1})</translation>
     </message>
     <message>
         <source>removed {0}</source>
@@ -4364,6 +4412,10 @@
     <message>
         <source>servers of the old SSE transport are not supported; ask for its streamable HTTP address</source>
         <translation>Server mit dem alten SSE-Transport werden nicht unterstützt; fragen Sie nach der Adresse für Streamable HTTP</translation>
+    </message>
+    <message>
+        <source>symbolic link</source>
+        <translation>symbolischer Link</translation>
     </message>
     <message>
         <source>the application itself sets it</source>
@@ -4392,6 +4444,14 @@
     <message>
         <source>there is no home folder for {0}</source>
         <translation>es gibt keinen persönlichen Ordner für {0}</translation>
+    </message>
+    <message>
+        <source>too different to compare line by line: all from the first to the last difference is shown as changed</source>
+        <translation>zu verschieden für einen Vergleich Zeile für Zeile: Alles vom ersten bis zum letzten Unterschied gilt als geändert</translation>
+    </message>
+    <message>
+        <source>too large to compare line by line ({0} MB, {1} lines)</source>
+        <translation>zu groß für einen Vergleich Zeile für Zeile ({0} MB, {1} Zeilen)</translation>
     </message>
     <message>
         <source>url begins with http://, so others on the network could read and change what is sent: use its https:// address, or define it in the settings file with allow_unencrypted = true</source>

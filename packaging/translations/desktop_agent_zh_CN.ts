@@ -4143,6 +4143,14 @@
         <translation>分支、标签和贮藏条目</translation>
     </message>
     <message>
+        <source>byte order mark added</source>
+        <translation>已添加字节顺序标记</translation>
+    </message>
+    <message>
+        <source>byte order mark removed</source>
+        <translation>已移除字节顺序标记</translation>
+    </message>
+    <message>
         <source>callback_port must be a port, for a client_id that is registered with it</source>
         <translation>callback_port 必须是 client_id 注册时使用的端口</translation>
     </message>
@@ -4159,6 +4167,14 @@
         <translation>编辑</translation>
     </message>
     <message>
+        <source>encoding {0}</source>
+        <translation>编码 {0}</translation>
+    </message>
+    <message>
+        <source>encoding {0} → {1}</source>
+        <translation>编码 {0} → {1}</translation>
+    </message>
+    <message>
         <source>env entries provided as strings must be KEY=VALUE</source>
         <translation>env 中的文本条目必须写成 KEY=VALUE</translation>
     </message>
@@ -4173,6 +4189,10 @@
     <message>
         <source>exactly this command</source>
         <translation>仅此命令</translation>
+    </message>
+    <message>
+        <source>executable (mode {0})</source>
+        <translation>可执行（权限 {0}）</translation>
     </message>
     <message>
         <source>failed: {0} ({1})</source>
@@ -4279,6 +4299,10 @@
         <translation>未改动：{0}（{1}）</translation>
     </message>
     <message>
+        <source>line endings changed ({0} → {1})</source>
+        <translation>换行符已更改（{0} → {1}）</translation>
+    </message>
+    <message>
         <source>mcp definition &apos;name&apos; must contain text</source>
         <translation>名称不能为空</translation>
     </message>
@@ -4307,6 +4331,10 @@
         <translation>已与之后的更改合并：{0}（{1}）</translation>
     </message>
     <message>
+        <source>mode {0} → {1}</source>
+        <translation>权限 {0} → {1}</translation>
+    </message>
+    <message>
         <source>name {0}: {1}</source>
         <translation>名称 {0}：{1}</translation>
     </message>
@@ -4315,8 +4343,24 @@
         <translation>名称：{0}</translation>
     </message>
     <message>
+        <source>named pipe</source>
+        <translation>命名管道</translation>
+    </message>
+    <message>
+        <source>newline added at the end of the file</source>
+        <translation>文件末尾已添加换行符</translation>
+    </message>
+    <message>
         <source>no network</source>
         <translation>无</translation>
+    </message>
+    <message>
+        <source>no newline at the end of the file</source>
+        <translation>文件末尾无换行符</translation>
+    </message>
+    <message>
+        <source>not all of it is UTF-8: bytes that are not UTF-8 are shown by their number</source>
+        <translation>并非全部为 UTF-8：非 UTF-8 字节以编号显示</translation>
     </message>
     <message>
         <source>nothing of yours</source>
@@ -4329,6 +4373,10 @@
     <message>
         <source>only an account with a name has an address of its own</source>
         <translation>只有带名称的账户才有自己的地址</translation>
+    </message>
+    <message>
+        <source>only line endings changed ({0} → {1})</source>
+        <translation>仅换行符已更改（{0} → {1}）</translation>
     </message>
     <message>
         <source>removed {0}</source>
@@ -4353,6 +4401,10 @@
     <message>
         <source>servers of the old SSE transport are not supported; ask for its streamable HTTP address</source>
         <translation>不支持使用旧 SSE 传输的服务器；请索取其 Streamable HTTP 地址</translation>
+    </message>
+    <message>
+        <source>symbolic link</source>
+        <translation>符号链接</translation>
     </message>
     <message>
         <source>the application itself sets it</source>
@@ -4381,6 +4433,14 @@
     <message>
         <source>there is no home folder for {0}</source>
         <translation>{0} 没有对应的主文件夹</translation>
+    </message>
+    <message>
+        <source>too different to compare line by line: all from the first to the last difference is shown as changed</source>
+        <translation>差异过大，无法逐行比较：从第一处到最后一处差异之间的内容都显示为已更改</translation>
+    </message>
+    <message>
+        <source>too large to compare line by line ({0} MB, {1} lines)</source>
+        <translation>过大，无法逐行比较（{0} MB，{1} 行）</translation>
     </message>
     <message>
         <source>url begins with http://, so others on the network could read and change what is sent: use its https:// address, or define it in the settings file with allow_unencrypted = true</source>

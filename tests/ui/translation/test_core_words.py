@@ -1,17 +1,21 @@
 from collections.abc import Iterator
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import Qt, QTranslator
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.app.navigator import demo_follow_up, demo_prompt, examples
 from desktop_agent.core.base.paths import resource_path
+from desktop_agent.core.diff.diff import as_read, diff_change
 from desktop_agent.core.models.model_catalog import FREE
+from desktop_agent.core.protocol.model import FileChange, FileImage
 from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP, DEMO_PROMPT
 from desktop_agent.core.slash.declarations import BUILT_IN, Declaration
 from desktop_agent.ui.chat.composer.offer_popups import CommandPopup
 from desktop_agent.ui.models.model_popup import cost_words
+from desktop_agent.ui.review.diff.diff_words import diff_name, notes_label
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.translation.core_words import answer_words, core_words
 
@@ -56,6 +60,21 @@ def _german(qapp: QApplication) -> Iterator[None]:
 @pytest.mark.parametrize(("text", "said"), TEXTS)
 def test_a_text_is_recognised_with_its_values(text: str, said: str) -> None:
     assert core_words(text) == said
+
+
+@pytest.mark.usefixtures("_german")
+def test_notes_of_a_diff_are_said_in_the_language_of_the_window() -> None:
+    image = FileImage(digest="d", size=9, mode=0o100644)
+    before, after = "Straße\nüber\n".encode("cp1252"), "Straße\r\nüber".encode()
+    change = FileChange(
+        id="c", path="a", kind="modified", author="agent", before=image, after=replace(image, mode=0o100755)
+    )
+    diff = as_read(diff_change(change, before, after), before, after)
+    words = (
+        "Rechte 644 → 755 · Zeilenenden geändert (LF → CRLF) · kein Zeilenende am Dateiende · Kodierung CP1252 → UTF-8"
+    )
+    assert notes_label(diff.notes) == words
+    assert diff_name(diff).endswith(words.replace(" · ", ". "))
 
 
 @pytest.mark.usefixtures("_german")

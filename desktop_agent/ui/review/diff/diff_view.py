@@ -17,6 +17,7 @@ from desktop_agent.ui.review.diff.diff_words import diff_name, row_words
 from desktop_agent.ui.review.diff.highlighter import Coloured, Highlighter
 from desktop_agent.ui.review.diff.line_layouts import LaidLine
 from desktop_agent.ui.theme import Theme, TypeSize
+from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.focus import announce
 from desktop_agent.ui.wording.visible_text import MAX_DRAWN_CHARS
 
@@ -244,7 +245,7 @@ class DiffView(QAbstractScrollArea):
         rect.setTop(self.scroller.geometry.height if len(self.document.rows) else 0)
         painter.fillRect(rect, self._theme.colour("surface"))
         notes = self.document.diff.notes if self.document.diff and not len(self.document.rows) else ()
-        detail = " · ".join(filter(None, (self.document.detail, *notes)))
+        detail = " · ".join(filter(None, (self.document.detail, *map(core_words, notes))))
         middle = rect.center().y()
         wrap = int(Qt.AlignmentFlag.AlignHCenter) | int(Qt.TextFlag.TextWordWrap)
         painter.setFont(self._theme.text_font(TypeSize.BODY))

@@ -10,7 +10,7 @@ from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.diff.rows import DiffRow, DiffRows, Gap, LineSide
 from desktop_agent.core.diff.text import without_ending
 from desktop_agent.core.protocol.model import Author, FileDiff, Hunk, LineComment, MovedBlock
-from desktop_agent.ui.translation.core_words import plural
+from desktop_agent.ui.translation.core_words import core_words, plural
 from desktop_agent.ui.wording.visible_text import visible_line
 
 _tr = partial(QCoreApplication.translate, "DiffView")
@@ -99,7 +99,7 @@ def gap_label(gap: Gap) -> str:
 
 
 def notes_label(notes: tuple[str, ...]) -> str:
-    text = " · ".join(notes)
+    text = " · ".join(map(core_words, notes))
     return text[:1].upper() + text[1:]
 
 
@@ -146,7 +146,7 @@ def summary(diff: FileDiff) -> tuple[str, str]:
 
 def diff_name(diff: FileDiff) -> str:
     text = _tr("Changes in {0}: {1} lines added, {2} removed").format(diff.path, diff.added, diff.removed)
-    return ". ".join((text, *diff.notes))
+    return ". ".join((text, *map(core_words, diff.notes)))
 
 
 def row_words(rows: DiffRows, index: int, decisions: HunkDecisions | None = None) -> str:
