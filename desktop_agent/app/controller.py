@@ -61,7 +61,7 @@ class OneAtATime:
             self._task.cancel()
 
     def let_end(self) -> None:
-        """The running task can no longer be cancelled."""
+        """Do not let the running task be cancelled any more."""
         self._task = None
 
     async def _carry_out(self, work: Coroutine[object, object, None]) -> None:

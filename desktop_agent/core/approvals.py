@@ -263,7 +263,7 @@ class RuleBook:
         await self._report_problems()
 
     async def keep(self, rules: Sequence[Rule]) -> None:
-        """A rule that cannot be written is reported and has no effect."""
+        """Store these rules. One that cannot be written is reported and has no effect."""
         lasting = [rule for rule in rules if rule.scope != "session"]
         if lasting:
             try:

@@ -189,10 +189,9 @@ _SAID_BY: dict[HunkKey, tuple[str, ...]] = {
 
 
 class DiffRow(NamedTuple):
-    """One row. `old` and `new` are the 0-based lines that it shows.
+    """One row. `old` and `new` are the 0-based lines that it shows; in a `hunk` or `gap` row, none.
 
     `context` lines may differ in their ending. In unified mode, `peer` is the line on the other side to compare with.
-    `hunk` and `gap` show no line.
     """
 
     kind: RowKind

@@ -124,7 +124,7 @@ class RedoChanges(Tagged, frozen=True, kw_only=True):
 
 
 class RedoSteps(Tagged, frozen=True, kw_only=True):
-    """Take undos back to the exact earlier bytes, where nothing changed since. Refused while a turn is running."""
+    """Take undos back exactly, byte for byte, where nothing changed since. Refused while a turn is running."""
 
     steps: tuple[int, ...] = ()
     is_all: bool = False

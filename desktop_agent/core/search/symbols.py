@@ -214,10 +214,7 @@ _LONG_TEXT = re.compile(r'"""|\'\'\'')
 
 
 def extent_of(lines: Sequence[str], at: int) -> tuple[int, int]:
-    """The first and last line (from 0) of the definition that begins in line `at`, by layout and braces.
-
-    The decorators and comments directly above are included.
-    """
+    """Return the first and last line (from 0) of the definition at `at`, with decorators and comments above it."""
     return _first(lines, at), _last(lines, at)
 
 

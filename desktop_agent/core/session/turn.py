@@ -262,7 +262,7 @@ class Turn:
         await self.parts.spending.warn_of_unknown_price(self.number, completion.usage, by.model)
 
     def _trusted(self, block: AssistantBlock, completion: Completion, used: set[CallId]) -> AssistantBlock:
-        """Return the block. A call that must not run is marked, and a reused call id is replaced."""
+        """Return the block, marked if the call must not run, and with a new id if another call has the same."""
         if not isinstance(block, ToolUseBlock):
             return block
         if completion.stop_reason != "tool_use" and not block.rejected:

@@ -135,7 +135,7 @@ class Batch:
             pulling.cancel()
 
     async def run(self) -> BatchSummary:
-        """Run every task that has no result yet. Raises `AgentError` if no result can be written or no task run."""
+        """Run every task without a result. Raises `AgentError` if no result can be written, or no task can be run."""
         self._on_progress(self.summary)
         count = min(self._options.workers, len(self._left))
         if not self._stopped:

@@ -288,7 +288,7 @@ class MovedBlock(NamedTuple):
 
 
 class Surplus(NamedTuple):
-    """How many more rows than old lines all edits up to each edit take. Running totals over all hunks, from 0."""
+    """Running totals over all edits, from 0: how many more rows than old lines they take."""
 
     side_by_side: Sequence[int]
     unified: Sequence[int]

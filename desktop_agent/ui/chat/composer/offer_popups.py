@@ -81,7 +81,7 @@ class ListPopup(QListView):
 
     @property
     def _enter_sends(self) -> bool:
-        """Whether Enter sends the message as long as the user has not moved to another row."""
+        """Whether Enter sends the message, as long as the user has not moved to another row."""
         raise NotImplementedError
 
     def _choose(self, *, goes_on: bool = False) -> bool:

@@ -68,7 +68,7 @@ class EntryRows:
         self.measure(self._width, None)
 
     def exchange(self, entries: Sequence[Entry]) -> list[EntryRow]:
-        """Replace the rows before the present ones, with which `entries` end. Return the removed rows."""
+        """Show `entries`. Rows that are at the end before and after keep their widgets. Return the removed rows."""
         before = self._rows
         kept = _same_at_end([row.entry for row in before], entries)
         stay, gone = before[len(before) - kept :], before[: len(before) - kept]
