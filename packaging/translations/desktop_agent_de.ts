@@ -5202,6 +5202,10 @@
         <translation>Denkaufwand</translation>
     </message>
     <message>
+        <source>default</source>
+        <translation>Standard</translation>
+    </message>
+    <message>
         <source>{0} effort</source>
         <translation>Denkaufwand {0}</translation>
     </message>
@@ -6790,6 +6794,10 @@
     <message>
         <source>The model decides</source>
         <translation>Das Modell entscheidet</translation>
+    </message>
+    <message>
+        <source>default</source>
+        <translation>Standard</translation>
     </message>
     <message>
         <source>{0} by {1}</source>

@@ -5184,6 +5184,10 @@
         <translation>推理强度</translation>
     </message>
     <message>
+        <source>default</source>
+        <translation>默认</translation>
+    </message>
+    <message>
         <source>{0} effort</source>
         <translation>推理强度 {0}</translation>
     </message>
@@ -6766,6 +6770,10 @@
     <message>
         <source>The model decides</source>
         <translation>由模型决定</translation>
+    </message>
+    <message>
+        <source>default</source>
+        <translation>默认</translation>
     </message>
     <message>
         <source>{0} by {1}</source>

@@ -11,7 +11,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QModelIndex, QObject, QPoin
 from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QKeySequence, QMouseEvent, QPainter
 from PySide6.QtWidgets import QListView, QPushButton, QStyle, QStyleOptionViewItem, QWidget
 
-from desktop_agent.core.models.known_model import OWN, price_words, rate_words, size_words
+from desktop_agent.core.models.known_model import price_words, rate_words, size_words
 from desktop_agent.core.models.prices import Rates
 from desktop_agent.ui.models.model_offers import AccountOffers, ChoiceRow, Choices, ModelKey, ModelOffer
 from desktop_agent.ui.theme import Height, Space, Theme
@@ -278,7 +278,12 @@ class EffortChoice(QWidget):
     def _segment(self, level: str) -> QPushButton:
         words = self.tr("{0} effort").format(level) if level else self.tr("The model decides")
         button = compact_button(
-            level or OWN, accessible_name=words, tooltip=words, clicked=self._on_clicked, is_checkable=True, parent=self
+            level or self.tr("default"),
+            accessible_name=words,
+            tooltip=words,
+            clicked=self._on_clicked,
+            is_checkable=True,
+            parent=self,
         )
         button.installEventFilter(self)
         button.setProperty("level", level)

@@ -7,7 +7,6 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QWidget
 
-from desktop_agent.core.models.known_model import OWN
 from desktop_agent.core.models.vendors import DEMO, PROVIDER_LABELS
 from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode
 from desktop_agent.ui.widgets.buttons import PickerButton
@@ -95,11 +94,12 @@ class ModePickers(QObject):
     def _show_effort(self, effort: str) -> None:
         menu = self.effort_button.menu()
         menu.clear()  # which deletes the actions of the last model
+        own = self.tr("default")
         for level in ("", *self._efforts):
             explanation = "" if level else self.tr("The model decides")
-            self._add_explained(self._effort_group, self.effort_button, (level or OWN, explanation), level)
+            self._add_explained(self._effort_group, self.effort_button, (level or own, explanation), level)
             self._effort_group.actions()[-1].setChecked(level == effort)
-        shown = effort or OWN
+        shown = effort or own
         self.effort_button.set_texts(self.tr("Effort: {0}").format(shown) + " ▾", f"{shown} ▾")
         self.effort_button.setToolTip(self.tr("How much the model thinks before it answers"))
         self.effort_button.setVisible(bool(self._efforts))

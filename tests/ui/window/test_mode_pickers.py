@@ -4,9 +4,10 @@ from typing import get_args
 
 import pytest
 from msgspec.structs import replace
+from PySide6.QtCore import QTranslator
 from PySide6.QtGui import QAction
 from PySide6.QtTest import QSignalSpy
-from PySide6.QtWidgets import QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode
@@ -116,6 +117,27 @@ def test_the_effort_of_a_model_that_has_levels_is_chosen_beside_it(pickers: Mode
     assert checked(pickers.effort_button) == ["default"]
     pickers.show_mode(replace(gpt, model="gpt-mini"), "on_write", "restricted")
     assert not pickers.effort_button.isVisible()
+
+
+class Marked(QTranslator):
+    def translate(self, context: str, sourceText: str, disambiguation: str | None = None, n: int = -1) -> str:  # noqa: N803 - Qt's name
+        return f"[{sourceText}]"
+
+    def isEmpty(self) -> bool:  # noqa: N802 - Qt's name
+        return False
+
+
+def test_the_models_own_effort_is_said_in_the_windows_language(pickers: ModePickers, qapp: QApplication) -> None:
+    gpt = ModelRef(provider="openai", model="gpt")
+    translator = Marked()
+    qapp.installTranslator(translator)
+    try:
+        pickers.show_mode(gpt, "on_write", "restricted")
+        pickers.show_label(gpt, "GPT", ("low",))
+        assert pickers.effort_button.text() == "[Effort: [default]] ▾"
+        assert [action.iconText() for action in choices(pickers.effort_button)] == ["[default]", "low"]
+    finally:
+        qapp.removeTranslator(translator)
 
 
 def test_another_model_is_told_once(pickers: ModePickers) -> None:
