@@ -360,7 +360,7 @@ class InboxPopup(Popup):
         row.wished.connect(partial(self._on_wished, row))
         row.stepped.connect(partial(self._on_stepped, row))
         row.focused.connect(partial(self._open, row))
-        row.resized.connect(self._on_resized)
+        row.resized.connect(partial(self._on_resized, row))
         return row
 
     def _open(self, row: InboxRow) -> None:
@@ -382,9 +382,11 @@ class InboxPopup(Popup):
         for row in self._rows[at:]:
             row.hold_off()
 
-    def _on_resized(self) -> None:
+    def _on_resized(self, row: InboxRow) -> None:
         if self.isVisible():
             self._place()
+            if row.hasFocus():
+                self._bring_up(row)
 
     def _on_theme(self) -> None:
         self._note_focus()

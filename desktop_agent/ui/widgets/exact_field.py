@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from PySide6.QtCore import QMimeData, QObject, Signal
+from PySide6.QtCore import QMimeData, QObject, Qt, Signal
 from PySide6.QtGui import (
     QInputMethodEvent,
     QKeyEvent,
@@ -229,6 +229,7 @@ class ExactField(QPlainTextEdit):
         super().__init__(parent, tabChangesFocus=True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)  # else it can cover the last line
         self._theme = theme
         self._seen = SeenParts()
         self._is_changed = False

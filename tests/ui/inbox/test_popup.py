@@ -15,7 +15,7 @@ from desktop_agent.ui.chat.entries.entry import EntryActions
 from desktop_agent.ui.chat.entries.questions import QuestionCard
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.inbox.inbox_items import InboxItem, InboxSession, items_of
-from desktop_agent.ui.inbox.inbox_popup import InboxPopup, InboxRow
+from desktop_agent.ui.inbox.inbox_popup import InboxPopup, InboxRow, RowCard
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.focus import FocusKeeper
 from desktop_agent.ui.window.top_bar import InboxButton
@@ -303,6 +303,42 @@ def test_it_is_as_high_as_its_rows_and_shows_each_whole(stage: Stage) -> None:
         assert shown.contains(row.rect().translated(row.mapTo(stage.popup, QPoint(0, 0))))
         assert row.height() >= row.minimumSizeHint().height()
     assert part(stage.popup, QScrollArea, "inboxList").verticalScrollBar().maximum() == 0
+
+
+class GrowingCard(RowCard):
+    """As that of a change, whose lines are loaded once the card is shown."""
+
+    most = 40
+
+    def height_in(self, width: int) -> int:
+        self.resize(width, self.most)
+        return self.most
+
+    def rearm(self) -> None: ...
+
+
+@pytest.mark.parametrize("most", [300, 2_000])
+def test_a_question_that_grows_is_scrolled_into_sight(stage: Stage, most: int) -> None:
+    popup = InboxPopup(
+        stage.theme, stage.over, stage.button, now=lambda: NOW, make_card=lambda _, row: GrowingCard(row)
+    )
+    popup.show_items([item(asking(), f"s{number}") for number in range(9)])
+    stage.qtbot.waitUntil(lambda: len(popup.findChildren(InboxRow)) == 9)
+    popup.open_popup()
+    for _ in range(6):
+        stage.key(Qt.Key.Key_Down)
+    row = QApplication.focusWidget()
+    assert isinstance(row, InboxRow)
+    (card,) = row.findChildren(GrowingCard)
+    card.most = most
+    card.updateGeometry()
+    sight = part(popup, QScrollArea, "inboxList").viewport()
+    stage.qtbot.waitUntil(lambda: row.height() > most)
+    stage.qtbot.wait(0)
+    shown = row.rect().translated(row.mapTo(sight, QPoint(0, 0)))
+    assert shown.top() in range(sight.height())
+    assert shown.bottom() < sight.height() or shown.top() < 20
+    popup.close_popup()
 
 
 def test_a_row_says_all_of_it_to_a_screen_reader(stage: Stage) -> None:

@@ -24,6 +24,7 @@ from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.approvals.question_head import request_summary
 from desktop_agent.ui.chat.entry_words import MINUS
 from desktop_agent.ui.chat.question.approval import ApprovalCard
+from desktop_agent.ui.chat.question.request_card import CardField
 from desktop_agent.ui.chat.text.passage import Paragraph
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.exact_field import FoldBar
@@ -610,3 +611,13 @@ class TestTheChangeOfAnEdit:
         assert answers == []
         press_deny(stage)
         assert answers == [("c1", Denied())]
+
+
+def test_no_bar_covers_the_last_line_of_a_long_command(stage: Stage) -> None:
+    command = "rm -rf build dist && " + "python -m build --wheel --outdir dist/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa " * 4
+    ask(stage, replace(question(), command=command))
+    for width in range(484, 604, 7):
+        stage.window.resize(width, 600)
+        stage.view.row_layout.flush()
+        (field,) = card(stage).findChildren(CardField)
+        assert not field.horizontalScrollBar().isVisible()
