@@ -16,8 +16,6 @@ from desktop_agent.ui.widgets.layouts import STRETCH, hbox, set_names, vbox
 
 Scope = Literal["turn", "since", "session", "git", "filtered"]
 
-_ROOM_FOR_BAR = 480
-
 
 class BarState(NamedTuple):
     """The state of the bar. It counts files, not hunks, because not all of 1,000 files have been compared."""
@@ -42,7 +40,7 @@ class UndoBar(QWidget):
         self.redo = make_button(self.tr("Redo"), "redoButton")
         self._summary = ElidedLabel(role="secondary", object_name="reviewSummary")
         self._progress = _Progress(theme)
-        self._has_files = False
+        self._share = self._words_of_share = ""
         self.next = ShortcutButton(theme, self.tr("Next"), "F8", colour_role="muted")
         set_names(self.next, "nextUndecidedButton", self.tr("Next undecided change"))
         self.next.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the focus at the current hunk
@@ -64,11 +62,11 @@ class UndoBar(QWidget):
 
     def set_state(self, state: BarState) -> None:
         decided = self.tr("{0} of {1} decided").format(state.decided, state.total)
-        self._summary.setText(decided if state.total else self.tr("Nothing to decide"))
+        self._words_of_share = decided if state.total else self.tr("Nothing to decide")
+        self._share = f"{state.decided}/{state.total}" if state.total else ""
+        self._summary.setAccessibleName(self._words_of_share)
         self._summary.setToolTip(self.tr("How many of the listed files are kept or undone"))
         self._progress.set_share(state.decided / state.total if state.total else 0)
-        self._has_files = bool(state.total)
-        self._show_progress()
         is_done = state.decided == state.total
         self.next.setEnabled(not is_done)
         self.next.setToolTip(self.tr("Everything is decided") if is_done else self.tr("Go to what is undecided next"))
@@ -81,6 +79,7 @@ class UndoBar(QWidget):
         self._show_redo(state)
         self.comments.setText(plural("UndoBar", state.comments, "Send %n comment…", "Send %n comments…"))
         self.comments.setVisible(bool(state.comments))
+        self._fit()
 
     def set_uncaptured(self, paths: list[str], details: str) -> None:
         count = len(paths)
@@ -98,10 +97,15 @@ class UndoBar(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._show_progress()
+        self._fit()
 
-    def _show_progress(self) -> None:
-        self._progress.setVisible(self._has_files and self.width() >= _ROOM_FOR_BAR)
+    def _fit(self) -> None:
+        """Leave out the bar of the progress, and then the words about it, where the buttons need the room."""
+        buttons = [button for button in (self.next, self.undo, self._more, self.keep) if button.isVisibleTo(self)]
+        room = self.width() - 2 * Space.M - sum(button.sizeHint().width() + Space.S for button in buttons)
+        words = self._summary.fontMetrics().horizontalAdvance(self._words_of_share)
+        self._summary.setText(self._words_of_share if words <= room or not self._share else self._share)
+        self._progress.setVisible(bool(self._share) and words + Space.S + self._progress.width() <= room)
 
     def _show_undo(self, state: BarState) -> None:
         names = {"turn": self.tr("Undo turn"), "session": self.tr("Undo session"), "since": self.tr("Undo since")}

@@ -18,6 +18,8 @@ from desktop_agent.core.protocol.ops import (
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.ui.review.file_editor import FileEditor
 from desktop_agent.ui.review.review_panel import ReviewPanel
+from desktop_agent.ui.review.undo_bar import BarState, UndoBar
+from desktop_agent.ui.theme import Theme
 from tests.parts import part
 from tests.ui.review.panel.panel_stage import (
     Asked,
@@ -38,6 +40,21 @@ from tests.ui.review.panel.panel_stage import (
     texts,
 )
 from tests.ui.review.stage import Session, Source, Tasks, change_of
+
+
+def test_the_count_of_decisions_is_shortened_and_never_cut(qtbot: QtBot, theme: Theme) -> None:
+    bar = UndoBar(theme)
+    qtbot.addWidget(bar)
+    bar.show()
+    bar.set_state(BarState(decided=3, total=12, standing=9, scope="session"))
+    count = part(bar, QLabel, "reviewSummary")
+    seen = dict[str, int]()
+    for width in range(800, 380, -10):
+        bar.resize(width, bar.sizeHint().height())
+        qtbot.waitUntil(lambda: count.fontMetrics().horizontalAdvance(count.text()) <= count.width())
+        seen[count.text()] = width
+    assert list(seen) == ["3 of 12 decided", "3/12"]
+    assert count.accessibleName() == "3 of 12 decided"
 
 
 def test_keeping_all_keeps_every_file_and_says_how_far_the_review_is(
