@@ -59,7 +59,7 @@ class Inbox(Controller):
         self._drafts: dict[ItemKey, dict[str, str]] = {}
         """What the user wrote on the cards of the inbox: edited commands, answers in forms, reasons for a denial."""
         self._outcome = ""
-        """How the question was decided whose end is told now."""
+        """While a decision is processed: what it was, for the line that says that the question is gone."""
         self._answered: set[ItemKey] = set()
         """The questions that were answered in the inbox or from there, which need no word about it."""
         self.items: list[InboxItem] = []
@@ -187,10 +187,8 @@ class Inbox(Controller):
         actions.approval_edited.connect(partial(self._judge, item))
         actions.approval_opened.connect(partial(self._review, item))
         actions.link_activated.connect(self._panels.transcript.entry_actions.link_activated)
-        drafts, loader = (
-            self._drafts.setdefault(item.key, {}),
-            CardLoader(self._panels.diffs, self._panels.spawner.spawn),
-        )
+        drafts = self._drafts.setdefault(item.key, {})
+        loader = CardLoader(self._panels.diffs, self._panels.spawner.spawn)
         self._card = card = InboxCard(item, drafts, TextStyles(self._theme), actions, parent, loader)
         return card
 

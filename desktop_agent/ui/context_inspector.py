@@ -226,10 +226,8 @@ class PinList(QWidget):
         if pin.expires_at is not None:
             moment = QDateTime.fromSecsSinceEpoch(round(pin.expires_at.timestamp()))
             until.setText(self.tr("until {0}").format(QLocale().toString(moment, QLocale.FormatType.ShortFormat)))
-        name, remove = (
-            self.tr("Unpin “{0}”").format(pin.text[:60]),
-            partial(self.op_requested.emit, RemovePin(pin_id=pin.id)),
-        )
+        name = self.tr("Unpin “{0}”").format(pin.text[:60])
+        remove = partial(self.op_requested.emit, RemovePin(pin_id=pin.id))
         unpin = compact_button(self.tr("Unpin"), f"unpin-{pin.id}", accessible_name=name, clicked=remove)
         hbox((text, 1), until, unpin, on=line, spacing=Space.S)
         return line

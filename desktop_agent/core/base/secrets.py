@@ -125,7 +125,8 @@ def is_secret_name(name: str) -> bool:
     return _SECRET_NAME.search(name) is not None
 
 
-def is_secret_header(name: str, value: str) -> bool:
+def is_secret_pair(name: str, value: str) -> bool:
+    """Whether a header or environment variable is a secret, by its name or by its value."""
     if name.lower() in _SECRET_HEADERS or is_secret_name(name.replace("-", "_")):
         return True
     return any(is_key(word) for word in value.split()) or mask(value) != value

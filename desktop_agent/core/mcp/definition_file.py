@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from desktop_agent.core.base.errors import CredentialsError, UsageError
-from desktop_agent.core.base.secrets import Keyring, is_secret_header
+from desktop_agent.core.base.secrets import Keyring, is_secret_pair
 from desktop_agent.core.base.web_address import address_of, has_userinfo, is_readable_on_the_way, why_no_address
 from desktop_agent.core.mcp.definition import (
     CALL_TIMEOUT_S,
@@ -68,7 +68,7 @@ def without_secrets(definition: ServerDefinition) -> tuple[ServerDefinition, Map
             fields = ("headers", "secret_headers")
         case Program(env=given):
             fields = ("env", "secret_env")
-    secrets = {name: value for name, value in given.items() if value and is_secret_header(name, value)}
+    secrets = {name: value for name, value in given.items() if value and is_secret_pair(name, value)}
     if not secrets:
         return definition, {}
     public = {name: value for name, value in given.items() if name not in secrets}

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QApplication, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
 
-from desktop_agent.core.base.secrets import is_secret_header
+from desktop_agent.core.base.secrets import is_secret_pair
 from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition, ServerSandbox
 from desktop_agent.core.mcp.new_servers import (
     KNOWN_SERVERS,
@@ -108,7 +108,7 @@ class PairFields(ServerFields):
 
     def _update(self) -> None:
         for name, value in self._rows:
-            is_hidden = self._hides_all or is_secret_header(name.text().strip(), value.text())
+            is_hidden = self._hides_all or is_secret_pair(name.text().strip(), value.text())
             value.setEchoMode(QLineEdit.EchoMode.Password if is_hidden else QLineEdit.EchoMode.Normal)
         if self._rows[-1][0].text():
             self._add_row()

@@ -80,11 +80,8 @@ class SettingControl(QWidget):
 class TextsControl(SettingControl):
     def __init__(self, setting: Setting) -> None:
         super().__init__()
-        has_folders, title, text = (
-            setting.about.holds == "folders",
-            words(setting.about.title),
-            words(setting.about.text),
-        )
+        has_folders = setting.about.holds == "folders"
+        title, text = words(setting.about.title), words(setting.about.text)
         self._words = setting.about.words
         self._title = title
         self._list = QListWidget()

@@ -45,7 +45,7 @@ class GoingByPalette:
 
 
 class EditingANamedFile:
-    row = "Open a file that an answer names, find a word in it, exchange it and save"
+    row = "Open a file that an answer names, find a word in it, replace it and save"
     answers: tuple[Answer, ...] = (reply(text("The parcel is labelled in `shop/orders.py`.")),)
 
     async def begin(self, stage: Stage) -> None:
