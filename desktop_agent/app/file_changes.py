@@ -199,7 +199,7 @@ def read_target(root: Path, path: str) -> ApplyTarget:
     parts = Path(path).parts
     file = root / path
     if not parts or Path(path).is_absolute() or ".." in parts or not file.resolve().is_relative_to(root.resolve()):
-        raise WorkspaceError("The file does not lie in the open folder.", hint="Give its path relative to the folder.")
+        raise WorkspaceError("The file is outside the open folder.", hint="Give its path relative to the folder.")
     relative = Path(path).as_posix()
     try:
         found = file.stat()

@@ -32,7 +32,7 @@ async def named_picture(
         async with asyncio.timeout(TIMEOUT_S):
             came = await download(address, book=book or AddressBook(), factory=factory, max_bytes=MOST_BYTES)
     except TimeoutError as error:
-        raise AgentError("The picture did not come in time.") from error
+        raise AgentError("The picture took too long to load.") from error
     except ToolError as error:
         reasons = {
             "permission": "This address is not on the public internet, so nothing is loaded from it.",
@@ -52,7 +52,7 @@ def _read(folder: str, path: str) -> bytes:
     try:
         file = (root / path).resolve()
         if not folder or not file.is_relative_to(root):
-            raise WorkspaceError("This picture does not lie in the open folder, so it is not read.")
+            raise WorkspaceError("This picture is outside the open folder, so it is not loaded.")
         status = file.stat()
         if not stat.S_ISREG(status.st_mode):
             raise WorkspaceError("This is not a file.")

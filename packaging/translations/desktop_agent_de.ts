@@ -3318,7 +3318,7 @@
         <translation>Die Datei liegt nicht im Ordner dieser Unterhaltung.</translation>
     </message>
     <message>
-        <source>The file does not lie in the open folder.</source>
+        <source>The file is outside the open folder.</source>
         <translation>Die Datei liegt nicht im geöffneten Ordner.</translation>
     </message>
     <message>
@@ -3514,7 +3514,7 @@
         <translation>Die Ausgabe kann nicht gelesen werden: {0}.</translation>
     </message>
     <message>
-        <source>The picture did not come in time.</source>
+        <source>The picture took too long to load.</source>
         <translation>Das Bild kam nicht rechtzeitig an.</translation>
     </message>
     <message>
@@ -3798,7 +3798,7 @@
         <translation>Dieses Bild konnte nicht geladen werden.</translation>
     </message>
     <message>
-        <source>This picture does not lie in the open folder, so it is not read.</source>
+        <source>This picture is outside the open folder, so it is not loaded.</source>
         <translation>Dieses Bild liegt nicht im geöffneten Ordner, daher wird es nicht gelesen.</translation>
     </message>
     <message>
@@ -12080,7 +12080,7 @@
         <translation>Diese Datei kann nicht gelesen werden: {detail}.</translation>
     </message>
     <message>
-        <source>This file does not lie in the open folder, so it is not shown.</source>
+        <source>This file is outside the open folder, so it is not shown.</source>
         <translation>Diese Datei liegt nicht im geöffneten Ordner und wird daher nicht angezeigt.</translation>
     </message>
     <message>

@@ -3307,7 +3307,7 @@
         <translation>文件不在此对话的文件夹中。</translation>
     </message>
     <message>
-        <source>The file does not lie in the open folder.</source>
+        <source>The file is outside the open folder.</source>
         <translation>文件不在打开的文件夹中。</translation>
     </message>
     <message>
@@ -3503,7 +3503,7 @@
         <translation>无法读取输出：{0}。</translation>
     </message>
     <message>
-        <source>The picture did not come in time.</source>
+        <source>The picture took too long to load.</source>
         <translation>图片未能及时送达。</translation>
     </message>
     <message>
@@ -3787,7 +3787,7 @@
         <translation>无法加载此图片。</translation>
     </message>
     <message>
-        <source>This picture does not lie in the open folder, so it is not read.</source>
+        <source>This picture is outside the open folder, so it is not loaded.</source>
         <translation>此图片不在打开的文件夹中，因此不会读取。</translation>
     </message>
     <message>
@@ -12003,7 +12003,7 @@
         <translation>无法读取此文件：{detail}。</translation>
     </message>
     <message>
-        <source>This file does not lie in the open folder, so it is not shown.</source>
+        <source>This file is outside the open folder, so it is not shown.</source>
         <translation>此文件不在打开的文件夹中，因此不显示。</translation>
     </message>
     <message>

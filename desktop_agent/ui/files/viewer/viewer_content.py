@@ -131,7 +131,7 @@ def obstacle_words(content: FileContent) -> str:
     words: dict[Obstacle, str] = {
         "": "",
         "gone": _tr("This file is no longer there. It was moved or deleted."),
-        "outside": _tr("This file does not lie in the open folder, so it is not shown."),
+        "outside": _tr("This file is outside the open folder, so it is not shown."),
         "no file": _tr("This is not a regular file: it is a folder, a device or a pipe."),
         "unreadable": _tr("This file cannot be read: {detail}."),
         "too large": _tr(
