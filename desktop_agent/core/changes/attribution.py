@@ -119,7 +119,7 @@ def change_since(net: FileChange, recorded: Sequence[FileChange]) -> FileChange 
 def undone_hunks(
     diff: FileDiff, net: FileChange, recorded: Sequence[FileChange], since: FileDiff | None
 ) -> frozenset[HunkKey]:
-    """`diff` is the diff of `net`, `since` the diff of `change_since`."""
+    """Return the hunks of `net` that are undone. `diff` is the diff of `net`, `since` the diff of `change_since`."""
     now: FileImage | None = recorded[-1].after if recorded else net.after
     if now == net.before != net.after:
         return frozenset(all_keys(diff))

@@ -54,7 +54,7 @@ class Comparer:
         return await asyncio.to_thread(assemble, outline, before or b"", after or b"", breathe)
 
     async def aclose(self) -> None:
-        """A running comparison fails."""
+        """End the process. A running comparison fails."""
         self._is_closed = True
         await self._stop_running()
         if self._process:
@@ -145,7 +145,7 @@ class LineCounter:
         self._process: ComparisonProcess | None = None
 
     def count(self, before: bytes | None, after: bytes | None) -> tuple[int, int]:
-        """Blocks. If matching takes too long, the lines count as one edit."""
+        """Count added and removed lines. Blocks. If matching takes too long, the lines count as one edit."""
         if not (before and after) or before == after or not is_big(before, after):
             return count_lines(before, after)
         if is_binary(before) or is_binary(after):

@@ -27,7 +27,7 @@ RENAMING: HunkKey = "renaming"
 
 
 def group(edits: Sequence[Edit], *, old_count: int, context: int, keep: int = 0) -> list[Hunk]:
-    """Merge hunks whose contexts touch, or that have at most `keep` lines between them.
+    """Group edits into hunks. Those whose contexts touch, or with at most `keep` lines between them, are merged.
 
     Outside the edits, old and new lines must correspond one to one.
     """

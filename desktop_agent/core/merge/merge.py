@@ -132,7 +132,7 @@ PLACE_TAKEN: Final = "Something else has taken its place since."
 
 
 class ClashError(Exception):
-    """The text tells the user what two sides changed differently."""
+    """Two sides changed the same thing. The text tells the user what they changed differently."""
 
 
 def merge_states(base: FileState | None, yours: FileState | None, wanted: FileState | None) -> FileState | None:

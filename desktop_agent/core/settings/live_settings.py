@@ -106,14 +106,14 @@ class LiveSettings:
         return await self.change(key, _DEFAULT)
 
     def change_now(self, key: str, value: object) -> SettingChange:
-        """`change` for callers without an event loop. Blocks."""
+        """Like `change`, for callers without an event loop. Blocks."""
         self._check(key, value)
         change = self._write(key, value)
         self._tell()
         return change
 
     def reset_now(self, key: str) -> SettingChange:
-        """`reset` for callers without an event loop. Blocks."""
+        """Like `reset`, for callers without an event loop. Blocks."""
         return self.change_now(key, _DEFAULT)
 
     def _check(self, key: str, value: object) -> None:

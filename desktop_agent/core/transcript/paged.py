@@ -23,10 +23,11 @@ from desktop_agent.core.transcript.entries import (
 
 
 class Patch(Struct, frozen=True):
-    """A change of the transcript. `append` and `remove` concern the entry at `index`; `update` redraws it.
+    """A change of the transcript. `kind` says what changed.
 
-    `text` and `output` carry only what was added. `changes`: the recorded changes or their state. `status`: everything
-    outside the entries. `expand` and `collapse`: the page at `index` became its `count` entries, or the reverse.
+    `append` and `remove`: the entry at `index`. `update`: redraw it. `text` and `output`: only `text` was added to it.
+    `changes`: the recorded changes or their state. `status`: everything outside the entries. `expand` and `collapse`:
+    the page at `index` became its `count` entries, or the reverse.
     """
 
     kind: Literal["append", "remove", "update", "text", "output", "changes", "status", "expand", "collapse"]

@@ -82,7 +82,7 @@ class UsageFold:
         self._waits_since = known.waits_since
 
     def take(self, line: bytes) -> None:
-        """An unreadable line is skipped."""
+        """Count a line. An unreadable line is skipped."""
         if (head := head_of(line)) is None:
             return
         match head.kind:

@@ -91,7 +91,7 @@ class GradualWork(QObject):
         self._timer.timeout.connect(self._go_on)
 
     def begin(self, steps: Iterator[object]) -> None:
-        """The first slice runs before this method returns."""
+        """Begin with these steps. The first slice runs before this method returns."""
         self._steps = steps
         self._go_on()
 

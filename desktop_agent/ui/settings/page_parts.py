@@ -77,7 +77,7 @@ def shown(setting: Setting, value: object) -> str:
 
 
 class Page(QScrollArea):
-    """Is built when first shown, a part in each turn of the loop, and becomes visible when complete."""
+    """A page that is built when first shown, a part in each turn of the loop, and visible when complete."""
 
     def __init__(self, title: str, theme: Theme, actions: SettingsActions) -> None:
         super().__init__()

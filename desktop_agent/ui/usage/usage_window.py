@@ -308,7 +308,7 @@ class UsageProgress(QWidget):
         vbox(STRETCH, *parts, STRETCH, on=self, spacing=Space.M)
 
     def show_reading(self, done: int, total: int) -> None:
-        """`total` is 0 until it is known."""
+        """Show how many sessions were read. `total` is 0 until it is known."""
         text = self.tr("Reading sessions: {0} of {1}") if total else self.tr("Reading sessions…")
         self._text.setText(text.format(counted(done), counted(total)))
         self._bar.setRange(0, total)
@@ -403,7 +403,7 @@ class UsageWindow(QDialog):
         self._show_parts()
 
     def show_figures(self, shown: Shown, note: str = "") -> None:
-        """`note` says which figures are missing."""
+        """Show these figures. `note` says which figures are missing."""
         self._shown = shown
         self._note.setText(note)
         self._totals.show_totals(shown.totals)

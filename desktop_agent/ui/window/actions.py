@@ -71,7 +71,7 @@ class Actions:
         return action
 
     def set_keys(self, keys: Mapping[str, tuple[str, ...]]) -> None:
-        """A name like `part.action` sets the keys of a part of the window."""
+        """Set the keys of actions. A name like `part.action` is of a part of the window."""
         self.parts.use(keys)
         for action in self.all:
             wanted = [QKeySequence(each) for each in keys.get(action.objectName(), ())]

@@ -35,7 +35,7 @@ A change that raises `FORMAT_VERSION` adds its step here, and a journal of the p
 
 
 def migrated(fields: JsonObject, *, steps: Mapping[int, Step] = STEPS, target: int = FORMAT_VERSION) -> JsonObject:
-    """A line of a later or invalid version is returned unchanged."""
+    """Return a line in the format `target`. A line of a later or invalid version is returned unchanged."""
     version = fields.get("v")
     if version == target or not isinstance(version, int) or isinstance(version, bool) or not 1 <= version < target:
         return fields

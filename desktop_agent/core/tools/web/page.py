@@ -27,10 +27,10 @@ class HtmlReader:
         """Handle a start tag. Names are in lower case. A self-closing tag ends right after it."""
 
     def handle_end(self, tag: str) -> None:
-        """The tag may never have started."""
+        """Handle an end tag. The tag may never have started."""
 
     def handle_text(self, text: str) -> None:
-        """Character references are resolved."""
+        """Handle a text. Character references are resolved."""
 
     def read(self, html: str) -> None:
         position = 0

@@ -53,7 +53,7 @@ class CardField(ExactField):
         self.fold = FoldBar(self, parent)
 
     def place(self, x: int, y: int, width: int, *, reserved: int = 0) -> int:
-        """`reserved` pixels on the right stay free. Return the height with the fold bar."""
+        """Place the field, with `reserved` pixels free on the right. Return the height with the fold bar."""
         self.setViewportMargins(0, 0, reserved, 0)
         lines = count_lines(self.toPlainText(), self.font(), width - reserved - _SIDES, self.most_lines)
         is_long = lines == self.most_lines

@@ -56,7 +56,7 @@ class ColumnText:
         return "".join(parts)
 
     def copied(self, start: TextPosition, end: TextPosition, source: str) -> str:
-        """Within one block, return the displayed text. Across blocks, whole blocks give their part of `source`."""
+        """Return the text to copy: within one block as displayed; across blocks, whole blocks as in `source`."""
         end = min(end, self.end())
         if start >= end:
             return ""

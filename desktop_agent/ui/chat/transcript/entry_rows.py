@@ -68,7 +68,7 @@ class EntryRows:
         self.measure(self._width, None)
 
     def exchange(self, entries: Sequence[Entry]) -> list[EntryRow]:
-        """Show `entries`. Rows that are at the end before and after keep their widgets. Return the removed rows."""
+        """Show `entries`, of which the last are the same as now and keep their widgets. Return the removed rows."""
         before = self._rows
         kept = _same_at_end([row.entry for row in before], entries)
         stay, gone = before[len(before) - kept :], before[: len(before) - kept]
