@@ -300,6 +300,7 @@ class FileViewing(Controller):
         window.review_wanted.connect(pane.show_review)
         pane.wanted.connect(window.show_files)
         pane.emptied.connect(window.leave_files)
+        pane.tabs.review_alone.connect(self._panels.review.show_title)
         pane.left.connect(window.show_beside_review)
         pane.left.connect(self._panels.composer.setFocus)
         pane.review_chosen.connect(window.show_review)

@@ -52,6 +52,7 @@ def test_a_file_takes_the_place_of_the_review_in_a_wide_window_and_of_its_drawer
         assert window.isAncestorOf(editors(user)[0])
         await user.press(Qt.Key.Key_R, CTRL_SHIFT)
         assert is_shown(user, "reviewPanel"), "the key for the review goes to it, as its tab does"
+        assert not is_shown(user, "reviewTitle"), "the tab says it"
         await opened(user, "notes.txt")
         assert len(part(window, FilePane, "viewerWindow").tabs.pages) == 1
         await user.press(Qt.Key.Key_Escape)
@@ -61,7 +62,7 @@ def test_a_file_takes_the_place_of_the_review_in_a_wide_window_and_of_its_drawer
         await user.press(Qt.Key.Key_W, CTRL)
         assert text.hasFocus()
         await user.press(Qt.Key.Key_W, CTRL)
-        assert (composer.edit.hasFocus(), is_shown(user, "reviewPanel")) == (True, True)
+        assert (composer.edit.hasFocus(), is_shown(user, "reviewPanel"), is_shown(user, "reviewTitle")) == (True,) * 3
 
         await user.press(Qt.Key.Key_R, CTRL_SHIFT)
         await opened(user, "notes.txt")

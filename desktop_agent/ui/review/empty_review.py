@@ -15,7 +15,7 @@ from desktop_agent.ui.widgets.layouts import STRETCH, Part, Stretch, hbox, vbox
 
 
 def header_row(*parts: Part) -> QHBoxLayout:
-    title = make_label(QCoreApplication.translate("ReviewPanel", "Review"), role="strong")
+    title = make_label(QCoreApplication.translate("ReviewPanel", "Review"), role="strong", object_name="reviewTitle")
     title.setFixedHeight(Height.BUTTON)
     return hbox(title, *parts, margins=(Space.M, Space.S, Space.M, Space.S), spacing=Space.S)
 

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QStackedLayout, QWidget
+from PySide6.QtWidgets import QLabel, QStackedLayout, QWidget
 
 from desktop_agent.core.diff.rows import RowMode
 from desktop_agent.core.transcript import Transcript
@@ -53,6 +53,7 @@ class ReviewPanel(QWidget):
         self._mode: RowMode | None = None
         self._is_wrapped = False
         self._enlarge_keys, self._is_enlarged = "", False
+        self._has_title = True
         self._session: tuple[Transcript, Submit] | None = None
         self.content: ReviewContent | None = None
         self._is_preparing = False
@@ -113,6 +114,12 @@ class ReviewPanel(QWidget):
         if self.content:
             self.content.set_wrapped(is_wrapped=is_wrapped)
 
+    def show_title(self, is_shown: bool) -> None:
+        """Show the panel's heading, or hide it while a tab says the same above it."""
+        self._has_title = is_shown
+        for title in self.findChildren(QLabel, "reviewTitle"):
+            title.setVisible(is_shown)
+
     def set_enlarge_keys(self, keys: str) -> None:
         self._enlarge_keys = keys
         self.set_enlarged(self._is_enlarged)
@@ -166,6 +173,7 @@ class ReviewPanel(QWidget):
         if self._mode is not None:
             content.set_mode(self._mode)
         content.set_wrapped(is_wrapped=self._is_wrapped)
+        self.show_title(self._has_title)
         content.set_enlarged(self._enlarge_keys, is_enlarged=self._is_enlarged)
 
     @cached_property

@@ -39,6 +39,7 @@ class FileTabs(QWidget):
 
     current_changed = Signal()
     opened_changed = Signal()
+    review_alone = Signal(bool)  # whether it has no tab, as no file is open
 
     def __init__(
         self, theme: Theme, store: FileStore, spawn: Spawn, keys: PartKeys, review: QWidget, parent: QWidget
@@ -214,6 +215,7 @@ class FileTabs(QWidget):
             self.bar.setAccessibleTabName(index, self.tr("{0}, not saved").format(name) if page.is_dirty else name)
         self.bar.setVisible(bool(shown))
         self._line.setVisible(bool(shown))
+        self.review_alone.emit(not shown)
 
     def _on_current_changed(self, index: int) -> None:
         if (widget := self._stack.widget(index)) is not None:
