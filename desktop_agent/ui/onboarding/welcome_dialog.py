@@ -34,6 +34,7 @@ from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 _foot_tr = partial(QCoreApplication.translate, "OnboardingFoot")
 
+_WIDTH = 540
 _FOLDER_WIDTH = 220
 
 
@@ -80,8 +81,9 @@ class OnboardingDialog(QDialog):
         for step in self._steps.values():
             step.changed.connect(self._on_changed)
             step.leads_on.connect(self._on_leads_on)
-        resize_within_screen(self, QSize(540, 552), QSize(360, 280))
         self._show()
+        whole = self._choose.heightForWidth(_WIDTH) + self._foot.sizeHint().height() + 1  # with the line between them
+        resize_within_screen(self, QSize(_WIDTH, max(552, whole)), QSize(360, 280))
 
     def set_folder(self, folder: Path | None) -> None:
         if folder is None:
