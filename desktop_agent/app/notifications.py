@@ -49,7 +49,7 @@ class TrayMessages(QObject):
 
 
 class InboxNotifier(Controller):
-    """Notifications show no contents, because others may see the screen. So they can deny calls but not allow them."""
+    """Announces items without contents, as others may see the screen: calls can be denied, but not allowed."""
 
     def __init__(self, context: WindowContext, inbox: Inbox) -> None:
         super().__init__(context)

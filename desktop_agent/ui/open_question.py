@@ -78,7 +78,7 @@ class OpenQuestion(QObject):
 
 
 def risk_words(request: ApprovalRequest, command: str) -> list[str]:
-    """`command` is the text as edited so far."""
+    """Return the risks of a call in words. `command` is the text as edited so far."""
     return [*map(core_words, request.risks), *hidden_text_risks(command)]
 
 

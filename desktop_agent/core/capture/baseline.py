@@ -105,7 +105,7 @@ class Baseline:
         return trouble
 
     def try_file_again(self) -> None:
-        """Use the file again after its pause. Changes that were made in memory are lost."""
+        """Use the file again, if it failed long enough ago. Changes that were made in memory are lost."""
         with self._in_memory:
             if self._memory is not None and time.monotonic() - self._failed_at >= self._pause_s:
                 self._memory.close()

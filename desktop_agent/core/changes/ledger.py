@@ -175,7 +175,7 @@ class Ledger:
         self._blobs = blobs
 
     def require_root(self) -> None:
-        """Raises `WorkspaceError`."""
+        """Raise `WorkspaceError` unless the folder is there and the same."""
         self._held.check()
 
     def is_root_in_place(self) -> bool:

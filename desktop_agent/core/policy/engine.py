@@ -372,7 +372,7 @@ def _need(parsed: ParsedCommand, call: CallFacts, context: PolicyContext) -> Ris
 
 
 def _is_writable(path: str, context: PolicyContext) -> bool:
-    """`/tmp` counts: the sandbox has its own."""
+    """Whether the call can write to a path. `/tmp` counts: the sandbox has its own."""
     return any(inside(path, "/", folder) is not None for folder in (*context.writable_folders, _TEMPORARY))
 
 

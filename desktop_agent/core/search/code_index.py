@@ -130,7 +130,7 @@ def index_file(path: Path) -> CacheFile:
 
 
 class IndexDatabase(Struct, eq=False):
-    """Names are stored in the form for JSON, because SQLite takes only Unicode."""
+    """The tables of the index. Names are stored in the form for JSON, because SQLite takes only Unicode."""
 
     sql: sqlite3.Connection
 

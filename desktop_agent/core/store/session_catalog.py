@@ -98,7 +98,7 @@ class SessionCatalog:
         return summarise(path, name, self.blobs, known)
 
     def find(self, text: str) -> SessionId:
-        """`text` is an id, or its unambiguous beginning or end. Raises `SessionNotFoundError` and `UsageError`."""
+        """Find by an id, or a clear beginning or end of one. Raises `SessionNotFoundError` and `UsageError`."""
         ids = self.ids()
         matches = [text] if text in ids else [i for i in ids if text and (i.startswith(text) or i.endswith(text))]
         if not matches:

@@ -159,7 +159,7 @@ _TAIL_BYTES = 256 * 1024
 
 
 def file_session(path: Path, filing: Filing, now: datetime, blobs: Blobs) -> None:
-    """Append durably. Blocks. Raises `SessionBusyError` if the session is open elsewhere, and `StorageError`."""
+    """Rename, pin or archive. Blocks. Raises `StorageError`, and `SessionBusyError` if it is open elsewhere."""
     lock = SessionLock(path.parent)
     try:
         journal, _ = Journal.open(path, blobs)

@@ -225,7 +225,7 @@ class Row:
 
 
 def _runs(looks: Sequence[PrintedStyle], starts: Sequence[int]) -> Iterator[Run]:
-    """`starts` are the beginnings of all cells, and the end of the last."""
+    """Yield the runs of cells with one look. `starts` are the beginnings of all cells, and the end of the last."""
     begin, look = 0, PLAIN
     for at, following in enumerate((*looks, PLAIN)):  # for rows full of colours, this is faster than `groupby`
         if following is not look and following != look:

@@ -58,7 +58,7 @@ class Screen:
         return [self.makes_row(self.columns, look) for _ in range(count)]
 
     def row(self, number: int) -> KeptRow:
-        """`number` counts from the first row ever. Missing rows are empty."""
+        """Return a row. `number` counts from the first row ever. Missing rows are empty."""
         at = number - self.forgotten_rows
         if 0 <= at < len(self.history):
             return self.history[at]

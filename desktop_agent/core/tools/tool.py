@@ -54,7 +54,7 @@ class ToolArguments(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _can_be_stored(cls, value: object) -> object:
-        """No file, command or journal can store a lone surrogate."""
+        """Refuse lone surrogates, which no file, command or journal can store."""
         try:  # pydantic's serialiser refuses lone surrogates at any depth, in keys as in values
             to_json(value, serialize_unknown=True)
         except PydanticSerializationError as error:

@@ -281,7 +281,7 @@ class _Draft:
         return merge_states(before, yours, self._state(wanted))
 
     def _put_at(self, lineage: Lineage, path: str, content: FileState | None, *, is_new: bool) -> FileState | None:
-        """Merge if necessary. Raises `ClashError` if the path is taken."""
+        """Return the file to put at `path`, merged if necessary. Raises `ClashError` if the path is taken."""
         yours, there = self._now(path), self._out.get(path)
         if yours is None:
             return content

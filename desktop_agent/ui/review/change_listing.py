@@ -56,7 +56,7 @@ class BaselineModel(QAbstractListModel):
         }
 
     def set_choices(self, turns: Sequence[int], prompts: Mapping[int, str], git: GitState | None) -> None:
-        """`turns` come newest first. Choices that are already listed stay."""
+        """Offer these baselines. `turns` come newest first. Choices that are already listed stay."""
         last = _Choice(self.tr("Last turn ({0})").format(turns[0]) if turns else self.tr("Last turn"), LAST_TURN)
         few, turns = (last, _Choice(self.tr("This session"), SESSION), *self._of_git(git)), tuple(turns)
         if (few, turns, prompts) == (self._few, self._turns, self._prompts):
@@ -158,7 +158,7 @@ class BaselinePicker(Picker):
     def set_choices(
         self, turns: Sequence[int], prompts: Mapping[int, str], git: GitState | None, current: ReviewBaseline
     ) -> None:
-        """`turns` come newest first. `git` is None while the repository has not been queried yet."""
+        """Offer these baselines. `turns` come newest first. `git` is None until the repository was queried."""
         # Measuring 3,000 rows one by one takes several frames. Separators then take a full row.
         cast("QListView", self.view()).setUniformItemSizes(len(turns) > _FEW_TURNS)
         self._baselines.set_choices(turns, prompts, git)

@@ -101,7 +101,7 @@ _STEPS = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}
 
 
 class SessionRows(QListView):
-    """Arrow keys only move the current row; the highlighted session is the shown one. The model holds the selection."""
+    """The list of sessions. Arrow keys only move the current row; the highlighted session is the shown one."""
 
     chosen = Signal()  # by a click or Enter
     deleting = Signal()

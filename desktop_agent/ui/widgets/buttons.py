@@ -186,7 +186,7 @@ class Picker(QComboBox):
         return edit
 
     def pick(self, value: object) -> None:
-        """`value` is added to the choices if it is missing. Emits no signal."""
+        """Choose `value`, which is added to the choices if it is missing. Emits no signal."""
         with QSignalBlocker(self):
             if self.findData(value) < 0:
                 self.addItem(str(value), value)

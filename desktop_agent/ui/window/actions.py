@@ -61,7 +61,7 @@ class Actions:
         self.quit = self._add("quit", _tr("Quit"), "Ctrl+Q")
 
     def _add(self, name: str, text: str, shortcut: str = "") -> QAction:
-        """`shortcut` is in Qt's portable notation."""
+        """Add an action. `shortcut` is in Qt's portable notation."""
         action = QAction(text, self._window)
         action.setObjectName(name)
         if shortcut:

@@ -69,7 +69,7 @@ class SessionHandle(QObject):
             self.patched.emit(patches)
 
     def deliver(self, event: ev.Event) -> None:
-        """Call this on the window's thread."""
+        """Apply an event to the transcript. Call this on the window's thread."""
         if patches := self.transcript.apply(event):
             self.patched.emit(patches)
         self.happened.emit(event)

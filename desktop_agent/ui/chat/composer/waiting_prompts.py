@@ -182,7 +182,7 @@ class WaitingPrompts(QObject):
         self._more.hide()
 
     def show(self, prompts: Sequence[tuple[str, str]], *, steering: Collection[str] = ()) -> None:
-        """`prompts` are pairs of id and text, the next one first. `steering` has the ids sent into the running turn."""
+        """Show pairs of id and text, the next prompt first. `steering` has the ids sent into the running turn."""
         if list(prompts) == self._prompts and self._steering == frozenset(steering):
             return
         self._prompts = list(prompts)

@@ -268,7 +268,7 @@ class RowLayout(QObject):
     # -- changes --
 
     def replace_rows(self, *, is_gentle: bool) -> None:
-        """`is_gentle` delays the layout to later turns of the event loop."""
+        """Lay out other rows. `is_gentle` delays that to later turns of the event loop."""
         self._dirty.clear()
         self.widgets.clear()
         self.reading.follow_end()

@@ -63,7 +63,7 @@ class DiffView(QAbstractScrollArea):
         self.show_diff(None)
 
     def show_diff(self, diff: FileDiff | None, *, keep_place: bool = False) -> None:
-        """`None` shows a note that there is no diff. With `keep_place`, scroll position and unfolded lines stay."""
+        """Show a diff, or for `None` a note. With `keep_place`, scroll position and unfolded lines stay."""
         place = (self._left or (self.navigation.row, self.scroller.position)) if keep_place else None
         self._left = None
         mode = self.document.mode
