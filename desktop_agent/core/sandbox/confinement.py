@@ -13,7 +13,7 @@ from desktop_agent.core.system.processes.runner import Command
 
 
 class ConfinementSpec(Struct, frozen=True, kw_only=True):
-    """The permissions of one command, besides reading the system's files except for homes and secrets.
+    """What one command may do, besides reading the system's files. Homes and secrets are not among these files.
 
     In writable folders, `.git` and `.desktop-agent` stay read-only. The command has no network except for `way_out`.
     """

@@ -62,7 +62,7 @@ class RowWidgets(QObject):
         self.width = 0  # fonts may be different now
 
     def fit(self, available: int) -> None:
-        """`available` is the view's width in pixels, including its scroll bar."""
+        """Fit the rows into a width. `available` is the view's width in pixels, including its scroll bar."""
         padding = Space.XXL if available >= _NARROW else Space.L
         width = max(120, min(MAX_WIDTH, available - 2 * padding))
         if width == self.width:
