@@ -15,7 +15,7 @@ _REMARK = re.compile(
 
 
 class SentComment(Struct, frozen=True):
-    """One comment in the text of a prompt. Lines count from 1; a comment without a quote is on the whole file."""
+    """One comment in the text of a prompt. Lines count from 1; the last line of a comment on the whole file is 0."""
 
     path: str
     first: int
@@ -51,7 +51,7 @@ def comments_in(prompt: str) -> Iterator[SentComment]:
         yield SentComment(
             path=remark["path"],
             first=first,
-            last=int(remark["last"] or first),
+            last=int(remark["last"] or first) if remark["quote"] else 0,
             is_before=bool(remark["old"]),
             quote="\n".join(line[2:] for line in remark["quote"].removesuffix("\n").split("\n")),
             text=text.strip("\n"),

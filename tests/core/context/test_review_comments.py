@@ -43,7 +43,7 @@ def test_a_comment_on_a_whole_file_and_one_with_more_lines_than_are_sent() -> No
     whole = LineComment(id="c", path="a.py", side="new", start=0, end=0, quote="", text="Delete it.")
     many = LineComment(id="d", path="b.py", side="new", start=0, end=30, quote="x\n" * 30, text="Too long.")
     first, second = comments_in(prompt_of_comments("", (whole, many)))
-    assert first == SentComment("a.py", 1, 1, False, "", "Delete it.", first.start, first.text_start, first.end)
+    assert first == SentComment("a.py", 1, 0, False, "", "Delete it.", first.start, first.text_start, first.end)
     assert second.quote == "x\n" * 20 + "… 10 more lines"
 
 

@@ -60,7 +60,7 @@ def _prose(text: str, start: int, hidden: Collection[str]) -> Iterator[Block]:
 
 
 def _code(comment: SentComment) -> Block:
-    if not comment.quote:
+    if not comment.last:
         words = _tr("{0} · whole file").format(named(comment.path))
     elif comment.last > comment.first:
         words = _tr("{0} · lines {1}–{2}").format(named(comment.path), comment.first, comment.last)

@@ -15,6 +15,7 @@ from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.chat.content_chip import ContentChip
 from desktop_agent.ui.chat.entries.entry import EntryPlace
 from desktop_agent.ui.chat.entries.prompt import EDIT, PromptWidget
+from desktop_agent.ui.chat.entries.prompt_text import read_prompt
 from desktop_agent.ui.chat.transcript.transcript_selection import copied_row
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.buttons import Picker
@@ -272,6 +273,12 @@ def test_comments_that_were_sent_are_cards_and_stay_the_text_that_was_sent(stage
     assert isinstance(widget, PromptWidget)
     widget.begin_edit()
     assert widget.findChildren(MessageEdit)[0].toPlainText() == REVIEW
+
+
+def test_a_comment_on_an_empty_line_is_not_on_the_whole_file() -> None:
+    text = prompt_of_comments("", (remark("a.py", 4, 5, "\n", "Why?"), remark("a.py", 0, 1, "\n", "And here?")))
+    shown = read_prompt(ev.PromptSubmitted(prompt_id="p", text=text, turn=1, at=NOW))
+    assert [block.label for block in shown.blocks if block.kind == "code"] == ["a.py · line 1", "a.py · line 5"]
 
 
 def pasted(loads: Loads, name: str) -> Attachment:
