@@ -112,6 +112,9 @@ class _Telling(Struct):
                     self._typed |= {text: at for text in texts if not summary or summary not in text}
             case kind if kind in _ITEMS:
                 self._item(fields, at)
+            case _ if text_in(payload, "role") == "user":
+                for text in words_in(payload.get("content")):
+                    self.conversation.keep_words("A message of an unknown kind", _typed(text), at)
             case _:
                 pass
 
