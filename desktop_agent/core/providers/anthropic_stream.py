@@ -266,7 +266,8 @@ class _Thinking(_Text):
     def add(self, event: JsonObject) -> Iterable[StreamPiece]:
         if event.get("type") != "signature_delta":
             return super().add(event)
-        self._signature = required_token(event, "signature")
+        if event.get("signature"):  # gateways to other models send an empty one
+            self._signature = required_token(event, "signature")
         return ()
 
     def result(self) -> Sequence[AssistantBlock]:
@@ -366,7 +367,7 @@ class AnthropicReader(MessageReader):
         if self._blocks.close() or not self.is_whole:
             self.mend("no_end_event")
         if self._stop_reason is None:
-            self.mend("no_stop_reason")
+            self.mend_missing_reason()
         reason = stop_reason_of(self._stop_reason or "end_turn")
         return self._completion(self._results(self._blocks.closed()), reason)
 

@@ -124,7 +124,7 @@ class _Calls:
         if len(name) > MAX_NAME_CHARS:
             raise oversized(f"a name has {len(name):,} characters")
         if known is not None and not self._is_next(known, call_id, name):
-            known.name = known.name or name
+            known.name = name if name.startswith(known.name) else known.name  # some send it in growing pieces
             return known
         if len(self.all) >= MAX_CALLS:
             raise oversized(f"more than {MAX_CALLS} calls")
@@ -173,9 +173,18 @@ _BROKEN_OFF = ("error", "abort", "network_error", "insufficient_system_resource"
 def _error_in(event: JsonObject) -> JsonObject:
     """Return the error in an event: in its field, in its choice (OpenRouter), or the event itself (vLLM, FastChat)."""
     choices = objects_in(event, "choices")
+    status = object_in(event, "base_resp")  # MiniMax
     said = text_in(event, "message") or (text_in(event, "text") if event.get("error_code") else "")
-    of_its_own = {**event, "message": said} if said and "choices" not in event else {}
+    said = said or text_in(event, "detail") or (text_in(event, "msg") if event.get("code") else "")
+    said = said or (text_in(status, "status_msg") if status.get("status_code") else "")
+    of_its_own = {**event, "message": said} if said and not choices else {}
     return error_in(event) or error_in(choices[0] if choices else {}) or of_its_own
+
+
+def _content_of(delta: JsonObject) -> str:
+    """Return the text of a delta. Some servers send it in parts, as it is in requests."""
+    parts = objects_in(delta, "content")
+    return "".join(text_in(part, "text") for part in parts) if parts else text_in(delta, "content")
 
 
 class ChatReader(MessageReader):
@@ -191,6 +200,7 @@ class ChatReader(MessageReader):
         self._citations: dict[str, Citation] = {}
         """The cited pages by address, without duplicates, in the order in which they arrived."""
         self._chars = 0
+        self._has_deltas = False
 
     def add(self, data: str) -> Sequence[StreamPiece]:
         if data.strip().strip('"').upper() != _DONE:
@@ -202,7 +212,7 @@ class ChatReader(MessageReader):
         if not self._finish_reason and not self.is_whole:
             raise broken_off("the stream ended before the message did")
         if not self._finish_reason:
-            self.mend("no_stop_reason")
+            self.mend_missing_reason()
         if self._finish_reason in _BROKEN_OFF:
             raise broken_off("the model's server broke off the answer")
         content: list[AssistantBlock] = self._thinking.result()
@@ -244,6 +254,7 @@ class ChatReader(MessageReader):
 
     def _take_choice(self, choice: JsonObject) -> Iterator[StreamPiece]:
         delta = object_in(choice, "delta")
+        self._has_deltas = self._has_deltas or any(delta.get(name) for name in _SAYING)
         if not delta and (delta := self._unsaid(object_in(choice, "message"))):
             self.mend("whole_message")
         self._chars += weight_of(delta)
@@ -253,10 +264,7 @@ class ChatReader(MessageReader):
         self._cite(delta)
         refusal = text_in(delta, "refusal")
         self._has_refused = self._has_refused or bool(refusal)
-        # Some servers send the text in parts, as it is in requests.
-        parts = objects_in(delta, "content")
-        content = "".join(text_in(part, "text") for part in parts) if parts else text_in(delta, "content")
-        yield from self._text.add(content + refusal)
+        yield from self._text.add(_content_of(delta) + refusal)
         alone = object_in(delta, "function_call")  # as it was before there were several
         for call in objects_in(delta, "tool_calls") or ([{"function": alone}] if alone else []):
             yield from self._calls.add(call)
@@ -265,7 +273,12 @@ class ChatReader(MessageReader):
             yield from self._end()
 
     def _unsaid(self, message: JsonObject) -> JsonObject:
-        said = ("content", "refusal") if self._text.received else ()
+        """Return what is new in a message: one that repeats the deltas, or one of several that grow or follow."""
+        content, so_far = _content_of(message), self._text.received
+        if so_far and (content.startswith(so_far) or not self._has_deltas):
+            message = {**message, "content": content.removeprefix(so_far)}
+            so_far = ""
+        said = ("content", "refusal") if so_far else ()
         said += ("tool_calls", "function_call") if self._calls.all else ()
         said += (*THINKING_FIELDS, DETAILS) if self._thinking.so_far else ()
         unsaid = {name: value for name, value in message.items() if name in _SAYING and name not in said}

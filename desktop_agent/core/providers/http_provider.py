@@ -47,11 +47,12 @@ MAX_EVENT_BYTES = 2 * 2**20
 async def event_data(pieces: AsyncIterator[bytes]) -> AsyncIterator[str]:
     """Yield the data of each event, including an unfinished last one.
 
+    Some servers leave out the empty line between events, so a document that follows a whole one begins an event.
     Bytes that are not UTF-8 become lone surrogates. Raises `ProviderError` for an event above `MAX_EVENT_BYTES`.
     """
     line, data, size = bytearray(), list[str](), 0
     is_first, is_after_return = True, False
-    async for piece in pieces:
+    async for piece in _ended(pieces):
         # The second half of a line end that was cut in two is no line.
         begin = 1 if is_after_return and piece.startswith(b"\n") else 0
         is_after_return = piece.endswith(b"\r") if piece else is_after_return
@@ -65,13 +66,22 @@ async def event_data(pieces: AsyncIterator[bytes]) -> AsyncIterator[str]:
             whole = bytes(line.rstrip(b"\r\n")).removeprefix(codecs.BOM_UTF8 if is_first else b"")
             line.clear()
             is_first = False
-            data += _data_in(whole)
+            value = _data_in(whole)
+            if data and data[-1].endswith("}") and value and value[0].startswith(("{", "[")):
+                yield "\n".join(data)
+                data.clear()
+                size = len(part)
+            data += value
             if not whole and data:  # comments and empty lines count on: they must not come for ever
                 yield "\n".join(data)
                 data.clear()
                 size = 0
-    if data := [*data, *_data_in(bytes(line))]:
-        yield "\n".join(data)
+
+
+async def _ended(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async for piece in pieces:
+        yield piece
+    yield b"\n\n"
 
 
 def _data_in(line: bytes) -> Sequence[str]:

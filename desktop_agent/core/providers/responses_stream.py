@@ -194,8 +194,13 @@ class _Reasoning(GrowingPart):
 
 class _Call(GrowingCall):
     def __init__(self, item: JsonObject) -> None:
-        call_id, name = required_name(item, "call_id" if "call_id" in item else "id"), required_name(item, "name")
+        call_id, name = required_name(item, "call_id" if item.get("call_id") else "id"), required_name(item, "name")
         super().__init__(call_id, name, "response.function_call_arguments.delta", "delta")
+
+    def add(self, event: JsonObject) -> Iterable[StreamPiece]:
+        if event["type"] == "response.function_call_arguments.done":  # all that some servers send
+            return self.end(event)
+        return super().add(event)
 
     def end(self, whole: JsonObject) -> Iterable[StreamPiece]:
         if arguments := whole.get("arguments"):
@@ -237,10 +242,6 @@ class ResponsesReader(MessageReader):
         super().__init__()
         self._incomplete = ""
         self._items = NumberedParts(times_said=2)
-
-    def add(self, data: str) -> Sequence[StreamPiece]:
-        # Some compatible servers end with it, as Chat Completions do.
-        return super().add(data) if data.strip() != "[DONE]" else ()
 
     def completion(self) -> Completion:
         if not self.is_whole:

@@ -292,12 +292,12 @@ def json_object(answer: bytes, call: FailedCall, flaw: str) -> JsonObject:
 
 
 def decode_event(data: str) -> JsonObject | None:
-    """Return the JSON object in an event; `None` if the event only keeps the connection alive.
+    """Return the JSON object in an event; `None` for a word, which most gateways send to keep the connection alive.
 
     Raises `ProviderError` for other data. Infinite numbers become null, because neither a journal nor a request could
     hold them.
     """
-    if data.strip().lower() in _SIGNS_OF_LIFE:
+    if (word := data.strip()).lower() in _SIGNS_OF_LIFE or _WORD.fullmatch(word):
         return None
     try:
         event: object = _EVENTS.decode(data)
@@ -308,7 +308,8 @@ def decode_event(data: str) -> JsonObject | None:
     return cast("JsonObject", event) or None
 
 
-_SIGNS_OF_LIFE = ("", "{}", "null", "ping", "[ping]", "keepalive", "keep-alive", "heartbeat")
+_WORD = re.compile(r"<?[A-Za-z][\w.:>-]{0,39}")
+_SIGNS_OF_LIFE = ("", "{}", "null", "ping", "[ping]", "keepalive", "keep-alive", "heartbeat", "[done]")
 
 
 def _finite(text: str) -> float | None:
@@ -396,12 +397,16 @@ class MessageReader(ABC):
         self._explanation = ""
         self._cache_miss: CacheMiss | None = None
         self._mended: dict[Flaw, None] = {}
+        self._unknown_word = ""
+        """Data of an event that is probably a sign of life, but may report an error."""
 
     def add(self, data: str) -> Sequence[StreamPiece]:
         """Take the data of one event; return the pieces to show. Raises `ErrorEventError` for a reported error."""
         event = decode_event(data)
         if not is_encodable(data):
             self.mend("not_utf8")
+        if event is None and data.strip().lower() not in _SIGNS_OF_LIFE:
+            self._unknown_word = repaired(data.strip())
         return tuple(self._take(event)) if event is not None else ()
 
     def add_whole(self, body: bytes) -> Sequence[StreamPiece]:
@@ -416,6 +421,12 @@ class MessageReader(ABC):
     def mend(self, flaw: Flaw) -> None:
         """Note that the answer had a flaw, which was repaired because only one meaning was possible."""
         self._mended[flaw] = None
+
+    def mend_missing_reason(self) -> None:
+        """Raises `ProviderError` if the server said a word that may be why there is no reason."""
+        if self._unknown_word:
+            raise broken_off(f"no stop reason, and the server said: {self._unknown_word}")
+        self.mend("no_stop_reason")
 
     @abstractmethod
     def _is_answer(self, document: JsonObject) -> bool:

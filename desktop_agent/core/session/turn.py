@@ -5,6 +5,7 @@ A tool runs only if the model stopped for it, with strictly parsed arguments. Ev
 
 import asyncio
 import logging
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ProviderError, ProviderFault
 from desktop_agent.core.base.ids import CallId, claim_id
+from desktop_agent.core.base.plain_text import HIDDEN
 from desktop_agent.core.context_window.context_manager import NoRoomError, TurnRequests
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
@@ -44,13 +46,20 @@ _TOO_LONG: frozenset[ProviderFault] = frozenset({"too_large", "invalid_request"}
 """The faults that an address may report for a conversation that is too long, or for other reasons."""
 
 
-_SAYS_NOTHING_MORE: frozenset[StopReason] = frozenset({"end_turn", "stop_sequence", "tool_use", "other"})
+_SAYS_NOTHING_MORE: frozenset[StopReason] = frozenset({"end_turn", "stop_sequence", "tool_use", "other", "pause_turn"})
+
+_NOTHING = re.compile(rf"(?:[\s\u200c\u200d{HIDDEN}]|<\|[a-z_]+\|>|</?s>)*")
+"""Matches text without a visible character, apart from marks of a model's template."""
 
 _logger = logging.getLogger(__name__)
 
 
 def _has_something(completion: Completion) -> bool:
-    return bool(completion.text.strip()) or any(isinstance(block, ToolUseBlock) for block in completion.content)
+    if completion.stop_reason == "pause_turn":
+        return bool(completion.content)
+    return not _NOTHING.fullmatch(completion.text) or any(
+        isinstance(block, ToolUseBlock) for block in completion.content
+    )
 
 
 class OpenCalls(Struct, frozen=True, kw_only=True):

@@ -18,7 +18,17 @@ LOCAL = ModelRef(provider="llamacpp", model="qwen")
 WRITTEN = '<tool_call>\n{"name": "list_files", "arguments": {}}\n</tool_call>'
 
 
-@pytest.mark.parametrize("silence", [[], [Say(" \n")], [Think("I should answer.")]], ids=["empty", "blank", "thoughts"])
+SILENCES: dict[str, Reply] = {
+    "empty": [],
+    "blank": [Say(" \n")],
+    "thoughts": [Think("I should answer.")],
+    "invisible": [Say("\u200b\ufeff")],
+    "marks of a template": [Say("<|im_end|>\n</s>")],
+    "an empty pause": [Stop("pause_turn")],
+}
+
+
+@pytest.mark.parametrize("silence", SILENCES.values(), ids=SILENCES.keys())
 async def test_an_answer_with_nothing_in_it_is_asked_for_once_more(ground: Ground, silence: Reply) -> None:
     async with ground.session([[*silence, Cost(0.25)], [Say("Here."), Cost(0.5)]]) as s:
         assert (await s.prompt()).reason == "completed"
