@@ -2646,7 +2646,7 @@
         <translation>Ihre Datei oder der Datenordner wurde verschoben oder gelöscht: Legen Sie sie zurück, und machen Sie dann weiter.</translation>
     </message>
     <message>
-        <source>Its folder does not lie in the workspace any more.</source>
+        <source>Its folder is not in the workspace any more.</source>
         <translation>Ihr Ordner liegt nicht mehr im Arbeitsordner.</translation>
     </message>
     <message>
@@ -3314,7 +3314,7 @@
         <translation>Der Aufwand von {0} ist {1}, ab: {2}.</translation>
     </message>
     <message>
-        <source>The file does not lie in the folder of this conversation.</source>
+        <source>The file is not in the folder of this conversation.</source>
         <translation>Die Datei liegt nicht im Ordner dieser Unterhaltung.</translation>
     </message>
     <message>
@@ -3350,7 +3350,7 @@
         <translation>Der Ordner enthält mehr als die {0} MiB, von denen Kopien behalten werden.</translation>
     </message>
     <message>
-        <source>The folder of {0} does not lie in the workspace any more. Nothing was written.</source>
+        <source>The folder of {0} is not in the workspace any more. Nothing was written.</source>
         <translation>Der Ordner von {0} liegt nicht mehr im Arbeitsordner. Es wurde nichts geschrieben.</translation>
     </message>
     <message>
@@ -4574,7 +4574,7 @@
         <translation>{0} erlaubt dieser Anwendung nicht, Ihren Tarif zu nutzen.</translation>
     </message>
     <message>
-        <source>{0} does not lie in the folder of this conversation.</source>
+        <source>{0} is not in the folder of this conversation.</source>
         <translation>{0} liegt nicht im Ordner dieser Unterhaltung.</translation>
     </message>
     <message>

@@ -2635,7 +2635,7 @@
         <translation>其文件或数据文件夹被移动或删除：请放回原处，然后继续。</translation>
     </message>
     <message>
-        <source>Its folder does not lie in the workspace any more.</source>
+        <source>Its folder is not in the workspace any more.</source>
         <translation>其文件夹已不在工作区中。</translation>
     </message>
     <message>
@@ -3303,7 +3303,7 @@
         <translation>{0} 的思考强度为 {1}，自 {2} 起生效。</translation>
     </message>
     <message>
-        <source>The file does not lie in the folder of this conversation.</source>
+        <source>The file is not in the folder of this conversation.</source>
         <translation>文件不在此对话的文件夹中。</translation>
     </message>
     <message>
@@ -3339,7 +3339,7 @@
         <translation>文件夹超过保留副本的 {0} MiB 上限。</translation>
     </message>
     <message>
-        <source>The folder of {0} does not lie in the workspace any more. Nothing was written.</source>
+        <source>The folder of {0} is not in the workspace any more. Nothing was written.</source>
         <translation>{0} 的文件夹已不在工作区中。未写入任何内容。</translation>
     </message>
     <message>
@@ -4563,7 +4563,7 @@
         <translation>{0} 不允许此应用程序使用您的套餐。</translation>
     </message>
     <message>
-        <source>{0} does not lie in the folder of this conversation.</source>
+        <source>{0} is not in the folder of this conversation.</source>
         <translation>{0} 不在此对话的文件夹中。</translation>
     </message>
     <message>

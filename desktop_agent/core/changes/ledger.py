@@ -223,7 +223,7 @@ class Ledger:
             name = name_on_a_line(change.path)
             if not self.files.is_inside(change.path):
                 raise ToolError(
-                    f"The folder of {name} does not lie in the workspace any more. Nothing was written.",
+                    f"The folder of {name} is not in the workspace any more. Nothing was written.",
                     error_type="permission",
                 )
             if self.files.current(change.path) != before:
@@ -328,7 +328,7 @@ class Ledger:
         change = write.change
         try:
             if not self.files.is_inside(change.path):
-                return "Its folder does not lie in the workspace any more."
+                return "Its folder is not in the workspace any more."
             seen = mark_of(self.files.root / change.path)
             now = self.files.current(change.path)
             if image_of(now) != change.before:

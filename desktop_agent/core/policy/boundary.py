@@ -70,14 +70,14 @@ class Boundary:
         for path in (resolved.absolute, resolved.target):
             if any(_lies_in(path, folder) for folder in self._guarded):
                 raise ToolError(
-                    f"{text!r} lies in a folder where this application keeps its own settings and sessions, which "
+                    f"{text!r} is in a folder where this application keeps its own settings and sessions, which "
                     "edit tools never write.",
                     error_type="permission",
                 )
             parts = self._below_root(path)
             if protected := next((part for part in parts if plain_name(part) in PROTECTED_FOLDERS), None):
                 raise ToolError(
-                    f"{text!r} lies in {protected!r}, which edit tools never write. Use git commands instead.",
+                    f"{text!r} is in {protected!r}, which edit tools never write. Use git commands instead.",
                     error_type="permission",
                 )
         return resolved

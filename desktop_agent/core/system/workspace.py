@@ -127,7 +127,7 @@ def why_no_workspace(folder: Path, named_by: NamedBy = "user") -> str:
         return "is a whole file system"
     plain = [name.casefold().rstrip(". ") for name in names]
     if found := next((name for name in plain if name in _OF_VERSION_CONTROL), ""):
-        return f"lies in {found}, where version control keeps what it runs"
+        return f"is in {found}, where version control keeps what it runs"
     if _COVER in plain:
         return "is where a project keeps settings of this application"
     git_names = ("HEAD", "objects", "refs")

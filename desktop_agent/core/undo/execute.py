@@ -240,7 +240,7 @@ def draft_write(transcript: Transcript, ledger: Ledger, op: ops.WriteFile) -> Fi
     """Return the change, or None. Blocks. Raises `AgentError` if the file changed since the user saw it."""
     ledger.require_root()
     if not is_a_name(op.path) or not ledger.files.is_inside(op.path):
-        raise AgentError("The file does not lie in the folder of this conversation.", hint="Nothing was written.")
+        raise AgentError("The file is not in the folder of this conversation.", hint="Nothing was written.")
     try:
         before = ledger.files.current(op.path)
     except OSError as error:

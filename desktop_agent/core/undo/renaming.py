@@ -47,7 +47,7 @@ class Renaming:
         files = self._ledger.files
         for path in (op.path, op.to):
             if not is_a_name(path) or not files.is_inside(path):
-                raise AgentError(f"{path} does not lie in the folder of this conversation.", hint=UNTOUCHED)
+                raise AgentError(f"{path} is not in the folder of this conversation.", hint=UNTOUCHED)
         try:
             before, there = files.current(op.path), files.current(op.to)
         except OSError as error:

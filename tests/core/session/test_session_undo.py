@@ -402,7 +402,7 @@ async def test_a_write_outside_the_folder_is_refused(ground: Ground, path: str) 
     (ground.workspace / "link").symlink_to(ground.workspace.parent)
     async with ground.session([]) as s:
         s.submit(ops.WriteFile(path=path, expected=None, content=b"x"))
-        assert "does not lie in the folder" in (await s.rx.expect(ev.Notice)).title
+        assert "is not in the folder" in (await s.rx.expect(ev.Notice)).title
     assert not (ground.workspace.parent / "outside.txt").exists()
     assert not (ground.workspace.parent / "x").exists()
 
@@ -475,8 +475,8 @@ async def test_a_file_that_the_person_renames_or_deletes_comes_back_by_an_undo(g
         ("a.txt", "b.txt", b"one\n", "There is already a b.txt."),
         ("a.txt", "c.txt", b"other", "a.txt was changed in the meantime."),
         ("gone.txt", "c.txt", b"", "gone.txt was changed in the meantime."),
-        ("a.txt", "../c.txt", b"one\n", "../c.txt does not lie in the folder of this conversation."),
-        ("a.txt", "out/c.txt", b"one\n", "out/c.txt does not lie in the folder of this conversation."),
+        ("a.txt", "../c.txt", b"one\n", "../c.txt is not in the folder of this conversation."),
+        ("a.txt", "out/c.txt", b"one\n", "out/c.txt is not in the folder of this conversation."),
         ("d", "e", b"", "d has become a folder."),
     ],
 )
@@ -503,7 +503,7 @@ async def test_a_write_to_what_no_change_names_so_is_refused(ground: Ground, pat
     async with ground.session([]) as s:
         for expected in (None, digest_of(b"one\n"), digest_of(b"")):
             s.submit(ops.WriteFile(path=path, expected=expected, content=b"two\n"))
-            assert "does not lie in the folder" in (await s.rx.expect(ev.Notice)).title
+            assert "is not in the folder" in (await s.rx.expect(ev.Notice)).title
     assert ground.read("a.txt") == "one\n"
 
 

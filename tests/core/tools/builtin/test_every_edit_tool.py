@@ -105,7 +105,7 @@ def test_a_link_is_followed_and_stays_a_link_and_the_mode_is_kept(work: Workspac
     [
         ("../a.txt", "outside the workspace"),
         ("/etc/passwd", "outside the workspace"),
-        (".git/config", r"lies in '\.git'"),
+        (".git/config", r"is in '\.git'"),
         (".", "workspace folder itself"),
         ("folder", "path is a directory"),
         ("file/x.txt", "is a file, not a directory"),
