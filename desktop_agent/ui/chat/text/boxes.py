@@ -278,7 +278,8 @@ class Box:
         if self._has_ground:
             top, bottom = code_padding(block, is_continued=is_continued)
             self.origin = QPointF(x + CODE_PADDING_X, gap + top)
-            self.height = gap + top + (passage.height if passage else 0) + bottom + room
+            is_label_alone = block.label and not block.content
+            self.height = gap + top + (0 if is_label_alone else (passage.height if passage else 0) + bottom) + room
         else:
             self.origin = QPointF(x, gap)
             self.height = gap + (passage.height if passage else RULE_HEIGHT) + room

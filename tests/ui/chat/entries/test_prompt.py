@@ -16,6 +16,7 @@ from desktop_agent.ui.chat.content_chip import ContentChip
 from desktop_agent.ui.chat.entries.entry import EntryPlace
 from desktop_agent.ui.chat.entries.prompt import EDIT, PromptWidget
 from desktop_agent.ui.chat.entries.prompt_text import read_prompt
+from desktop_agent.ui.chat.text.styles import CODE_HEADER
 from desktop_agent.ui.chat.transcript.transcript_selection import copied_row
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.buttons import Picker
@@ -268,6 +269,9 @@ def test_comments_that_were_sent_are_cards_and_stay_the_text_that_was_sent(stage
     assert copied_row(row) == REVIEW
     stage.drag(stage.point_of(0, "Two"), stage.point_of(0, "words.", at_end=True))
     assert stage.view.selected.text() == REVIEW
+    frames = {widget.column.text.blocks[at].label: frame.height() for at, frame in widget.column.code_frames()}
+    assert frames["b.md · whole file"] == CODE_HEADER, "no strip for the code that there is not"
+    assert frames["src/app.py · lines 10–11"] > CODE_HEADER
     surface = widget.grab().toImage().pixelColor(widget.width() - 20, stage.point_of(0, "Delete").y() - widget.y())
     assert surface.name() == widget.styles.colours.surface.lower()
     assert isinstance(widget, PromptWidget)
