@@ -209,7 +209,7 @@ def _cache(paths: AppPaths) -> Check:
     damaged = [path for path in databases if not is_usable(path)]
     if damaged:
         message = f"{', '.join(map(str, damaged))} cannot be used. What it held is built again, or done without."
-        return Check("folder cache", "warning", message, "If this stays so, delete what is named. Nothing is lost.")
+        return Check("folder cache", "warning", message, "If this remains, delete what is named. Nothing is lost.")
     return _folder("cache", paths.cache)
 
 

@@ -59,7 +59,7 @@ def _model(entry: object, others: Collection[Hashable]) -> KnownModel:
         raise ValueError("name has blanks around it, or signs that cannot be seen")
     provider = choice_in(values, "provider", tuple(vendor.id for vendor in VENDORS))
     if (provider, name) in others:
-        raise ValueError(f"{name!r} of {provider} stands in the file twice")
+        raise ValueError(f"{name!r} of {provider} is in the file twice")
     efforts = texts_in(values, "efforts") if "efforts" in values else None
     unknown = next((level for level in efforts or () if not is_level(level)), None)
     if unknown is not None:

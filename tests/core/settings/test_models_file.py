@@ -80,7 +80,7 @@ def test_what_is_left_out_is_not_known_and_an_empty_list_says_none(tmp_path: Pat
         ('label = "x"\n[[model]]\nprovider = "nobody"\nname = "q"', "provider must be one of anthropic"),
         ('label = "x"\n[[model]]\nprovider = "ollama"', "name must be a text"),
         ('label = "x"\n[[model]]\nprovider = "ollama"\nname = " q"', "name has blanks around it"),
-        (f'label = "x"\n{HEAD}', "stands in the file twice"),
+        (f'label = "x"\n{HEAD}', "is in the file twice"),
     ],
 )
 def test_a_table_that_cannot_be_used_is_named_with_its_place(tmp_path: Path, line: str, reason: str) -> None:

@@ -346,7 +346,7 @@ class _Flow:
         if self._has_come_back:
             return ServerError(
                 "What came back from the browser does not belong to this sign-in. Nothing is kept.",
-                hint="Sign in again. If it stays so, do not use this server.",
+                hint="Sign in again. If it happens again, do not use this server.",
             )
         return ServerError(
             "It wants a credential, and does not say in a valid way where to sign in.",

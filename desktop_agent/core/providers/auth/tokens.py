@@ -93,7 +93,7 @@ def _no_grant(service: str, detail: str) -> ProviderError:
     return ProviderError(
         f"{service} answered the sign-in with something else than tokens.",
         fault="unacceptable",
-        hint="Try again. If it stays so, the application needs an update, or something stands in between.",
+        hint="Try again. If it happens again, update the application, or check whether a proxy changes answers.",
         detail=detail,
     )
 

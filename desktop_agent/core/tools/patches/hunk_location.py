@@ -90,13 +90,13 @@ class _File:
             return expected, 0
         if len(found) > 1:
             raise PatchError(
-                f"its lines stand at {_places(found)}. Add lines around the right one, or an '@@ ' line with the "
+                f"its lines are at {_places(found)}. Add lines around the right one, or an '@@ ' line with the "
                 "function or class it is in."
             )
         moved = 0 if expected is None else found[0] - expected
         if abs(moved) > MOST_LINES_MOVED:
             raise PatchError(
-                f"its lines stand at line {found[0] + 1}, which is more than {MOST_LINES_MOVED} lines from where it "
+                f"its lines are at line {found[0] + 1}, which is more than {MOST_LINES_MOVED} lines from where it "
                 "says. Correct the line number, or leave the numbers out ('@@')."
             )
         return found[0], moved
@@ -113,7 +113,7 @@ class _File:
         elif hunk.anchors:
             anchors = self._anchor_lines(hunk.anchors)
             if len(anchors) > 1:
-                raise PatchError(f"its '@@' line stands at {_places(anchors)}. Name an outer one too.")
+                raise PatchError(f"its '@@' line is at {_places(anchors)}. Name an outer one too.")
             at = anchors[0] + 1
         if at is None:
             raise PatchError(
@@ -178,7 +178,7 @@ class _File:
         view = self._view(ANY_INDENT)
         start, fitting = self._best_start(hunk, wanted)
         applied = self._find(hunk.new, ANY_ENDING) if hunk.new else []
-        done = f" Its new lines already stand at line {applied[0] + 1}; it may have been applied." if applied else ""
+        done = f" Its new lines are already at line {applied[0] + 1}; it may have been applied." if applied else ""
         if not fitting:
             return f"none of its lines is in the file.{self._similar(hunk.old)}{done}"
         numbers = [number for number, line in enumerate(hunk.lines, start=1) if line[0] != "+"]

@@ -250,9 +250,9 @@ def stays(name: str, before: str | bytes, patch: str, *says: str) -> ParameterSe
 
 STAYS = [
     stays("a bare pair that is not there", "1\ntwo\n3\n", "- 1\n+ one\n- four\n+ 4\n", "hunk 2 of 2"),
-    stays("an ambiguous hunk", CODE, f"{UPDATE}@@\n{TO_2}", "stand at 2 places (lines 3, 9)"),
-    stays("an ambiguous hunk behind an anchor", CODE, f"{UPDATE}@@ def run\n{TO_2}", "stand at 2 places (lines 3, 9)"),
-    stays("an ambiguous anchor", CODE, f"{UPDATE}@@ def run\n+        y = 2\n", "stands at 2 places (lines 2, 8)"),
+    stays("an ambiguous hunk", CODE, f"{UPDATE}@@\n{TO_2}", "are at 2 places (lines 3, 9)"),
+    stays("an ambiguous hunk behind an anchor", CODE, f"{UPDATE}@@ def run\n{TO_2}", "are at 2 places (lines 3, 9)"),
+    stays("an ambiguous anchor", CODE, f"{UPDATE}@@ def run\n+        y = 2\n", "is at 2 places (lines 2, 8)"),
     stays("a line number between two", CODE,
           "--- a.txt\n+++ a.txt\n@@ -7,1 +7,1 @@\n-        return x\n+        return 0\n", "2 places"),
     stays("lines that moved too far", "x\n" * (MOST_LINES_MOVED + 1) + "one\ntwo\n", MOVED,
@@ -271,7 +271,7 @@ STAYS = [
     stays("lines of another file", FIVE, f"{UPDATE}@@\n-thre\n+3\n",
           "none of its lines is in the file", "line 3: 'three'"),
     stays("a patch that was applied", FIVE, f"{UPDATE}@@\n-2\n+two\n",
-          "already stand at line 2; it may have been applied"),
+          "are already at line 2; it may have been applied"),
     stays("an anchor that is nowhere", FIVE, f"{UPDATE}@@ def nowhere\n-one\n+1\n", "'def nowhere'"),
     stays("anchors in another order", FIVE, f"{UPDATE}@@ three\n@@ one\n-one\n+1\n", "does not come after"),
     stays("new text that is no text", b"caf\xe9 1\n", f"{UPDATE}@@\n-caf\ufffd 1\n+caf\ufffd 2\n", "U+FFFD"),
