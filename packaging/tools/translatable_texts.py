@@ -344,6 +344,7 @@ _MORE = (
     *("the open folder", "every public host", "uv, for uvx.", "git, and uv, for uvx."),
     "uv, for uvx, and credentials of AWS: a profile in ~/.aws.",
     *("name: {0}", "name {0}: {1}", "address: {0}", "header {0}: {1}", "as in https://models.example/v1"),
+    *("SVG image", "binary data", "empty file"),
     "No closing quotation",  # Python's own, of a command line
     *("encoding {0}", "encoding {0} → {1}", "byte order mark added", "byte order mark removed"),
     "not all of it is UTF-8: bytes that are not UTF-8 are shown by their number",
@@ -368,6 +369,8 @@ def core_texts() -> list[str]:
     from desktop_agent.core.slash.declarations import BUILT_IN
 
     found = {text for module in _MODULES for text in _texts_below(module)}
+    file_types = ast.parse((PACKAGE / "core/base/file_types.py").read_bytes())
+    found |= {name for name in texts_in(file_types, "_SIGNATURES") if " " in name}
     found |= {text for module in _REASONED for text in _reasons_in(module)}
     return sorted(found | set(_MORE) | {command.summary for command in BUILT_IN})
 

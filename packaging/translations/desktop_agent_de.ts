@@ -4062,8 +4062,176 @@
         <translation>Ihre Regel `{0}` gilt für dieses Werkzeug, sobald Sie es erlauben, wie es jetzt ist.</translation>
     </message>
     <message>
+        <source>7-Zip archive</source>
+        <translation>7-Zip-Archiv</translation>
+    </message>
+    <message>
+        <source>AVI video</source>
+        <translation>AVI-Video</translation>
+    </message>
+    <message>
+        <source>AVIF image</source>
+        <translation>AVIF-Bild</translation>
+    </message>
+    <message>
+        <source>BMP image</source>
+        <translation>BMP-Bild</translation>
+    </message>
+    <message>
+        <source>ELF file</source>
+        <translation>ELF-Datei</translation>
+    </message>
+    <message>
+        <source>ELF object file</source>
+        <translation>ELF-Objektdatei</translation>
+    </message>
+    <message>
+        <source>ELF program</source>
+        <translation>ELF-Programm</translation>
+    </message>
+    <message>
+        <source>ELF program or shared library</source>
+        <translation>ELF-Programm oder gemeinsame Bibliothek</translation>
+    </message>
+    <message>
+        <source>FLAC audio</source>
+        <translation>FLAC-Audio</translation>
+    </message>
+    <message>
+        <source>GIF image</source>
+        <translation>GIF-Bild</translation>
+    </message>
+    <message>
+        <source>HDF5 data</source>
+        <translation>HDF5-Daten</translation>
+    </message>
+    <message>
+        <source>HEIC image</source>
+        <translation>HEIC-Bild</translation>
+    </message>
+    <message>
+        <source>JPEG 2000 image</source>
+        <translation>JPEG-2000-Bild</translation>
+    </message>
+    <message>
+        <source>JPEG XL image</source>
+        <translation>JPEG-XL-Bild</translation>
+    </message>
+    <message>
+        <source>JPEG image</source>
+        <translation>JPEG-Bild</translation>
+    </message>
+    <message>
+        <source>Java class</source>
+        <translation>Java-Klasse</translation>
+    </message>
+    <message>
+        <source>MP3 audio</source>
+        <translation>MP3-Audio</translation>
+    </message>
+    <message>
+        <source>MP4 media</source>
+        <translation>MP4-Medien</translation>
+    </message>
+    <message>
+        <source>Matroska or WebM video</source>
+        <translation>Matroska- oder WebM-Video</translation>
+    </message>
+    <message>
+        <source>NumPy array</source>
+        <translation>NumPy-Array</translation>
+    </message>
+    <message>
+        <source>Office document</source>
+        <translation>Office-Dokument</translation>
+    </message>
+    <message>
+        <source>Ogg media</source>
+        <translation>Ogg-Medien</translation>
+    </message>
+    <message>
+        <source>OpenDocument file</source>
+        <translation>OpenDocument-Datei</translation>
+    </message>
+    <message>
+        <source>OpenType font</source>
+        <translation>OpenType-Schrift</translation>
+    </message>
+    <message>
+        <source>PDF document</source>
+        <translation>PDF-Dokument</translation>
+    </message>
+    <message>
+        <source>PNG image</source>
+        <translation>PNG-Bild</translation>
+    </message>
+    <message>
+        <source>Parquet data</source>
+        <translation>Parquet-Daten</translation>
+    </message>
+    <message>
+        <source>Photoshop image</source>
+        <translation>Photoshop-Bild</translation>
+    </message>
+    <message>
+        <source>Python bytecode</source>
+        <translation>Python-Bytecode</translation>
+    </message>
+    <message>
+        <source>RAR archive</source>
+        <translation>RAR-Archiv</translation>
+    </message>
+    <message>
+        <source>SQLite database</source>
+        <translation>SQLite-Datenbank</translation>
+    </message>
+    <message>
+        <source>SVG image</source>
+        <translation>SVG-Bild</translation>
+    </message>
+    <message>
         <source>Scanning the folder took longer than {0} s; {1} folders and their contents are not watched.</source>
         <translation>Der Durchgang durch den Ordner dauerte länger als {0} s; {1} Ordner und ihr Inhalt werden nicht beobachtet.</translation>
+    </message>
+    <message>
+        <source>TIFF image</source>
+        <translation>TIFF-Bild</translation>
+    </message>
+    <message>
+        <source>TrueType font</source>
+        <translation>TrueType-Schrift</translation>
+    </message>
+    <message>
+        <source>WAV audio</source>
+        <translation>WAV-Audio</translation>
+    </message>
+    <message>
+        <source>WOFF font</source>
+        <translation>WOFF-Schrift</translation>
+    </message>
+    <message>
+        <source>WOFF2 font</source>
+        <translation>WOFF2-Schrift</translation>
+    </message>
+    <message>
+        <source>WebAssembly module</source>
+        <translation>WebAssembly-Modul</translation>
+    </message>
+    <message>
+        <source>WebP image</source>
+        <translation>WebP-Bild</translation>
+    </message>
+    <message>
+        <source>Windows icon</source>
+        <translation>Windows-Symbol</translation>
+    </message>
+    <message>
+        <source>Windows program</source>
+        <translation>Windows-Programm</translation>
+    </message>
+    <message>
+        <source>XZ data</source>
+        <translation>XZ-Daten</translation>
     </message>
     <message>
         <source>Your rule `{0}` is for this tool as it was. It applies again once you allow the tool as it is now.</source>
@@ -4072,6 +4240,14 @@
     <message>
         <source>Your rule `{0}` was made in another repository, so it does not apply here.</source>
         <translation>Ihre Regel `{0}` ist in einem anderen Repository entstanden und gilt deshalb hier nicht.</translation>
+    </message>
+    <message>
+        <source>ZIP archive</source>
+        <translation>ZIP-Archiv</translation>
+    </message>
+    <message>
+        <source>Zstandard data</source>
+        <translation>Zstandard-Daten</translation>
     </message>
     <message>
         <source>`--ttl=3600` keeps it for an hour.</source>
@@ -4150,6 +4326,10 @@
         <translation>wie in https://models.example/v1</translation>
     </message>
     <message>
+        <source>binary data</source>
+        <translation>Binärdaten</translation>
+    </message>
+    <message>
         <source>branches, tags and stash entries</source>
         <translation>Branches, Tags und Stash-Einträge</translation>
     </message>
@@ -4160,6 +4340,10 @@
     <message>
         <source>byte order mark removed</source>
         <translation>Byte-Reihenfolge-Marke entfernt</translation>
+    </message>
+    <message>
+        <source>bzip2 data</source>
+        <translation>bzip2-Daten</translation>
     </message>
     <message>
         <source>callback_port must be a port, for a client_id that is registered with it</source>
@@ -4176,6 +4360,10 @@
     <message>
         <source>edits</source>
         <translation>Bearbeitungen</translation>
+    </message>
+    <message>
+        <source>empty file</source>
+        <translation>leere Datei</translation>
     </message>
     <message>
         <source>encoding {0}</source>
@@ -4216,6 +4404,10 @@
     <message>
         <source>grant client_credentials needs client_id, and issuer, the only one that the secret goes to</source>
         <translation>grant client_credentials braucht client_id und issuer, an den allein das Geheimnis geht</translation>
+    </message>
+    <message>
+        <source>gzip data</source>
+        <translation>gzip-Daten</translation>
     </message>
     <message>
         <source>header {0}: {1}</source>
@@ -4312,6 +4504,10 @@
     <message>
         <source>line endings changed ({0} → {1})</source>
         <translation>Zeilenenden geändert ({0} → {1})</translation>
+    </message>
+    <message>
+        <source>macOS program</source>
+        <translation>macOS-Programm</translation>
     </message>
     <message>
         <source>mcp definition &apos;name&apos; must contain text</source>
@@ -4414,8 +4610,16 @@
         <translation>Server mit dem alten SSE-Transport werden nicht unterstützt; fragen Sie nach der Adresse für Streamable HTTP</translation>
     </message>
     <message>
+        <source>static library</source>
+        <translation>statische Bibliothek</translation>
+    </message>
+    <message>
         <source>symbolic link</source>
         <translation>symbolischer Link</translation>
+    </message>
+    <message>
+        <source>tar archive</source>
+        <translation>tar-Archiv</translation>
     </message>
     <message>
         <source>the application itself sets it</source>
@@ -4487,7 +4691,7 @@
     </message>
     <message>
         <source>{0} If this address takes keys in another header: `{1}`.</source>
-        <translation>{0} Falls diese Adresse Schlüssel in einer anderen Kopfzeile erwartet: `{1}`.</translation>
+        <translation>{0} Falls diese Adresse Schlüssel in einem anderen Header erwartet: `{1}`.</translation>
     </message>
     <message>
         <source>{0} Look at it again.</source>

@@ -4051,8 +4051,176 @@
         <translation>您按现状允许此工具后，您的规则 `{0}` 即对其有效。</translation>
     </message>
     <message>
+        <source>7-Zip archive</source>
+        <translation>7-Zip 归档</translation>
+    </message>
+    <message>
+        <source>AVI video</source>
+        <translation>AVI 视频</translation>
+    </message>
+    <message>
+        <source>AVIF image</source>
+        <translation>AVIF 图像</translation>
+    </message>
+    <message>
+        <source>BMP image</source>
+        <translation>BMP 图像</translation>
+    </message>
+    <message>
+        <source>ELF file</source>
+        <translation>ELF 文件</translation>
+    </message>
+    <message>
+        <source>ELF object file</source>
+        <translation>ELF 目标文件</translation>
+    </message>
+    <message>
+        <source>ELF program</source>
+        <translation>ELF 程序</translation>
+    </message>
+    <message>
+        <source>ELF program or shared library</source>
+        <translation>ELF 程序或共享库</translation>
+    </message>
+    <message>
+        <source>FLAC audio</source>
+        <translation>FLAC 音频</translation>
+    </message>
+    <message>
+        <source>GIF image</source>
+        <translation>GIF 图像</translation>
+    </message>
+    <message>
+        <source>HDF5 data</source>
+        <translation>HDF5 数据</translation>
+    </message>
+    <message>
+        <source>HEIC image</source>
+        <translation>HEIC 图像</translation>
+    </message>
+    <message>
+        <source>JPEG 2000 image</source>
+        <translation>JPEG 2000 图像</translation>
+    </message>
+    <message>
+        <source>JPEG XL image</source>
+        <translation>JPEG XL 图像</translation>
+    </message>
+    <message>
+        <source>JPEG image</source>
+        <translation>JPEG 图像</translation>
+    </message>
+    <message>
+        <source>Java class</source>
+        <translation>Java 类</translation>
+    </message>
+    <message>
+        <source>MP3 audio</source>
+        <translation>MP3 音频</translation>
+    </message>
+    <message>
+        <source>MP4 media</source>
+        <translation>MP4 媒体</translation>
+    </message>
+    <message>
+        <source>Matroska or WebM video</source>
+        <translation>Matroska 或 WebM 视频</translation>
+    </message>
+    <message>
+        <source>NumPy array</source>
+        <translation>NumPy 数组</translation>
+    </message>
+    <message>
+        <source>Office document</source>
+        <translation>Office 文档</translation>
+    </message>
+    <message>
+        <source>Ogg media</source>
+        <translation>Ogg 媒体</translation>
+    </message>
+    <message>
+        <source>OpenDocument file</source>
+        <translation>OpenDocument 文件</translation>
+    </message>
+    <message>
+        <source>OpenType font</source>
+        <translation>OpenType 字体</translation>
+    </message>
+    <message>
+        <source>PDF document</source>
+        <translation>PDF 文档</translation>
+    </message>
+    <message>
+        <source>PNG image</source>
+        <translation>PNG 图像</translation>
+    </message>
+    <message>
+        <source>Parquet data</source>
+        <translation>Parquet 数据</translation>
+    </message>
+    <message>
+        <source>Photoshop image</source>
+        <translation>Photoshop 图像</translation>
+    </message>
+    <message>
+        <source>Python bytecode</source>
+        <translation>Python 字节码</translation>
+    </message>
+    <message>
+        <source>RAR archive</source>
+        <translation>RAR 归档</translation>
+    </message>
+    <message>
+        <source>SQLite database</source>
+        <translation>SQLite 数据库</translation>
+    </message>
+    <message>
+        <source>SVG image</source>
+        <translation>SVG 图像</translation>
+    </message>
+    <message>
         <source>Scanning the folder took longer than {0} s; {1} folders and their contents are not watched.</source>
         <translation>扫描文件夹超过 {0} 秒；{1} 个文件夹及其内容不受监视。</translation>
+    </message>
+    <message>
+        <source>TIFF image</source>
+        <translation>TIFF 图像</translation>
+    </message>
+    <message>
+        <source>TrueType font</source>
+        <translation>TrueType 字体</translation>
+    </message>
+    <message>
+        <source>WAV audio</source>
+        <translation>WAV 音频</translation>
+    </message>
+    <message>
+        <source>WOFF font</source>
+        <translation>WOFF 字体</translation>
+    </message>
+    <message>
+        <source>WOFF2 font</source>
+        <translation>WOFF2 字体</translation>
+    </message>
+    <message>
+        <source>WebAssembly module</source>
+        <translation>WebAssembly 模块</translation>
+    </message>
+    <message>
+        <source>WebP image</source>
+        <translation>WebP 图像</translation>
+    </message>
+    <message>
+        <source>Windows icon</source>
+        <translation>Windows 图标</translation>
+    </message>
+    <message>
+        <source>Windows program</source>
+        <translation>Windows 程序</translation>
+    </message>
+    <message>
+        <source>XZ data</source>
+        <translation>XZ 数据</translation>
     </message>
     <message>
         <source>Your rule `{0}` is for this tool as it was. It applies again once you allow the tool as it is now.</source>
@@ -4061,6 +4229,14 @@
     <message>
         <source>Your rule `{0}` was made in another repository, so it does not apply here.</source>
         <translation>您的规则 `{0}` 是在另一个仓库中创建的，因此在此无效。</translation>
+    </message>
+    <message>
+        <source>ZIP archive</source>
+        <translation>ZIP 归档</translation>
+    </message>
+    <message>
+        <source>Zstandard data</source>
+        <translation>Zstandard 数据</translation>
     </message>
     <message>
         <source>`--ttl=3600` keeps it for an hour.</source>
@@ -4139,6 +4315,10 @@
         <translation>例如 https://models.example/v1</translation>
     </message>
     <message>
+        <source>binary data</source>
+        <translation>二进制数据</translation>
+    </message>
+    <message>
         <source>branches, tags and stash entries</source>
         <translation>分支、标签和贮藏条目</translation>
     </message>
@@ -4149,6 +4329,10 @@
     <message>
         <source>byte order mark removed</source>
         <translation>已移除字节顺序标记</translation>
+    </message>
+    <message>
+        <source>bzip2 data</source>
+        <translation>bzip2 数据</translation>
     </message>
     <message>
         <source>callback_port must be a port, for a client_id that is registered with it</source>
@@ -4165,6 +4349,10 @@
     <message>
         <source>edits</source>
         <translation>编辑</translation>
+    </message>
+    <message>
+        <source>empty file</source>
+        <translation>空文件</translation>
     </message>
     <message>
         <source>encoding {0}</source>
@@ -4205,6 +4393,10 @@
     <message>
         <source>grant client_credentials needs client_id, and issuer, the only one that the secret goes to</source>
         <translation>grant client_credentials 需要 client_id 和 issuer，机密只会发送给该 issuer</translation>
+    </message>
+    <message>
+        <source>gzip data</source>
+        <translation>gzip 数据</translation>
     </message>
     <message>
         <source>header {0}: {1}</source>
@@ -4301,6 +4493,10 @@
     <message>
         <source>line endings changed ({0} → {1})</source>
         <translation>换行符已更改（{0} → {1}）</translation>
+    </message>
+    <message>
+        <source>macOS program</source>
+        <translation>macOS 程序</translation>
     </message>
     <message>
         <source>mcp definition &apos;name&apos; must contain text</source>
@@ -4403,8 +4599,16 @@
         <translation>不支持使用旧 SSE 传输的服务器；请索取其 Streamable HTTP 地址</translation>
     </message>
     <message>
+        <source>static library</source>
+        <translation>静态库</translation>
+    </message>
+    <message>
         <source>symbolic link</source>
         <translation>符号链接</translation>
+    </message>
+    <message>
+        <source>tar archive</source>
+        <translation>tar 归档</translation>
     </message>
     <message>
         <source>the application itself sets it</source>

@@ -41,6 +41,7 @@ TEXTS = [
         "address: it must begin with https:// or http://, as in https://models.example/v1",
         "Adresse: sie muss mit https:// oder http:// beginnen, wie in https://models.example/v1",
     ),
+    ("PNG image", "PNG-Bild"),
     ("it needs a command line or an address", "es fehlt eine Befehlszeile oder eine Adresse"),
     ("What a server says of itself.", "What a server says of itself."),
     ("", ""),

@@ -15,6 +15,7 @@ from desktop_agent.core.diff.text import Endings, Text, as_utf8, endings_of, lin
 from desktop_agent.core.merge.edited_text import EditedText
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.ui.review.media.picture_decoding import DecodedPicture, decode, problem_words, size_words
+from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.wording.visible_text import encoding_name
 
 _tr = partial(QCoreApplication.translate, "Viewer")
@@ -141,4 +142,6 @@ def obstacle_words(content: FileContent) -> str:
         "long lines": _tr("Its lines are too long to be shown here: {size}. Open it with its application."),
     }
     size, most = size_words(content.size_bytes), size_words(MAX_SHOWN_BYTES)
-    return words[content.obstacle].format(detail=content.detail, size=size, most=most, kind=content.type_name)
+    return words[content.obstacle].format(
+        detail=content.detail, size=size, most=most, kind=core_words(content.type_name)
+    )

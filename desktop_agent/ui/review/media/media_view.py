@@ -39,6 +39,7 @@ from desktop_agent.ui.review.media.picture_decoding import (
     short_hash,
 )
 from desktop_agent.ui.theme import Space, Theme, TypeSize
+from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, set_names, vbox
@@ -167,7 +168,7 @@ def version_facts(content: bytes | None) -> VersionFacts | None:
 def version_words(version: VersionFacts | None) -> tuple[str, str, str]:
     if version is None:
         return QCoreApplication.translate("Media", "There is no file"), "", ""
-    return version.type_name, exact_size_words(version.size_bytes), version.hash
+    return core_words(version.type_name), exact_size_words(version.size_bytes), version.hash
 
 
 _OFFSET_CHARS = 10

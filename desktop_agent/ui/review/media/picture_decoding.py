@@ -14,6 +14,7 @@ from PySide6.QtCore import QBuffer, QByteArray, QCoreApplication, QIODevice, QLo
 from PySide6.QtGui import QImage, QImageReader
 
 from desktop_agent.core.base.file_types import file_type
+from desktop_agent.ui.translation.core_words import core_words
 
 _tr = partial(QCoreApplication.translate, "Media")
 
@@ -158,7 +159,7 @@ def picture_words(picture: DecodedPicture) -> str:
     if picture.size.isValid():
         parts.append(f"{picture.size.width()} × {picture.size.height()}")
     if picture.type_name:
-        parts += (picture.type_name, size_words(picture.size_bytes))
+        parts += (core_words(picture.type_name), size_words(picture.size_bytes))
     if picture.is_animated:
         parts.append(_tr("first frame"))
     return " · ".join(parts)
