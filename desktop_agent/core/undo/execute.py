@@ -7,6 +7,7 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import AgentError, StorageError
+from desktop_agent.core.base.file_names import name_on_a_line
 from desktop_agent.core.base.ids import ChangeId, HunkKey
 from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
 from desktop_agent.core.changes.workspace_files import image_of
@@ -225,7 +226,7 @@ class Undoing:
             selection = ChangeSelection(path=op.path, change_ids=ids)
             await self._log.record(reverted(op.purpose, selection, done, (outcome,)))
         if problem:
-            raise AgentError(f"{op.path} was not written.", hint=problem)
+            raise AgentError(f"{name_on_a_line(op.path)} was not written.", hint=problem)
 
 
 def _after(problem: str, missing: str, drafted: DraftedWrite) -> FileOutcome:
@@ -239,22 +240,23 @@ def _after(problem: str, missing: str, drafted: DraftedWrite) -> FileOutcome:
 def draft_write(transcript: Transcript, ledger: Ledger, op: ops.WriteFile) -> FileTransition | None:
     """Return the change, or None. Blocks. Raises `AgentError` if the file changed since the user saw it."""
     ledger.require_root()
+    name = name_on_a_line(op.path)
     if not is_a_name(op.path) or not ledger.files.is_inside(op.path):
         raise AgentError("The file is not in the folder of this conversation.", hint="Nothing was written.")
     try:
         before = ledger.files.current(op.path)
     except OSError as error:
-        raise AgentError(f"{op.path} cannot be read.", hint="Nothing was written.", detail=str(error)) from error
+        raise AgentError(f"{name} cannot be read.", hint="Nothing was written.", detail=str(error)) from error
     if (before.digest if before else None) != op.expected:
         raise AgentError(
-            f"{op.path} was changed in the meantime, so it was not written.",
+            f"{name} was changed in the meantime, so it was not written.",
             hint="Look at it again; your text is still where you wrote it.",
         )
     content = op.content
     if content is not None and op.like is None and before is not None and not _can_hold(before, content):
-        raise AgentError(f"{op.path} is a {before.kind} and cannot hold this.", hint="Nothing was written.")
+        raise AgentError(f"{name} is a {before.kind} and cannot hold this.", hint="Nothing was written.")
     if any(item.change_id not in transcript.changes for item in op.reverts):
-        raise AgentError(f"No such change of {op.path} is on record.", hint="Nothing was written.")
+        raise AgentError(f"No such change of {name} is on record.", hint="Nothing was written.")
     if op.content is None:
         after = None
     elif op.like is not None:

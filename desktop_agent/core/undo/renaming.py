@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import AgentError, ToolError
+from desktop_agent.core.base.file_names import name_on_a_line
 from desktop_agent.core.changes.folder_moves import UNTOUCHED, look_into, require_reachable, transitions_of
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.protocol import events as ev
@@ -45,23 +46,24 @@ class Renaming:
     def _plan(self, op: ops.MoveFile) -> _Move:
         self._ledger.require_root()
         files = self._ledger.files
-        for path in (op.path, op.to):
+        name, to = name_on_a_line(op.path), name_on_a_line(op.to)
+        for path, said in ((op.path, name), (op.to, to)):
             if not is_a_name(path) or not files.is_inside(path):
-                raise AgentError(f"{path} is not in the folder of this conversation.", hint=UNTOUCHED)
+                raise AgentError(f"{said} is not in the folder of this conversation.", hint=UNTOUCHED)
         try:
             before, there = files.current(op.path), files.current(op.to)
         except OSError as error:
             if error.errno == errno.ENAMETOOLONG:
-                raise AgentError(f"{op.to} is too long a name.", hint=UNTOUCHED, detail=str(error)) from error
-            raise AgentError(f"{op.path} cannot be read.", hint=UNTOUCHED, detail=str(error)) from error
+                raise AgentError(f"{to} is too long a name.", hint=UNTOUCHED, detail=str(error)) from error
+            raise AgentError(f"{name} cannot be read.", hint=UNTOUCHED, detail=str(error)) from error
         if before is None or before.digest != op.expected:
-            raise AgentError(f"{op.path} was changed in the meantime.", hint=f"{UNTOUCHED} Look at it again.")
+            raise AgentError(f"{name} was changed in the meantime.", hint=f"{UNTOUCHED} Look at it again.")
         if before.kind not in (("folder",) if op.is_folder else ("file", "symlink")):
-            raise AgentError(f"{op.path} has become a {before.kind}.", hint=f"{UNTOUCHED} Look at it again.")
+            raise AgentError(f"{name} has become a {before.kind}.", hint=f"{UNTOUCHED} Look at it again.")
         if op.is_folder and op.to.startswith(f"{op.path}/"):
-            raise AgentError(f"{op.path} cannot be moved into itself.", hint=f"{UNTOUCHED} Choose another name.")
+            raise AgentError(f"{name} cannot be moved into itself.", hint=f"{UNTOUCHED} Choose another name.")
         if there is not None:
-            raise AgentError(f"There is already a {op.to}.", hint=f"{UNTOUCHED} Choose another name.")
+            raise AgentError(f"There is already a {to}.", hint=f"{UNTOUCHED} Choose another name.")
         return self._folder(op) if op.is_folder else self._file(op, before)
 
     def _file(self, op: ops.MoveFile, state: FileState) -> _Move:
@@ -74,7 +76,7 @@ class Renaming:
     def _folder(self, op: ops.MoveFile) -> _Move:
         for path in (op.path, op.to):
             if ".git" in path.lower().split("/"):
-                raise AgentError(f"{path} belongs to git.", hint=UNTOUCHED)
+                raise AgentError(f"{name_on_a_line(path)} belongs to git.", hint=UNTOUCHED)
         contents = look_into(self._ledger.files.root, op.path)
         require_reachable(self._ledger.files.root, contents, op.to)
 
@@ -89,7 +91,8 @@ class Renaming:
         try:
             changes = await asyncio.to_thread(self._record, move, ids, finds_folders=not op.is_folder)
         except OSError as error:
-            raise AgentError(f"{op.path} cannot be read to its end.", hint=UNTOUCHED, detail=str(error)) from error
+            name = name_on_a_line(op.path)
+            raise AgentError(f"{name} cannot be read to its end.", hint=UNTOUCHED, detail=str(error)) from error
         await self._log.record(ev.ChangesPrepared(turn=turn, call_id="", purpose="apply", changes=changes))
         written = {change.path: change.after for change in changes}
         await asyncio.to_thread(self._effects.note_written, written)
@@ -101,7 +104,7 @@ class Renaming:
         await self._log.record(ev.ChangesRecorded(turn=turn, call_id="", changes=() if problem else changes))
         if problem:
             hint = "It changed on disk, or cannot be written there. All is as it was."
-            raise AgentError(f"{op.path} was not renamed.", hint=hint, detail=problem)
+            raise AgentError(f"{name_on_a_line(op.path)} was not renamed.", hint=hint, detail=problem)
 
     def _record(self, move: _Move, ids: Sequence[str], *, finds_folders: bool) -> tuple[FileChange, ...]:
         with self._ledger.recorder(finds_folders=finds_folders) as recorder:

@@ -475,6 +475,7 @@ async def test_a_file_that_the_person_renames_or_deletes_comes_back_by_an_undo(g
         ("a.txt", "b.txt", b"one\n", "There is already a b.txt."),
         ("a.txt", "c.txt", b"other", "a.txt was changed in the meantime."),
         ("gone.txt", "c.txt", b"", "gone.txt was changed in the meantime."),
+        ("gone\udcff.txt", "c.txt", b"", '"gone\\377.txt" was changed in the meantime.'),
         ("a.txt", "../c.txt", b"one\n", "../c.txt is not in the folder of this conversation."),
         ("a.txt", "out/c.txt", b"one\n", "out/c.txt is not in the folder of this conversation."),
         ("d", "e", b"", "d has become a folder."),
