@@ -279,7 +279,7 @@ def test_an_enlarged_review_has_the_focus_and_nothing_is_beside_it(window: MainW
 def test_the_key_of_background_commands_shows_them_though_the_enlarged_review_hid_them(
     window: MainWindow, panels: Panels
 ) -> None:
-    window.actions_.toggle_jobs.trigger()
+    panels.jobs.show()
     window.actions_.enlarge_review.trigger()
     assert not panels.jobs.isVisible()
     window.actions_.toggle_jobs.trigger()
