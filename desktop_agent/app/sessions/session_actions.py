@@ -215,7 +215,7 @@ class SessionActions(Controller):
 
     def _on_export_chosen(self, session_id: SessionId, forms: dict[str, ExportForm], chosen: ChosenFiles) -> None:
         target = Path(chosen.paths[0])
-        named = [form for form in forms.values() if target.suffix == f".{form}"]
+        named: list[ExportForm] = [form for form in forms.values() if target.suffix == f".{form}"]
         form = named[0] if named else forms[chosen.filter]
         self._launch(self._export(session_id, form, target))
 
