@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtCore import QObject, QPointF, QRectF, Qt, QTimer
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QPushButton, QWidget
 
 from desktop_agent.core.transcript import Transcript
@@ -68,7 +68,7 @@ class EmptyState(QWidget):
         self._hint = make_label(hint, role="secondary", parent=self, wraps=True)
         for words in (self._title, self._hint):
             words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        self._buttons: list[QPushButton] = []
+        self._buttons: dict[QPushButton, str] = {}
         self.set_examples(
             (
                 self.tr("Explain how this project is put together"),
@@ -80,9 +80,10 @@ class EmptyState(QWidget):
     def set_examples(self, examples: Sequence[str]) -> None:
         for button in self._buttons:
             button.deleteLater()
-        self._buttons = [QPushButton(example, self) for example in examples]
-        for button in self._buttons:
-            button.clicked.connect(partial(self._actions.example_chosen.emit, button.text()))
+        self._buttons = {QPushButton(self): example for example in examples}
+        for button, example in self._buttons.items():
+            button.clicked.connect(partial(self._actions.example_chosen.emit, example))
+            button.setAccessibleName(example)
             button.show()
         self._arrange()
 
@@ -90,6 +91,12 @@ class EmptyState(QWidget):
         width = min(_MAX_WIDTH, self.width() - 2 * Space.L)
         hint_height = self._hint.heightForWidth(width)
         title_height = self._title.sizeHint().height()
+        for button, example in self._buttons.items():
+            button.setText(example)
+            room = self.width() - 2 * Space.L - button.sizeHint().width()
+            if room < 0:
+                metrics = button.fontMetrics()
+                button.setText(_in_lines(example, metrics, metrics.horizontalAdvance(example) + room))
         buttons = sum(button.sizeHint().height() + Space.S for button in self._buttons)
         total = title_height + Space.S + hint_height + Space.XL + buttons
         x, y = (self.width() - width) // 2, max(Space.M, (self.height() - total) * 2 // 5)
@@ -99,13 +106,24 @@ class EmptyState(QWidget):
         y += hint_height + Space.XL
         for button in self._buttons:
             size = button.sizeHint()
-            shown = min(size.width(), self.width() - 2 * Space.L)
-            button.setGeometry((self.width() - shown) // 2, y, shown, size.height())
+            button.setGeometry((self.width() - size.width()) // 2, y, size.width(), size.height())
             y += size.height() + Space.S
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._arrange()
+
+
+def _in_lines(text: str, metrics: QFontMetrics, width: int) -> str:
+    """Break a text between words, into as many lines of this width as it needs."""
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}".strip()
+        if metrics.horizontalAdvance(longer) <= width or not lines[-1]:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return "\n".join(lines)
 
 
 class ConversationStatus(QObject):

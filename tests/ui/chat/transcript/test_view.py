@@ -103,6 +103,20 @@ class TestFollowingTheTranscript:
         stage.show(prompt("hello"))
         assert not any(text.startswith("Find a bug") for text in stage.buttons())
 
+    def test_a_long_example_is_shown_whole_in_a_narrow_conversation(self, stage: Stage) -> None:
+        example = "Einer der Tests schlägt fehl. Finde heraus, warum, behebe es, und führe die Tests noch einmal aus."
+        stage.show()
+        stage.window.resize(360, 500)
+        empty = stage.view.status.empty
+        empty.set_examples((example,))
+        (button,) = (each for each in empty.findChildren(QPushButton) if each.accessibleName() == example)
+        assert button.text().replace("\n", " ") == example
+        assert button.width() >= button.sizeHint().width()
+        assert empty.rect().contains(button.geometry())
+        chosen = record(stage.view.entry_actions.example_chosen)
+        button.click()
+        assert chosen == [(example,)]
+
     def test_what_the_agent_does_is_said_at_the_end_while_it_works(self, stage: Stage) -> None:
         conversation = stage.talk()
         conversation.show(ev.ToolProgress(turn=1, call_id="c", name="edit_file", message="writing edit_file"))
