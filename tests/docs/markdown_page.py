@@ -24,7 +24,7 @@ styles, links) with the HTML in the specification. Three things in that HTML are
   links and pictures are not shown.
 
 Mathematics is shown as it was written: text in `$…$`, `$$…$$`, `\\(…\\)` or `\\[…\\]` is not read as
-markdown, and lines from `$$` or `\\[` on are shown as code. A line above these, and above
+markdown, and a formula in `$$…$$` or `\\[…\\]` on lines of its own is shown as code. A line above these, and above
 fences of LaTeX, Mermaid, PlantUML and Graphviz, says that the source is shown. In a `diff` or `patch` fence,
 added and removed lines have the colours of the review. A paragraph, heading or item whose first letter
 outside inline code belongs to a right-to-left script is aligned to the right, and inline code in it keeps its order.

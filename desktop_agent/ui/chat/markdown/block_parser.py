@@ -67,14 +67,18 @@ def _end_of_formula(text: str, start: int, limit: int) -> int | None:
 
 
 def read_math_block(state: "StateBlock", start_line: int, end_line: int, silent: bool) -> bool:
-    """A markdown-it-py rule that reads from an opening sign to its closing sign or a blank line."""
-    opening = _line_text(state, start_line).strip()
+    """A markdown-it-py rule: reads a line that is a formula, or lines up to a closing sign or a blank line."""
+    first = _line_text(state, start_line).strip()
+    opening = first[:2]
     if opening not in ("$$", r"\[") or state.is_code_block(start_line):
+        return False
+    closing, line = _FORMULA_CLOSINGS[opening], start_line + 1
+    is_whole = _end_of_formula(first, 0, len(first)) == len(first)
+    if first != opening and not is_whole:
         return False
     if silent:
         return True
-    closing, line = _FORMULA_CLOSINGS[opening], start_line + 1
-    while line < end_line and not state.isEmpty(line) and state.sCount[line] >= state.blkIndent:
+    while not is_whole and line < end_line and not state.isEmpty(line) and state.sCount[line] >= state.blkIndent:
         if _line_text(state, line).startswith(_FENCES):
             break  # the stream parser opens a fence at every fence line
         line += 1

@@ -17,7 +17,7 @@ PIECES = [
     *("\n", "\n", "\n", "\n\n", "  \n", "\r\n", "\r", "\0"),
     *("# ", "## h", "===", "---", "***", "    ", "> ", "- ", "* ", "1. ", "2) ", "[ ] ", "[x] "),
     *("```", "```py", "~~~", "````", "```py\nx = 1\n\ny = 2\n```\n", "  ```\n"),
-    *("$", "$$", "$$\n", "\n$$\na\n= b\n$$\n", "\n\\[\n- x\n\\]\n", "$x_1*y$"),
+    *("$", "$$", "$$\n", "\n$$\na\n= b\n$$\n", "\n\\[\n- x\n\\]\n", "$x_1*y$", "\n$$x_1$$\n", "\n\\[y_2\\] "),
     *("|", "| a | b |", "|---|:-:|", "| --- |", "| c | d |\n| e | f |\n| g | h |\n"),
     *("[foo]", "[foo]: /u", "[foo]: http://x 'ti", "[bar](http://x)"),
     *("- a\n- b\n- c\n", "1. one\n   ```js\n   x\n   ```\n2. two\n", "> q\n> r\n", "para one two\n"),
@@ -117,6 +117,13 @@ class TestWhateverIsStreamed:
             elif block.kind in ("code", "plain"):
                 assert block.content.count("\n") < blocks.CHUNK_LINES
                 assert len(block.content) <= blocks.CHUNK_CHARS
+
+
+@pytest.mark.parametrize("formula", ["$$x_1 = 2$$", r"\[ x_1 = 2 \]", "$$\nx_1\n= 2\n$$"])
+def test_a_formula_on_lines_of_its_own_is_shown_as_code(formula: str) -> None:
+    above, block, below = read_whole(f"So it is:\n{formula}\nand $$y$$ is \\[not\\].").blocks
+    assert (block.kind, block.language, block.content) == ("code", "math", formula)
+    assert (above.kind, below.kind) == ("text", "text")
 
 
 @given(MARKDOWN)
