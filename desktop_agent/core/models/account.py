@@ -42,7 +42,8 @@ class Account(Struct, frozen=True, kw_only=True):
     @property
     def full_label(self) -> str:
         vendor = vendor_of(self.provider)
-        if self.name and self.address:  # the format of its requests does not say who answers there
+        # The format of its requests does not say who answers at an address. Signed in, it is the vendor's own.
+        if self.name and self.address and self.kind in ("key", "none"):
             return f"{self.name} ({urlsplit(self.address).netloc})"
         return f"{vendor.label} ({self.name})" if self.name else vendor.label
 

@@ -22,15 +22,15 @@ def labels(loaded: LoadedAccounts, now: ModelRef | None = None) -> list[str]:
 
 def test_the_account_of_the_present_model_comes_first() -> None:
     loaded = LoadedAccounts(added=(WORK,))
-    assert labels(loaded)[:2] == ["Anthropic", "Anthropic (work)"]
-    assert labels(loaded, replace(SONNET, account="work"))[:2] == ["Anthropic (work)", "Anthropic"]
+    assert labels(loaded)[:2] == ["Anthropic", "work (models.example)"]
+    assert labels(loaded, replace(SONNET, account="work"))[:2] == ["work (models.example)", "Anthropic"]
     assert labels(loaded, ModelRef(provider="xai", model="grok"))[0] == "xAI"
 
 
 def test_one_key_at_one_address_is_offered_once_unless_both_ways_are_used() -> None:
     assert "OpenAI" in labels(LoadedAccounts())
     assert "OpenAI, Chat Completions" not in labels(LoadedAccounts())
-    assert "OpenAI, Chat Completions (team)" in labels(LoadedAccounts(added=(TEAM,)))
+    assert "team (team.example)" in labels(LoadedAccounts(added=(TEAM,)))
     chat = labels(LoadedAccounts(), ModelRef(provider="openai-chat", model="gpt"))
     assert chat[0] == "OpenAI, Chat Completions"
     assert "OpenAI" not in chat, "the same account under its other name"
@@ -48,7 +48,7 @@ def test_the_present_account_is_asked_where_it_is_asked_now_and_others_where_the
 
 def test_an_account_that_is_gone_leaves_the_others() -> None:
     assert labels(LoadedAccounts(added=(WORK,)), replace(SONNET, account="gone"))[:2] == [
-        *("Anthropic", "Anthropic (work)")
+        *("Anthropic", "work (models.example)")
     ]
 
 

@@ -45,7 +45,7 @@ def understood(line: str) -> bool:
 
 def lines(seed: int, count: int) -> list[str]:
     """Return generated lines that the policy understands; it asks about all others."""
-    corpus = tuple(line.command for table in ("blocked", "reading", "offers") for line in lines_of(table))
+    corpus = tuple(line.command for table in ("blocked", "read_only_commands", "offers") for line in lines_of(table))
     source = generated.Lines(seed, corpus)
     found: list[str] = []
     while len(found) < count:
