@@ -5153,8 +5153,8 @@
         <translation>Änderung {0} von {1}: {2}</translation>
     </message>
     <message>
-        <source>Changes in {0}: {1} lines added, {2} removed</source>
-        <translation>Änderungen in {0}: {1} Zeilen hinzugefügt, {2} entfernt</translation>
+        <source>Changes in {0}: {1}, {2}</source>
+        <translation>Änderungen in {0}: {1}, {2}</translation>
     </message>
     <message>
         <source>Empty file</source>

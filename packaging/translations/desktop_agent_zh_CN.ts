@@ -5137,8 +5137,8 @@
         <translation>更改 {0}/{1}：{2}</translation>
     </message>
     <message>
-        <source>Changes in {0}: {1} lines added, {2} removed</source>
-        <translation>{0} 的更改：添加 {1} 行，删除 {2} 行</translation>
+        <source>Changes in {0}: {1}, {2}</source>
+        <translation>{0} 的更改：{1}，{2}</translation>
     </message>
     <message>
         <source>Empty file</source>

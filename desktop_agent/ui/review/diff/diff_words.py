@@ -145,7 +145,9 @@ def summary(diff: FileDiff) -> tuple[str, str]:
 
 
 def diff_name(diff: FileDiff) -> str:
-    text = _tr("Changes in {0}: {1} lines added, {2} removed").format(diff.path, diff.added, diff.removed)
+    added = plural("ChangeListing", diff.added, "%n line added", "%n lines added")
+    removed = plural("ChangeListing", diff.removed, "%n line removed", "%n lines removed")
+    text = _tr("Changes in {0}: {1}, {2}").format(diff.path, added, removed)
     return ". ".join((text, *map(core_words, diff.notes)))
 
 

@@ -115,7 +115,7 @@ def test_notes_stand_above_the_lines_and_are_part_of_the_name(view: DiffView, th
     gap_in_picture = colours_in(picture(view), BAR_HEIGHT + 4, 300, 320)
     assert gap_in_picture == {theme.colours.sunken}
     assert kinds(view) == ["gap"]
-    assert view.accessibleName() == "Changes in src/app.py: 0 lines added, 0 removed. mode 644 → 755"
+    assert view.accessibleName() == "Changes in src/app.py: 0 lines added, 0 lines removed. mode 644 → 755"
 
 
 def test_the_theme_is_followed(view: DiffView, theme: Theme) -> None:
