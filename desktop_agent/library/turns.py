@@ -116,7 +116,7 @@ class RunningTurn:
         self._is_rejected = False
         self._failure: Exception | None = None
         self.is_abandoned = False
-        """Whether nobody waits for the turn any more, so that it is being stopped."""
+        """Whether all callers have stopped waiting for the turn, so that it is being stopped."""
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     @property

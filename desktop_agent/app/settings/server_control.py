@@ -228,7 +228,7 @@ class ServerControl(Controller):
                 self.refresh()
 
     async def _drop(self, name: str) -> None:
-        """Remove a server that failed its test, because nobody answered whether to keep it."""
+        """Remove a server that failed its test, because the user did not answer whether to keep it."""
         await self._remove(name)
         title = self.tr("The MCP server {0} failed its test, and was removed from your settings.").format(name)
         raise AgentError(

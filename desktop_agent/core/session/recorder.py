@@ -27,7 +27,7 @@ _LATER = (
     ev.GuidanceLoaded,
     ev.CommandRun,
 )
-"""Events for which nobody waits for the disk. They are written together with the next event of another type."""
+"""Events that no caller waits to see on disk. They are written together with the next event of another type."""
 
 _captured: ContextVar[list[ev.KnownEvent] | None] = ContextVar("captured", default=None)
 

@@ -168,7 +168,7 @@ class CacheFile(Struct, frozen=True):
     ) -> "CacheFile":
         """Wait for the writer lock, and let `write` update the file. Return the file that was updated.
 
-        `write` returns whether the file is worn. A damaged or worn file is written anew. If the file cannot be written,
+        `write` returns whether the file is worn. A damaged or worn file is rewritten. If the file cannot be written,
         a spare file is updated instead. Raises `OSError` and `sqlite3.Error`.
         """
         try:

@@ -68,7 +68,7 @@ class SessionController(ShownSession):
         view = panels.transcript
         self._places = ReadingPlaces(view.navigation)
         self._replacing = GradualWork(self, slice_s=0)
-        """Shows the other panels anew once a session of which only the end was shown is loaded as a whole."""
+        """Shows the other panels again once all of a session is loaded, of which only the end was shown."""
         self.prompts = PromptController(self, panels)
         self._context = ContextController(self, panels)
         self.approvals = ApprovalController(self, panels, diffs, spawn, now, rule_maths=rule_maths)
