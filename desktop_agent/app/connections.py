@@ -18,7 +18,12 @@ from desktop_agent.core.providers.auth.credential import Credential
 from desktop_agent.core.providers.auth.keys import ResolvedKey, entry_of, in_daemon_thread, resolve_key
 from desktop_agent.core.providers.auth.sign_ins import CHATGPT_NAME, other_sign_ins
 from desktop_agent.core.providers.local import Place, is_here, local_places, look_at, look_for_servers
-from desktop_agent.core.providers.provider_catalog import account_provider, key_credential
+from desktop_agent.core.providers.provider_catalog import (
+    account_provider,
+    key_credential,
+    needs_sdk,
+    sdk_connection,
+)
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.ui.translation.core_words import core_words
 
@@ -48,6 +53,7 @@ async def models_at(bench: Workbench, account: Account, typed: str = "") -> Sequ
         await _credential(bench, account, typed),
         environ=bench.environ,
         allows_readable_proxy=bench.settings.model.allow_readable_proxy,
+        sdk=sdk_connection(asked, bench.environ) if needs_sdk(asked) else None,
     )
     try:
         return await bench.models.keep(asked, await client.list_models())
@@ -56,7 +62,7 @@ async def models_at(bench: Workbench, account: Account, typed: str = "") -> Sequ
 
 
 async def _credential(bench: Workbench, account: Account, typed: str) -> Credential:
-    if account.kind in ("oauth", "profile"):
+    if account.kind in ("oauth", "profile") and not needs_sdk(account):
         return await bench.sign_ins.credential(account)
     key = typed or (await key_of(bench, account)).value
     if not key and account.kind == "key":

@@ -137,6 +137,7 @@ class Application:
             models=self.models,
             is_paced=own.get("is_paced", False),
             allows_readable_proxy=lambda: self.live.current.model.allow_readable_proxy,
+            uses_sdk=lambda: self.live.current.model.client == "sdk",
         )
         self.provider_source = own.get("provider_source") or self._providers.build
         self.retry = own.get("retry") or RetryPolicy()

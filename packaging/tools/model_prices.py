@@ -5,7 +5,8 @@ others stand there with their names alone, so that a broader name further down i
 batches and searches are left out: we send none.
 """
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -14,6 +15,7 @@ import genai_prices
 from genai_prices.data import providers
 from genai_prices.types import (
     ClauseContains,
+    ClauseEndsWith,
     ClauseEquals,
     ClauseOr,
     ClauseRegex,
@@ -55,7 +57,7 @@ def price_document() -> str:
 def price_table_of_source() -> PriceTable:
     """Return what the package has, in our terms."""
     named = dict.fromkeys(vendor.prices for vendor in VENDORS if vendor.prices)
-    vendors = {name: tuple(map(_known, source_provider(name).models)) for name in named}
+    vendors = {name: tuple(map(_known, source_models(name))) for name in named}
     return PriceTable(
         source=f"genai-prices {genai_prices.__version__}, https://github.com/pydantic/genai-prices, MIT, {_COPYRIGHT}",
         newest=max(
@@ -67,6 +69,12 @@ def price_table_of_source() -> PriceTable:
         ),
         vendors=vendors,
     )
+
+
+def source_models(name: str) -> Sequence[ModelInfo]:
+    """Return a provider's models; of a cloud, which has those of many vendors, only Claude."""
+    is_cloud = any(vendor.prices == name and vendor.cloud is not None for vendor in VENDORS) and name != "anthropic"
+    return [model for model in source_provider(name).models if not is_cloud or "claude" in model.id]
 
 
 def source_provider(name: str) -> Provider:
@@ -133,6 +141,8 @@ def _patterns(clause: MatchLogic) -> Iterator[str]:
             yield f"{beginning.lower()}*"
         case ClauseContains(contains=part):
             yield f"*{part.lower()}*"
+        case ClauseEndsWith(ends_with=end):
+            yield f"/{re.escape(end.lower())}$/"
         case ClauseRegex(regex=expression):
             yield f"/{expression}/"
         case ClauseOr(or_=clauses):

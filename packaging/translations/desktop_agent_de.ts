@@ -4926,6 +4926,10 @@
         <translation>{0} kennt keine Stufe des Denkaufwands.</translation>
     </message>
     <message>
+        <source>{0} must be letters, digits and . _ - : without spaces</source>
+        <translation>{0} darf nur Buchstaben, Ziffern und . _ - : enthalten, keine Leerzeichen</translation>
+    </message>
+    <message>
         <source>{0} must be positive</source>
         <translation>{0} muss positiv sein</translation>
     </message>
@@ -10144,12 +10148,32 @@
         <translation>Alle festgelegten</translation>
     </message>
     <message>
+        <source>Amazon Bedrock</source>
+        <translation>Amazon Bedrock</translation>
+    </message>
+    <message>
+        <source>Anthropic&apos;s SDK</source>
+        <translation>Anthropics SDK</translation>
+    </message>
+    <message>
         <source>Calls written as text</source>
         <translation>Als Text geschriebene Aufrufe</translation>
     </message>
     <message>
+        <source>Claude Platform on AWS</source>
+        <translation>Claude Platform on AWS</translation>
+    </message>
+    <message>
+        <source>Google Vertex AI</source>
+        <translation>Google Vertex AI</translation>
+    </message>
+    <message>
         <source>If their definitions would take more of the model&apos;s context window than this, the model gets a search for tools instead, and the tools that it finds. 0 always uses the search, 100 never does.</source>
         <translation>Wenn ihre Definitionen mehr vom Kontextfenster des Modells brauchen als dies, erhält das Modell stattdessen eine Suche nach Werkzeugen und die damit gefundenen Werkzeuge. 0 nutzt immer die Suche, 100 nie.</translation>
+    </message>
+    <message>
+        <source>Microsoft Foundry</source>
+        <translation>Microsoft Foundry</translation>
     </message>
     <message>
         <source>One conversation</source>
@@ -10194,6 +10218,10 @@
     <message>
         <source>Requests of a run</source>
         <translation>Anfragen eines Laufs</translation>
+    </message>
+    <message>
+        <source>Requests to Anthropic</source>
+        <translation>Anfragen an Anthropic</translation>
     </message>
     <message>
         <source>Result for the model</source>
@@ -10450,6 +10478,10 @@
     <message>
         <source>Who searches the web. This program asks before each search. A provider searches while its model answers, without asking: what the model looks for goes from there to the web, and each search is charged for. Where the provider has no search, this program&apos;s takes its place.</source>
         <translation>Wer das Web durchsucht. Dieses Programm fragt vor jeder Suche. Ein Anbieter sucht, während sein Modell antwortet, ohne zu fragen: Wonach das Modell sucht, geht von dort ins Web, und jede Suche wird berechnet. Hat der Anbieter keine Suche, tritt die dieses Programms an ihre Stelle.</translation>
+    </message>
+    <message>
+        <source>Who sends them. The SDK takes a second longer to start. For clouds and profiles it is always used.</source>
+        <translation>Wer sie sendet. Das SDK braucht beim Start eine Sekunde länger. Für Clouds und Profile wird es immer verwendet.</translation>
     </message>
     <message>
         <source>Whose model answers. The demo follows a script and needs neither a key nor a network.</source>

@@ -4915,6 +4915,10 @@
         <translation>{0} 不支持推理强度。</translation>
     </message>
     <message>
+        <source>{0} must be letters, digits and . _ - : without spaces</source>
+        <translation>{0} 只能包含字母、数字和 . _ - :，不能有空格</translation>
+    </message>
+    <message>
         <source>{0} must be positive</source>
         <translation>{0} 必须为正数</translation>
     </message>
@@ -10105,12 +10109,32 @@
         <translation>所有已定义的服务器</translation>
     </message>
     <message>
+        <source>Amazon Bedrock</source>
+        <translation>Amazon Bedrock</translation>
+    </message>
+    <message>
+        <source>Anthropic&apos;s SDK</source>
+        <translation>Anthropic 的 SDK</translation>
+    </message>
+    <message>
         <source>Calls written as text</source>
         <translation>以文本形式写出的调用</translation>
     </message>
     <message>
+        <source>Claude Platform on AWS</source>
+        <translation>AWS 上的 Claude Platform</translation>
+    </message>
+    <message>
+        <source>Google Vertex AI</source>
+        <translation>Google Vertex AI</translation>
+    </message>
+    <message>
         <source>If their definitions would take more of the model&apos;s context window than this, the model gets a search for tools instead, and the tools that it finds. 0 always uses the search, 100 never does.</source>
         <translation>当工具定义占用的上下文窗口超过此值时，改为向模型提供工具搜索及其找到的工具。0 表示始终使用搜索，100 表示从不。</translation>
+    </message>
+    <message>
+        <source>Microsoft Foundry</source>
+        <translation>Microsoft Foundry</translation>
     </message>
     <message>
         <source>One conversation</source>
@@ -10155,6 +10179,10 @@
     <message>
         <source>Requests of a run</source>
         <translation>一次运行的请求数</translation>
+    </message>
+    <message>
+        <source>Requests to Anthropic</source>
+        <translation>发往 Anthropic 的请求</translation>
     </message>
     <message>
         <source>Result for the model</source>
@@ -10411,6 +10439,10 @@
     <message>
         <source>Who searches the web. This program asks before each search. A provider searches while its model answers, without asking: what the model looks for goes from there to the web, and each search is charged for. Where the provider has no search, this program&apos;s takes its place.</source>
         <translation>由谁搜索网络。本程序每次搜索前都会询问。提供商在其模型回答时直接搜索，不作询问：模型的搜索内容从那里发往网络，每次搜索都会计费。提供商没有搜索时，使用本程序的搜索。</translation>
+    </message>
+    <message>
+        <source>Who sends them. The SDK takes a second longer to start. For clouds and profiles it is always used.</source>
+        <translation>由谁发送。SDK 启动要多一秒。云和配置文件始终使用它。</translation>
     </message>
     <message>
         <source>Whose model answers. The demo follows a script and needs neither a key nor a network.</source>

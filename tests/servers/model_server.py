@@ -196,7 +196,7 @@ class ModelServer:
                 exchange.outcome = "answered"
             case Reply() as planned:
                 self._served += 1
-                await responder.begin({"content-type": "text/event-stream; charset=utf-8"} | self._request_id(exchange))
+                await responder.begin({"content-type": self._dialect.content_type} | self._request_id(exchange))
                 for stage in stages(planned, self._dialect, Ask(self._served, exchange.fields)):
                     await self._play(stage, planned.pace_s, exchange, responder)
 

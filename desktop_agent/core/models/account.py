@@ -6,6 +6,7 @@ A credential belongs to one account, and so to one provider, address and name. I
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -30,6 +31,8 @@ class Account(Struct, frozen=True, kw_only=True):
     header: KeyHeader = "bearer"
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     """Extra headers for every request. They must not be secrets."""
+    cloud: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What the vendor's cloud needs to know, by `CloudField`."""
 
     @property
     def is_usual(self) -> bool:
@@ -49,12 +52,17 @@ class Account(Struct, frozen=True, kw_only=True):
 
     @property
     def where(self) -> str:
-        return self.address or vendor_of(self.provider).address
+        vendor = vendor_of(self.provider)
+        if vendor.cloud is not None and not self.address:
+            with suppress(KeyError):  # the environment says the region, which the SDK reads
+                return vendor.cloud.place.format_map(self.cloud)
+        return self.address or vendor.address
 
 
 def usual_account(provider: str) -> Account:
     vendor = vendor_of(provider)
-    return Account(provider=provider, kind="key" if vendor.needs_key else "none", header=vendor.key_header)
+    kind: AccountKind = "profile" if vendor.cloud else "key" if vendor.needs_key else "none"
+    return Account(provider=provider, kind=kind, header=vendor.key_header)
 
 
 def accounts_of(provider: str, added: Iterable[Account]) -> tuple[Account, ...]:
@@ -99,6 +107,17 @@ def header_problem(name: str, value: str) -> str:
     return ""
 
 
+def cloud_problem(account: Account) -> str:
+    cloud = vendor_of(account.provider).cloud
+    known = tuple(cloud.fields) if cloud is not None else ()
+    for name, value in account.cloud.items():
+        if name not in known:
+            return f"{account.provider} has no {name}" + (f"; it has {', '.join(known)}" if known else "")
+        if not _CLOUD_VALUE.fullmatch(value):
+            return f"{name} must be letters, digits and . _ - : without spaces"
+    return ""
+
+
 def account_problem(account: Account) -> str:
     """Return why the account cannot be used, as a text for users; empty if it can."""
     if known_vendor(account.provider) is None:
@@ -109,11 +128,14 @@ def account_problem(account: Account) -> str:
         return f"name {account.name!r}: {reason}" if mask(account.name) == account.name else f"name: {reason}"
     if account.address and (reason := why_no_address(account.address)):
         return f"address: {reason}"
+    if reason := cloud_problem(account):
+        return reason
     wrong = ((name, header_problem(name, value)) for name, value in account.headers.items())
     return next((f"header {mask(name)}: {reason}" for name, reason in wrong if reason), "")
 
 
 _NAME = re.compile(r"[^\W_](?:[\w.+@-]{0,38}[\w])?")
+_CLOUD_VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,80}")
 _OURS = frozenset(
     {

@@ -163,6 +163,8 @@ def is_own_address(vendor: Vendor, address: str | None) -> bool:
         return True
     if vendor.is_local:
         return is_loopback(_host_of(address))
+    if vendor.cloud is not None:
+        return f".{_host_of(address)}".endswith(f".{vendor.cloud.domain}")
     return address_of(address.lower()) == address_of(vendor.address)
 
 

@@ -3,6 +3,7 @@
 To add a vendor with a known wire format, add an entry to `VENDORS`. Sources: the vendors' references, November 2026.
 """
 
+from collections.abc import Mapping
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -17,6 +18,27 @@ KeyHeader = Literal["bearer", "x-api-key"]
 
 
 SignInWay = Literal["chatgpt", "openrouter", "profile"]
+
+CloudField = Literal["region", "project", "resource", "workspace_id", "profile"]
+
+
+class Cloud(Struct, frozen=True, kw_only=True):
+    """A cloud that offers Claude. Its own tools keep the credentials; Anthropic's SDK finds them."""
+
+    client: Literal["bedrock", "vertex", "foundry", "aws"]
+    """The client of the SDK."""
+    fields: Mapping[CloudField, str]
+    """What an account can say, with the client's argument for it. What it does not say comes from `variables`."""
+    variables: tuple[str, ...]
+    """The beginnings of the names of the variables that say who asks, where, and with which credentials."""
+    place: str
+    """The address, with the field that it depends on."""
+    domain: str
+    sign_in: str
+    extra: str = ""
+    """The extra of our package that brings the cloud's library; empty if it is needed only for a sign-in."""
+    counts: bool = True
+    """Whether tokens can be counted without asking the model."""
 
 
 class LocalSign(Struct, frozen=True, kw_only=True):
@@ -61,6 +83,7 @@ class Vendor(Struct, frozen=True, kw_only=True):
     effort_field: Literal["reasoning_effort", "reasoning"] = "reasoning_effort"
     """The field of Chat Completions for the level of effort. OpenRouter's is an object that contains the level."""
     reports_cost: bool = False
+    cloud: Cloud | None = None
     sign_in: SignInWay | None = None
     """How a user can sign in instead of typing a key; `None` if that is impossible."""
     keys_page: str = ""
@@ -91,6 +114,91 @@ VENDORS: tuple[Vendor, ...] = (
         prices="anthropic",
         sign_in="profile",
         keys_page="https://platform.claude.com/settings/keys",
+    ),
+    Vendor(
+        id="bedrock",
+        label="Amazon Bedrock",
+        wire="anthropic",
+        address="https://bedrock-runtime.amazonaws.com",
+        key_variable="AWS_BEARER_TOKEN_BEDROCK",
+        address_variable="ANTHROPIC_BEDROCK_BASE_URL",
+        models=(
+            "global.anthropic.claude-sonnet-5-5",
+            "global.anthropic.claude-opus-5-5",
+            "global.anthropic.claude-haiku-5-5",
+        ),
+        prices="aws",
+        cloud=Cloud(
+            client="bedrock",
+            fields={"region": "aws_region", "profile": "aws_profile"},
+            variables=("AWS_",),
+            place="https://bedrock-runtime.{region}.amazonaws.com",
+            domain="amazonaws.com",
+            sign_in="Sign in with `aws sso login`, or set up access with `aws configure`.",
+            extra="bedrock",
+            counts=False,
+        ),
+        sign_in="profile",
+    ),
+    Vendor(
+        id="vertex",
+        label="Google Vertex AI",
+        wire="anthropic",
+        address="https://aiplatform.googleapis.com/v1",
+        address_variable="ANTHROPIC_VERTEX_BASE_URL",
+        models=("claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5"),
+        prices="google",
+        cloud=Cloud(
+            client="vertex",
+            fields={"region": "region", "project": "project_id"},
+            variables=("GOOGLE_", "CLOUDSDK_", "CLOUD_ML_REGION", "ANTHROPIC_VERTEX_PROJECT_ID"),
+            place="https://{region}-aiplatform.googleapis.com/v1",
+            domain="googleapis.com",
+            sign_in="Sign in with `gcloud auth application-default login`, or name a key file in "
+            "GOOGLE_APPLICATION_CREDENTIALS.",
+            extra="vertex",
+        ),
+        sign_in="profile",
+    ),
+    Vendor(
+        id="foundry",
+        label="Microsoft Foundry",
+        wire="anthropic",
+        address="https://services.ai.azure.com/anthropic",
+        key_variable="ANTHROPIC_FOUNDRY_API_KEY",
+        address_variable="ANTHROPIC_FOUNDRY_BASE_URL",
+        models=("claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5"),
+        prices="anthropic",
+        cloud=Cloud(
+            client="foundry",
+            fields={"resource": "resource"},
+            variables=("AZURE_", "ANTHROPIC_FOUNDRY_"),
+            place="https://{resource}.services.ai.azure.com/anthropic",
+            domain="services.ai.azure.com",
+            sign_in="Sign in with `az login`, or use a key of the resource.",
+            extra="foundry",
+        ),
+        sign_in="profile",
+    ),
+    Vendor(
+        id="aws",
+        label="Claude Platform on AWS",
+        wire="anthropic",
+        address="https://aws-external-anthropic.api.aws",
+        key_variable="ANTHROPIC_AWS_API_KEY",
+        address_variable="ANTHROPIC_AWS_BASE_URL",
+        models=("claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5"),
+        prices="anthropic",
+        cloud=Cloud(
+            client="aws",
+            fields={"region": "aws_region", "workspace_id": "workspace_id", "profile": "aws_profile"},
+            variables=("AWS_", "ANTHROPIC_AWS_"),
+            place="https://aws-external-anthropic.{region}.api.aws",
+            domain="api.aws",
+            sign_in="Sign in with `aws sso login`, or set up access with `aws configure`.",
+            extra="bedrock",
+        ),
+        sign_in="profile",
     ),
     Vendor(
         id="openai",

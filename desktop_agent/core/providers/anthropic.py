@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar, Literal, NamedTuple, assert_never, cast
 
 from desktop_agent.core.models.known_model import LEVELS, ListedModel
+from desktop_agent.core.models.vendors import Cloud
 from desktop_agent.core.protocol.codec import object_in, objects_in
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
@@ -151,8 +152,11 @@ class AnthropicFormat(WireFormat):
     headers: ClassVar[Mapping[str, str]] = {"anthropic-version": API_VERSION}
     web_search = WEB_SEARCH
 
-    def __init__(self, *, never: Collection[str] = (), searches: bool = False) -> None:
+    def __init__(self, *, never: Collection[str] = (), searches: bool = False, cloud: Cloud | None = None) -> None:
         super().__init__("diagnostics", never=never, searches=searches)
+        if cloud is not None:
+            self.models_path = ""
+            self.count_path = self.count_path if cloud.counts else ""
 
     def body(self, request: ModelRequest, pictures: Pictures) -> JsonObject:
         """Return the body as a JSON object. The body shares parts with `request`, so do not modify it."""

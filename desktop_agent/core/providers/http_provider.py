@@ -21,6 +21,7 @@ from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.known_model import KnownModel, ListedModel, found, levels_of
 from desktop_agent.core.models.model_catalog import ModelCatalog
 from desktop_agent.core.models.prices import priced
+from desktop_agent.core.models.vendors import vendor_of
 from desktop_agent.core.protocol.model import AssistantMessage, Message, ModelRef, ModelRequest, Usage
 from desktop_agent.core.providers.auth.credential import Credential
 from desktop_agent.core.providers.faults import (
@@ -39,6 +40,7 @@ from desktop_agent.core.system.network.connections import oversized, proxy_for
 
 if TYPE_CHECKING:
     from desktop_agent.core.providers.http_connection import ApiConnection
+    from desktop_agent.core.providers.sdk_connection import SdkConnection
 
 MAX_EVENT_BYTES = 2 * 2**20
 """How many bytes an event may have. A block such as encrypted thinking can arrive as one large event."""
@@ -124,6 +126,8 @@ class ApiEndpoint(Struct, frozen=True, kw_only=True):
     model: ModelRef | None = None
     """The model that answers; it gets no other models' thinking. `None`: all thinking is sent."""
     models: ModelCatalog | None = None
+    sdk: "SdkConnection | None" = None
+    """How requests are sent if not by us. The provider counts as one of its users."""
 
 
 class HttpProvider:
@@ -138,7 +142,7 @@ class HttpProvider:
         self._address = endpoint.account.where.strip()
         self._credential = credential
         self._clock = clock or SystemClock()
-        self._connection: ApiConnection | None = None
+        self._connection: ApiConnection | SdkConnection | None = None
         self._pictures = EncodedPictures()
         self._building = asyncio.Lock()
         self._is_closed = False
@@ -174,6 +178,9 @@ class HttpProvider:
         yield replace(completion, refused_effort=self._refused_effort(request))
 
     async def list_models(self) -> Sequence[ListedModel]:
+        if not self._wire.models_path:
+            await self.identity()  # the list is known, so this is what can fail
+            return tuple(ListedModel(name=name) for name in vendor_of(self._endpoint.account.provider).models)
         page = await self._get(self._wire.models_path)
         return await asyncio.to_thread(self._wire.read_models, page, self._call())  # a router lists thousands
 
@@ -192,6 +199,25 @@ class HttpProvider:
         except connection.failures as error:
             raise connection.explain(error, call) from None
         return self._wire.read_count(answer, call)
+
+    async def identity(self) -> str:
+        """Return who asks a cloud, and where; empty for other accounts. Asks no model. Raises `ProviderError`."""
+        call, sdk = self._call(), self._endpoint.sdk
+        if sdk is None:
+            return ""
+        await self._ready()
+        try:
+            found = await sdk.identity(await self._headers())
+        except sdk.failures as error:
+            raise sdk.explain(error, call) from None
+        return f"{found.who}, at {found.address}"
+
+    async def prepare(self) -> None:
+        """Start what the first request would wait for. Never raises."""
+        if self._endpoint.sdk is not None:
+            await self._ready()
+            with suppress(OSError):  # the request says so
+                await self._endpoint.sdk.start()
 
     async def context_window(self, model: str) -> int | None:
         """Return the size of the model's context window, as known or listed by the address. Raises `ProviderError`."""
@@ -282,7 +308,7 @@ class HttpProvider:
             key_hint=self._endpoint.key_hint,
         )
 
-    async def _ready(self) -> "ApiConnection":
+    async def _ready(self) -> "ApiConnection | SdkConnection":
         async with self._building:
             if self._connection is None and not self._is_closed:
                 self._connection = await asyncio.to_thread(self._build)
@@ -292,7 +318,9 @@ class HttpProvider:
             assert self._connection is not None
             return self._connection
 
-    def _build(self) -> "ApiConnection":
+    def _build(self) -> "ApiConnection | SdkConnection":
+        if self._endpoint.sdk is not None:
+            return self._endpoint.sdk.used()
         from desktop_agent.core.providers.http_connection import ApiConnection
 
         proxy, silence_s = proxy_for(self._address), self._endpoint.silence_s

@@ -4,13 +4,14 @@ import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
+from typing import TYPE_CHECKING, cast
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import AccountGoneError, CredentialsError
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.models.model_catalog import ModelCatalog
-from desktop_agent.core.models.vendors import DEMO, Vendor, vendor_of
+from desktop_agent.core.models.vendors import DEMO, CloudField, Vendor, vendor_of
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.anthropic import ONLY_AT_HOME, AnthropicFormat
 from desktop_agent.core.providers.auth.accounts import AccountsFile
@@ -26,6 +27,9 @@ from desktop_agent.core.providers.responses_stream import CACHE_FIELDS
 from desktop_agent.core.providers.wire_format import WireFormat
 from desktop_agent.core.system.private_files import FileStamp, is_unchanged, stamp_of
 
+if TYPE_CHECKING:
+    from desktop_agent.core.providers.sdk_connection import SdkClient, SdkConnection
+
 
 def account_provider(
     account: Account,
@@ -37,6 +41,7 @@ def account_provider(
     allows_readable_proxy: bool = False,
     silence_s: float = SILENCE_S,
     clock: Clock | None = None,
+    sdk: "SdkConnection | None" = None,
 ) -> HttpProvider:
     """Build an account's provider, without network or HTTP client. `model` gets no thinking of other models."""
     vendor = vendor_of(account.provider)
@@ -50,8 +55,49 @@ def account_provider(
         silence_s=silence_s,
         model=model.bare if model is not None else None,
         models=models,
+        sdk=sdk,
     )
     return HttpProvider(wire_format_of(account), endpoint, credential, clock=clock)
+
+
+def needs_sdk(account: Account) -> bool:
+    return vendor_of(account.provider).cloud is not None
+
+
+def sdk_connection(account: Account, environ: Mapping[str, str], silence_s: float = SILENCE_S) -> "SdkConnection":
+    """Return a connection to an account's models through Anthropic's SDK, which starts no process yet."""
+    from desktop_agent.core.providers.sdk_connection import SdkClient, SdkConnection
+
+    vendor = vendor_of(account.provider)
+    cloud = vendor.cloud
+    if cloud is None:
+        is_profile = account.kind == "profile"
+        options = {"profile": account.name} if is_profile else {}
+        variables, name, address = _PROFILE_VARIABLES if is_profile else (), "anthropic", account.where
+    else:
+        options = {cloud.fields[cast("CloudField", field)]: said for field, said in account.cloud.items()}
+        variables = cloud.variables if account.kind == "profile" else ()
+        name, address = cloud.client, account.address
+    client = SdkClient(
+        name=name,
+        options=tuple(sorted(options.items())),
+        address=address,
+        environment=tuple((name, environ[name]) for name in sorted(environ) if name.startswith(variables)),
+        silence_s=silence_s,
+    )
+    how = other_credential(account)
+    return SdkConnection(client, account.full_label, how, cloud.extra if cloud is not None else "")
+
+
+_PROFILE_VARIABLES = (
+    "ANTHROPIC_CONFIG_DIR",
+    "ANTHROPIC_WORKSPACE_ID",
+    "ANTHROPIC_IDENTITY_TOKEN",
+    "ANTHROPIC_FEDERATION_RULE_ID",
+    "ANTHROPIC_ORGANIZATION_ID",
+    "ANTHROPIC_SERVICE_ACCOUNT_ID",
+    "ANTHROPIC_SCOPE",
+)
 
 
 def key_credential(account: Account, key: str | None) -> Credential:
@@ -63,10 +109,11 @@ def key_credential(account: Account, key: str | None) -> Credential:
 def wire_format_of(account: Account) -> WireFormat:
     """Return the wire format of an account. At another address, features of only the vendor's server are left out."""
     vendor = vendor_of(account.provider)
-    is_at_home = account.where.rstrip("/") == vendor.address
+    is_at_home = account.where.rstrip("/") == vendor.address and vendor.cloud is None
     match vendor.wire:
         case "anthropic":
-            return AnthropicFormat(never=() if is_at_home else ONLY_AT_HOME, searches=vendor.searches)
+            never = () if is_at_home else ONLY_AT_HOME
+            return AnthropicFormat(never=never, searches=vendor.searches, cloud=vendor.cloud)
         case "openai-responses":
             is_cached = vendor.takes_cache_key and is_at_home
             never = NOT_ON_A_PLAN if account.kind == "oauth" else frozenset[str]()
@@ -85,7 +132,7 @@ def other_credential(account: Account) -> str:
     if account.kind == "oauth":
         return f"Sign in again: `desktop-agent auth sign-in {vendor.id} --account {account.label}`."
     if account.kind == "profile":
-        return "Sign in again: `ant auth login`."
+        return vendor.cloud.sign_in if vendor.cloud is not None else "Sign in again: `ant auth login`."
     if vendor.is_local:
         return "The server wants a key: enter it in Settings."
     hint = f"Enter another key in Settings, or correct {vendor.key_variable} if the key comes from the environment."
@@ -113,8 +160,12 @@ class ProviderCatalog:
         models: ModelCatalog | None = None,
         is_paced: bool = False,
         allows_readable_proxy: Callable[[], bool] = lambda: False,
+        uses_sdk: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`sign_ins` has the credentials of accounts without a key. If `is_paced`, the demo writes at a human pace."""
+        """`sign_ins` has the credentials of accounts without a key. If `is_paced`, the demo writes at a human pace.
+
+        `uses_sdk`: whether Anthropic's SDK also sends the requests that we could send.
+        """
         self._environ = environ
         self.keys = keys
         self.accounts = accounts
@@ -122,6 +173,8 @@ class ProviderCatalog:
         self._models = models
         self._is_paced = is_paced
         self._allows_readable_proxy = allows_readable_proxy
+        self._uses_sdk = uses_sdk
+        self._sdk: dict[SdkClient, SdkConnection] = {}
 
     async def build(self, model: ModelRef) -> Provider:
         """Return the provider of `model`, without importing an HTTP client.
@@ -134,7 +187,9 @@ class ProviderCatalog:
         account = await self.account_of(model)
         credential = _CurrentCredential(self, model, account)
         await credential.look_up()
-        return self._provider(credential.account, credential, model)
+        provider = self._provider(credential.account, credential, model)
+        await provider.prepare()
+        return provider
 
     async def list_models(self, account: Account) -> Sequence[ListedModel]:
         async with aclosing(self._provider(account, await self.credential_of(account), None)) as provider:
@@ -148,13 +203,21 @@ class ProviderCatalog:
             models=self._models,
             environ=self._environ,
             allows_readable_proxy=self._allows_readable_proxy(),
+            sdk=self._shared_sdk(account),
         )
+
+    def _shared_sdk(self, account: Account) -> "SdkConnection | None":
+        is_anthropic = vendor_of(account.provider).wire == "anthropic"
+        if not needs_sdk(account) and not (is_anthropic and self._uses_sdk()):
+            return None
+        connection = sdk_connection(account, self._environ)
+        return self._sdk.setdefault(connection.client, connection)
 
     async def account_of(self, model: ModelRef) -> Account:
         return await in_daemon_thread(lambda: self.accounts.load().of_model(model))
 
     async def credential_of(self, account: Account) -> Credential:
-        if account.kind in ("oauth", "profile"):
+        if account.kind in ("oauth", "profile") and not needs_sdk(account):
             return await self._sign_ins.credential(account)
         return key_credential(account, await in_daemon_thread(lambda: self._key_of(account)))
 

@@ -75,8 +75,9 @@ class WireFormat(ABC):
     """
 
     answers_path: ClassVar[str]
-    models_path: ClassVar[str]
-    count_path: ClassVar[str] = ""
+    models_path: str
+    """Empty where no list of models can be asked for."""
+    count_path: str = ""
     headers: ClassVar[Mapping[str, str]] = {}
     web_search: ClassVar[JsonObject]
 

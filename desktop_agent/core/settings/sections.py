@@ -307,6 +307,14 @@ class ModelSettings(Section, frozen=True, kw_only=True):
         unset="the model's own",
         effect="next session",
     )
+    client: Literal["direct", "sdk"] = setting(
+        "direct",
+        title="Requests to Anthropic",
+        text="Who sends them. The SDK takes a second longer to start. For clouds and profiles it is always used.",
+        words={"direct": "This program", "sdk": "Anthropic's SDK"},
+        effect="next session",
+        is_advanced=True,
+    )
     fallback: str = setting(
         "",
         title="When it is overloaded",

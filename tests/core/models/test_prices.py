@@ -13,11 +13,11 @@ from msgspec.structs import replace
 from desktop_agent.core.models.prices import Rates, cost_usd, price_table, priced, priced_model
 from desktop_agent.core.models.vendors import VENDORS
 from desktop_agent.core.protocol.model import ModelRef, Usage
-from model_prices import FILE, is_priced_by_token, price_document, source_provider
+from model_prices import FILE, is_priced_by_token, price_document, source_models, source_provider
 
 DAY = date(2026, 11, 25)
 PRICED = sorted({vendor.prices for vendor in VENDORS if vendor.prices})
-MODELS = [(name, model) for name in PRICED for model in source_provider(name).models]
+MODELS = [(name, model) for name in PRICED for model in source_models(name)]
 NAMES = sorted({(name, written) for name, model in MODELS for written in (model.id, model.id.upper())})
 ENDINGS = (
     "",

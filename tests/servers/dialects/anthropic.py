@@ -48,6 +48,7 @@ class AnthropicDialect:
     base: str = ""
     answers_at: str = "/v1/messages"
     request_id_header: str = "request-id"
+    content_type: str = "text/event-stream; charset=utf-8"
     models: Sequence[JsonObject] = MODELS
 
     def key(self, headers: Mapping[str, str]) -> str:

@@ -286,6 +286,7 @@ class ChatDialect(ChatHabits):
     base: str = "/v1"
     answers_at: str = "/v1/chat/completions"
     request_id_header: str = "x-request-id"
+    content_type: str = "text/event-stream; charset=utf-8"
     models: Sequence[JsonObject] = MODELS
 
     def key(self, headers: Mapping[str, str]) -> str:

@@ -236,6 +236,7 @@ class ResponsesDialect:
     base: str = "/v1"
     answers_at: str = "/v1/responses"
     request_id_header: str = "x-request-id"
+    content_type: str = "text/event-stream; charset=utf-8"
     models: Sequence[JsonObject] = MODELS
     calls: Literal["fragments", "whole"] = "fragments"
     """Whether a call's arguments come in deltas, or only complete, as from xAI."""

@@ -8,6 +8,7 @@ address = "https://models.example"     # without one: the provider's own
 kind = "key"                           # key, oauth, profile or none
 header = "x-api-key"                   # how a key is sent: bearer or x-api-key
 headers = {X-Team = "search"}
+cloud = {region = "eu-central-1"}      # for a cloud: what its fields are is in `VENDORS`
 ```
 
 If any part of the file is invalid, no account is used.
@@ -105,6 +106,7 @@ class AccountsFile:
             "kind": account.kind if account.kind != usual.kind else None,
             "header": account.header if account.header != usual.header else None,
             "headers": dict(account.headers) or None,
+            "cloud": dict(account.cloud) or None,
         }
 
         def put(tables: TableList) -> None:
@@ -144,7 +146,8 @@ def _account(entry: object, others: Collection[Hashable]) -> Account:
         address=text_in(values, "address"),
         kind=cast("AccountKind", choice_in(values, "kind", get_args(AccountKind), usual.kind)),
         header=cast("KeyHeader", choice_in(values, "header", get_args(KeyHeader), usual.header)),
-        headers=_headers(values.get("headers", {})),
+        headers=_texts(values, "headers"),
+        cloud=_texts(values, "cloud"),
     )
     if reason := account_problem(account):
         raise ValueError(reason)
@@ -153,8 +156,9 @@ def _account(entry: object, others: Collection[Hashable]) -> Account:
     return account
 
 
-def _headers(value: object) -> dict[str, str]:
+def _texts(values: Mapping[str, object], key: str) -> dict[str, str]:
+    value = values.get(key, {})
     found = cast("dict[str, object]", value) if isinstance(value, dict) else {"": None}
     if not all(isinstance(text, str) for text in found.values()):
-        raise ValueError("headers must be a table of texts")
+        raise ValueError(f"{key} must be a table of texts")
     return cast("dict[str, str]", found)

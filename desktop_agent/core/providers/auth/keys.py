@@ -263,10 +263,12 @@ def resolve_key(account: Account, environ: Mapping[str, str], store: SystemKeySt
 
     Blocks. Raises `CredentialsError`. For an account without a key, `store` is not used.
     """
+    vendor = vendor_of(account.provider)
+    takes_key = account.kind == "key" or (account.kind == "profile" and vendor.cloud is not None)
+    if takes_key and account.is_usual and (from_environment := environ.get(vendor.key_variable, "").strip()):
+        return ResolvedKey(from_environment, "environment")
     if account.kind != "key":
         return ResolvedKey(None, None)
-    if account.is_usual and (from_environment := environ.get(vendor_of(account.provider).key_variable, "").strip()):
-        return ResolvedKey(from_environment, "environment")
     entry = entry_of(account)
     if for_now := store.kept_for_now(entry):
         return ResolvedKey(for_now, "run")

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from typing import IO, Final
 
@@ -23,10 +23,13 @@ class WorkerDiedError(Exception): ...
 
 
 class WorkerProcess:
-    """The caller's side of the process. Use `send` and `receive` in one thread; `kill` and `end` in any."""
+    """The caller's side of the process. Use `send` in one thread and `receive` in one; `kill` and `end` in any."""
 
-    def __init__(self, module: str) -> None:
-        """Start `module`, which calls `serve`. Raises `OSError` when no process can be started."""
+    def __init__(self, module: str, given: Mapping[str, str] | None = None) -> None:
+        """Start `module`, which calls `serve`. Raises `OSError` when no process can be started.
+
+        The process gets our environment without credentials, and the variables in `given`.
+        """
         from desktop_agent.core.system.environment import child_environment
 
         self._process = subprocess.Popen(  # noqa: S603 - our own module
@@ -34,7 +37,7 @@ class WorkerProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=child_environment(os.environ),
+            env=child_environment(os.environ) | dict(given or {}),
             creationflags=NO_WINDOW,
         )
         assert self._process.stdin

@@ -1,0 +1,317 @@
+"""Asks Claude through Anthropic's SDK, which signs requests for clouds and finds and renews credentials.
+
+Importing the SDK takes a second and 44 MB, so it runs in a process of its own, `sdk_worker.py`, one for each account.
+"""
+
+import asyncio
+import sys
+import threading
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Final, Literal, NamedTuple, Self, assert_never, cast
+
+from desktop_agent.core.base.errors import ProviderError
+from desktop_agent.core.base.secrets import mask
+from desktop_agent.core.providers.faults import FailedCall, RefusedError, broken_off
+from desktop_agent.core.system.processes.worker_process import WorkerDiedError, WorkerProcess
+
+_MODULE: Final = "desktop_agent.core.providers.sdk_worker"
+_IDLE_S: Final = 600.0
+
+SdkName = Literal["anthropic", "bedrock", "vertex", "foundry", "aws"]
+"""One of the SDK's clients."""
+
+FailureKind = Literal["timeout", "network", "broken", "credentials", "configuration", "missing"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SdkClient:
+    """What the worker builds its client from. Equal ones share a worker."""
+
+    name: SdkName
+    options: tuple[tuple[str, str], ...] = ()
+    """Arguments of the client, such as `aws_region`."""
+    address: str = ""
+    """The address of a gateway; empty for the one that the SDK derives."""
+    environment: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """The variables that the account's credentials come from. Nothing else of the environment is a secret."""
+    silence_s: float
+
+
+class Ask(NamedTuple):
+    """Send a request. Answers: `Begun`, `Piece`s and `Over`; `Refused` or `Failed` at any time instead."""
+
+    id: int
+    method: Literal["GET", "POST"]
+    path: str
+    body: bytes
+    headers: Mapping[str, str]
+    key: str
+    """The account's key; empty if the client finds its own credentials."""
+
+
+class Identify(NamedTuple):
+    """Find the credentials without sending anything. The answer is `Identity` or `Failed`."""
+
+    id: int
+    key: str
+
+
+class Cancel(NamedTuple):
+    id: int
+
+
+class Begun(NamedTuple):
+    id: int
+    headers: Mapping[str, str]
+
+
+class Piece(NamedTuple):
+    id: int
+    data: bytes
+
+
+class Over(NamedTuple):
+    id: int
+
+
+class Refused(NamedTuple):
+    id: int
+    status: int
+    headers: Mapping[str, str]
+    text: str
+
+
+class Failed(NamedTuple):
+    id: int
+    kind: FailureKind
+    detail: str
+
+
+class Identity(NamedTuple):
+    """Who would ask: an identity in words, and the address."""
+
+    id: int
+    who: str
+    address: str
+
+
+Question = Ask | Identify | Cancel
+Answer = Begun | Piece | Over | Refused | Failed | Identity
+
+
+class SdkFailedError(Exception):
+    def __init__(self, kind: FailureKind, detail: str) -> None:
+        super().__init__(detail)
+        self.kind: FailureKind = kind
+        self.detail = detail
+
+
+class SdkResponse:
+    def __init__(self, begun: Begun, rest: AsyncIterator[Answer]) -> None:
+        self.headers = begun.headers
+        self._rest = rest
+
+    async def aiter_raw(self) -> AsyncIterator[bytes]:
+        """Yield the answer as server-sent events or JSON. Raises `SdkFailedError`."""
+        async for piece in self._rest:
+            if isinstance(piece, Piece):
+                yield piece.data
+
+
+class _Waiting(NamedTuple):
+    worker: WorkerProcess
+    answers: asyncio.Queue[Answer | None]
+    """`None`: the worker ended."""
+
+
+class SdkConnection:
+    """One account's requests, in a worker that all its providers share. Belongs to one event loop.
+
+    The worker starts with the first request, or earlier with `start`. It ends when nobody uses it any more, and after
+    idle minutes; the next request starts another one.
+    """
+
+    failures = (SdkFailedError,)
+
+    def __init__(self, client: SdkClient, label: str, how_to_sign_in: str, extra: str) -> None:
+        """`extra` is the extra of our package that brings what the client needs; `label` names the service."""
+        self.client = client
+        self._label = label
+        self._how_to_sign_in = how_to_sign_in
+        self._extra = extra
+        self._worker: WorkerProcess | None = None
+        self._users = 0
+        self._waiting: dict[int, _Waiting] = {}
+        self._ids = count(1)
+        self._starting = asyncio.Lock()
+        self._sending = threading.Lock()
+        self._idle: asyncio.TimerHandle | None = None
+
+    @property
+    def pid(self) -> int | None:
+        return self._worker.pid if self._worker is not None else None
+
+    def used(self) -> Self:
+        """Return this connection, counting one more user, who must call `aclose`."""
+        self._users += 1
+        return self
+
+    async def start(self) -> WorkerProcess:
+        async with self._starting:
+            if self._worker is None:
+                self._worker = await asyncio.to_thread(self._started, asyncio.get_running_loop())
+            return self._worker
+
+    async def get(self, path: str, headers: Mapping[str, str]) -> bytes:
+        async with self._response(Ask(next(self._ids), "GET", path, b"", *_split(headers))) as response:
+            return b"".join([piece async for piece in response.aiter_raw()])
+
+    async def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> bytes:
+        async with self.stream(path, body, headers) as response:
+            return b"".join([piece async for piece in response.aiter_raw()])
+
+    def stream(self, path: str, body: bytes, headers: Mapping[str, str]) -> AbstractAsyncContextManager[SdkResponse]:
+        return self._response(Ask(next(self._ids), "POST", path, body, *_split(headers)))
+
+    async def identity(self, headers: Mapping[str, str]) -> Identity:
+        """Find the credentials without asking the model. Raises `SdkFailedError`."""
+        async with self._answers(Identify(next(self._ids), _split(headers)[1])) as answers:
+            async for answer in answers:
+                if isinstance(answer, Identity):
+                    return answer
+        raise SdkFailedError("broken", "no identity came")
+
+    async def aclose(self) -> None:
+        self._users -= 1
+        if self._users <= 0:
+            await asyncio.to_thread(self.kill)
+
+    def explain(self, error: Exception, call: FailedCall, *, has_started: bool = False) -> ProviderError:
+        """Return what the user reads for one of the `failures`. `has_started`: the answer had begun."""
+        assert isinstance(error, SdkFailedError)
+        detail = mask(error.detail, call.secrets)
+        match error.kind:
+            case "timeout" if not has_started:
+                hint = "Try again. If it stays silent, check the network."
+                return ProviderError("The model stopped answering.", fault="network", hint=hint, detail=detail)
+            case "network" if not has_started:
+                return ProviderError(
+                    "The model's address could not be reached.",
+                    fault="network",
+                    hint=f"Check the network connection and the address {call.address}.",
+                    detail=detail,
+                )
+            case "timeout" | "network" | "broken":
+                return broken_off(detail)
+            case "credentials":
+                return ProviderError(
+                    f"There are no usable credentials for {self._label}.",
+                    fault="authentication",
+                    hint=self._how_to_sign_in,
+                    detail=detail,
+                )
+            case "configuration":
+                return ProviderError(
+                    f"{self._label} cannot be asked with these settings.",
+                    fault="configuration",
+                    hint=f"Set what is missing in the account or in the environment. {detail}",
+                )
+            case "missing":
+                command = f"`pip install 'desktop-agent[{self._extra}]'`"
+                is_frozen = getattr(sys, "frozen", False)
+                return ProviderError(
+                    f"{self._label} needs packages that are not installed.",
+                    fault="configuration",
+                    hint="The package from PyPI can have them: " * is_frozen + f"Install them with {command}.",
+                    detail=detail,
+                )
+            case _:
+                assert_never(error.kind)
+
+    @asynccontextmanager
+    async def _response(self, question: Ask) -> AsyncGenerator[SdkResponse]:
+        async with self._answers(question) as answers:
+            async for first in answers:
+                if isinstance(first, Begun):
+                    yield SdkResponse(first, answers)
+                    return
+            raise SdkFailedError("broken", "no answer came")
+
+    @asynccontextmanager
+    async def _answers(self, question: Ask | Identify) -> AsyncGenerator[AsyncIterator[Answer]]:
+        """Ask, and yield the answers. A request that is not over at the end of the block is cancelled."""
+        if self._idle is not None:
+            self._idle.cancel()
+        loop, worker = asyncio.get_running_loop(), await self.start()
+        waiting = self._waiting[question.id] = _Waiting(worker, asyncio.Queue())
+        try:
+            await asyncio.to_thread(self._send, worker, question)
+            yield self._read(waiting.answers)
+        finally:
+            del self._waiting[question.id]
+            loop.run_in_executor(None, self._send, worker, Cancel(question.id))
+            if not self._waiting:
+                self._idle = loop.call_later(_IDLE_S, self.kill)
+
+    def _send(self, worker: WorkerProcess, question: Question) -> None:
+        with self._sending, suppress(WorkerDiedError):  # the reading thread notices, too
+            worker.send(question)
+
+    async def _read(self, queue: asyncio.Queue[Answer | None]) -> AsyncIterator[Answer]:
+        while True:
+            match await queue.get():
+                case None:
+                    raise SdkFailedError("broken", "the process of the SDK ended")
+                case Failed(_, kind, detail):
+                    raise SdkFailedError(kind, detail)
+                case Refused(_, status, headers, text):
+                    raise RefusedError(status, headers, text)
+                case Over():
+                    return
+                case answer:
+                    yield answer
+
+    def _started(self, loop: asyncio.AbstractEventLoop) -> WorkerProcess:
+        worker = WorkerProcess(_MODULE, dict(self.client.environment))
+        with suppress(WorkerDiedError):  # the reading thread notices, too
+            worker.send(self.client)
+        threading.Thread(target=self._listen, args=(worker, loop), name="sdk answers", daemon=True).start()
+        return worker
+
+    def _listen(self, worker: WorkerProcess, loop: asyncio.AbstractEventLoop) -> None:
+        try:
+            while True:
+                loop.call_soon_threadsafe(self._deliver, cast("Answer", worker.receive()))
+        except WorkerDiedError:
+            worker.end()
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(self._died, worker)
+        except RuntimeError:
+            worker.end()
+
+    def _deliver(self, answer: Answer) -> None:
+        if (waiting := self._waiting.get(answer.id)) is not None:
+            waiting.answers.put_nowait(answer)
+
+    def _died(self, worker: WorkerProcess) -> None:
+        if self._worker is worker:
+            self._worker = None
+        for waiting in self._waiting.values():
+            if waiting.worker is worker:
+                waiting.answers.put_nowait(None)
+
+    def kill(self) -> None:
+        """End the worker at once. What it was asked fails as if the connection had been lost."""
+        if (worker := self._worker) is not None:
+            self._worker = None
+            worker.kill()
+
+
+def _split(headers: Mapping[str, str]) -> tuple[dict[str, str], str]:
+    """Take the key out of headers: the SDK's client gets it as an argument, because it may send it another way."""
+    rest = dict(headers)
+    key = rest.pop("Authorization", "").removeprefix("Bearer ") or rest.pop("x-api-key", "")
+    return rest, key

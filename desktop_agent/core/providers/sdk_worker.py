@@ -1,0 +1,245 @@
+"""The process that imports Anthropic's SDK: `python -m desktop_agent.core.providers.sdk_worker`.
+
+It sends the bodies that it gets, and passes the answers on as they come: our own code reads them.
+"""
+
+import asyncio
+import json
+import os
+import threading
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
+from functools import partial
+from importlib import import_module
+from typing import IO, Any, cast
+
+import httpx2
+from anthropic import (
+    APIConnectionError,
+    APIStatusError,
+    APITimeoutError,
+    AsyncAnthropic,
+    AsyncAnthropicAWS,
+    AsyncAnthropicFoundry,
+    AsyncAPIResponse,
+    AsyncStream,
+)
+from anthropic.lib.bedrock import AsyncAnthropicBedrock
+from anthropic.lib.vertex import AsyncAnthropicVertex
+
+from desktop_agent.core.base.errors import ProviderError
+from desktop_agent.core.providers.http_connection import CONNECT_S
+from desktop_agent.core.providers.sdk_connection import (
+    Answer,
+    Ask,
+    Begun,
+    Cancel,
+    Failed,
+    FailureKind,
+    Identify,
+    Identity,
+    Over,
+    Piece,
+    Question,
+    Refused,
+    SdkClient,
+)
+from desktop_agent.core.system.network.connections import causes_of, names_of, proxy_for
+from desktop_agent.core.system.network.http_client import model_client
+from desktop_agent.core.system.processes.worker_process import read_message, serve, write_message
+
+_Client = AsyncAnthropic | AsyncAnthropicBedrock | AsyncAnthropicVertex
+_CLIENTS: Mapping[str, type[Any]] = {
+    "anthropic": AsyncAnthropic,
+    "bedrock": AsyncAnthropicBedrock,
+    "vertex": AsyncAnthropicVertex,
+    "foundry": AsyncAnthropicFoundry,
+    "aws": AsyncAnthropicAWS,
+}
+_ENTRA_SCOPE = "https://ai.azure.com/.default"
+_RAW = {"X-Stainless-Raw-Response": "stream"}
+_EVENT_STREAM = "application/vnd.amazon.eventstream"
+_QUICK = {
+    "AWS_METADATA_SERVICE_TIMEOUT": "1",
+    "AWS_METADATA_SERVICE_NUM_ATTEMPTS": "1",
+    "GCE_METADATA_TIMEOUT": "1",
+}
+"""Off a cloud nobody answers for its machines' credentials, and the libraries would wait for long."""
+
+
+def main() -> None:
+    serve(_run)
+
+
+def _run(questions: IO[bytes], answers: IO[bytes]) -> None:
+    client = cast("SdkClient", read_message(questions))
+    _keep_only(dict(client.environment))
+    asyncio.run(_Worker(client, questions, answers).work())  # noqa: TID251 - a process of its own
+    raise EOFError
+
+
+def _keep_only(given: Mapping[str, str]) -> None:
+    """Drop the variables that would lead the SDK's clients elsewhere than the account says."""
+    for name in list(os.environ):
+        if name.startswith("ANTHROPIC_") and name not in given:
+            del os.environ[name]
+    for name, value in _QUICK.items():
+        os.environ.setdefault(name, value)
+
+
+class _Worker:
+    def __init__(self, client: SdkClient, questions: IO[bytes], answers: IO[bytes]) -> None:
+        self._wanted = client
+        self._questions = questions
+        self._answers = answers
+        self._built: dict[str, _Client] = {}
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+
+    async def work(self) -> None:
+        """Answer until the other end has closed."""
+        loop, is_over = asyncio.get_running_loop(), asyncio.Event()
+
+        def listen() -> None:
+            with suppress(EOFError, OSError):
+                while True:
+                    question = cast("Question", read_message(self._questions))
+                    loop.call_soon_threadsafe(self._take, question)
+            loop.call_soon_threadsafe(is_over.set)
+
+        threading.Thread(target=listen, name="questions", daemon=True).start()
+        await is_over.wait()
+
+    def _take(self, question: Question) -> None:
+        if isinstance(question, Cancel):
+            if (task := self._tasks.get(question.id)) is not None:
+                task.cancel()
+            return
+        task = asyncio.get_running_loop().create_task(self._answer(question))
+        self._tasks[question.id] = task
+        task.add_done_callback(lambda _: self._tasks.pop(question.id))
+
+    async def _answer(self, question: Ask | Identify) -> None:
+        try:
+            client = self._built.get(question.key) or await asyncio.to_thread(self._build, question.key)
+            self._built[question.key] = client
+            if isinstance(question, Ask):
+                await self._pass_on(client, question)
+            else:
+                who = await asyncio.to_thread(_identity, self._wanted, client, question.key)
+                self._say(Identity(question.id, who, str(client.base_url)))
+        except APIStatusError as error:
+            text = error.response.text.strip()
+            self._say(Refused(question.id, error.status_code, dict(error.response.headers), text))
+        except Exception as error:  # noqa: BLE001 - the libraries of three clouds: told to the user
+            self._say(Failed(question.id, *_failure(error)))
+
+    async def _pass_on(self, client: _Client, ask: Ask) -> None:
+        options: Any = {"headers": {**ask.headers, **_RAW}}
+        if ask.method == "GET":
+            response = await client.get(ask.path, cast_to=AsyncAPIResponse[object], options=options)
+        else:
+            body = json.loads(ask.body)
+            response = await client.post(
+                ask.path,
+                cast_to=AsyncAPIResponse[object],
+                body=body,
+                options=options,
+                stream=bool(body.get("stream")),
+                stream_cls=AsyncStream[object],
+            )
+        answer = cast("AsyncAPIResponse[object]", response).http_response
+        try:
+            headers = dict(answer.headers)
+            is_framed = headers.get("content-type", "").startswith(_EVENT_STREAM)
+            if is_framed:
+                headers["content-type"] = "text/event-stream"
+            self._say(Begun(ask.id, headers))
+            async for data in _unframed(answer.aiter_bytes()) if is_framed else answer.aiter_bytes():
+                self._say(Piece(ask.id, data))
+            self._say(Over(ask.id))
+        finally:
+            await answer.aclose()
+
+    def _build(self, key: str) -> _Client:
+        wanted = self._wanted
+        options: dict[str, Any] = dict(wanted.options)
+        if key:
+            options["api_key"] = key
+        elif wanted.name == "foundry":
+            options["azure_ad_token_provider"] = _entra_tokens()
+        if wanted.address:
+            options["base_url"] = wanted.address
+        timeout = httpx2.Timeout(wanted.silence_s, connect=CONNECT_S)
+        client = cast("_Client", _CLIENTS[wanted.name](**options, max_retries=0, timeout=timeout, open_telemetry=False))
+        # The client that limits answers needs the address, to know the proxy.
+        ours = model_client(proxy=proxy_for(str(client.base_url)), timeout=timeout)
+        return client.copy(http_client=ours)
+
+    def _say(self, answer: Answer) -> None:
+        write_message(self._answers, answer)
+
+
+async def _unframed(data: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    from anthropic.lib.bedrock._stream_decoder import AWSEventStreamDecoder
+
+    async for event in AWSEventStreamDecoder().aiter_bytes(data):
+        yield "".join([*(f"data: {line}\n" for line in event.data.splitlines()), "\n"]).encode()
+
+
+def _entra_tokens() -> Any:
+    from azure.identity import DefaultAzureCredential, get_bearer_token_provider
+
+    tokens = get_bearer_token_provider(DefaultAzureCredential(process_timeout=2), _ENTRA_SCOPE)
+    return partial(asyncio.to_thread, tokens)
+
+
+def _identity(wanted: SdkClient, client: Any, key: str) -> str:
+    if key:
+        return "an API key"
+    match wanted.name:
+        case "bedrock" | "aws":
+            session = _library("boto3").Session(profile_name=client.aws_profile, region_name=client.aws_region)
+            found = session.get_credentials()
+            if found is None:
+                raise RuntimeError("Could not resolve AWS credentials from session")
+            name = found.get_frozen_credentials().access_key
+            return f"AWS access key …{name[-4:]} ({found.method}), region {client.aws_region}"
+        case "vertex":
+            found, project = _library("google.auth").default(scopes=["https://www.googleapis.com/auth/cloud-platform"])
+            who = getattr(found, "service_account_email", "") or getattr(found, "account", "") or "your Google sign-in"
+            return f"{who}, project {client.project_id or project}, region {client.region}"
+        case "foundry":
+            return "your Entra sign-in"
+        case "anthropic":
+            return f"the profile {dict(wanted.options).get('profile', 'that is active')}"
+
+
+def _library(name: str) -> Any:
+    return import_module(name)  # without types
+
+
+_LIBRARIES = frozenset({"boto3", "botocore", "google", "azure", "msal"})
+
+
+def _failure(error: Exception) -> tuple[FailureKind, str]:
+    causes = list(causes_of(error))
+    words = str(error) or names_of(causes)
+    if any(isinstance(cause, ImportError) for cause in causes) or "MissingDependency" in type(error).__name__:
+        return "missing", words
+    if any(isinstance(cause, ProviderError) for cause in causes):
+        return "broken", "; ".join(str(cause) for cause in causes if isinstance(cause, ProviderError))
+    if isinstance(error, APITimeoutError | httpx2.TimeoutException):
+        return "timeout", names_of(causes)
+    if any(type(cause).__module__.startswith("botocore.eventstream") for cause in causes):
+        return "broken", words
+    if any(type(cause).__module__.partition(".")[0] in _LIBRARIES for cause in causes) or "redential" in words:
+        return "credentials", words
+    if isinstance(error, APIConnectionError):
+        return "network", names_of(causes)
+    if isinstance(error, httpx2.HTTPError | httpx2.StreamError | OSError):
+        return "broken", names_of(causes)
+    return "configuration", words
+
+
+if __name__ == "__main__":
+    main()
