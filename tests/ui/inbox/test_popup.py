@@ -142,6 +142,15 @@ def test_the_next_question_is_shown_with_the_focus_and_takes_no_second_press_of_
     assert stage.answers == [("s0", "allowed"), ("s1", "denied")]
 
 
+def test_a_question_that_comes_into_the_open_inbox_is_shown_and_takes_no_focus(stage: Stage) -> None:
+    question, end = item(asking(), "s1"), ended("s2")
+    stage.open([end])
+    stage.show([question, end])
+    stage.qtbot.waitUntil(lambda: stage.rows[0].is_open)
+    assert stage.card.request is question.request
+    assert stage.rows[1].hasFocus()
+
+
 def test_the_row_that_is_chosen_shows_its_question_and_an_edited_command_is_kept(stage: Stage) -> None:
     first, second = item(asking(), "s1"), item(asking("rm -r build"), "s2")
     stage.open([first, second])

@@ -269,7 +269,7 @@ def test_an_enlarged_review_has_the_focus_and_nothing_is_beside_it(window: MainW
     terminal.setObjectName("terminalDock")
     window.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, terminal)
     terminal.show()
-    panels.composer.setFocus()
+    window.top_bar.inbox_button.setFocus()  # which stays visible, so that nothing else moves the focus
     window.actions_.enlarge_review.trigger()
     assert (panels.review.hasFocus(), terminal.isVisible()) == (True, False)
     window.actions_.enlarge_review.trigger()
