@@ -3,12 +3,10 @@
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt, QTranslator
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QScrollArea
-from pytestqt.qtbot import QtBot
+from PySide6.QtWidgets import QScrollArea
 
-from desktop_agent.core.base.paths import resource_path
 from tests.ui.onboarding.desk import Desk
 
 WAYS = {
@@ -26,17 +24,11 @@ def test_every_way_is_offered_and_the_demo_is_one_click_away(desk: Desk) -> None
     assert not desk.dialog.isVisible()
 
 
-def test_in_german_the_ways_are_seen_without_scrolling(qapp: QApplication, qtbot: QtBot) -> None:
-    translator = QTranslator()
-    assert translator.load(str(resource_path("translations", "desktop_agent_de.qm")))
-    qapp.installTranslator(translator)
-    try:
-        desk = Desk(qapp, qtbot)
-        assert desk.cards[0] == "Demo ausprobieren"
-        (area,) = desk.dialog.findChildren(QScrollArea)
-        assert area.verticalScrollBar().maximum() == 0
-    finally:
-        qapp.removeTranslator(translator)
+@pytest.mark.usefixtures("german")
+def test_in_german_the_ways_are_seen_without_scrolling(desk: Desk) -> None:
+    assert desk.cards[0] == "Demo ausprobieren"
+    (area,) = desk.dialog.findChildren(QScrollArea)
+    assert area.verticalScrollBar().maximum() == 0
 
 
 def test_enter_starts_the_demo(desk: Desk) -> None:

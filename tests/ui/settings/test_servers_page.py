@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit, QPushButton
+from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton
 
 from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition, ServerSandbox
 from desktop_agent.core.mcp.new_servers import KNOWN_SERVERS, KnownServer, known_server, typed_definition
@@ -16,6 +16,7 @@ from desktop_agent.core.mcp.server_status import LastCall, ServerFacts, ServerSt
 from desktop_agent.ui.settings.server_card import ToolRow
 from desktop_agent.ui.settings.servers_page import ServersPage
 from desktop_agent.ui.settings.settings_view import ServersView, ServerView, SignInProgress, ToolView
+from tests.parts import part
 from tests.ui.settings.desk import Desk
 
 GIT = ServerDefinition(
@@ -239,6 +240,17 @@ def test_a_known_server_comes_with_what_confines_it(page: Page) -> None:
     page.desk.click("confirmAddServerButton")
     known = known_server("fetch")
     assert page.asked == [("add", typed_definition("fetch", known.where, ServerSandbox(hosts=("*",))))]
+
+
+@pytest.mark.usefixtures("german")
+def test_what_a_server_may_do_and_is_for_is_said_in_the_language_of_the_window(page: Page) -> None:
+    page.show(view())
+    assert "Nicht eingeschränkt: Er kann alles, was Sie können." in page.desk.visible_texts()
+    page.desk.click("addServerButton")
+    box = part(page.desk.dialog, QComboBox, "knownServerPicker")
+    box.setCurrentIndex(box.findText("playwright"))
+    about = "Steuert einen Browser: öffnet Seiten, klickt, tippt und nimmt Bilder auf."
+    assert {about, "Er braucht: Node.js, für npx."} <= set(page.desk.visible_texts())
 
 
 @pytest.mark.parametrize("known", KNOWN_SERVERS, ids=lambda known: known.name)

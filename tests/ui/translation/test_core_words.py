@@ -1,23 +1,26 @@
-from collections.abc import Iterator
-
 import pytest
 from msgspec.structs import replace
-from PySide6.QtCore import Qt, QTranslator
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.app.navigator import demo_follow_up, demo_prompt, examples
-from desktop_agent.core.base.paths import resource_path
 from desktop_agent.core.diff.diff import as_read, diff_change
 from desktop_agent.core.models.model_catalog import FREE
 from desktop_agent.core.protocol.model import FileChange, FileImage
 from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP, DEMO_PROMPT
 from desktop_agent.core.slash.declarations import BUILT_IN, Declaration
+from desktop_agent.ui.approvals.question_head import IconNote, QuestionHead
 from desktop_agent.ui.chat.composer.offer_popups import CommandPopup
+from desktop_agent.ui.chat.question.request_card import card_notes
+from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.models.model_popup import cost_words
+from desktop_agent.ui.open_question import OpenQuestion
 from desktop_agent.ui.review.diff.diff_words import diff_name, notes_label
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.translation.core_words import answer_words, core_words
+from tests.parts import part
+from tests.ui.approvals.stage import WordRules, push
 
 TEXTS = [
     ("The key was refused.", "Der Schlüssel wurde abgelehnt."),
@@ -48,22 +51,13 @@ TEXTS = [
 ]
 
 
-@pytest.fixture
-def _german(qapp: QApplication) -> Iterator[None]:
-    translator = QTranslator()
-    assert translator.load(str(resource_path("translations", "desktop_agent_de.qm")))
-    qapp.installTranslator(translator)
-    yield
-    qapp.removeTranslator(translator)
-
-
-@pytest.mark.usefixtures("_german")
+@pytest.mark.usefixtures("german")
 @pytest.mark.parametrize(("text", "said"), TEXTS)
 def test_a_text_is_recognised_with_its_values(text: str, said: str) -> None:
     assert core_words(text) == said
 
 
-@pytest.mark.usefixtures("_german")
+@pytest.mark.usefixtures("german")
 def test_notes_of_a_diff_are_said_in_the_language_of_the_window() -> None:
     image = FileImage(digest="d", size=9, mode=0o100644)
     before, after = "Straße\nüber\n".encode("cp1252"), "Straße\r\nüber".encode()
@@ -78,7 +72,7 @@ def test_notes_of_a_diff_are_said_in_the_language_of_the_window() -> None:
     assert diff_name(diff).endswith(words.replace(" · ", ". "))
 
 
-@pytest.mark.usefixtures("_german")
+@pytest.mark.usefixtures("german")
 def test_commands_and_prices_are_offered_in_the_language_of_the_window(qtbot: QtBot, theme: Theme) -> None:
     window = QWidget()
     qtbot.addWidget(window)
@@ -89,6 +83,19 @@ def test_commands_and_prices_are_offered_in_the_language_of_the_window(qtbot: Qt
     assert "Die Befehle auflisten" in rows[0]
     assert "List the commands" in rows[1], "what the user wrote stays"
     assert cost_words(FREE, None) == "kostenlos"
+
+
+@pytest.mark.usefixtures("german")
+def test_a_question_names_its_safety_copy_in_the_language_of_the_window(qtbot: QtBot, theme: Theme) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    request = replace(push(), safety=("A safety copy is made first: the files of this folder.",))
+    said = "Zuerst wird eine Sicherungskopie angelegt: die Dateien dieses Ordners."
+    notes = card_notes(request, request.command or "", TextStyles(theme), window)
+    assert notes.rest[-1].accessibleName() == said
+    assert notes.spoken.endswith(said)
+    head = QuestionHead(theme, OpenQuestion(request, window), WordRules(), window)
+    assert part(head, IconNote, "approvalSafetyNote").text() == said
 
 
 @pytest.mark.parametrize("text", [text for text, _ in TEXTS])
@@ -123,7 +130,7 @@ ANSWERS = [
 ]
 
 
-@pytest.mark.usefixtures("_german")
+@pytest.mark.usefixtures("german")
 @pytest.mark.parametrize(("said", "shown"), ANSWERS)
 def test_what_a_slash_command_said_is_shown_sentence_by_sentence_and_code_as_it_is(said: str, shown: str) -> None:
     assert answer_words(said) == shown
@@ -134,7 +141,7 @@ def test_in_english_an_answer_stays_as_it_is(said: str) -> None:
     assert answer_words(said) == said
 
 
-@pytest.mark.usefixtures("_german")
+@pytest.mark.usefixtures("german")
 def test_prompts_are_suggested_in_the_users_language() -> None:
     assert examples()[0] == "Was macht dieses Projekt?"
     assert demo_prompt().startswith("Einer der Tests schlägt fehl.")
