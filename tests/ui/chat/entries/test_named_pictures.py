@@ -97,11 +97,14 @@ def test_it_stays_open_while_it_is_out_of_sight_and_while_the_answer_grows(stage
     height = stage.widget(1).height()
     conversation.finish(TEXT + "\n\n" + long_text(40))
     conversation.end_turn()
-    for place in (stage.view.verticalScrollBar().maximum(), 0):
-        stage.view.verticalScrollBar().setValue(place)
-        stage.view.row_layout.flush()
-    button = next(iter(stage.widget(1).findChildren(PictureButton)))
-    assert button.isVisible()
+    conversation.ask("And then?")
+    conversation.finish(long_text(80))
+    stage.view.row_layout.flush()
+    stage.view.row_layout.scroll_to_bottom()
+    assert stage.row(1).widget is None
+    stage.view.row_layout.scroll_to(0)
+    stage.view.row_layout.flush()
+    assert [button.isVisible() for button in stage.widget(1).findChildren(PictureButton)] == [True]
     assert height > 200
     assert loads.asked == [f"/open: {LOCAL}"]
 

@@ -438,7 +438,7 @@ def test_a_fence_that_is_not_drawn_says_that_it_is_source(language: str, label: 
         ("`--flag=[1, 2]` הוא הדגל", "--flag=[1, 2]"),
         ("In English, עברית `a -> b()` עברית.", "a -> b()"),
         ("😀 שלום **מודגש `f(x).` כאן**, `g()`", "f(x)."),
-        ("| שלום |\n|---|\n| קראו `call(1)` עכשיו |", "call(1)"),
+        ("| שלום |\n|---|\n| קראו `call(1).` עכשיו |", "call(1)."),
     ],
 )
 def test_code_keeps_its_order_in_text_from_right_to_left(styles: TextStyles, text: str, code: str) -> None:
