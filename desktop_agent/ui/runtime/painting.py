@@ -49,7 +49,15 @@ _EFFECTS: Final = Qt.UIEffect.UI_General
 """The effect that enables all others, which are those of menus, lists that open, and tool tips."""
 
 
+REST_MS: Final = 10_000
+"""How long a caret blinks after the last key, as in the programs of GNOME. Each blink paints the window."""
+
+_INPUT: Final = frozenset({QEvent.Type.KeyPress, QEvent.Type.MouseButtonPress, QEvent.Type.InputMethod})
+
+
 class Movement(QObject):
+    """Lets menus, panels and carets move if the theme allows it. A caret also rests when nobody types."""
+
     def __init__(self, app: QApplication, window: QMainWindow, theme: Theme) -> None:
         super().__init__(app)
         self._app = app
@@ -58,12 +66,38 @@ class Movement(QObject):
         self._has_effects = app.isEffectEnabled(_EFFECTS)
         self._hints = app.styleHints()
         self._blinking_ms = self._hints.cursorFlashTime()
+        self._rest = QTimer(self, interval=REST_MS, singleShot=True)
+        self._rest.timeout.connect(self._hold_caret)
+        app.focusChanged.connect(self._on_focus)
         theme.motion_changed.connect(self._update)
         self._update()
+        self._on_focus(None, app.focusWidget())
 
     def stop(self) -> None:
         self._theme.motion_changed.disconnect(self._update)
+        self._app.focusChanged.disconnect(self._on_focus)
+        self._rest.stop()
         self._allow(moves=True)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in _INPUT:
+            self._blink()
+        return False
+
+    def _on_focus(self, old: QWidget | None, new: QWidget | None) -> None:
+        if old is not None:
+            old.removeEventFilter(self)
+        if new is not None:
+            new.installEventFilter(self)
+            self._blink()
+
+    def _blink(self) -> None:
+        if self._theme.moves:
+            self._hints.setCursorFlashTime(self._blinking_ms)
+            self._rest.start()
+
+    def _hold_caret(self) -> None:
+        self._hints.setCursorFlashTime(0)
 
     def _update(self) -> None:
         self._allow(moves=self._theme.moves)

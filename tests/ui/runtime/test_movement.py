@@ -8,6 +8,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QMainWindow
 from pytestqt.qtbot import QtBot
 
+from desktop_agent.ui.runtime import painting
 from desktop_agent.ui.runtime.painting import Movement
 from desktop_agent.ui.theme import Theme, Wishes
 
@@ -90,3 +91,22 @@ def test_the_application_is_left_as_it_was_found(qapp: QApplication, window: QMa
     theme.choose_motion("full")
     theme.choose_motion("reduced")
     assert what_moves(qapp, window) == EVERYTHING
+
+
+def test_a_caret_rests_when_nobody_types_and_blinks_with_the_next_key_and_in_the_next_field(
+    qapp: QApplication, window: QMainWindow, theme: Theme, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(painting, "REST_MS", 50)
+    movement = Movement(qapp, window, theme)
+    field = window.centralWidget()
+    assert field is not None
+    qtbot.waitUntil(lambda: "caret" not in what_moves(qapp, window))
+    with qtbot.waitSignal(qapp.styleHints().cursorFlashTimeChanged):
+        QTest.keyClick(field, Qt.Key.Key_A)
+    qtbot.waitUntil(lambda: "caret" not in what_moves(qapp, window))
+    other = QLineEdit(window)
+    other.show()
+    with qtbot.waitSignal(qapp.styleHints().cursorFlashTimeChanged):
+        other.setFocus()
+    movement.stop()
+    assert "caret" in what_moves(qapp, window)
