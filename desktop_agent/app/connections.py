@@ -98,8 +98,8 @@ def _active_profile(bench: Workbench) -> str:
         return active if active in found else found[0]
     others = (each for each in other_sign_ins(bench.environ) if each.program == "Claude Code")
     raise CredentialsError(
-        "Anthropic's tools have no profile with a sign-in.",
-        hint=" ".join(["Make one with `ant auth login`, or use a key.", *(each.reason for each in others)]),
+        "No profile of Anthropic's tools is signed in.",
+        hint=" ".join(["Sign in with `ant auth login`, or use a key.", *(each.reason for each in others)]),
     )
 
 

@@ -82,5 +82,6 @@ def _read_log(path: Path) -> str:
             return file.read().decode("utf-8", "replace")
     except OSError as error:
         raise StorageError(
-            f"The output cannot be read: {error.strerror or error}.", hint="It is kept only while the session is open."
+            f"The output cannot be read: {error.strerror or error}.",
+            hint="The output is kept only while the session is open.",
         ) from error

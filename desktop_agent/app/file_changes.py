@@ -106,7 +106,7 @@ class FileChanging(Controller):
         state = await asyncio.to_thread(_state, root, path)
         op = MoveFile(path=path, to=to, expected=state.digest, is_folder=state.kind == "folder")
         problem, changes = await self._saving.write(root, op)
-        self._say(problem or self.tr("{0} is {1} now.").format(path, to), changes)
+        self._say(problem or self.tr("{0} was renamed to {1}.").format(path, to), changes)
 
     async def _delete(self, path: str) -> None:
         if (root := self._navigator.workspace) is None:

@@ -58,7 +58,7 @@ async def undo_since(handle: SessionHandle, turn: int) -> None:
     """Undo the changes of `turn` and later turns, except conflicting ones. Raises `AgentError` if undo is refused."""
     transcript = handle.transcript
     if transcript.turns.is_running:
-        raise AgentError("The agent is working, so nothing was taken back.", hint="Stop it first, or keep the files.")
+        raise AgentError("The agent is working, so nothing was undone.", hint="Stop it first, or keep the files.")
     if not any(record.turn >= turn for record in transcript.changed.active()):
         return
     undo = ops.UndoChanges(selection=ChangeSelection(since_turn=turn))

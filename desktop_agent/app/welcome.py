@@ -81,7 +81,7 @@ async def _models(bench: Workbench, account: Account, typed: str) -> Sequence[Kn
     except ProviderError as error:
         if error.fault != "authentication" or not typed:
             raise
-        hint = _tr("Check that it is complete, and a key for {0}.").format(account.full_label)
+        hint = _tr("Check that the key is complete and belongs to {0}.").format(account.full_label)
         raise ProviderError(error.title, fault=error.fault, hint=hint, detail=error.detail) from None
 
 

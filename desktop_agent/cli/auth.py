@@ -96,7 +96,7 @@ def delete_key(args: argparse.Namespace, console: Console) -> None:
     account = loaded.find(args.provider, name)
     if account is None:
         title = f"There is no account {name!r} for {vendor_of(args.provider).label}."
-        raise UsageError(title, hint=f"There are: {', '.join(one.label for one in loaded.of(args.provider))}.")
+        raise UsageError(title, hint=f"Available: {', '.join(one.label for one in loaded.of(args.provider))}.")
     if account.kind in ("oauth", "profile"):
         raise UsageError(
             f"{account.full_label} has no key: it is signed in.",

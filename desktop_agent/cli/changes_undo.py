@@ -130,7 +130,7 @@ def _op_for_steps(transcript: Transcript, args: argparse.Namespace) -> ops.RedoS
     unknown = sorted(set(numbers) - {step.seq for step in transcript.changed.steps})
     if unknown:
         raise UsageError(
-            f"There is no undo {unknown[0]} to take back.",
+            f"There is no undo {unknown[0]} that can be redone.",
             hint="`changes redo ID --steps` lists them with their numbers.",
         )
     return ops.RedoSteps(steps=numbers, is_all=args.all, reason=args.reason)
@@ -151,5 +151,5 @@ def _list_steps(transcript: Transcript, console: Console) -> int:
         [str(step.seq), f"{step.at.astimezone():%Y-%m-%d %H:%M}", describe_step(step, transcript.changes)]
         for step in steps
     ]
-    console.result({"steps": documents}, table(rows, right=(0,)) or "There is no undo to take back.")
+    console.result({"steps": documents}, table(rows, right=(0,)) or "There is no undo that can be redone.")
     return 0

@@ -141,7 +141,7 @@ def reset_setting(args: argparse.Namespace, console: Console) -> None:
 
 def _tell_changed(change: SettingChange, path: Path, text: str, args: argparse.Namespace, console: Console) -> None:
     if change.overridden_by is not None:
-        console.say(f"warning: the environment variable {change.overridden_by} goes before the settings file")
+        console.say(f"warning: the environment variable {change.overridden_by} takes precedence over the settings file")
     console.result({"key": args.key, "value": change.after, "path": str(path)}, text)
 
 

@@ -233,8 +233,8 @@ def _add_changes(commands: Commands) -> None:
     summaries = {
         "list": "List the changes of a session.",
         "diff": "Print the changes of a session as a patch.",
-        "undo": "Take changes back. A file that was edited since is left alone and reported.",
-        "redo": "Take back the last undo exactly, or apply the undone changes again that the options select.",
+        "undo": "Undo changes. A file that was edited since is left alone and reported.",
+        "redo": "Redo the last undo exactly, or redo the undone changes that the options select.",
     }
     for name, summary in summaries.items():
         action = session_command(actions, name, summary, f"changes {name} k3f9qx --turn 2")
@@ -257,12 +257,12 @@ def _add_revert(action: argparse.ArgumentParser, name: str) -> None:
     action.add_argument("--reason", default="", metavar="TEXT", help="a note to the model, sent with the next prompt")
     if name == "redo":
         which = action.add_mutually_exclusive_group()
-        which.add_argument("--all", action="store_true", help="take back all undos")
-        step_help = "take back this undo, by its number (`--steps`); may be repeated"
+        which.add_argument("--all", action="store_true", help="redo all undos")
+        step_help = "redo this undo, by its number (`--steps`); may be repeated"
         which.add_argument("--step", action="append", default=[], type=at_least_one, metavar="N", help=step_help)
-        which.add_argument("--steps", action="store_true", help="only list the undos that can be taken back")
+        which.add_argument("--steps", action="store_true", help="only list the undos that can be redone")
     if name == "undo":
-        others_help = "also take back what is not the agent's: your own changes, and what may be yours or a server's"
+        others_help = "also undo what is not the agent's: your own changes, and what may be yours or a server's"
         action.add_argument("--include-others", action="store_true", help=others_help)
         recover_help = "also put back branches, tags and stash entries that the calls moved or dropped"
         action.add_argument("--recover", action="store_true", help=recover_help)

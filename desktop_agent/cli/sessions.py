@@ -144,7 +144,7 @@ def _describe(entry: Entry) -> str:  # noqa: C901 - one closed vocabulary
         case ev.Rewound(turn=turn, scope=scope):
             return f"— back to before turn {turn}: {scope} —"
         case CompactionEntry(event=event, is_undone=is_undone):
-            return f"— summarised up to turn {event.through_turn}{', taken back' if is_undone else ''} —"
+            return f"— summarised up to turn {event.through_turn}{', undone' if is_undone else ''} —"
         case ev.CommandRun(text=text, output=output):
             return f"{text}\n{output}".strip()
         case ev.SessionForked(source=source, title=title):

@@ -57,7 +57,7 @@ def _damage_notices(torn: Path | None, resumed: ReplayState) -> tuple[ev.Notice,
                 level="warning",
                 code="torn_journal",
                 title="The last record of this session was cut off when the application ended.",
-                hint="Everything before it is here. What remained of it was kept.",
+                hint="Everything before that record is intact. The incomplete record was saved.",
                 detail=str(torn),
             )
         )
@@ -218,7 +218,7 @@ class SessionOpener:
             return model
         known = await self._app.known_model(model)
         if known is None:
-            raise UsageError(f"No effort can be asked of {model.provider}/{model.model}.")
+            raise UsageError(f"The effort of {model.provider}/{model.model} cannot be set.")
         return replace(model, effort=effort_meant(effort, known))
 
     async def _require_account(self, model: ModelRef) -> None:

@@ -269,7 +269,7 @@ class RuleBook:
             try:
                 await asyncio.to_thread(self._file.add, *lasting)
             except AgentError as error:
-                await self._report_failure("The rule could not be kept, so you will be asked again.", error)
+                await self._report_failure("The rule could not be saved, so you will be asked again.", error)
         await self.refresh()
         self.report()
 
@@ -277,7 +277,7 @@ class RuleBook:
         try:
             await asyncio.to_thread(self._file.remove, rule_id)
         except AgentError as error:
-            await self._report_failure("The rule could not be taken back, so it still holds.", error)
+            await self._report_failure("The rule could not be revoked, so it still applies.", error)
             return
         if rule_id in self._session_rules:
             await self._log.record(ev.RuleRevoked(rule_id=rule_id))

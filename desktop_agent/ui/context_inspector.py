@@ -375,7 +375,7 @@ class ContextInspector(QDialog):
 
     def show_mended(self, flaws: Sequence[Flaw]) -> None:
         listed = ", ".join(map(flaw_words, flaws))
-        show_text(self._mended, self.tr("Mended in the model's answers: {0}").format(listed) if flaws else "")
+        show_text(self._mended, self.tr("Repaired in the model's answers: {0}").format(listed) if flaws else "")
 
     def show_part(self, kind: str) -> None:
         """Show a part of the context. `pins` focuses the field that adds a pin."""
@@ -402,7 +402,7 @@ class ContextInspector(QDialog):
         if section.kind != "tools" or report is None or not report.deferred_tools:
             return ""
         words = self.tr(
-            "{0} more from MCP servers, about {1} tokens, are not sent: the agent searches for what it needs."
+            "{0} more tools of MCP servers (about {1} tokens) are not sent: the agent searches for those it needs."
         )
         return " " + words.format(counted(len(report.deferred_tools)), counted(report.deferred_tokens))
 

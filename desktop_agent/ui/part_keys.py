@@ -71,16 +71,16 @@ PLACE_KEYS: Final = (
     _key("viewer", "Ctrl+Shift+Tab", "Previous tab", "previous_tab"),
     _key("conversation", "Ctrl+A", "Select all", "select_all"),
     _key("conversation", "Ctrl+C Ctrl+Ins", "Copy what is selected", "copy"),
-    _key("conversation", "Home", "Go to its beginning", "go_to_start"),
-    _key("conversation", "End", "Go to its end", "go_to_end"),
+    _key("conversation", "Home", "Go to the beginning", "go_to_start"),
+    _key("conversation", "End", "Go to the end", "go_to_end"),
     _key("terminal", "Ctrl+Shift+C Ctrl+Ins", "Copy what is selected", "copy"),
     _key("terminal", "Ctrl+Shift+V Shift+Ins", "Paste", "paste"),
     _key("terminal", "Ctrl+Shift+F", "Find in the terminal", "find"),
     _key("terminal", "Shift+PgUp", "Scroll up", "scroll_up"),
     _key("terminal", "Shift+PgDown", "Scroll down", "scroll_down"),
     _key("picture", "Ctrl+0", "Fit the window"),
-    _key("picture", "Ctrl+1", "Show the picture in its own size"),
-    _key("usage", "Alt+1 Alt+4", "By day, and so on to by folder"),
+    _key("picture", "Ctrl+1", "Show the picture at its actual size"),
+    _key("usage", "Alt+1 Alt+4", "By day, model, tool or folder"),
 )
 """The keys of each place, in the order of the shown list. `core/settings/keyboard.py` also has those with an action."""
 

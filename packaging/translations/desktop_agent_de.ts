@@ -156,10 +156,6 @@
         <translation>Anfragen gehen an {0}, mit Ihrer Anmeldung. Wird das Konto entfernt, werden Sie abgemeldet.</translation>
     </message>
     <message>
-        <source>Requests go to {0}, with a profile of the provider&apos;s own tools, which keep its tokens.</source>
-        <translation>Anfragen gehen an {0}, mit einem Profil der Werkzeuge des Anbieters, die seine Token aufbewahren.</translation>
-    </message>
-    <message>
         <source>Requests go to {0}, with its API key. The key is sent nowhere else.</source>
         <translation>Anfragen gehen an {0}, mit dem API-Schlüssel dafür. Der Schlüssel wird nirgends sonst hingesendet.</translation>
     </message>
@@ -168,8 +164,12 @@
         <translation>Anfragen gehen an {0}. Dort ist kein Schlüssel nötig.</translation>
     </message>
     <message>
-        <source>Usual</source>
+        <source>Default</source>
         <translation>Standard</translation>
+    </message>
+    <message>
+        <source>Requests go to {0}, with a profile of the provider&apos;s own tools, which store the tokens.</source>
+        <translation>Anfragen gehen an {0}, mit einem Profil der Werkzeuge des Anbieters, die seine Token aufbewahren.</translation>
     </message>
     <message>
         <source>profile</source>
@@ -424,16 +424,16 @@
         <translation>Geheime Header und das Client-Geheimnis kommen in den Schlüsselbund Ihres Systems.</translation>
     </message>
     <message>
-        <source>If there is one</source>
-        <translation>Falls es eines gibt</translation>
-    </message>
-    <message>
         <source>Name of header {0}</source>
         <translation>Name von Header {0}</translation>
     </message>
     <message>
         <source>Only if you registered this application there by hand</source>
         <translation>Nur bei einer dort von Hand registrierten Anwendung</translation>
+    </message>
+    <message>
+        <source>Optional</source>
+        <translation>Optional</translation>
     </message>
     <message>
         <source>Value of header {0}</source>
@@ -592,6 +592,14 @@
         <translation>Diesen Befehl ausführen?</translation>
     </message>
     <message>
+        <source>Show the definition</source>
+        <translation>Definition anzeigen</translation>
+    </message>
+    <message>
+        <source>The server&apos;s description of the tool</source>
+        <translation>Beschreibung des Werkzeugs durch den Server</translation>
+    </message>
+    <message>
         <source>Why?</source>
         <translation>Warum?</translation>
     </message>
@@ -628,24 +636,16 @@
         <translation>Definition ausblenden</translation>
     </message>
     <message>
+        <source>Proposed call</source>
+        <translation>Vorgeschlagener Aufruf</translation>
+    </message>
+    <message>
         <source>Restore</source>
         <translation>Zurücksetzen</translation>
     </message>
     <message>
-        <source>Show what the tool is</source>
-        <translation>Zeigen, was das Werkzeug ist</translation>
-    </message>
-    <message>
         <source>What changed</source>
         <translation>Was sich geändert hat</translation>
-    </message>
-    <message>
-        <source>What the server says of the tool</source>
-        <translation>Was der Server über das Werkzeug sagt</translation>
-    </message>
-    <message>
-        <source>What would be called</source>
-        <translation>Was aufgerufen würde</translation>
     </message>
 </context>
 <context>
@@ -659,8 +659,8 @@
         <translation>Freigabe</translation>
     </message>
     <message>
-        <source>Closing this decides nothing. The question stays in the conversation.</source>
-        <translation>Schließen entscheidet nichts. Die Frage bleibt in der Unterhaltung.</translation>
+        <source>Closing this leaves the question open in the conversation.</source>
+        <translation>Beim Schließen bleibt die Frage in der Unterhaltung offen.</translation>
     </message>
     <message>
         <source>Deny</source>
@@ -697,8 +697,8 @@
         <translation>Der Agent sagt: {0}</translation>
     </message>
     <message>
-        <source>The command has characters that cannot be seen. It really is: {0}</source>
-        <translation>Der Befehl enthält unsichtbare Zeichen. In Wirklichkeit lautet er: {0}</translation>
+        <source>The command contains invisible characters. It really is: {0}</source>
+        <translation>Der Befehl enthält unsichtbare Zeichen. Tatsächlich lautet er: {0}</translation>
     </message>
     <message>
         <source>in the workspace</source>
@@ -720,8 +720,8 @@
 <context>
     <name>ApprovalsPage</name>
     <message>
-        <source>For new sessions. A session&apos;s own choice is below its composer.</source>
-        <translation>Für neue Sitzungen. Was für eine Sitzung gilt, steht unter ihrem Eingabefeld.</translation>
+        <source>For new sessions. Each session can choose its own below the message field.</source>
+        <translation>Für neue Sitzungen. Jede Sitzung kann unter dem Eingabefeld ihre eigene Wahl treffen.</translation>
     </message>
     <message>
         <source>Sandbox</source>
@@ -885,12 +885,16 @@
         <translation>Bytes vorher und nachher</translation>
     </message>
     <message>
+        <source>First bytes</source>
+        <translation>Erste Bytes</translation>
+    </message>
+    <message>
         <source>First difference at byte {0}</source>
         <translation>Erster Unterschied bei Byte {0}</translation>
     </message>
     <message>
-        <source>It begins with</source>
-        <translation>Beginnt mit</translation>
+        <source>Identical. First bytes</source>
+        <translation>Identisch. Erste Bytes</translation>
     </message>
     <message>
         <source>It is empty</source>
@@ -899,10 +903,6 @@
     <message>
         <source>Size</source>
         <translation>Größe</translation>
-    </message>
-    <message>
-        <source>The same bytes; they begin with</source>
-        <translation>Dieselben Bytes; sie beginnen mit</translation>
     </message>
     <message>
         <source>Type</source>
@@ -1055,8 +1055,8 @@
 <context>
     <name>ChangeField</name>
     <message>
-        <source>It cannot be allowed here.</source>
-        <translation>Sie kann hier nicht erlaubt werden.</translation>
+        <source>It cannot be allowed without being shown.</source>
+        <translation>Ohne Anzeige kann sie nicht erlaubt werden.</translation>
     </message>
     <message>
         <source>The change could not be shown</source>
@@ -1131,10 +1131,6 @@
         <translation>binär</translation>
     </message>
     <message>
-        <source>decided in part</source>
-        <translation>teilweise entschieden</translation>
-    </message>
-    <message>
         <source>deleted</source>
         <translation>gelöscht</translation>
     </message>
@@ -1161,6 +1157,10 @@
     <message>
         <source>new</source>
         <translation>neu</translation>
+    </message>
+    <message>
+        <source>partly decided</source>
+        <translation>teilweise entschieden</translation>
     </message>
     <message>
         <source>renamed from {0}</source>
@@ -1205,8 +1205,8 @@
         <translation>Dateien, die sich ändern würden</translation>
     </message>
     <message>
-        <source>It cannot be allowed here.</source>
-        <translation>Sie kann hier nicht erlaubt werden.</translation>
+        <source>It cannot be allowed without being shown.</source>
+        <translation>Ohne Anzeige kann sie nicht erlaubt werden.</translation>
     </message>
     <message>
         <source>Loading…</source>
@@ -1328,13 +1328,6 @@
             <numerusform>%n andere Dateien sind erledigt.</numerusform>
         </translation>
     </message>
-    <message numerus="yes">
-        <source>%n other places in it merge without a clash.</source>
-        <translation>
-            <numerusform>%n andere Stelle darin lässt sich ohne Konflikt zusammenführen.</numerusform>
-            <numerusform>%n andere Stellen darin lassen sich ohne Konflikt zusammenführen.</numerusform>
-        </translation>
-    </message>
     <message>
         <source>A server&apos;s, or yours</source>
         <translation>Eines Servers oder Ihre</translation>
@@ -1356,8 +1349,8 @@
         <translation>Einer anderen Sitzung</translation>
     </message>
     <message>
-        <source>Both, what is there last</source>
-        <translation>Beides, Vorhandenes zuletzt</translation>
+        <source>Both, disk version last</source>
+        <translation>Beide, Fassung auf der Platte zuletzt</translation>
     </message>
     <message>
         <source>Both, yours last</source>
@@ -1370,6 +1363,10 @@
     <message>
         <source>Files left alone</source>
         <translation>Unberührte Dateien</translation>
+    </message>
+    <message>
+        <source>Keep disk version</source>
+        <translation>Fassung auf der Platte behalten</translation>
     </message>
     <message>
         <source>Keep it as it is</source>
@@ -1403,6 +1400,14 @@
         <source>Undo of turn {0}</source>
         <translation>Rückgängigmachen von Runde {0}</translation>
     </message>
+    <message>
+        <source>Without the change</source>
+        <translation>Ohne die Änderung</translation>
+    </message>
+    <message>
+        <source>the result can be written once all clashes are decided</source>
+        <translation>das Ergebnis kann geschrieben werden, sobald alle entschieden sind</translation>
+    </message>
     <message numerus="yes">
         <source>%n clashes are left to decide: numbers {0}.</source>
         <translation>
@@ -1410,13 +1415,16 @@
             <numerusform>%n Konflikte sind noch zu entscheiden: Nummern {0}.</numerusform>
         </translation>
     </message>
+    <message numerus="yes">
+        <source>%n other places in the file merge without a clash.</source>
+        <translation>
+            <numerusform>%n andere Stelle darin lässt sich ohne Konflikt zusammenführen.</numerusform>
+            <numerusform>%n andere Stellen darin lassen sich ohne Konflikt zusammenführen.</numerusform>
+        </translation>
+    </message>
     <message>
         <source>A character does not fit the encoding of this file.</source>
         <translation>Ein Zeichen passt nicht in die Kodierung dieser Datei.</translation>
-    </message>
-    <message>
-        <source>Keep what is there</source>
-        <translation>Vorhandenes behalten</translation>
     </message>
     <message>
         <source>Keep yours</source>
@@ -1451,10 +1459,6 @@
         <translation>Rückgängig gemachte Fassung verwenden</translation>
     </message>
     <message>
-        <source>Without it</source>
-        <translation>Ohne die Änderung</translation>
-    </message>
-    <message>
         <source>Write this result</source>
         <translation>Dieses Ergebnis schreiben</translation>
     </message>
@@ -1465,6 +1469,10 @@
     <message>
         <source>another session</source>
         <translation>einer anderen Sitzung</translation>
+    </message>
+    <message>
+        <source>changes by a server or by you</source>
+        <translation>Änderungen eines Servers oder von Ihnen</translation>
     </message>
     <message>
         <source>kept as it is</source>
@@ -1483,10 +1491,6 @@
         <translation>dem Wiederherstellen von Runde {0}</translation>
     </message>
     <message>
-        <source>the result can be written once all are decided</source>
-        <translation>schreiben geht, sobald alle es sind</translation>
-    </message>
-    <message>
         <source>the undo of turn {0}</source>
         <translation>dem Rückgängigmachen von Runde {0}</translation>
     </message>
@@ -1497,10 +1501,6 @@
     <message>
         <source>turns {0}</source>
         <translation>den Runden {0}</translation>
-    </message>
-    <message>
-        <source>what a server, or you, wrote</source>
-        <translation>dem, was ein Server oder Sie geschrieben haben</translation>
     </message>
     <message>
         <source>written</source>
@@ -1606,12 +1606,12 @@
         <translation>Von Ihnen geändert. Der Agent sieht Ihre Änderung.</translation>
     </message>
     <message>
-        <source>Restore</source>
-        <translation>Zurücksetzen</translation>
+        <source>Reason for the question: {0}</source>
+        <translation>Grund der Frage: {0}</translation>
     </message>
     <message>
-        <source>You are asked because of: {0}</source>
-        <translation>Sie werden gefragt wegen: {0}</translation>
+        <source>Restore</source>
+        <translation>Zurücksetzen</translation>
     </message>
 </context>
 <context>
@@ -1931,16 +1931,16 @@
         <translation>Vor allem behalten … (optional)</translation>
     </message>
     <message>
-        <source>Mended in the model&apos;s answers: {0}</source>
-        <translation>In den Antworten des Modells berichtigt: {0}</translation>
-    </message>
-    <message>
         <source>Nothing was saved: write each point as a line “- …” under one of the headings.</source>
         <translation>Es wurde nichts gespeichert: Schreiben Sie jeden Punkt als Zeile „- …“ unter eine der Überschriften.</translation>
     </message>
     <message>
         <source>Pins</source>
         <translation>Angeheftetes</translation>
+    </message>
+    <message>
+        <source>Repaired in the model&apos;s answers: {0}</source>
+        <translation>In den Antworten des Modells berichtigt: {0}</translation>
     </message>
     <message>
         <source>Save summary</source>
@@ -1979,8 +1979,8 @@
         <translation>ältere Runden werden nur auf Ihren Wunsch zusammengefasst</translation>
     </message>
     <message>
-        <source>{0} more from MCP servers, about {1} tokens, are not sent: the agent searches for what it needs.</source>
-        <translation>{0} weitere von MCP-Servern, etwa {1} Token, bleiben der Suche überlassen: Der Agent findet, was er braucht.</translation>
+        <source>{0} more tools of MCP servers (about {1} tokens) are not sent: the agent searches for those it needs.</source>
+        <translation>{0} weitere Werkzeuge von MCP-Servern (etwa {1} Token) werden nicht gesendet: Der Agent sucht nach denen, die er braucht.</translation>
     </message>
     <message>
         <source>{0} of {1} tokens, {2} %</source>
@@ -1997,8 +1997,8 @@
         </translation>
     </message>
     <message>
-        <source>About {0} of them are tools of MCP servers.</source>
-        <translation>Etwa {0} davon sind Werkzeuge von MCP-Servern.</translation>
+        <source>About {0} of them are for tools of MCP servers.</source>
+        <translation>Etwa {0} davon entfallen auf Werkzeuge von MCP-Servern.</translation>
     </message>
     <message>
         <source>Click to see what the model sees.</source>
@@ -2090,10 +2090,6 @@
         <translation>Ein eigener Header für die Adresse des Modells ist fehlerhaft. Berichtigen oder entfernen Sie ihn.</translation>
     </message>
     <message>
-        <source>A device is or was there, and an undo neither creates nor removes devices.</source>
-        <translation>Dort steht oder stand ein Gerät, das ein Rückgängigmachen weder anlegt noch entfernt.</translation>
-    </message>
-    <message>
         <source>A file&apos;s content could not be saved, so nothing was changed.</source>
         <translation>Der Inhalt einer Datei konnte nicht gespeichert werden, daher wurde nichts geändert.</translation>
     </message>
@@ -2106,10 +2102,6 @@
         <translation>Mit Ihrer nächsten Nachricht beginnt eine neue Unterhaltung. Diese bleibt in der Liste der Sitzungen.</translation>
     </message>
     <message>
-        <source>A prompt that begins with a slash is written with two, or with a space in front.</source>
-        <translation>Eine Nachricht, die mit einem Schrägstrich beginnt, schreiben Sie mit zweien oder mit einem Leerzeichen davor.</translation>
-    </message>
-    <message>
         <source>A record failed unexpectedly.</source>
         <translation>Ein Eintrag ist unerwartet fehlgeschlagen.</translation>
     </message>
@@ -2120,10 +2112,6 @@
     <message>
         <source>A rule of yours asks before this: `{0}`.</source>
         <translation>Eine Ihrer Regeln fragt hiervor: `{0}`.</translation>
-    </message>
-    <message>
-        <source>A running server, or you, changed it since; that version was left alone.</source>
-        <translation>Ein laufender Server oder Sie haben sie seither geändert; diese Fassung wurde unberührt gelassen.</translation>
     </message>
     <message>
         <source>A running server, or you, changed the same lines since.</source>
@@ -2142,16 +2130,8 @@
         <translation>Ein gespeicherter Dateiinhalt fehlt.</translation>
     </message>
     <message>
-        <source>A stored reference is not a digest.</source>
-        <translation>Ein gespeicherter Verweis ist keine Prüfsumme.</translation>
-    </message>
-    <message>
         <source>A symlink has taken the place of the folder {0}.</source>
         <translation>An die Stelle des Ordners {0} ist eine symbolische Verknüpfung getreten.</translation>
-    </message>
-    <message>
-        <source>A word of this command names `{0}`, which you blocked. Another program may start it.</source>
-        <translation>Ein Wort dieses Befehls nennt `{0}`, das Sie gesperrt haben. Ein anderes Programm könnte es starten.</translation>
     </message>
     <message>
         <source>Active pins: none</source>
@@ -2186,24 +2166,8 @@
         <translation>{0} immer erlauben</translation>
     </message>
     <message>
-        <source>Another git repository has taken the place of this folder&apos;s. Open the folder again to use it.</source>
-        <translation>Ein anderes git-Repository ist an die Stelle dessen dieses Ordners getreten. Öffnen Sie den Ordner erneut, um es zu verwenden.</translation>
-    </message>
-    <message>
-        <source>Another session changed it since; that version was left alone.</source>
-        <translation>Eine andere Sitzung hat sie seither geändert; diese Fassung wurde unberührt gelassen.</translation>
-    </message>
-    <message>
         <source>Another session changed the same lines since.</source>
         <translation>Eine andere Sitzung hat seither dieselben Zeilen geändert.</translation>
-    </message>
-    <message>
-        <source>Another session&apos;s command ran at the same time, so it may be its work. Select the file by itself to undo it.</source>
-        <translation>Der Befehl einer anderen Sitzung lief gleichzeitig, es kann also dessen Werk sein. Wählen Sie die Datei einzeln aus, um sie rückgängig zu machen.</translation>
-    </message>
-    <message>
-        <source>Anthropic&apos;s tools have no profile with a sign-in.</source>
-        <translation>Die Werkzeuge von Anthropic haben kein Profil mit einer Anmeldung.</translation>
     </message>
     <message>
         <source>Applied again: {0} file.</source>
@@ -2220,10 +2184,6 @@
     <message>
         <source>Ask the agent to read it: then you are asked, and can allow it.</source>
         <translation>Bitten Sie den Agenten, sie zu lesen: Dann werden Sie gefragt und können es erlauben.</translation>
-    </message>
-    <message>
-        <source>Ask who runs the proxy, or change {0}.</source>
-        <translation>Fragen Sie den Betreiber des Proxys, oder ändern Sie {0}.</translation>
     </message>
     <message>
         <source>Auto-compaction: off</source>
@@ -2318,10 +2278,6 @@
         <translation>Schließen Sie sie dort, und öffnen Sie sie dann hier.</translation>
     </message>
     <message>
-        <source>Close older pages of a sign-in, then sign in again.</source>
-        <translation>Schließen Sie ältere Anmeldeseiten, und melden Sie sich dann erneut an.</translation>
-    </message>
-    <message>
         <source>Close other programs, and try again.</source>
         <translation>Schließen Sie andere Programme, und versuchen Sie es erneut.</translation>
     </message>
@@ -2336,10 +2292,6 @@
     <message>
         <source>Copy it into the folder, or open its own folder.</source>
         <translation>Kopieren Sie sie in den Ordner, oder öffnen Sie ihren eigenen Ordner.</translation>
-    </message>
-    <message>
-        <source>Copy what the model may read of it into another file, and include that.</source>
-        <translation>Kopieren Sie, was das Modell davon lesen darf, in eine andere Datei, und geben Sie diese mit.</translation>
     </message>
     <message>
         <source>Correct it in Settings, in --base-url or in the environment. A key belongs in the keyring.</source>
@@ -2378,24 +2330,12 @@
         <translation>Schalten Sie es ab, oder benennen Sie es um: Buchstaben, Ziffern, _ und -, höchstens {0}.</translation>
     </message>
     <message>
-        <source>End what uses it, or register another one with the service.</source>
-        <translation>Beenden Sie, was ihn benutzt, oder registrieren Sie beim Dienst einen anderen.</translation>
-    </message>
-    <message>
         <source>Ends other programs.</source>
         <translation>Beendet andere Programme.</translation>
     </message>
     <message>
         <source>Enter another key in Settings, or correct {0} if the key comes from the environment.</source>
         <translation>Geben Sie in den Einstellungen einen anderen Schlüssel ein, oder berichtigen Sie {0}, falls der Schlüssel aus der Umgebung stammt.</translation>
-    </message>
-    <message>
-        <source>Enter one in Settings, or run `{0}`{1}.</source>
-        <translation>Geben Sie einen in den Einstellungen ein, oder führen Sie `{0}`{1} aus.</translation>
-    </message>
-    <message>
-        <source>Everything before it is here. What remained of it was kept.</source>
-        <translation>Alles davor ist da. Was von ihm übrig war, wurde aufbewahrt.</translation>
     </message>
     <message>
         <source>Exported to {0}.</source>
@@ -2426,16 +2366,8 @@
         <translation>Schaffen Sie Platz auf der Platte; dann machen Sie weiter.</translation>
     </message>
     <message>
-        <source>Git had its earlier content, and does not have it any more.</source>
-        <translation>git hatte den früheren Inhalt und hat ihn nicht mehr.</translation>
-    </message>
-    <message>
         <source>Give its path relative to the folder.</source>
         <translation>Geben Sie den Pfad ab dem Ordner an.</translation>
-    </message>
-    <message>
-        <source>Go back to before TURN, with both by default; without TURN, list the turns</source>
-        <translation>Vor TURN zurückgehen, ohne Angabe mit beidem; ohne TURN die Runden auflisten</translation>
     </message>
     <message>
         <source>Go back to before the last message, send less at once, or start a new session for the next task.</source>
@@ -2450,10 +2382,6 @@
         <translation>Machen Sie mit einer weiteren Nachricht weiter.</translation>
     </message>
     <message>
-        <source>If something is missing, say “go on”.</source>
-        <translation>Falls etwas fehlt, schreiben Sie „weiter“.</translation>
-    </message>
-    <message>
         <source>In the sandbox: may write nothing, no network</source>
         <translation>In der Sandbox: darf nichts schreiben, kein Netz</translation>
     </message>
@@ -2466,10 +2394,6 @@
         <translation>Geben Sie ihre Dateien mit Namen an.</translation>
     </message>
     <message>
-        <source>It became another name (a hard link) of a file. A redo after an undo makes it a file of its own.</source>
-        <translation>Sie wurde ein anderer Name (Hardlink) einer Datei. Ein Wiederherstellen nach dem Rückgängigmachen macht sie zu einer eigenen Datei.</translation>
-    </message>
-    <message>
         <source>It cannot be read: {0}.</source>
         <translation>Sie kann nicht gelesen werden: {0}.</translation>
     </message>
@@ -2480,10 +2404,6 @@
     <message>
         <source>It changed a moment ago. Look at it again first.</source>
         <translation>Sie hat sich gerade eben geändert. Sehen Sie sie sich zuerst noch einmal an.</translation>
-    </message>
-    <message>
-        <source>It changed on disk, or cannot be written there. All is as it was.</source>
-        <translation>Sie hat sich auf der Platte geändert oder kann dort nicht geschrieben werden. Alles ist wie zuvor.</translation>
     </message>
     <message>
         <source>It could not be copied: {0}.</source>
@@ -2506,10 +2426,6 @@
         <translation>Sie war noch nicht gelesen, als der Befehl begann.</translation>
     </message>
     <message>
-        <source>It has many new files, of which no copy was kept. An undo leaves them there.</source>
-        <translation>Er hat viele neue Dateien, von denen keine Kopie behalten wurde. Ein Rückgängigmachen lässt sie dort.</translation>
-    </message>
-    <message>
         <source>It has no line {0}: it ends with line {1}.</source>
         <translation>Sie hat keine Zeile {0}: Sie endet mit Zeile {1}.</translation>
     </message>
@@ -2530,24 +2446,12 @@
         <translation>Es ist ein Ordner.</translation>
     </message>
     <message>
-        <source>It is a picture, and the model of this session takes none.</source>
-        <translation>Es ist ein Bild, und das Modell dieser Sitzung nimmt keine.</translation>
-    </message>
-    <message>
-        <source>It is a picture{0} with {1} bytes, which is more than a model takes.</source>
-        <translation>Es ist ein Bild{0} mit {1} Bytes, mehr als ein Modell nimmt.</translation>
-    </message>
-    <message>
         <source>It is defined elsewhere: {0}.</source>
         <translation>Woanders ist es definiert: {0}.</translation>
     </message>
     <message>
         <source>It is gone.</source>
         <translation>Sie ist nicht mehr da.</translation>
-    </message>
-    <message>
-        <source>It is kept only while the session is open.</source>
-        <translation>Er wird nur behalten, solange die Sitzung geöffnet ist.</translation>
     </message>
     <message>
         <source>It is larger than {0} MiB, so no copy was kept.</source>
@@ -2566,24 +2470,8 @@
         <translation>Sie ist kein Text: {0}, {1} Bytes.</translation>
     </message>
     <message>
-        <source>It is not the agent&apos;s, so it was left alone. It is undone only when asked for explicitly.</source>
-        <translation>Sie stammt nicht vom Agenten und wurde deshalb unberührt gelassen. Sie wird nur rückgängig gemacht, wenn genau das verlangt wird.</translation>
-    </message>
-    <message>
         <source>It is outside the folder of this session.</source>
         <translation>Sie liegt außerhalb des Ordners dieser Sitzung.</translation>
-    </message>
-    <message>
-        <source>It is written `/{0} {1}`.</source>
-        <translation>Man schreibt `/{0} {1}`.</translation>
-    </message>
-    <message>
-        <source>It is written `{0}`.</source>
-        <translation>Man schreibt `{0}`.</translation>
-    </message>
-    <message>
-        <source>It may be a running server&apos;s or yours, so it was left alone. It is undone only when asked for explicitly.</source>
-        <translation>Sie stammt von einem laufenden Server oder von Ihnen und wurde deshalb unberührt gelassen. Sie wird nur rückgängig gemacht, wenn genau das verlangt wird.</translation>
     </message>
     <message>
         <source>It names no function, class or constant.</source>
@@ -2594,36 +2482,12 @@
         <translation>Er bleibt, solange Dateien darin sind.</translation>
     </message>
     <message>
-        <source>It takes `conversation`, `files` or `both`.</source>
-        <translation>Möglich sind `conversation`, `files` oder `both`.</translation>
-    </message>
-    <message>
-        <source>It wants a user name and a password: http://user:password@host:port in {0}.</source>
-        <translation>Er verlangt Benutzername und Passwort: http://benutzer:passwort@host:port in {0}.</translation>
-    </message>
-    <message>
-        <source>It was another name (a hard link) of a file. An undo brings it back as a file of its own.</source>
-        <translation>Sie war ein anderer Name (Hardlink) einer Datei. Ein Rückgängigmachen bringt sie als eigene Datei zurück.</translation>
-    </message>
-    <message>
-        <source>It was changed at this very moment; that version was left alone.</source>
-        <translation>Sie wurde genau in diesem Moment geändert; diese Fassung wurde unberührt gelassen.</translation>
-    </message>
-    <message>
-        <source>It was changed since; that version was left alone.</source>
-        <translation>Sie wurde seither geändert; diese Fassung wurde unberührt gelassen.</translation>
-    </message>
-    <message>
         <source>It was changed since; your version was left alone.</source>
         <translation>Sie wurde seither geändert; Ihre Fassung wurde unberührt gelassen.</translation>
     </message>
     <message>
         <source>It was moved or deleted since.</source>
         <translation>Sie wurde seither verschoben oder gelöscht.</translation>
-    </message>
-    <message>
-        <source>It was one file with {0} (a hard link), which keeps the content that was there.</source>
-        <translation>Sie war mit {0} eine Datei (Hardlink), und diese behält den Inhalt, der dort war.</translation>
     </message>
     <message>
         <source>It was renamed to {0} since. Undo that first.</source>
@@ -2650,14 +2514,6 @@
         <translation>Ihr Ordner liegt nicht mehr im Arbeitsordner.</translation>
     </message>
     <message>
-        <source>Its next requests go without. Choose another model, or take the level back with /effort default.</source>
-        <translation>Seine nächsten Anfragen gehen ohne. Wählen Sie ein anderes Modell, oder nehmen Sie die Stufe mit /effort default zurück.</translation>
-    </message>
-    <message>
-        <source>Its other name (a hard link) is no ordinary file of this folder, and keeps the content that was there.</source>
-        <translation>Ihr anderer Name (Hardlink) ist keine gewöhnliche Datei dieses Ordners und behält den Inhalt, der dort war.</translation>
-    </message>
-    <message>
         <source>Its owner or extended attributes were changed since; those were left alone.</source>
         <translation>Eigentümer oder erweiterte Attribute wurden seither geändert; sie wurden unberührt gelassen.</translation>
     </message>
@@ -2668,14 +2524,6 @@
     <message>
         <source>Its permissions were changed since; they were left alone.</source>
         <translation>Die Rechte wurden seither geändert; diese wurden unberührt gelassen.</translation>
-    </message>
-    <message>
-        <source>Its requests are not counted. A limit of requests or of time holds.</source>
-        <translation>Seine Anfragen werden nicht gezählt. Ein Limit für Anfragen oder Zeit gilt.</translation>
-    </message>
-    <message>
-        <source>Keep a text in the model&apos;s sight, also after compactions</source>
-        <translation>Einen Text im Blick des Modells behalten, auch nach Zusammenfassungen</translation>
     </message>
     <message>
         <source>Available: {0}.</source>
@@ -2694,32 +2542,16 @@
         <translation>Unverändert gelassen: {0}.</translation>
     </message>
     <message>
-        <source>Left out for it: {0}. Nothing is removed: what was left out is still here.</source>
-        <translation>Dafür weggelassen: {0}. Nichts wird entfernt: Was weggelassen wurde, ist noch hier.</translation>
-    </message>
-    <message>
         <source>Let {0} run {1}?</source>
         <translation>{0} darf {1} ausführen?</translation>
-    </message>
-    <message>
-        <source>Lines of yours or of another change are among them.</source>
-        <translation>Dazwischen stehen Zeilen des Nutzers oder einer anderen Änderung.</translation>
     </message>
     <message>
         <source>List the commands</source>
         <translation>Die Befehle auflisten</translation>
     </message>
     <message>
-        <source>Look at it again; your text is still where you wrote it.</source>
-        <translation>Sehen Sie sie noch einmal an; Ihr Text steht noch, wo Sie ihn geschrieben haben.</translation>
-    </message>
-    <message>
         <source>Make a smaller copy: at most {0} bytes, and {1} pixels a side.</source>
         <translation>Machen Sie eine kleinere Kopie: höchstens {0} Bytes und {1} Pixel je Seite.</translation>
-    </message>
-    <message>
-        <source>Make one with `ant auth login`, or use a key.</source>
-        <translation>Legen Sie eines mit `ant auth login` an, oder verwenden Sie einen Schlüssel.</translation>
     </message>
     <message>
         <source>Mention it without line numbers.</source>
@@ -2754,16 +2586,8 @@
         <translation>Es ist kein Modell gewählt.</translation>
     </message>
     <message>
-        <source>No such change of {0} is on record.</source>
-        <translation>Eine solche Änderung von {0} ist nicht aufgezeichnet.</translation>
-    </message>
-    <message>
         <source>Not sandboxed: has all the rights of your account</source>
         <translation>Nicht eingeschränkt: darf alles, was Ihr Konto darf</translation>
-    </message>
-    <message>
-        <source>Nothing is kept. Sign in again and allow it, or use an API key.</source>
-        <translation>Nichts wird behalten. Melden Sie sich erneut an und erlauben Sie es, oder verwenden Sie einen API-Schlüssel.</translation>
     </message>
     <message>
         <source>Nothing is known about the model, so its effort cannot be set.</source>
@@ -2778,32 +2602,12 @@
         <translation>Unter {0} lauscht nichts. Starten Sie den Server, oder prüfen Sie die Adresse.</translation>
     </message>
     <message>
-        <source>Nothing of this session was ever written: the application ended, or the disk was full, while it was being created.</source>
-        <translation>Von dieser Sitzung wurde nie etwas geschrieben: Die Anwendung endete, oder der Datenträger war voll, während sie angelegt wurde.</translation>
-    </message>
-    <message>
-        <source>Nothing was done there. Put the folder back, or send another message to go on in the folder that is there now.</source>
-        <translation>Dort wurde nichts getan. Legen Sie den Ordner zurück, oder senden Sie noch eine Nachricht, um in dem Ordner weiterzuarbeiten, der jetzt dort ist.</translation>
-    </message>
-    <message>
-        <source>Nothing was done there. Put the folder back. To go on in the one that is there now, send another message; on the command line, add --accept-folder.</source>
-        <translation>Dort wurde nichts getan. Legen Sie den Ordner zurück. Um in dem weiterzuarbeiten, der jetzt dort ist, senden Sie noch eine Nachricht; auf der Befehlszeile geben Sie --accept-folder an.</translation>
-    </message>
-    <message>
         <source>Nothing was done.</source>
         <translation>Es wurde nichts getan.</translation>
     </message>
     <message>
         <source>Nothing was done. Change its permissions, then go on.</source>
         <translation>Es wurde nichts getan. Ändern Sie seine Rechte; dann machen Sie weiter.</translation>
-    </message>
-    <message>
-        <source>Nothing was done. Put the folder back, or start a new conversation in another one.</source>
-        <translation>Es wurde nichts getan. Legen Sie den Ordner zurück, oder beginnen Sie eine neue Unterhaltung in einem anderen.</translation>
-    </message>
-    <message>
-        <source>Nothing was done. Put the folder back, or start a new conversation in the one that the link leads to.</source>
-        <translation>Es wurde nichts getan. Legen Sie den Ordner zurück, oder beginnen Sie eine neue Unterhaltung in dem, auf den der Verweis zeigt.</translation>
     </message>
     <message>
         <source>Nothing was pinned.</source>
@@ -2826,20 +2630,8 @@
         <translation>Es wurde nichts umbenannt.</translation>
     </message>
     <message>
-        <source>Nothing was renamed. A file manager or the terminal can do it, without an undo here.</source>
-        <translation>Es wurde nichts umbenannt. Ein Dateimanager oder das Terminal kann es, ohne dass es hier rückgängig gemacht werden kann.</translation>
-    </message>
-    <message>
-        <source>Nothing was sent. Send the message again, and it goes there.</source>
-        <translation>Es wurde nichts gesendet. Senden Sie die Nachricht erneut, dann geht sie dorthin.</translation>
-    </message>
-    <message>
         <source>Nothing was sent: the proxy {0} would read the key and the conversation.</source>
         <translation>Es wurde nichts gesendet: Der Proxy {0} würde Schlüssel und Unterhaltung lesen.</translation>
-    </message>
-    <message>
-        <source>Nothing was taken back.</source>
-        <translation>Es wurde nichts zurückgenommen.</translation>
     </message>
     <message>
         <source>Nothing was undone.</source>
@@ -2890,20 +2682,12 @@
         <translation>Sie sollte einen Schlüssel „mcpServers“ enthalten.</translation>
     </message>
     <message>
-        <source>Looks into pages in Chrome: console, network, performance.</source>
-        <translation>Untersucht Seiten in Chrome: Konsole, Netz, Leistung.</translation>
-    </message>
-    <message>
         <source>No API key for {0} could be read.</source>
         <translation>Es konnte kein API-Schlüssel für {0} gelesen werden.</translation>
     </message>
     <message>
         <source>No closing quotation</source>
         <translation>ein Anführungszeichen wird nicht geschlossen</translation>
-    </message>
-    <message>
-        <source>No effort can be asked of {0}/{1}.</source>
-        <translation>Von {0}/{1} kann kein Aufwand verlangt werden.</translation>
     </message>
     <message>
         <source>Node.js, for npx.</source>
@@ -3026,10 +2810,6 @@
         <translation>Sitzung: {0}</translation>
     </message>
     <message>
-        <source>Several files had this path in turn. Undo all of it, or choose between the versions.</source>
-        <translation>Mehrere Dateien hatten nacheinander diesen Pfad. Machen Sie alles rückgängig, oder wählen Sie zwischen den Fassungen.</translation>
-    </message>
-    <message>
         <source>Show how much the model thinks, or set it</source>
         <translation>Zeigen, wie viel das Modell nachdenkt, oder es festlegen</translation>
     </message>
@@ -3090,14 +2870,6 @@
         <translation>Etwas anderes ist an die Stelle des Ordners {0} getreten.</translation>
     </message>
     <message>
-        <source>Something else stands there now.</source>
-        <translation>Dort steht jetzt etwas anderes.</translation>
-    </message>
-    <message>
-        <source>Something that happened cannot be written down, so the agent stopped.</source>
-        <translation>Etwas Geschehenes kann nicht aufgezeichnet werden, daher hat der Agent angehalten.</translation>
-    </message>
-    <message>
         <source>Something went wrong inside the application, so the turn ended.</source>
         <translation>In der Anwendung ist etwas schiefgegangen, daher endete die Runde.</translation>
     </message>
@@ -3116,10 +2888,6 @@
     <message>
         <source>Start in another folder, or name one.</source>
         <translation>Starten Sie in einem anderen Ordner, oder geben Sie einen an.</translation>
-    </message>
-    <message>
-        <source>Start it, or correct or unset {0}. The model at {1} was not reached.</source>
-        <translation>Starten Sie ihn, oder berichtigen oder entfernen Sie {0}. Das Modell unter {1} wurde nicht erreicht.</translation>
     </message>
     <message>
         <source>State: idle, {0} turn</source>
@@ -3150,18 +2918,6 @@
         <translation>Fassen Sie ältere Runden zusammen, gehen Sie vor die letzte Nachricht zurück, oder beginnen Sie eine neue Sitzung.</translation>
     </message>
     <message>
-        <source>Summarise the older part of the conversation, FOCUS above all</source>
-        <translation>Den älteren Teil der Unterhaltung zusammenfassen, vor allem FOCUS</translation>
-    </message>
-    <message>
-        <source>Take back the last undo exactly, or what you name; `steps` lists the undos</source>
-        <translation>Das letzte Rückgängigmachen genau zurücknehmen, oder was Sie nennen; `steps` listet sie auf</translation>
-    </message>
-    <message>
-        <source>Take the agent&apos;s changes back: those of the last turn, or what you name</source>
-        <translation>Die Änderungen des Agenten zurücknehmen: die der letzten Runde, oder was Sie nennen</translation>
-    </message>
-    <message>
         <source>Tells the time, and converts it between time zones.</source>
         <translation>Sagt die Zeit und rechnet sie zwischen Zeitzonen um.</translation>
     </message>
@@ -3190,14 +2946,6 @@
         <translation>Der Agent arbeitet, deshalb wurde /{0} nicht ausgeführt.</translation>
     </message>
     <message>
-        <source>The agent is working, so nothing was summarised or taken back.</source>
-        <translation>Der Agent arbeitet, daher wurde nichts zusammengefasst oder zurückgenommen.</translation>
-    </message>
-    <message>
-        <source>The agent is working, so nothing was taken back.</source>
-        <translation>Der Agent arbeitet, daher wurde nichts zurückgenommen.</translation>
-    </message>
-    <message>
         <source>The agent is working, so {0}.</source>
         <translation>Der Agent arbeitet, daher: {0}.</translation>
     </message>
@@ -3218,20 +2966,12 @@
         <translation>Die Antwort erreichte ihr Tokenlimit, daher wurde der Aufruf nicht ausgeführt. Rufen Sie erneut auf, bei Länge geteilt.</translation>
     </message>
     <message>
-        <source>The answer stopped for another reason ({0}), so the call was not run.</source>
-        <translation>Die Antwort endete aus einem anderen Grund ({0}), daher wurde der Aufruf nicht ausgeführt.</translation>
-    </message>
-    <message>
         <source>The application ended before an answer came.</source>
         <translation>Die Anwendung endete, bevor eine Antwort kam.</translation>
     </message>
     <message>
         <source>The application was closed.</source>
         <translation>Die Anwendung wurde geschlossen.</translation>
-    </message>
-    <message>
-        <source>The browser came back with the answer to another sign-in, not to this one with {0}.</source>
-        <translation>Der Browser kam mit der Antwort auf eine andere Anmeldung zurück, nicht auf diese bei {0}.</translation>
     </message>
     <message>
         <source>The browser could not send the answer back: no port of this machine can be opened.</source>
@@ -3248,10 +2988,6 @@
     <message>
         <source>The call names no tool, so it was not run. Make the call again, with the name of the tool.</source>
         <translation>The call names no tool, so it was not run. Make the call again, with the name of the tool.</translation>
-    </message>
-    <message>
-        <source>The collection was stopped.</source>
-        <translation>Das Einsammeln wurde angehalten.</translation>
     </message>
     <message>
         <source>The context window was full, so the call was not run.</source>
@@ -3346,10 +3082,6 @@
         <translation>Im Ordner gibt es keine Funktion, Klasse oder Konstante mit diesem Namen.</translation>
     </message>
     <message>
-        <source>The folder holds more than the {0} MiB of which copies are kept.</source>
-        <translation>Der Ordner enthält mehr als die {0} MiB, von denen Kopien behalten werden.</translation>
-    </message>
-    <message>
         <source>The folder of {0} is not in the workspace any more. Nothing was written.</source>
         <translation>Der Ordner von {0} liegt nicht mehr im Arbeitsordner. Es wurde nichts geschrieben.</translation>
     </message>
@@ -3358,24 +3090,12 @@
         <translation>Der Ordner, in dem dies gestartet wurde, ist nicht mehr da.</translation>
     </message>
     <message>
-        <source>The folder was gone before it could be checked whether this was written.</source>
-        <translation>Der Ordner war weg, bevor sich feststellen ließ, ob dies geschrieben wurde.</translation>
-    </message>
-    <message>
         <source>The folder {0} cannot be read.</source>
         <translation>Der Ordner {0} kann nicht gelesen werden.</translation>
     </message>
     <message>
-        <source>The folder {0} cannot be worked in: it {1}.</source>
-        <translation>Im Ordner {0} kann nicht gearbeitet werden ({1}).</translation>
-    </message>
-    <message>
         <source>The folder {0} does not exist.</source>
         <translation>Der Ordner {0} existiert nicht.</translation>
-    </message>
-    <message>
-        <source>The folder {0} is not the one that this conversation worked in: that one was moved away, removed or replaced.</source>
-        <translation>Der Ordner {0} ist nicht der, in dem diese Unterhaltung gearbeitet hat: Jener wurde verschoben, gelöscht oder ersetzt.</translation>
     </message>
     <message>
         <source>The folder {0} was moved away or replaced while this conversation had it open.</source>
@@ -3394,16 +3114,8 @@
         <translation>Die Kennung {0} gehört zu mehreren Änderungen dieser Sitzung und sagt deshalb nicht, welche gemeint ist.</translation>
     </message>
     <message>
-        <source>The identity that {0} sent does not belong to this sign-in. Nothing is kept.</source>
-        <translation>Die Identität, die {0} gesendet hat, gehört nicht zu dieser Anmeldung. Nichts wird behalten.</translation>
-    </message>
-    <message>
         <source>The key is empty.</source>
         <translation>Der Schlüssel ist leer.</translation>
-    </message>
-    <message>
-        <source>The key is not a key: it is empty or contains characters that keys do not have.</source>
-        <translation>Der Schlüssel ist keiner: Er ist leer oder enthält Zeichen, die Schlüssel nicht haben.</translation>
     </message>
     <message>
         <source>The key was refused.</source>
@@ -3518,20 +3230,12 @@
         <translation>Das Bild kam nicht rechtzeitig an.</translation>
     </message>
     <message>
-        <source>The provider ended the reply for a reason that is not known here.</source>
-        <translation>Der Anbieter hat die Antwort aus einem hier unbekannten Grund beendet.</translation>
-    </message>
-    <message>
         <source>The proxy {0} could not be reached.</source>
         <translation>Der Proxy {0} konnte nicht erreicht werden.</translation>
     </message>
     <message>
         <source>The proxy {0} refused the connection{1}. The model was not reached.</source>
         <translation>Der Proxy {0} hat die Verbindung abgelehnt{1}. Das Modell wurde nicht erreicht.</translation>
-    </message>
-    <message>
-        <source>The redo of turn {0} changed it since; that version was left alone.</source>
-        <translation>Das Wiederherstellen von Runde {0} hat sie seither geändert; diese Fassung wurde unberührt gelassen.</translation>
     </message>
     <message>
         <source>The redo of turn {0} changed the same lines since.</source>
@@ -3558,14 +3262,6 @@
         <translation>Die Anfrage wurde als ungültig abgelehnt.</translation>
     </message>
     <message>
-        <source>The rule could not be kept, so you will be asked again.</source>
-        <translation>Die Regel konnte nicht gespeichert werden, Sie werden also wieder gefragt.</translation>
-    </message>
-    <message>
-        <source>The rule could not be taken back, so it still holds.</source>
-        <translation>Die Regel konnte nicht zurückgenommen werden, sie gilt also noch.</translation>
-    </message>
-    <message>
         <source>The safety copy could not be made ({0}), so the command was not run.</source>
         <translation>Die Sicherungskopie konnte nicht angelegt werden ({0}), darum lief der Befehl nicht.</translation>
     </message>
@@ -3580,10 +3276,6 @@
     <message>
         <source>The server changed this tool since you allowed it.</source>
         <translation>Der Server hat dieses Werkzeug geändert, seit Sie es erlaubt haben.</translation>
-    </message>
-    <message>
-        <source>The server wants a key: enter it in Settings.</source>
-        <translation>Der Server verlangt einen Schlüssel: Geben Sie ihn in den Einstellungen ein.</translation>
     </message>
     <message>
         <source>The session cannot be continued: the line of its journal that names its folder cannot be read.</source>
@@ -3626,10 +3318,6 @@
         <translation>Die Runde wurde angehalten, bevor eine Antwort kam.</translation>
     </message>
     <message>
-        <source>The undo of turn {0} changed it since; that version was left alone.</source>
-        <translation>Das Rückgängigmachen von Runde {0} hat sie seither geändert; diese Fassung wurde unberührt gelassen.</translation>
-    </message>
-    <message>
         <source>The undo of turn {0} changed the same lines since.</source>
         <translation>Das Rückgängigmachen von Runde {0} hat seither dieselben Zeilen geändert.</translation>
     </message>
@@ -3638,16 +3326,8 @@
         <translation>Angehalten ({0}) nach {1} Sekunden: Länger darf es nicht dauern.</translation>
     </message>
     <message>
-        <source>There are: {0}.</source>
-        <translation>Es gibt: {0}.</translation>
-    </message>
-    <message>
         <source>There is already a {0}.</source>
         <translation>Es gibt schon: {0}.</translation>
-    </message>
-    <message>
-        <source>There is neither bash nor sh on this system, so what a command line means is not known here. Install bash, and commands are judged again.</source>
-        <translation>Auf diesem System gibt es weder bash noch sh. Was eine Befehlszeile bedeutet, ist hier deshalb nicht bekannt. Installieren Sie bash, dann werden Befehle wieder beurteilt.</translation>
     </message>
     <message>
         <source>There is no API key for {0}.</source>
@@ -3690,24 +3370,12 @@
         <translation>Eine Einstellung {0} gibt es nicht.</translation>
     </message>
     <message>
-        <source>There is no such change in it.</source>
-        <translation>Eine solche Änderung gibt es darin nicht.</translation>
-    </message>
-    <message>
         <source>There is no such file in the folder of this session.</source>
         <translation>Eine solche Datei gibt es im Ordner dieser Sitzung nicht.</translation>
     </message>
     <message>
         <source>There is no such file.</source>
         <translation>Eine solche Datei gibt es nicht.</translation>
-    </message>
-    <message>
-        <source>There is no such step to take back.</source>
-        <translation>Einen solchen Schritt gibt es nicht.</translation>
-    </message>
-    <message>
-        <source>There is no summary in force.</source>
-        <translation>Es gilt keine Zusammenfassung.</translation>
     </message>
     <message>
         <source>There is no turn to go back to yet.</source>
@@ -3720,10 +3388,6 @@
     <message>
         <source>There is no turn {0} to go back to.</source>
         <translation>Es gibt keine Runde {0}, vor die zurückgegangen werden kann.</translation>
-    </message>
-    <message>
-        <source>There is no undo to take back.</source>
-        <translation>Es gibt kein Rückgängigmachen, das sich zurücknehmen ließe.</translation>
     </message>
     <message>
         <source>There is nothing to pin: the text is empty.</source>
@@ -3740,10 +3404,6 @@
     <message>
         <source>There is nothing to {0}{1}.</source>
         <translation>Es gibt nichts dafür ({0}){1}.</translation>
-    </message>
-    <message>
-        <source>There is something else in it, so it was kept.</source>
-        <translation>Es ist noch etwas anderes darin, daher wurde er behalten.</translation>
     </message>
     <message>
         <source>This address is not on the public internet, so nothing is loaded from it.</source>
@@ -3764,10 +3424,6 @@
     <message>
         <source>This conversation has cost {0}, and its limit is {1}.</source>
         <translation>Diese Unterhaltung hat {0} gekostet, und ihr Limit ist {1}.</translation>
-    </message>
-    <message>
-        <source>This folder is in no git repository.</source>
-        <translation>Dieser Ordner liegt in keinem git-Repository.</translation>
     </message>
     <message>
         <source>This is not a file.</source>
@@ -3820,10 +3476,6 @@
     <message>
         <source>This system has no keyring to keep keys in.</source>
         <translation>Dieses System hat keinen Schlüsselbund, um Schlüssel aufzubewahren.</translation>
-    </message>
-    <message>
-        <source>This tool is not on record as one that you allowed. It may be new.</source>
-        <translation>Dieses Werkzeug ist nicht als eines verzeichnet, das Sie erlaubt haben. Es kann neu sein.</translation>
     </message>
     <message>
         <source>This tool is not part of the application.</source>
@@ -3954,18 +3606,6 @@
         <translation>Zurück zu vor Runde {0}.</translation>
     </message>
     <message>
-        <source>What is written here could not be saved.</source>
-        <translation>Was hier geschrieben ist, konnte nicht aufbewahrt werden.</translation>
-    </message>
-    <message>
-        <source>What it did until then is kept. Allow it to cost more, or go on with the session.</source>
-        <translation>Was es bis dahin tat, bleibt. Erlauben Sie höhere Kosten, oder machen Sie mit der Sitzung weiter.</translation>
-    </message>
-    <message>
-        <source>What the folder held before the command is no longer known, and so neither are the command&apos;s changes.</source>
-        <translation>Was der Ordner vor dem Befehl enthielt, ist nicht mehr bekannt, und daher auch seine Änderungen nicht.</translation>
-    </message>
-    <message>
         <source>What was pasted is not a readable picture.</source>
         <translation>Was eingefügt wurde, ist kein lesbares Bild.</translation>
     </message>
@@ -3980,14 +3620,6 @@
     <message>
         <source>Which pin?</source>
         <translation>Welchen angehefteten Text?</translation>
-    </message>
-    <message>
-        <source>Which setting, and to what?</source>
-        <translation>Welche Einstellung, und worauf?</translation>
-    </message>
-    <message>
-        <source>Without one use `desktop-agent run --prompt …`.</source>
-        <translation>Ohne einen verwenden Sie `desktop-agent run --prompt …`.</translation>
     </message>
     <message>
         <source>Write `/config set KEY=VALUE`; `/config` lists them all.</source>
@@ -4010,10 +3642,6 @@
         <translation>Schreiben Sie `/{0}` für das Letzte ({1}), oder dahinter `turn N`, `call ID`, `file PATH` oder `all`.</translation>
     </message>
     <message>
-        <source>Write the conversation or its changes to a file of yours</source>
-        <translation>Die Unterhaltung oder ihre Änderungen in eine Datei von Ihnen schreiben</translation>
-    </message>
-    <message>
         <source>Writes to disks or devices directly.</source>
         <translation>Schreibt direkt auf Laufwerke oder Geräte.</translation>
     </message>
@@ -4032,10 +3660,6 @@
     <message>
         <source>You changed the same lines since.</source>
         <translation>Sie haben dieselben Zeilen seither geändert.</translation>
-    </message>
-    <message>
-        <source>You signed in with another {0} account than this one.</source>
-        <translation>Sie haben sich mit einem anderen Konto bei {0} angemeldet als diesem.</translation>
     </message>
     <message>
         <source>Your approval policy asks before every call.</source>
@@ -4066,6 +3690,18 @@
         <translation>7-Zip-Archiv</translation>
     </message>
     <message>
+        <source>A running server or you changed it since, so it was left alone.</source>
+        <translation>Ein laufender Server oder Sie haben sie seither geändert, daher wurde sie unberührt gelassen.</translation>
+    </message>
+    <message>
+        <source>A running server or you may have made this change, so it was left alone. It is undone only when requested explicitly.</source>
+        <translation>Sie stammt von einem laufenden Server oder von Ihnen und wurde deshalb unberührt gelassen. Sie wird nur rückgängig gemacht, wenn genau das verlangt wird.</translation>
+    </message>
+    <message>
+        <source>A stored reference to a file&apos;s content is damaged.</source>
+        <translation>Ein gespeicherter Verweis auf einen Dateiinhalt ist beschädigt.</translation>
+    </message>
+    <message>
         <source>AVI video</source>
         <translation>AVI-Video</translation>
     </message>
@@ -4074,8 +3710,40 @@
         <translation>AVIF-Bild</translation>
     </message>
     <message>
+        <source>An event cannot be recorded, so the agent stopped.</source>
+        <translation>Ein Ereignis kann nicht aufgezeichnet werden, daher hat der Agent angehalten.</translation>
+    </message>
+    <message>
+        <source>Another session changed it since, so it was left alone.</source>
+        <translation>Eine andere Sitzung hat sie seither geändert; diese Fassung wurde unberührt gelassen.</translation>
+    </message>
+    <message>
+        <source>Another session&apos;s command ran at the same time and may have made this change. To undo it, select only this file.</source>
+        <translation>Der Befehl einer anderen Sitzung lief gleichzeitig und kann diese Änderung gemacht haben. Um sie rückgängig zu machen, wählen Sie nur diese Datei aus.</translation>
+    </message>
+    <message>
+        <source>Ask whoever runs the proxy, or change {0}.</source>
+        <translation>Fragen Sie den Betreiber des Proxys, oder ändern Sie {0}.</translation>
+    </message>
+    <message>
         <source>BMP image</source>
         <translation>BMP-Bild</translation>
+    </message>
+    <message>
+        <source>Check the file again. Your text was not lost.</source>
+        <translation>Prüfen Sie die Datei noch einmal. Ihr Text ist nicht verloren.</translation>
+    </message>
+    <message>
+        <source>Close older sign-in pages, then sign in again.</source>
+        <translation>Schließen Sie ältere Anmeldeseiten, und melden Sie sich dann erneut an.</translation>
+    </message>
+    <message>
+        <source>Close the program that uses the port, or register another port with the service.</source>
+        <translation>Schließen Sie das Programm, das den Port benutzt, oder registrieren Sie beim Dienst einen anderen Port.</translation>
+    </message>
+    <message>
+        <source>Copy the part that the model may read into another file, and include that file.</source>
+        <translation>Kopieren Sie den Teil, den das Modell lesen darf, in eine andere Datei, und geben Sie diese mit.</translation>
     </message>
     <message>
         <source>ELF file</source>
@@ -4094,6 +3762,18 @@
         <translation>ELF-Programm oder gemeinsame Bibliothek</translation>
     </message>
     <message>
+        <source>Enter a key in Settings, or run `{0}`{1}.</source>
+        <translation>Geben Sie einen Schlüssel in den Einstellungen ein, oder führen Sie `{0}`{1} aus.</translation>
+    </message>
+    <message>
+        <source>Everything before that record is intact. The incomplete record was saved.</source>
+        <translation>Alles vor diesem Eintrag ist da. Der unvollständige Eintrag wurde aufbewahrt.</translation>
+    </message>
+    <message>
+        <source>Export the conversation or its changes to a file</source>
+        <translation>Die Unterhaltung oder ihre Änderungen in eine Datei exportieren</translation>
+    </message>
+    <message>
         <source>FLAC audio</source>
         <translation>FLAC-Audio</translation>
     </message>
@@ -4102,12 +3782,76 @@
         <translation>GIF-Bild</translation>
     </message>
     <message>
+        <source>Git no longer has its earlier content.</source>
+        <translation>Git hat ihren früheren Inhalt nicht mehr.</translation>
+    </message>
+    <message>
+        <source>Go back to before TURN, by default conversation and files; without TURN, list the turns</source>
+        <translation>Vor TURN zurückgehen, ohne weitere Angabe mit Unterhaltung und Dateien; ohne TURN die Runden auflisten</translation>
+    </message>
+    <message>
         <source>HDF5 data</source>
         <translation>HDF5-Daten</translation>
     </message>
     <message>
         <source>HEIC image</source>
         <translation>HEIC-Bild</translation>
+    </message>
+    <message>
+        <source>If something is missing, send “go on”.</source>
+        <translation>Falls etwas fehlt, schreiben Sie „weiter“.</translation>
+    </message>
+    <message>
+        <source>Inspects pages in Chrome: console, network, performance.</source>
+        <translation>Untersucht Seiten in Chrome: Konsole, Netz, Leistung.</translation>
+    </message>
+    <message>
+        <source>It became a hard link to another file. A redo after an undo makes it a separate file.</source>
+        <translation>Sie wurde ein Hardlink auf eine andere Datei. Ein Wiederherstellen nach dem Rückgängigmachen macht sie zu einer eigenen Datei.</translation>
+    </message>
+    <message>
+        <source>It changed on disk or cannot be written. Nothing was changed.</source>
+        <translation>Sie hat sich auf der Platte geändert oder kann nicht geschrieben werden. Es wurde nichts geändert.</translation>
+    </message>
+    <message>
+        <source>It has many new files that were not copied. An undo leaves them in place.</source>
+        <translation>Er hat viele neue Dateien, die nicht kopiert wurden. Ein Rückgängigmachen lässt sie dort.</translation>
+    </message>
+    <message>
+        <source>It is a picture, and this session&apos;s model does not accept pictures.</source>
+        <translation>Es ist ein Bild, und das Modell dieser Sitzung nimmt keine Bilder an.</translation>
+    </message>
+    <message>
+        <source>It is a picture{0} with {1} bytes, which is more than a model accepts.</source>
+        <translation>Es ist ein Bild{0} mit {1} Bytes, mehr als ein Modell nimmt.</translation>
+    </message>
+    <message>
+        <source>It was a hard link to a file that is not a regular file of this folder, and that file keeps the previous content.</source>
+        <translation>Sie war ein Hardlink auf eine Datei, die keine gewöhnliche Datei dieses Ordners ist und den vorherigen Inhalt behält.</translation>
+    </message>
+    <message>
+        <source>It was a hard link to another file. An undo restores it as a separate file.</source>
+        <translation>Sie war ein Hardlink auf eine andere Datei. Ein Rückgängigmachen stellt sie als eigene Datei wieder her.</translation>
+    </message>
+    <message>
+        <source>It was a hard link to the same file as {0}, which keeps the previous content.</source>
+        <translation>Sie war ein Hardlink auf dieselbe Datei wie {0}, die den vorherigen Inhalt behält.</translation>
+    </message>
+    <message>
+        <source>It was changed at that very moment, so it was left alone.</source>
+        <translation>Sie wurde genau in diesem Moment geändert; diese Fassung wurde unberührt gelassen.</translation>
+    </message>
+    <message>
+        <source>It was changed since, so it was left alone.</source>
+        <translation>Sie wurde seither geändert; diese Fassung wurde unberührt gelassen.</translation>
+    </message>
+    <message>
+        <source>Its changes so far are kept. Raise the cost limit, or continue the session.</source>
+        <translation>Die bisherigen Änderungen bleiben. Erhöhen Sie das Kostenlimit, oder machen Sie mit der Sitzung weiter.</translation>
+    </message>
+    <message>
+        <source>Its next requests are sent without an effort. Choose another model, or reset the effort with /effort default.</source>
+        <translation>Die nächsten Anfragen werden ohne Aufwand gesendet. Wählen Sie ein anderes Modell, oder setzen Sie den Aufwand mit /effort default zurück.</translation>
     </message>
     <message>
         <source>JPEG 2000 image</source>
@@ -4126,6 +3870,14 @@
         <translation>Java-Klasse</translation>
     </message>
     <message>
+        <source>Keep a text in the model&apos;s context, even after compactions</source>
+        <translation>Einen Text im Kontext des Modells halten, auch nach Zusammenfassungen</translation>
+    </message>
+    <message>
+        <source>Left out for this model: {0}. The conversation itself keeps everything.</source>
+        <translation>Für dieses Modell weggelassen: {0}. Die Unterhaltung selbst behält alles.</translation>
+    </message>
+    <message>
         <source>MP3 audio</source>
         <translation>MP3-Audio</translation>
     </message>
@@ -4136,6 +3888,46 @@
     <message>
         <source>Matroska or WebM video</source>
         <translation>Matroska- oder WebM-Video</translation>
+    </message>
+    <message>
+        <source>No profile of Anthropic&apos;s tools is signed in.</source>
+        <translation>Kein Profil der Werkzeuge von Anthropic ist angemeldet.</translation>
+    </message>
+    <message>
+        <source>No such change to {0} is recorded.</source>
+        <translation>Eine solche Änderung von {0} ist nicht aufgezeichnet.</translation>
+    </message>
+    <message>
+        <source>Nothing was done. Restore the folder, or send another message to continue in the folder that is there now.</source>
+        <translation>Es wurde nichts getan. Stellen Sie den Ordner wieder her, oder senden Sie noch eine Nachricht, um in dem Ordner weiterzuarbeiten, der jetzt dort ist.</translation>
+    </message>
+    <message>
+        <source>Nothing was done. Restore the folder, or start a new conversation in another one.</source>
+        <translation>Es wurde nichts getan. Stellen Sie den Ordner wieder her, oder beginnen Sie eine neue Unterhaltung in einem anderen.</translation>
+    </message>
+    <message>
+        <source>Nothing was done. Restore the folder, or start a new conversation in the folder that the link points to.</source>
+        <translation>Es wurde nichts getan. Stellen Sie den Ordner wieder her, oder beginnen Sie eine neue Unterhaltung in dem Ordner, auf den der Verweis zeigt.</translation>
+    </message>
+    <message>
+        <source>Nothing was done. Restore the folder. To continue in the one that is there now, send another message; on the command line, add --accept-folder.</source>
+        <translation>Es wurde nichts getan. Stellen Sie den Ordner wieder her. Um in dem weiterzuarbeiten, der jetzt dort ist, senden Sie noch eine Nachricht; auf der Befehlszeile geben Sie --accept-folder an.</translation>
+    </message>
+    <message>
+        <source>Nothing was renamed. Rename it in a file manager or the terminal; that cannot be undone here.</source>
+        <translation>Es wurde nichts umbenannt. Benennen Sie es mit einem Dateimanager oder im Terminal um; das kann hier nicht rückgängig gemacht werden.</translation>
+    </message>
+    <message>
+        <source>Nothing was rewound.</source>
+        <translation>Es wurde nichts zurückgenommen.</translation>
+    </message>
+    <message>
+        <source>Nothing was saved. Sign in again and allow it, or use an API key.</source>
+        <translation>Es wurde nichts gespeichert. Melden Sie sich erneut an und erlauben Sie es, oder verwenden Sie einen API-Schlüssel.</translation>
+    </message>
+    <message>
+        <source>Nothing was sent. Send the message again to use the new address.</source>
+        <translation>Es wurde nichts gesendet. Senden Sie die Nachricht erneut, um die neue Adresse zu verwenden.</translation>
     </message>
     <message>
         <source>NumPy array</source>
@@ -4182,6 +3974,10 @@
         <translation>RAR-Archiv</translation>
     </message>
     <message>
+        <source>Redo the last undo exactly, or what you name; `steps` lists the undos</source>
+        <translation>Das letzte Rückgängigmachen genau zurücknehmen, oder was Sie nennen; `steps` listet sie auf</translation>
+    </message>
+    <message>
         <source>SQLite database</source>
         <translation>SQLite-Datenbank</translation>
     </message>
@@ -4194,12 +3990,196 @@
         <translation>Der Durchgang durch den Ordner dauerte länger als {0} s; {1} Ordner und ihr Inhalt werden nicht beobachtet.</translation>
     </message>
     <message>
+        <source>Several files had this path one after another. Undo all of its changes, or choose between the versions.</source>
+        <translation>Mehrere Dateien hatten nacheinander diesen Pfad. Machen Sie alle seine Änderungen rückgängig, oder wählen Sie zwischen den Fassungen.</translation>
+    </message>
+    <message>
+        <source>Sign in with `ant auth login`, or use a key.</source>
+        <translation>Melden Sie sich mit `ant auth login` an, oder verwenden Sie einen Schlüssel.</translation>
+    </message>
+    <message>
+        <source>Something else is there now.</source>
+        <translation>Dort steht jetzt etwas anderes.</translation>
+    </message>
+    <message>
+        <source>Start the proxy, or correct or unset {0}. The model at {1} was not reached.</source>
+        <translation>Starten Sie den Proxy, oder berichtigen oder entfernen Sie {0}. Das Modell unter {1} wurde nicht erreicht.</translation>
+    </message>
+    <message>
+        <source>Summarise the older part of the conversation, keeping FOCUS above all</source>
+        <translation>Den älteren Teil der Unterhaltung zusammenfassen und dabei vor allem FOCUS behalten</translation>
+    </message>
+    <message>
         <source>TIFF image</source>
         <translation>TIFF-Bild</translation>
     </message>
     <message>
+        <source>The agent did not make this change, so it was left alone. It is undone only when requested explicitly.</source>
+        <translation>Sie stammt nicht vom Agenten und wurde deshalb unberührt gelassen. Sie wird nur rückgängig gemacht, wenn genau das verlangt wird.</translation>
+    </message>
+    <message>
+        <source>The agent is working, so nothing was summarised or undone.</source>
+        <translation>Der Agent arbeitet, daher wurde nichts zusammengefasst oder zurückgenommen.</translation>
+    </message>
+    <message>
+        <source>The agent is working, so nothing was undone.</source>
+        <translation>Der Agent arbeitet, daher wurde nichts rückgängig gemacht.</translation>
+    </message>
+    <message>
+        <source>The answer ended unexpectedly ({0}), so the call was not run.</source>
+        <translation>Die Antwort endete unerwartet ({0}), daher wurde der Aufruf nicht ausgeführt.</translation>
+    </message>
+    <message>
+        <source>The browser&apos;s answer belongs to another sign-in, not to this one with {0}.</source>
+        <translation>Die Antwort des Browsers gehört zu einer anderen Anmeldung, nicht zu dieser bei {0}.</translation>
+    </message>
+    <message>
+        <source>The cleanup was stopped.</source>
+        <translation>Das Aufräumen wurde angehalten.</translation>
+    </message>
+    <message>
+        <source>The connection to {0} is not trusted. Check the clock, the proxy and the address.</source>
+        <translation>Die Verbindung zu {0} ist nicht vertrauenswürdig. Prüfen Sie Uhr, Proxy und Adresse.</translation>
+    </message>
+    <message>
+        <source>The cost of its requests is not counted. Limits on requests and time still apply.</source>
+        <translation>Die Kosten seiner Anfragen werden nicht gezählt. Limits für Anfragen und Zeit gelten weiterhin.</translation>
+    </message>
+    <message>
+        <source>The draft could not be saved.</source>
+        <translation>Der Entwurf konnte nicht gespeichert werden.</translation>
+    </message>
+    <message>
+        <source>The effort of {0}/{1} cannot be set.</source>
+        <translation>Der Aufwand von {0}/{1} kann nicht eingestellt werden.</translation>
+    </message>
+    <message>
+        <source>The files in this folder exceed the limit of {0} MiB for copies.</source>
+        <translation>Die Dateien in diesem Ordner überschreiten das Limit von {0} MiB für Kopien.</translation>
+    </message>
+    <message>
+        <source>The folder has other contents, so it was kept.</source>
+        <translation>Der Ordner hat weiteren Inhalt, daher wurde er behalten.</translation>
+    </message>
+    <message>
+        <source>The folder was gone before this write could be verified.</source>
+        <translation>Der Ordner war weg, bevor sich prüfen ließ, ob dies geschrieben wurde.</translation>
+    </message>
+    <message>
+        <source>The folder {0} cannot be a workspace: it {1}.</source>
+        <translation>Im Ordner {0} kann nicht gearbeitet werden ({1}).</translation>
+    </message>
+    <message>
+        <source>The folder {0} is not the one that this conversation worked in, which was moved, removed or replaced.</source>
+        <translation>Der Ordner {0} ist nicht der, in dem diese Unterhaltung gearbeitet hat: Jener wurde verschoben, gelöscht oder ersetzt.</translation>
+    </message>
+    <message>
+        <source>The folder&apos;s state before the command is no longer known, so the command&apos;s changes are not known either.</source>
+        <translation>Der Zustand des Ordners vor dem Befehl ist nicht mehr bekannt, die Änderungen des Befehls daher auch nicht.</translation>
+    </message>
+    <message>
+        <source>The identity that {0} sent does not belong to this sign-in. Nothing was saved.</source>
+        <translation>Die Identität, die {0} gesendet hat, gehört nicht zu dieser Anmeldung. Es wurde nichts gespeichert.</translation>
+    </message>
+    <message>
+        <source>The key is not valid: it is empty or contains characters that keys do not have.</source>
+        <translation>Der Schlüssel ist ungültig: Er ist leer oder enthält Zeichen, die Schlüssel nicht haben.</translation>
+    </message>
+    <message>
+        <source>The output is kept only while the session is open.</source>
+        <translation>Die Ausgabe wird nur behalten, solange die Sitzung geöffnet ist.</translation>
+    </message>
+    <message>
+        <source>The provider ended the reply for an unknown reason.</source>
+        <translation>Der Anbieter hat die Antwort aus einem unbekannten Grund beendet.</translation>
+    </message>
+    <message>
+        <source>The proxy requires a user name and a password: http://user:password@host:port in {0}.</source>
+        <translation>Der Proxy verlangt Benutzername und Passwort: http://benutzer:passwort@host:port in {0}.</translation>
+    </message>
+    <message>
+        <source>The redo of turn {0} changed it since, so it was left alone.</source>
+        <translation>Das Wiederherstellen von Runde {0} hat sie seither geändert; diese Fassung wurde unberührt gelassen.</translation>
+    </message>
+    <message>
+        <source>The rule could not be revoked, so it still applies.</source>
+        <translation>Die Regel konnte nicht widerrufen werden, sie gilt also noch.</translation>
+    </message>
+    <message>
+        <source>The rule could not be saved, so you will be asked again.</source>
+        <translation>Die Regel konnte nicht gespeichert werden, Sie werden also wieder gefragt.</translation>
+    </message>
+    <message>
+        <source>The server requires a key: enter it in Settings.</source>
+        <translation>Der Server verlangt einen Schlüssel: Geben Sie ihn in den Einstellungen ein.</translation>
+    </message>
+    <message>
+        <source>The undo of turn {0} changed it since, so it was left alone.</source>
+        <translation>Das Rückgängigmachen von Runde {0} hat sie seither geändert; diese Fassung wurde unberührt gelassen.</translation>
+    </message>
+    <message>
+        <source>There is no active summary.</source>
+        <translation>Es gilt keine Zusammenfassung.</translation>
+    </message>
+    <message>
+        <source>There is no record that you allowed this tool. It may be new.</source>
+        <translation>Dass Sie dieses Werkzeug erlaubt haben, ist nicht verzeichnet. Es kann neu sein.</translation>
+    </message>
+    <message>
+        <source>There is no such undo.</source>
+        <translation>Ein solches Rückgängigmachen gibt es nicht.</translation>
+    </message>
+    <message>
+        <source>There is no undo that can be redone.</source>
+        <translation>Es gibt kein Rückgängigmachen, das sich wiederherstellen ließe.</translation>
+    </message>
+    <message>
+        <source>They include lines of yours or of another change.</source>
+        <translation>Darunter sind Zeilen von Ihnen oder aus einer anderen Änderung.</translation>
+    </message>
+    <message>
+        <source>This command mentions `{0}`, which you blocked. Another program may start it.</source>
+        <translation>Dieser Befehl erwähnt `{0}`, das Sie gesperrt haben. Ein anderes Programm könnte es starten.</translation>
+    </message>
+    <message>
+        <source>This file has no such change.</source>
+        <translation>Diese Datei enthält keine solche Änderung.</translation>
+    </message>
+    <message>
+        <source>This folder is not in a git repository.</source>
+        <translation>Dieser Ordner liegt in keinem git-Repository.</translation>
+    </message>
+    <message>
+        <source>This folder&apos;s git repository was replaced by another one. Open the folder again to use it.</source>
+        <translation>Das git-Repository dieses Ordners wurde durch ein anderes ersetzt. Öffnen Sie den Ordner erneut, um es zu verwenden.</translation>
+    </message>
+    <message>
+        <source>This is or was a device. An undo does not create or remove devices.</source>
+        <translation>Hier ist oder war ein Gerät. Ein Rückgängigmachen erstellt und entfernt keine Geräte.</translation>
+    </message>
+    <message>
+        <source>This session was never saved: the application ended, or the disk was full, while it was being created.</source>
+        <translation>Diese Sitzung wurde nie gespeichert: Die Anwendung endete, oder der Datenträger war voll, während sie angelegt wurde.</translation>
+    </message>
+    <message>
+        <source>This system has neither bash nor sh, so commands cannot be checked. Install bash to have them checked again.</source>
+        <translation>Auf diesem System gibt es weder bash noch sh, daher können Befehle nicht geprüft werden. Installieren Sie bash, dann werden sie wieder geprüft.</translation>
+    </message>
+    <message>
+        <source>To begin a prompt with a slash, write two slashes, or a space before the slash.</source>
+        <translation>Um einen Prompt mit einem Schrägstrich zu beginnen, schreiben Sie zwei, oder ein Leerzeichen davor.</translation>
+    </message>
+    <message>
         <source>TrueType font</source>
         <translation>TrueType-Schrift</translation>
+    </message>
+    <message>
+        <source>Undo the agent&apos;s changes: those of the last turn, or what you name</source>
+        <translation>Die Änderungen des Agenten zurücknehmen: die der letzten Runde, oder was Sie nennen</translation>
+    </message>
+    <message>
+        <source>Use `conversation`, `files` or `both`.</source>
+        <translation>Möglich sind `conversation`, `files` oder `both`.</translation>
     </message>
     <message>
         <source>WAV audio</source>
@@ -4222,6 +4202,10 @@
         <translation>WebP-Bild</translation>
     </message>
     <message>
+        <source>Which setting, and which value?</source>
+        <translation>Welche Einstellung, und welcher Wert?</translation>
+    </message>
+    <message>
         <source>Windows icon</source>
         <translation>Windows-Symbol</translation>
     </message>
@@ -4230,8 +4214,24 @@
         <translation>Windows-Programm</translation>
     </message>
     <message>
+        <source>Without a display, use `desktop-agent run --prompt …`.</source>
+        <translation>Ohne Anzeige verwenden Sie `desktop-agent run --prompt …`.</translation>
+    </message>
+    <message>
+        <source>Write it as `/{0} {1}`.</source>
+        <translation>Man schreibt `/{0} {1}`.</translation>
+    </message>
+    <message>
+        <source>Write it as `{0}`.</source>
+        <translation>Man schreibt `{0}`.</translation>
+    </message>
+    <message>
         <source>XZ data</source>
         <translation>XZ-Daten</translation>
+    </message>
+    <message>
+        <source>You signed in with a different {0} account.</source>
+        <translation>Sie haben sich mit einem anderen Konto bei {0} angemeldet.</translation>
     </message>
     <message>
         <source>Your rule `{0}` is for this tool as it was. It applies again once you allow the tool as it is now.</source>
@@ -4282,16 +4282,28 @@
         <translation>`{0}` gehört git, und Bearbeitungswerkzeuge schreiben nie gits eigene Dateien. Verwenden Sie stattdessen git-Befehle.</translation>
     </message>
     <message>
+        <source>`{0}` is not expected there.</source>
+        <translation>`{0}` wird dort nicht erwartet.</translation>
+    </message>
+    <message>
         <source>`{0}` is saved, but this project is stricter: here it is `{1}`, from `{2}`.</source>
         <translation>`{0}` ist gespeichert, aber dieses Projekt ist strenger: Hier gilt `{1}`, aus `{2}`.</translation>
     </message>
     <message>
-        <source>`{0}` is saved, but {1} goes before the settings file.</source>
-        <translation>`{0}` ist gespeichert, aber {1} geht der Einstellungsdatei vor.</translation>
+        <source>{0} is reserved for the account without a name</source>
+        <translation>{0} ist für das Konto ohne Namen reserviert</translation>
     </message>
     <message>
-        <source>`{0}` means nothing there.</source>
-        <translation>`{0}` bedeutet dort nichts.</translation>
+        <source>{0} is too long: files in {1} could not be opened at that path.</source>
+        <translation>{0} ist zu lang: Dateien in {1} ließen sich unter diesem Pfad nicht öffnen.</translation>
+    </message>
+    <message>
+        <source>{0} was not used, or not in full: {1}.</source>
+        <translation>{0} wurde nicht oder nicht ganz verwendet: {1}.</translation>
+    </message>
+    <message>
+        <source>{0}Its changes so far are kept. Raise the time limit, or continue the session.</source>
+        <translation>{0}Die bisherigen Änderungen bleiben. Erhöhen Sie das Zeitlimit, oder machen Sie mit der Sitzung weiter.</translation>
     </message>
     <message>
         <source>`{0}` often holds secrets, and what is printed goes to the model.</source>
@@ -4302,28 +4314,12 @@
         <translation>`{0}` enthält oft Geheimnisse, und was gelesen wird, geht an das Modell.</translation>
     </message>
     <message>
-        <source>a project&apos;s server gets no secrets from your keyring: take out secret_env</source>
-        <translation>der Server eines Projekts bekommt keine Geheimnisse aus Ihrem Schlüsselbund: entfernen Sie secret_env</translation>
-    </message>
-    <message>
         <source>address: {0}</source>
         <translation>Adresse: {0}</translation>
     </message>
     <message>
-        <source>already as wanted: {0}</source>
-        <translation>schon wie gewünscht: {0}</translation>
-    </message>
-    <message>
-        <source>already as wanted: {0} ({1})</source>
-        <translation>schon wie gewünscht: {0} ({1})</translation>
-    </message>
-    <message>
         <source>args must be a list or string</source>
         <translation>args muss eine Liste oder ein Text sein</translation>
-    </message>
-    <message>
-        <source>as in https://models.example/v1</source>
-        <translation>wie in https://models.example/v1</translation>
     </message>
     <message>
         <source>binary data</source>
@@ -4344,14 +4340,6 @@
     <message>
         <source>bzip2 data</source>
         <translation>bzip2-Daten</translation>
-    </message>
-    <message>
-        <source>callback_port must be a port, for a client_id that is registered with it</source>
-        <translation>callback_port muss ein Port sein, mit dem die client_id registriert ist</translation>
-    </message>
-    <message>
-        <source>client_id as a URL must have a path: it leads to a description of the application</source>
-        <translation>client_id als URL braucht einen Pfad: sie führt zu einer Beschreibung der Anwendung</translation>
     </message>
     <message>
         <source>client_id must be of printable ASCII without spaces</source>
@@ -4398,12 +4386,12 @@
         <translation>fehlgeschlagen: {0} ({1})</translation>
     </message>
     <message>
-        <source>git, and uv, for uvx.</source>
-        <translation>git, und uv, für uvx.</translation>
+        <source>for example https://models.example/v1</source>
+        <translation>zum Beispiel https://models.example/v1</translation>
     </message>
     <message>
-        <source>grant client_credentials needs client_id, and issuer, the only one that the secret goes to</source>
-        <translation>grant client_credentials braucht client_id und issuer, an den allein das Geheimnis geht</translation>
+        <source>git, and uv, for uvx.</source>
+        <translation>git, und uv, für uvx.</translation>
     </message>
     <message>
         <source>gzip data</source>
@@ -4414,28 +4402,12 @@
         <translation>Header {0}: {1}</translation>
     </message>
     <message>
-        <source>hosts has {0}, which is no host: write example.org, *.example.org, example.org:8080 or *</source>
-        <translation>hosts enthält {0}, das kein Host ist: schreiben Sie example.org, *.example.org, example.org:8080 oder *</translation>
-    </message>
-    <message>
         <source>issuer must begin with https://, as the authorisation server writes it</source>
         <translation>issuer muss mit https:// beginnen, wie ihn der Autorisierungsserver schreibt</translation>
     </message>
     <message>
-        <source>it asks for a value with {0}; add it by hand with this value</source>
-        <translation>er fragt mit {0} nach einem Wert; fügen Sie ihn von Hand mit diesem Wert hinzu</translation>
-    </message>
-    <message>
-        <source>it has a space in it, or a sign that cannot be seen</source>
-        <translation>sie enthält ein Leerzeichen oder ein unsichtbares Zeichen</translation>
-    </message>
-    <message>
         <source>it has a user name or a password before the @; a key belongs in the keyring</source>
         <translation>sie enthält einen Benutzernamen oder ein Passwort vor dem @; ein Schlüssel gehört in den Schlüsselbund</translation>
-    </message>
-    <message>
-        <source>it is no name of a header</source>
-        <translation>das ist kein Name eines Headers</translation>
     </message>
     <message>
         <source>it is not an object</source>
@@ -4450,28 +4422,12 @@
         <translation>er sieht wie ein Geheimnis aus, das in den Schlüsselbund gehört</translation>
     </message>
     <message>
-        <source>it must be 1 to 40 letters, digits, and . _ + @ - between them</source>
-        <translation>er muss aus 1 bis 40 Buchstaben und Ziffern bestehen, mit . _ + @ - dazwischen</translation>
-    </message>
-    <message>
         <source>it must begin with https:// or http://, {0}</source>
         <translation>sie muss mit https:// oder http:// beginnen, {0}</translation>
     </message>
     <message>
-        <source>it must end before ? and #, {0}</source>
-        <translation>sie muss vor ? und # enden, {0}</translation>
-    </message>
-    <message>
-        <source>it names no host, {0}</source>
-        <translation>sie nennt keinen Host, {0}</translation>
-    </message>
-    <message>
         <source>it needs a command line or an address</source>
         <translation>es fehlt eine Befehlszeile oder eine Adresse</translation>
-    </message>
-    <message>
-        <source>it needs the variable {0}, which is not set: import it again where {1} is set</source>
-        <translation>er braucht die Variable {0}, die nicht gesetzt ist: importieren Sie ihn dort noch einmal, wo {1} gesetzt ist</translation>
     </message>
     <message>
         <source>it writes {0} and reaches {1}</source>
@@ -4480,10 +4436,6 @@
     <message>
         <source>it writes {0}, also reads {1} and reaches {2}</source>
         <translation>er schreibt {0}, liest auch {1} und erreicht {2}</translation>
-    </message>
-    <message>
-        <source>its host or its port cannot be one, {0}</source>
-        <translation>ihr Host oder ihr Port ist ungültig, {0}</translation>
     </message>
     <message>
         <source>its provider is not known</source>
@@ -4526,10 +4478,6 @@
         <translation>{0} hat einen Befehl und eine Adresse; ein Server wird gestartet oder erreicht, nicht beides</translation>
     </message>
     <message>
-        <source>mcp definition {0}: a name has letters, digits, &apos;-&apos; and single &apos;_&apos;, at most 32</source>
-        <translation>{0}: ein Name besteht aus höchstens 32 Buchstaben, Ziffern, „-“ und einzelnen „_“</translation>
-    </message>
-    <message>
         <source>merged with later edits: {0}</source>
         <translation>mit späteren Änderungen vereint: {0}</translation>
     </message>
@@ -4566,22 +4514,6 @@
         <translation>kein Zeilenende am Dateiende</translation>
     </message>
     <message>
-        <source>not all of it is UTF-8: bytes that are not UTF-8 are shown by their number</source>
-        <translation>nicht alles ist UTF-8: andere Bytes stehen mit ihrer Nummer da</translation>
-    </message>
-    <message>
-        <source>nothing of yours</source>
-        <translation>nichts von Ihren Dateien</translation>
-    </message>
-    <message>
-        <source>on, from {0} tokens on</source>
-        <translation>an, ab {0} Token</translation>
-    </message>
-    <message>
-        <source>only an account with a name has an address of its own</source>
-        <translation>nur ein Konto mit einem Namen hat eine eigene Adresse</translation>
-    </message>
-    <message>
         <source>only line endings changed ({0} → {1})</source>
         <translation>nur Zeilenenden geändert ({0} → {1})</translation>
     </message>
@@ -4606,10 +4538,6 @@
         <translation>Sandbox</translation>
     </message>
     <message>
-        <source>servers of the old SSE transport are not supported; ask for its streamable HTTP address</source>
-        <translation>Server mit dem alten SSE-Transport werden nicht unterstützt; fragen Sie nach der Adresse für Streamable HTTP</translation>
-    </message>
-    <message>
         <source>static library</source>
         <translation>statische Bibliothek</translation>
     </message>
@@ -4620,10 +4548,6 @@
     <message>
         <source>tar archive</source>
         <translation>tar-Archiv</translation>
-    </message>
-    <message>
-        <source>the application itself sets it</source>
-        <translation>die Anwendung setzt ihn selbst</translation>
     </message>
     <message>
         <source>the files of this folder</source>
@@ -4648,10 +4572,6 @@
     <message>
         <source>there is no home folder for {0}</source>
         <translation>es gibt keinen persönlichen Ordner für {0}</translation>
-    </message>
-    <message>
-        <source>too different to compare line by line: all from the first to the last difference is shown as changed</source>
-        <translation>zu verschieden für einen Vergleich Zeile für Zeile: Alles vom ersten bis zum letzten Unterschied gilt als geändert</translation>
     </message>
     <message>
         <source>too large to compare line by line ({0} MB, {1} lines)</source>
@@ -4690,24 +4610,8 @@
         <translation>{0} Wählen Sie einen anderen Namen.</translation>
     </message>
     <message>
-        <source>{0} If this address takes keys in another header: `{1}`.</source>
-        <translation>{0} Falls diese Adresse Schlüssel in einem anderen Header erwartet: `{1}`.</translation>
-    </message>
-    <message>
-        <source>{0} Look at it again.</source>
-        <translation>{0} Sehen Sie sie noch einmal an.</translation>
-    </message>
-    <message>
         <source>{0} Nothing was written.</source>
         <translation>{0} Es wurde nichts geschrieben.</translation>
-    </message>
-    <message>
-        <source>{0} The connection goes by way of the proxy {1} ({2}).</source>
-        <translation>{0} Die Verbindung geht über den Proxy {1} ({2}).</translation>
-    </message>
-    <message>
-        <source>{0} The sandbox does not let it, so it would run outside.</source>
-        <translation>{0} Die Sandbox lässt es nicht zu, es würde also außerhalb laufen.</translation>
     </message>
     <message>
         <source>{0} Your approval policy never asks, so this was refused. Adapt, or do without it.</source>
@@ -4718,24 +4622,12 @@
         <translation>{0} antwortet ab hier. Es erhält nicht die ganze Unterhaltung.</translation>
     </message>
     <message>
-        <source>{0} answers, but not as this model&apos;s API does.</source>
-        <translation>{0} antwortet, aber nicht wie die API dieses Modells.</translation>
-    </message>
-    <message>
-        <source>{0} belongs to another user, to whom no undo could give it back.</source>
-        <translation>{0} gehört einem anderen Benutzer, dem kein Rückgängigmachen es zurückgeben könnte.</translation>
-    </message>
-    <message>
         <source>{0} belongs to git.</source>
         <translation>{0} gehört zu git.</translation>
     </message>
     <message>
         <source>{0} cannot be moved into itself.</source>
         <translation>{0} kann nicht in sich selbst verschoben werden.</translation>
-    </message>
-    <message>
-        <source>{0} cannot be read to its end.</source>
-        <translation>{0} kann nicht ganz gelesen werden.</translation>
     </message>
     <message>
         <source>{0} cannot be read.</source>
@@ -4794,10 +4686,6 @@
         <translation>{0} Dateien hat der Agent geändert.</translation>
     </message>
     <message>
-        <source>{0} has a folder without a name</source>
-        <translation>{0} enthält einen Ordner ohne Namen</translation>
-    </message>
-    <message>
         <source>{0} has a git repository in it: {1}.</source>
         <translation>In {0} liegt ein Git-Repository: {1}.</translation>
     </message>
@@ -4806,24 +4694,8 @@
         <translation>In {0} ist ein anderer Datenträger oder Ordner eingehängt: {1}.</translation>
     </message>
     <message>
-        <source>{0} has another name (a hard link), which an undo would part from it.</source>
-        <translation>{0} hat einen weiteren Namen (Hardlink), den ein Rückgängigmachen davon trennen würde.</translation>
-    </message>
-    <message>
         <source>{0} has become a {1}.</source>
         <translation>{0} ist jetzt etwas anderes: {1}.</translation>
-    </message>
-    <message>
-        <source>{0} has cost {1}, and may cost {2}.</source>
-        <translation>{0} hat {1} gekostet und darf {2} kosten.</translation>
-    </message>
-    <message>
-        <source>{0} has more in it than is kept for an undo: {1} files and folders, or {2} MiB.</source>
-        <translation>In {0} ist mehr, als für ein Rückgängigmachen aufgehoben wird: {1} Dateien und Ordner oder {2} MiB.</translation>
-    </message>
-    <message>
-        <source>{0} has nothing in common with what is checked out.</source>
-        <translation>{0} hat nichts mit dem gemeinsam, was ausgecheckt ist.</translation>
     </message>
     <message>
         <source>{0} is a file, not a folder.</source>
@@ -4846,8 +4718,164 @@
         <translation>{0} ist keine Datei, auf die Code angewendet werden kann.</translation>
     </message>
     <message>
+        <source>`{0}` is saved, but {1} takes precedence over the settings file.</source>
+        <translation>`{0}` ist gespeichert, aber {1} hat Vorrang vor der Einstellungsdatei.</translation>
+    </message>
+    <message>
+        <source>a client_id that is a URL must have a path, because it leads to a description of the application</source>
+        <translation>eine client_id, die eine URL ist, braucht einen Pfad, weil sie zu einer Beschreibung der Anwendung führt</translation>
+    </message>
+    <message>
+        <source>a project&apos;s server gets no secrets from your keyring: remove secret_env</source>
+        <translation>der Server eines Projekts bekommt keine Geheimnisse aus Ihrem Schlüsselbund: entfernen Sie secret_env</translation>
+    </message>
+    <message>
+        <source>callback_port must be a port number, and needs the client_id that it is registered with</source>
+        <translation>callback_port muss eine Portnummer sein und braucht die client_id, mit der er registriert ist</translation>
+    </message>
+    <message>
+        <source>grant client_credentials needs client_id and issuer; the secret is sent only to that issuer</source>
+        <translation>grant client_credentials braucht client_id und issuer; das Geheimnis geht nur an diesen issuer</translation>
+    </message>
+    <message>
+        <source>hosts contains {0}, which is not a host: write example.org, *.example.org, example.org:8080 or *</source>
+        <translation>hosts enthält {0}, was kein Host ist: schreiben Sie example.org, *.example.org, example.org:8080 oder *</translation>
+    </message>
+    <message>
+        <source>it asks for a value with {0}; add the server by hand, with that value</source>
+        <translation>er fragt mit {0} nach einem Wert; fügen Sie den Server von Hand hinzu, mit diesem Wert</translation>
+    </message>
+    <message>
+        <source>it contains a space or an invisible character</source>
+        <translation>sie enthält ein Leerzeichen oder ein unsichtbares Zeichen</translation>
+    </message>
+    <message>
+        <source>it contains no host, {0}</source>
+        <translation>sie nennt keinen Host, {0}</translation>
+    </message>
+    <message>
+        <source>it is not a valid header name</source>
+        <translation>das ist kein gültiger Name eines Headers</translation>
+    </message>
+    <message>
+        <source>it must have 1 to 40 letters or digits; . _ + @ - are allowed between them</source>
+        <translation>er muss aus 1 bis 40 Buchstaben und Ziffern bestehen, mit . _ + @ - dazwischen</translation>
+    </message>
+    <message>
+        <source>it must not contain ? or #, {0}</source>
+        <translation>sie darf weder ? noch # enthalten, {0}</translation>
+    </message>
+    <message>
+        <source>it needs the variable {0}, which is not set: set {1}, then import it again</source>
+        <translation>er braucht die Variable {0}, die nicht gesetzt ist: setzen Sie {1}, und importieren Sie ihn dann noch einmal</translation>
+    </message>
+    <message>
+        <source>its host or port is not valid, {0}</source>
+        <translation>ihr Host oder ihr Port ist ungültig, {0}</translation>
+    </message>
+    <message>
+        <source>mcp definition {0}: a name may have at most 32 letters, digits, &apos;-&apos; and single &apos;_&apos;</source>
+        <translation>{0}: ein Name besteht aus höchstens 32 Buchstaben, Ziffern, „-“ und einzelnen „_“</translation>
+    </message>
+    <message>
+        <source>no change needed: {0}</source>
+        <translation>keine Änderung nötig: {0}</translation>
+    </message>
+    <message>
+        <source>no change needed: {0} ({1})</source>
+        <translation>keine Änderung nötig: {0} ({1})</translation>
+    </message>
+    <message>
+        <source>none of your files</source>
+        <translation>nichts von Ihren Dateien</translation>
+    </message>
+    <message>
+        <source>not all of it is UTF-8: other bytes are shown as numbers</source>
+        <translation>nicht alles ist UTF-8: andere Bytes werden als Zahlen gezeigt</translation>
+    </message>
+    <message>
+        <source>on, above {0} tokens</source>
+        <translation>an, ab {0} Token</translation>
+    </message>
+    <message>
+        <source>only an account with a name can have its own address</source>
+        <translation>nur ein Konto mit Namen kann eine eigene Adresse haben</translation>
+    </message>
+    <message>
+        <source>the application sets this header itself</source>
+        <translation>die Anwendung setzt diesen Header selbst</translation>
+    </message>
+    <message>
+        <source>the old SSE transport is not supported; use the server&apos;s streamable HTTP address</source>
+        <translation>der alte SSE-Transport wird nicht unterstützt; verwenden Sie die Streamable-HTTP-Adresse des Servers</translation>
+    </message>
+    <message>
+        <source>too different to compare line by line: everything from the first to the last difference is shown as changed</source>
+        <translation>zu verschieden für einen Vergleich Zeile für Zeile: Alles vom ersten bis zum letzten Unterschied gilt als geändert</translation>
+    </message>
+    <message>
+        <source>{0} Check it, then try again.</source>
+        <translation>{0} Prüfen Sie es, und versuchen Sie es dann noch einmal.</translation>
+    </message>
+    <message>
+        <source>{0} If this address expects the key in another header: `{1}`.</source>
+        <translation>{0} Falls diese Adresse Schlüssel in einem anderen Header erwartet: `{1}`.</translation>
+    </message>
+    <message>
+        <source>{0} The connection goes through the proxy {1} ({2}).</source>
+        <translation>{0} Die Verbindung geht über den Proxy {1} ({2}).</translation>
+    </message>
+    <message>
+        <source>{0} The sandbox blocks that, so the command would run outside it.</source>
+        <translation>{0} Die Sandbox lässt das nicht zu, der Befehl würde also außerhalb laufen.</translation>
+    </message>
+    <message>
+        <source>{0} already exists, so nothing was written.</source>
+        <translation>{0} gibt es schon, also wurde nichts geschrieben.</translation>
+    </message>
+    <message>
+        <source>{0} answers, but not in the format of this model&apos;s API.</source>
+        <translation>{0} antwortet, aber nicht im Format der API dieses Modells.</translation>
+    </message>
+    <message>
+        <source>{0} belongs to another user, and an undo could not restore its owner.</source>
+        <translation>{0} gehört einem anderen Benutzer, und ein Rückgängigmachen könnte den Eigentümer nicht wiederherstellen.</translation>
+    </message>
+    <message>
+        <source>{0} cannot be read completely.</source>
+        <translation>{0} kann nicht vollständig gelesen werden.</translation>
+    </message>
+    <message>
+        <source>{0} contains an empty folder name</source>
+        <translation>{0} enthält einen leeren Ordnernamen</translation>
+    </message>
+    <message>
+        <source>{0} exceeds what is kept for an undo: {1} files and folders, or {2} MiB.</source>
+        <translation>{0} überschreitet, was für ein Rückgängigmachen aufgehoben wird: {1} Dateien und Ordner oder {2} MiB.</translation>
+    </message>
+    <message>
+        <source>{0} has cost {1}, and its limit is {2}.</source>
+        <translation>{0} hat {1} gekostet, das Limit ist {2}.</translation>
+    </message>
+    <message>
+        <source>{0} has no common history with what is checked out.</source>
+        <translation>{0} hat keine gemeinsame Historie mit dem, was ausgecheckt ist.</translation>
+    </message>
+    <message>
+        <source>{0} has no effort levels.</source>
+        <translation>{0} kennt keine Stufe des Denkaufwands.</translation>
+    </message>
+    <message>
+        <source>{0} is hard-linked, and an undo would break the link.</source>
+        <translation>{0} hat einen Hardlink, den ein Rückgängigmachen auflösen würde.</translation>
+    </message>
+    <message>
         <source>{0} is no longer there.</source>
         <translation>{0} ist nicht mehr da.</translation>
+    </message>
+    <message>
+        <source>{0} is not a scope of /rewind.</source>
+        <translation>{0} ist für /rewind nicht möglich.</translation>
     </message>
     <message>
         <source>{0} is not a text in UTF-8.</source>
@@ -4874,20 +4902,8 @@
         <translation>{0} ist überlastet, daher beantwortet {1} diese Anfrage.</translation>
     </message>
     <message>
-        <source>{0} is the account without a name</source>
-        <translation>{0} ist das Konto ohne Namen</translation>
-    </message>
-    <message>
-        <source>{0} is there already, so nothing was written.</source>
-        <translation>{0} gibt es schon, also wurde nichts geschrieben.</translation>
-    </message>
-    <message>
         <source>{0} is too long a name.</source>
         <translation>{0} ist als Name zu lang.</translation>
-    </message>
-    <message>
-        <source>{0} is too long: what is in {1} could not be opened there.</source>
-        <translation>{0} ist zu lang: Was in {1} liegt, ließe sich dort nicht öffnen.</translation>
     </message>
     <message>
         <source>{0} does not support the effort {1}, so it uses its default.</source>
@@ -4900,10 +4916,6 @@
     <message>
         <source>{0} is not writable, so an undo could not restore its contents.</source>
         <translation>In {0} darf nicht geschrieben werden; kein Rückgängigmachen könnte es wieder füllen.</translation>
-    </message>
-    <message>
-        <source>{0} offers no trusted connection. Check clock, proxy and address.</source>
-        <translation>{0} bietet keine vertrauenswürdige Verbindung. Prüfen Sie Uhr, Proxy und Adresse.</translation>
     </message>
     <message>
         <source>{0} records of this session could not be read and were left out.</source>
@@ -4920,10 +4932,6 @@
     <message>
         <source>{0} sent the browser back without an answer.</source>
         <translation>{0} hat den Browser ohne Antwort zurückgeschickt.</translation>
-    </message>
-    <message>
-        <source>{0} has no levels of effort.</source>
-        <translation>{0} kennt keine Stufe des Denkaufwands.</translation>
     </message>
     <message>
         <source>{0} must be letters, digits and . _ - : without spaces</source>
@@ -4946,10 +4954,6 @@
         <translation>{0} wurde nicht umbenannt.</translation>
     </message>
     <message>
-        <source>{0} was not used as it is: {1}.</source>
-        <translation>{0} wurde nicht verwendet, wie es ist: {1}.</translation>
-    </message>
-    <message>
         <source>{0} was not written.</source>
         <translation>{0} wurde nicht geschrieben.</translation>
     </message>
@@ -4968,10 +4972,6 @@
     <message>
         <source>{0}=(from your keyring)</source>
         <translation>{0}=(aus Ihrem Schlüsselbund)</translation>
-    </message>
-    <message>
-        <source>{0}What it did until then is kept. Allow it more time, or go on with the session.</source>
-        <translation>{0}Was es bis dahin tat, bleibt. Erlauben Sie mehr Zeit, oder machen Sie mit der Sitzung weiter.</translation>
     </message>
 </context>
 <context>
@@ -4997,8 +4997,8 @@
         <translation>Diese Sitzung: {0}</translation>
     </message>
     <message>
-        <source>{0} % of what it read came from its cache</source>
-        <translation>{0} % des Gelesenen kamen aus dem Cache</translation>
+        <source>{0} % of the tokens read came from the cache</source>
+        <translation>{0} % der gelesenen Token kamen aus dem Cache</translation>
     </message>
     <message>
         <source>{0} tokens read by the model, {1} written</source>
@@ -5073,12 +5073,12 @@
         <translation>Nichts anzuzeigen</translation>
     </message>
     <message>
-        <source>The file has only one side</source>
-        <translation>Die Datei hat nur eine Seite</translation>
+        <source>The file has only one version to show</source>
+        <translation>Die Datei hat nur eine Fassung zum Anzeigen</translation>
     </message>
     <message>
-        <source>Too narrow for two sides</source>
-        <translation>Zu schmal für zwei Seiten</translation>
+        <source>Too narrow for two columns</source>
+        <translation>Zu schmal für zwei Spalten</translation>
     </message>
 </context>
 <context>
@@ -5128,13 +5128,6 @@
         </translation>
     </message>
     <message numerus="yes">
-        <source>%n lines, only their ending changed</source>
-        <translation>
-            <numerusform>%n Zeile, nur das Zeilenende ist anders</numerusform>
-            <numerusform>%n Zeilen, nur die Zeilenenden sind anders</numerusform>
-        </translation>
-    </message>
-    <message numerus="yes">
         <source>%n unchanged lines</source>
         <translation>
             <numerusform>%n unveränderte Zeile</numerusform>
@@ -5142,7 +5135,7 @@
         </translation>
     </message>
     <message numerus="yes">
-        <source>%n unchanged lines, {0} of them with another ending</source>
+        <source>%n unchanged lines, {0} with a different line ending</source>
         <translation>
             <numerusform>%n unveränderte Zeile, {0} davon mit anderem Zeilenende</numerusform>
             <numerusform>%n unveränderte Zeilen, {0} davon mit anderem Zeilenende</numerusform>
@@ -5202,6 +5195,13 @@
     <message>
         <source>No changes to show</source>
         <translation>Keine Änderungen anzuzeigen</translation>
+    </message>
+    <message numerus="yes">
+        <source>Only the line endings of %n lines changed</source>
+        <translation>
+            <numerusform>%n Zeile, nur das Zeilenende ist anders</numerusform>
+            <numerusform>%n Zeilen, nur die Zeilenenden sind anders</numerusform>
+        </translation>
     </message>
     <message>
         <source>Permissions</source>
@@ -5331,8 +5331,8 @@
         <translation>Schließen</translation>
     </message>
     <message>
-        <source>From the file on disk to yours</source>
-        <translation>Von der Datei auf der Platte zu Ihrer</translation>
+        <source>Differences between the file on disk and yours</source>
+        <translation>Unterschiede zwischen der Datei auf der Platte und Ihrer</translation>
     </message>
 </context>
 <context>
@@ -5383,8 +5383,8 @@
         <translation>Sie bleibt im Feld. Wählen Sie einen Ordner und senden Sie sie dann.</translation>
     </message>
     <message>
-        <source>It stays in the field. Send it where it belongs.</source>
-        <translation>Sie bleibt im Feld. Senden Sie sie dort, wo sie hingehört.</translation>
+        <source>It stays in the message field. Open the right conversation, then send it.</source>
+        <translation>Sie bleibt im Eingabefeld. Öffnen Sie die richtige Unterhaltung, und senden Sie sie dann.</translation>
     </message>
     <message>
         <source>Your message is not sent yet: the window is still loading.</source>
@@ -5535,10 +5535,6 @@
         <translation>Abbrechen</translation>
     </message>
     <message>
-        <source>Continue long lines below instead of beyond the edge</source>
-        <translation>Lange Zeilen darunter fortsetzen statt über den Rand hinaus</translation>
-    </message>
-    <message>
         <source>Decide later</source>
         <translation>Später entscheiden</translation>
     </message>
@@ -5553,10 +5549,6 @@
     <message>
         <source>Edit the file here</source>
         <translation>Datei hier bearbeiten</translation>
-    </message>
-    <message>
-        <source>Hide everything but the review (Esc brings it back)</source>
-        <translation>Alles außer der Prüfung ausblenden (Esc holt es zurück)</translation>
     </message>
     <message>
         <source>Keep editing</source>
@@ -5587,16 +5579,20 @@
         <translation>Diese Datei behalten</translation>
     </message>
     <message>
-        <source>Make this change again</source>
-        <translation>Diese Änderung wiederherstellen</translation>
-    </message>
-    <message>
         <source>Redo</source>
         <translation>Wiederherstellen</translation>
     </message>
     <message>
+        <source>Redo this change</source>
+        <translation>Diese Änderung wiederherstellen</translation>
+    </message>
+    <message>
         <source>Save</source>
         <translation>Speichern</translation>
+    </message>
+    <message>
+        <source>Show only the review (Esc shows everything again)</source>
+        <translation>Nur die Prüfung anzeigen (Esc zeigt wieder alles)</translation>
     </message>
     <message>
         <source>Show the call behind this change</source>
@@ -5623,6 +5619,10 @@
         <translation>Diese Datei rückgängig machen</translation>
     </message>
     <message>
+        <source>Wrap long lines instead of scrolling sideways</source>
+        <translation>Lange Zeilen umbrechen, statt seitwärts zu scrollen</translation>
+    </message>
+    <message>
         <source>Write the file (Ctrl+S)</source>
         <translation>Datei schreiben (Strg+S)</translation>
     </message>
@@ -5642,12 +5642,12 @@
 <context>
     <name>FileChanging</name>
     <message>
-        <source>{0} is {1} now.</source>
-        <translation>{0} heißt jetzt {1}.</translation>
-    </message>
-    <message>
         <source>{0} was deleted.</source>
         <translation>{0} wurde gelöscht.</translation>
+    </message>
+    <message>
+        <source>{0} was renamed to {1}.</source>
+        <translation>{0} wurde in {1} umbenannt.</translation>
     </message>
 </context>
 <context>
@@ -5711,8 +5711,8 @@
 <context>
     <name>FileSaving</name>
     <message>
-        <source>Some of what is shown is undone. Review uncommitted changes to edit the file as it is</source>
-        <translation>Einiges vom Gezeigten ist rückgängig gemacht. Prüfen Sie nicht committete Änderungen, um die Datei zu bearbeiten, wie sie ist</translation>
+        <source>Some of these changes are undone. To edit the file as it is on disk, review uncommitted changes</source>
+        <translation>Einige dieser Änderungen sind rückgängig gemacht. Um die Datei zu bearbeiten, wie sie auf der Platte ist, prüfen Sie nicht committete Änderungen</translation>
     </message>
     <message>
         <source>The file has changed since. Review uncommitted changes to edit it as it is</source>
@@ -5765,10 +5765,6 @@
         <translation>Keine Datei passt.</translation>
     </message>
     <message>
-        <source>No marks: another git repository has taken the place of this folder&apos;s.</source>
-        <translation>Keine Markierungen: Ein anderes git-Repository ist an die Stelle dessen dieses Ordners getreten.</translation>
-    </message>
-    <message>
         <source>No marks: git is not installed.</source>
         <translation>Keine Markierungen: git ist nicht installiert.</translation>
     </message>
@@ -5779,6 +5775,10 @@
     <message>
         <source>No marks: git took too long.</source>
         <translation>Keine Markierungen: git brauchte zu lange.</translation>
+    </message>
+    <message>
+        <source>No marks: this folder&apos;s git repository was replaced by another one.</source>
+        <translation>Keine Markierungen: Das git-Repository dieses Ordners wurde durch ein anderes ersetzt.</translation>
     </message>
     <message>
         <source>This folder cannot be read: {0}</source>
@@ -6073,8 +6073,8 @@
 <context>
     <name>FoundList</name>
     <message>
-        <source>Places found</source>
-        <translation>Gefundene Stellen</translation>
+        <source>Search results</source>
+        <translation>Suchergebnisse</translation>
     </message>
 </context>
 <context>
@@ -6162,12 +6162,12 @@
         <translation>Diese Änderung behalten</translation>
     </message>
     <message>
-        <source>Make this change again</source>
-        <translation>Diese Änderung wiederherstellen</translation>
-    </message>
-    <message>
         <source>Redo</source>
         <translation>Wiederherstellen</translation>
+    </message>
+    <message>
+        <source>Redo this change</source>
+        <translation>Diese Änderung wiederherstellen</translation>
     </message>
     <message>
         <source>Redo {0}</source>
@@ -6302,20 +6302,16 @@
         <translation>Anderswo abgelehnt: {0}</translation>
     </message>
     <message>
-        <source>Its session is open in another window and is answered there</source>
-        <translation>Die Sitzung ist in einem anderen Fenster offen, geantwortet wird dort</translation>
-    </message>
-    <message>
         <source>New session</source>
         <translation>Neue Sitzung</translation>
     </message>
     <message>
-        <source>No longer waits: {0}</source>
+        <source>No longer waiting: {0}</source>
         <translation>Wartet nicht mehr: {0}</translation>
     </message>
     <message>
-        <source>Open in another window, which answers it: {0}</source>
-        <translation>In einem anderen Fenster offen, geantwortet wird dort: {0}</translation>
+        <source>Open in another window; answer it there: {0}</source>
+        <translation>In einem anderen Fenster offen; bitte dort beantworten: {0}</translation>
     </message>
     <message>
         <source>The agent has finished</source>
@@ -6324,6 +6320,10 @@
     <message>
         <source>The model refused</source>
         <translation>Das Modell hat verweigert</translation>
+    </message>
+    <message>
+        <source>The session is open in another window. Answer the question there</source>
+        <translation>Die Sitzung ist in einem anderen Fenster offen. Beantworten Sie die Frage dort</translation>
     </message>
     <message>
         <source>The turn ended at a limit</source>
@@ -6567,16 +6567,16 @@
         <translation>In Gebrauch: der Schlüssel im Schlüsselbund des Systems ({0}).</translation>
     </message>
     <message>
+        <source>No key is needed. If you save one, it is sent with each request, and kept in the system keyring.</source>
+        <translation>Kein Schlüssel nötig. Wenn Sie einen speichern, wird er mit jeder Anfrage gesendet und im Schlüsselbund des Systems abgelegt.</translation>
+    </message>
+    <message>
         <source>Create a key at {0}</source>
         <translation>Schlüssel erhalten Sie unter {0}</translation>
     </message>
     <message>
         <source>A key that you enter here is used until you quit.</source>
         <translation>Ein Schlüssel, den Sie hier eingeben, gilt, bis Sie das Programm beenden.</translation>
-    </message>
-    <message>
-        <source>No key is needed. One that you save is sent, and kept in the system keyring.</source>
-        <translation>Kein Schlüssel nötig. Einer, den Sie speichern, wird gesendet und im Schlüsselbund des Systems abgelegt.</translation>
     </message>
     <message>
         <source>Remove key</source>
@@ -6625,16 +6625,16 @@
         <translation>Oder Tasten drücken</translation>
     </message>
     <message>
+        <source>Search by action</source>
+        <translation>Nach Aktion suchen</translation>
+    </message>
+    <message>
         <source>Search by pressing keys</source>
         <translation>Durch Drücken von Tasten suchen</translation>
     </message>
     <message>
-        <source>Search by what they do</source>
-        <translation>Nach der Wirkung suchen</translation>
-    </message>
-    <message>
-        <source>Search keys by what they do</source>
-        <translation>Tasten nach ihrer Wirkung suchen</translation>
+        <source>Search keys by action</source>
+        <translation>Tasten nach Aktion suchen</translation>
     </message>
 </context>
 <context>
@@ -6648,16 +6648,8 @@
         <translation>API-Schlüssel eingeben</translation>
     </message>
     <message>
-        <source>It is tested with the provider, which costs nothing, and then kept in your system keyring.</source>
-        <translation>Er wird beim Anbieter geprüft, was nichts kostet, und dann im Schlüsselbund Ihres Systems abgelegt.</translation>
-    </message>
-    <message>
         <source>Create a key at {0}</source>
         <translation>Schlüssel erhalten Sie unter {0}</translation>
-    </message>
-    <message>
-        <source>It is tested with the provider, which costs nothing. This system has no keyring to keep it in: it is used until you quit.</source>
-        <translation>Er wird kostenlos beim Anbieter geprüft. Dieses System hat keinen Schlüsselbund, der ihn aufbewahren könnte: Er gilt, bis Sie das Programm beenden.</translation>
     </message>
     <message>
         <source>Leave it empty to use the key in {0}.</source>
@@ -6670,6 +6662,14 @@
     <message>
         <source>Test and continue</source>
         <translation>Prüfen und fortfahren</translation>
+    </message>
+    <message>
+        <source>The key is tested with the provider, at no cost, and then kept in your system keyring.</source>
+        <translation>Der Schlüssel wird kostenlos beim Anbieter geprüft und dann im Schlüsselbund Ihres Systems abgelegt.</translation>
+    </message>
+    <message>
+        <source>The key is tested with the provider, at no cost. This system has no keyring to keep it in, so it is used until you quit.</source>
+        <translation>Der Schlüssel wird kostenlos beim Anbieter geprüft. Dieses System hat keinen Schlüsselbund, der ihn aufbewahren könnte: Er gilt, bis Sie das Programm beenden.</translation>
     </message>
 </context>
 <context>
@@ -7038,12 +7038,12 @@
         <translation>Adresse</translation>
     </message>
     <message>
-        <source>As the server calls it</source>
-        <translation>Wie der Server es nennt</translation>
-    </message>
-    <message>
         <source>Model</source>
         <translation>Modell</translation>
+    </message>
+    <message>
+        <source>Model name used by the server</source>
+        <translation>Modellname auf dem Server</translation>
     </message>
     <message>
         <source>Provider</source>
@@ -7084,12 +7084,12 @@
 <context>
     <name>ModelRows</name>
     <message>
-        <source>A favourite</source>
-        <translation>Ein Favorit</translation>
+        <source>Favourite</source>
+        <translation>Favorit</translation>
     </message>
     <message>
-        <source>Answers now</source>
-        <translation>Antwortet jetzt</translation>
+        <source>In use</source>
+        <translation>In Verwendung</translation>
     </message>
 </context>
 <context>
@@ -7241,12 +7241,12 @@
         <translation>Befehle dürfen nichts schreiben. Kein Netz.</translation>
     </message>
     <message>
-        <source>Commands can write only this folder and a temporary one. No network.</source>
-        <translation>Befehle dürfen in diesen Ordner und in einen eigenen temporären schreiben. Kein Netz.</translation>
+        <source>Edits in this folder and sandboxed commands run freely. Anything else asks first.</source>
+        <translation>Bearbeitungen in diesem Ordner und eingeschränkte Befehle sind frei. Der Agent fragt, wenn er mehr will.</translation>
     </message>
     <message>
-        <source>Edits in this folder and sandboxed commands run freely. Anything more asks.</source>
-        <translation>Bearbeitungen in diesem Ordner und eingeschränkte Befehle sind frei. Der Agent fragt, wenn er mehr will.</translation>
+        <source>Commands can write only this folder and a temporary one. No network.</source>
+        <translation>Befehle dürfen in diesen Ordner und in einen eigenen temporären schreiben. Kein Netz.</translation>
     </message>
     <message>
         <source>Never asks</source>
@@ -7265,12 +7265,12 @@
         <translation>Nur lesen</translation>
     </message>
     <message>
-        <source>Reads run freely. Edits, commands that may change something, and network access ask.</source>
-        <translation>Lesen ist frei. Bei Bearbeitungen, bei Befehlen, die etwas ändern können, und beim Netz wird gefragt.</translation>
-    </message>
-    <message>
         <source>Reads also ask.</source>
         <translation>Auch Lesen wartet auf Ihr Ja.</translation>
+    </message>
+    <message>
+        <source>Reads run freely. Edits, commands that may change something, and network access ask first.</source>
+        <translation>Lesen ist frei. Bei Bearbeitungen, bei Befehlen, die etwas ändern können, und beim Netz wird gefragt.</translation>
     </message>
     <message>
         <source>Runs outside the sandbox, with all the rights of your account</source>
@@ -7541,10 +7541,6 @@
         <translation>Gesendetes zurückholen</translation>
     </message>
     <message>
-        <source>By day, and so on to by folder</source>
-        <translation>Nach Tag, und so weiter bis nach Ordner</translation>
-    </message>
-    <message>
         <source>Close the tab</source>
         <translation>Tab schließen</translation>
     </message>
@@ -7605,20 +7601,20 @@
         <translation>In das Fenster einpassen</translation>
     </message>
     <message>
+        <source>Go to the beginning</source>
+        <translation>Zum Anfang gehen</translation>
+    </message>
+    <message>
+        <source>Go to the end</source>
+        <translation>Zum Ende gehen</translation>
+    </message>
+    <message>
         <source>Recall the next message</source>
         <translation>Weiter zu später Gesendetem</translation>
     </message>
     <message>
         <source>Go to a line</source>
         <translation>Zu einer Zeile gehen</translation>
-    </message>
-    <message>
-        <source>Go to its beginning</source>
-        <translation>Zum Anfang gehen</translation>
-    </message>
-    <message>
-        <source>Go to its end</source>
-        <translation>Zum Ende gehen</translation>
     </message>
     <message>
         <source>In a diff</source>
@@ -7705,12 +7701,20 @@
         <translation>Zuletzt geschlossenen Tab wieder öffnen</translation>
     </message>
     <message>
+        <source>Show the picture at its actual size</source>
+        <translation>Bild in Originalgröße anzeigen</translation>
+    </message>
+    <message>
         <source>Wrap long lines</source>
         <translation>Lange Zeilen umbrechen</translation>
     </message>
     <message>
         <source>Paste</source>
         <translation>Einfügen</translation>
+    </message>
+    <message>
+        <source>By day, model, tool or folder</source>
+        <translation>Nach Tag, Modell, Werkzeug oder Ordner</translation>
     </message>
     <message>
         <source>Previous change</source>
@@ -7767,10 +7771,6 @@
     <message>
         <source>Settings</source>
         <translation>Einstellungen</translation>
-    </message>
-    <message>
-        <source>Show the picture in its own size</source>
-        <translation>Bild in Originalgröße anzeigen</translation>
     </message>
     <message>
         <source>The files of the folder are being listed…</source>
@@ -7963,8 +7963,8 @@
         <translation>Ignorieren</translation>
     </message>
     <message>
-        <source>It would start the MCP server {0}</source>
-        <translation>Es würde den MCP-Server {0} starten</translation>
+        <source>These settings would start the MCP server {0}</source>
+        <translation>Diese Einstellungen würden den MCP-Server {0} starten</translation>
     </message>
     <message>
         <source>This project has its own settings. They apply only if you trust them.</source>
@@ -7978,8 +7978,8 @@
 <context>
     <name>ProjectPage</name>
     <message>
-        <source>A project can only make the rules stricter and define MCP servers, and only after you trusted its file as it is.</source>
-        <translation>Ein Projekt kann die Regeln nur verschärfen und MCP-Server festlegen, und erst, nachdem Sie seiner Datei, wie sie ist, vertraut haben.</translation>
+        <source>A project can only make the rules stricter and define MCP servers, and only after you trust its current file.</source>
+        <translation>Ein Projekt kann die Regeln nur verschärfen und MCP-Server festlegen, und erst, nachdem Sie seiner jetzigen Datei vertraut haben.</translation>
     </message>
     <message>
         <source>Ignore</source>
@@ -7990,20 +7990,28 @@
         <translation>Die Einstellungen des Projekts ignorieren</translation>
     </message>
     <message>
-        <source>It lets these MCP servers start. Those not said to be confined can do all that you can:</source>
-        <translation>Es lässt diese MCP-Server starten. Solche, die nicht als eingeschränkt genannt sind, können alles, was Sie können:</translation>
+        <source>Nothing, because these settings already apply or are refused.</source>
+        <translation>Nichts, weil diese Einstellungen schon gelten oder verweigert werden.</translation>
     </message>
     <message>
-        <source>It waits for your answer. It would change:</source>
-        <translation>Es wartet auf Ihre Antwort. Es würde ändern:</translation>
+        <source>These MCP servers could start. Servers not marked as confined can do everything you can:</source>
+        <translation>Diese MCP-Server könnten starten. Server, die nicht als eingeschränkt gekennzeichnet sind, können alles, was Sie können:</translation>
     </message>
     <message>
-        <source>It would let these MCP servers start. Those not said to be confined can do all that you can:</source>
-        <translation>Es würde diese MCP-Server starten lassen. Solche, die nicht als eingeschränkt genannt sind, können alles, was Sie können:</translation>
+        <source>These MCP servers may start. Servers not marked as confined can do everything you can:</source>
+        <translation>Diese MCP-Server dürfen starten. Server, die nicht als eingeschränkt gekennzeichnet sind, können alles, was Sie können:</translation>
     </message>
     <message>
-        <source>Nothing: all of it applies already or is refused.</source>
-        <translation>Nichts: Alles davon gilt schon oder wird verweigert.</translation>
+        <source>These settings are waiting for your answer. They would change:</source>
+        <translation>Diese Einstellungen warten auf Ihre Antwort. Sie würden ändern:</translation>
+    </message>
+    <message>
+        <source>You ignore these settings. They would change:</source>
+        <translation>Sie ignorieren diese Einstellungen. Sie würden ändern:</translation>
+    </message>
+    <message>
+        <source>You trust these settings. They change:</source>
+        <translation>Sie vertrauen diesen Einstellungen. Sie ändern:</translation>
     </message>
     <message>
         <source>Trust</source>
@@ -8014,14 +8022,6 @@
         <translation>Den Einstellungen des Projekts vertrauen</translation>
     </message>
     <message>
-        <source>You ignore it. It would change:</source>
-        <translation>Sie ignorieren es. Es würde ändern:</translation>
-    </message>
-    <message>
-        <source>You trust it. It changes:</source>
-        <translation>Sie vertrauen ihm. Es ändert:</translation>
-    </message>
-    <message>
         <source>{0} (switched off)</source>
         <translation>{0} (abgeschaltet)</translation>
     </message>
@@ -8029,8 +8029,8 @@
 <context>
     <name>PromptAttachments</name>
     <message>
-        <source>Came with the message: {name}, {kind}, {size}</source>
-        <translation>Kam mit der Nachricht: {name}, {kind}, {size}</translation>
+        <source>Attached: {name}, {kind}, {size}</source>
+        <translation>Angehängt: {name}, {kind}, {size}</translation>
     </message>
     <message>
         <source>Show what was sent</source>
@@ -8118,6 +8118,10 @@
         <translation>Wie es laufen würde</translation>
     </message>
     <message>
+        <source>Proposed call</source>
+        <translation>Vorgeschlagener Aufruf</translation>
+    </message>
+    <message>
         <source>Risks</source>
         <translation>Risiken</translation>
     </message>
@@ -8126,12 +8130,8 @@
         <translation>Sicherungskopie</translation>
     </message>
     <message>
-        <source>What the server says of the tool</source>
-        <translation>Was der Server über das Werkzeug sagt</translation>
-    </message>
-    <message>
-        <source>What would be called</source>
-        <translation>Was aufgerufen würde</translation>
+        <source>The server&apos;s description of the tool</source>
+        <translation>Beschreibung des Werkzeugs durch den Server</translation>
     </message>
     <message>
         <source>Why am I asked?</source>
@@ -8201,7 +8201,7 @@
         <translation>Wartende Nachricht jetzt in diese Runde senden</translation>
     </message>
     <message>
-        <source>Waits: {text}</source>
+        <source>Waiting: {text}</source>
         <translation>Wartet: {text}</translation>
     </message>
 </context>
@@ -8366,7 +8366,7 @@
         <translation>Die Unterhaltung bleibt.</translation>
     </message>
     <message>
-        <source>What you changed since is kept; where it clashes, you are asked.</source>
+        <source>Your later changes are kept; where they clash, you are asked.</source>
         <translation>Was Sie seither geändert haben, bleibt; wo es sich widerspricht, werden Sie gefragt.</translation>
     </message>
     <message numerus="yes">
@@ -8569,8 +8569,8 @@
         <translation>genau</translation>
     </message>
     <message>
-        <source>for outside the sandbox, but it does not say in which repository: make it again</source>
-        <translation>für außerhalb der Sandbox, sagt aber nicht, in welchem Repository: bitte neu anlegen</translation>
+        <source>outside the sandbox, without a repository, so it does not apply: create it again</source>
+        <translation>außerhalb der Sandbox, ohne Repository, gilt daher nicht: bitte neu anlegen</translation>
     </message>
     <message>
         <source>in this folder</source>
@@ -8608,11 +8608,11 @@
         <translation>Keine Regel passt.</translation>
     </message>
     <message>
-        <source>There are no rules. When you are asked, choose more than “Only this once”, and it is listed here.</source>
-        <translation>Es gibt keine Regeln. Wählen Sie bei einer Frage mehr als „Nur dieses eine Mal“, dann wird sie hier aufgelistet.</translation>
+        <source>There are no rules. To add one, choose something other than “Only this once” when you are asked.</source>
+        <translation>Es gibt keine Regeln. Um eine anzulegen, wählen Sie bei einer Frage etwas anderes als „Nur dieses eine Mal“.</translation>
     </message>
     <message>
-        <source>What your earlier answers allow without a question, in the session that is shown.</source>
+        <source>What your earlier answers allow without asking, in the session shown.</source>
         <translation>Was Ihre früheren Antworten in der angezeigten Sitzung ohne Frage erlauben.</translation>
     </message>
 </context>
@@ -8635,11 +8635,11 @@
         <translation>Ablehnen</translation>
     </message>
     <message>
-        <source>It costs nothing more.</source>
-        <translation>Es kostet nichts extra.</translation>
+        <source>The cost is not known.</source>
+        <translation>Die Kosten sind nicht bekannt.</translation>
     </message>
     <message>
-        <source>The server may ask the model without a question until the session is closed</source>
+        <source>The server may ask the model without asking you until the session is closed</source>
         <translation>Der Server darf das Modell ohne Rückfrage fragen, bis die Sitzung geschlossen wird</translation>
     </message>
     <message>
@@ -8647,12 +8647,12 @@
         <translation>Die Worte oben stammen vom Server. Das Modell sieht nichts von der Unterhaltung und hat keine Werkzeuge. Seine Antwort geht an den Server.</translation>
     </message>
     <message>
-        <source>What is sent to the model</source>
-        <translation>Was an das Modell gesendet wird</translation>
+        <source>There is no additional cost.</source>
+        <translation>Es entstehen keine weiteren Kosten.</translation>
     </message>
     <message>
-        <source>What it costs is not known.</source>
-        <translation>Was es kostet, ist nicht bekannt.</translation>
+        <source>What is sent to the model</source>
+        <translation>Was an das Modell gesendet wird</translation>
     </message>
     <message>
         <source>{model} answers, with at most {tokens} tokens.</source>
@@ -8788,11 +8788,11 @@
         <translation>Einpassen</translation>
     </message>
     <message>
-        <source>Show all of it (0)</source>
-        <translation>Ganz anzeigen (0)</translation>
+        <source>Fit it in the window (0)</source>
+        <translation>An das Fenster anpassen (0)</translation>
     </message>
     <message>
-        <source>Show it in its own size (1)</source>
+        <source>Show it at its actual size (1)</source>
         <translation>In Originalgröße anzeigen (1)</translation>
     </message>
 </context>
@@ -9010,7 +9010,7 @@
         <translation>Ausgewählte Sitzungen</translation>
     </message>
     <message>
-        <source>Take back</source>
+        <source>Unarchive</source>
         <translation>Zurückholen</translation>
     </message>
     <message>
@@ -9318,16 +9318,16 @@
         <translation>Läuft</translation>
     </message>
     <message>
-        <source>Running. A call needs you to allow more.</source>
-        <translation>Läuft. Ein Aufruf braucht weitere Erlaubnis von Ihnen.</translation>
+        <source>Running. A call needs more permissions: sign in again.</source>
+        <translation>Läuft. Ein Aufruf braucht mehr Rechte: Melden Sie sich erneut an.</translation>
+    </message>
+    <message>
+        <source>Switched off. Its tools are not offered to the model.</source>
+        <translation>Abgeschaltet. Dem Modell werden seine Werkzeuge nicht angeboten.</translation>
     </message>
     <message>
         <source>Starting…</source>
         <translation>Startet …</translation>
-    </message>
-    <message>
-        <source>Switched off. The model is not offered its tools.</source>
-        <translation>Abgeschaltet. Dem Modell werden seine Werkzeuge nicht angeboten.</translation>
     </message>
     <message>
         <source>no tools</source>
@@ -9704,10 +9704,6 @@
         <translation>Adresse</translation>
     </message>
     <message>
-        <source>All copies</source>
-        <translation>Alle Kopien</translation>
-    </message>
-    <message>
         <source>Allowed tools</source>
         <translation>Erlaubte Werkzeuge</translation>
     </message>
@@ -9748,14 +9744,6 @@
         <translation>Freigaben</translation>
     </message>
     <message>
-        <source>As soon as they come, instead of with Review… on their card in the conversation.</source>
-        <translation>Sobald sie kommen, statt mit „Prüfen …“ auf ihrer Karte in der Unterhaltung.</translation>
-    </message>
-    <message>
-        <source>As the system</source>
-        <translation>Wie das System</translation>
-    </message>
-    <message>
         <source>Asks before every call</source>
         <translation>Fragt vor jedem Aufruf</translation>
     </message>
@@ -9772,10 +9760,6 @@
         <translation>Audit-Protokoll</translation>
     </message>
     <message>
-        <source>Before the scaling of the screen.</source>
-        <translation>Vor der Skalierung des Bildschirms.</translation>
-    </message>
-    <message>
         <source>Blocked commands</source>
         <translation>Gesperrte Befehle</translation>
     </message>
@@ -9788,16 +9772,36 @@
         <translation>Die Namen der Server, die verwendet werden.</translation>
     </message>
     <message>
+        <source>Total size of copies</source>
+        <translation>Gesamtgröße der Kopien</translation>
+    </message>
+    <message>
+        <source>Turns kept in full</source>
+        <translation>Ganz behaltene Runden</translation>
+    </message>
+    <message>
+        <source>What may happen without approval, and how commands are confined.</source>
+        <translation>Was ohne Genehmigung geschehen darf, und wie Befehle eingeschränkt werden.</translation>
+    </message>
+    <message>
+        <source>What the agent does without asking. Each session can choose its own below the message field.</source>
+        <translation>Was der Agent ohne Rückfrage tut. Jede Sitzung kann unter dem Eingabefeld ihre eigene Wahl treffen.</translation>
+    </message>
+    <message>
+        <source>When the model is overloaded</source>
+        <translation>Bei Überlastung des Modells</translation>
+    </message>
+    <message>
+        <source>Where the desktop supports sounds.</source>
+        <translation>Wo der Desktop Töne unterstützt.</translation>
+    </message>
+    <message>
         <source>Which of the provider&apos;s accounts is used. `desktop-agent auth status` lists them.</source>
         <translation>Über welches Konto beim Anbieter dessen Modelle gefragt werden. `desktop-agent auth status` listet sie auf.</translation>
     </message>
     <message>
         <source>Bytes of a result</source>
         <translation>Bytes eines Ergebnisses</translation>
-    </message>
-    <message>
-        <source>Blinking carets, pulsing marks, sliding docks and menus. Nothing is conveyed by movement alone.</source>
-        <translation>Blinkende Schreibmarken, pulsierende Zeichen, gleitende Leisten und Menüs. Nichts wird nur durch Bewegung mitgeteilt.</translation>
     </message>
     <message>
         <source>Changes made by commands</source>
@@ -9826,6 +9830,10 @@
     <message>
         <source>Dark, high contrast</source>
         <translation>Dunkel, hoher Kontrast</translation>
+    </message>
+    <message>
+        <source>Data about sessions that is sent to a receiver of yours. By default, nothing is sent.</source>
+        <translation>Daten über Sitzungen, die an einen Empfänger Ihrer Wahl gesendet werden. Standardmäßig wird nichts gesendet.</translation>
     </message>
     <message>
         <source>Defaults of `desktop-agent run`. Its own options take precedence.</source>
@@ -9864,20 +9872,16 @@
         <translation>English</translation>
     </message>
     <message>
+        <source>Environment variables to pass to commands even if they look like credentials or could lead out of the sandbox, such as `DATABASE_URL`. `desktop-agent doctor` lists those that are withheld.</source>
+        <translation>Umgebungsvariablen, die Befehle erhalten, auch wenn sie nach Zugangsdaten aussehen oder aus der Sandbox führen könnten, etwa `DATABASE_URL`. `desktop-agent doctor` listet auf, welche vorenthalten werden.</translation>
+    </message>
+    <message>
         <source>Export contents</source>
         <translation>Inhalte exportieren</translation>
     </message>
     <message>
-        <source>Export prompts, answers, and what calls were given and returned, too: the beginning of each, without what looks like a key. Whoever reads the receiver can then read the conversation.</source>
-        <translation>Auch Nachrichten, Antworten und Ein- und Ausgaben von Aufrufen exportieren: jeweils den Anfang, ohne das, was wie ein Schlüssel aussieht. Wer den Empfänger liest, kann dann die Unterhaltung lesen.</translation>
-    </message>
-    <message>
         <source>Files and folders in the home folder that commands in the sandbox may read, besides tool chains and their caches. The rest is invisible to them. `~` is the home folder.</source>
         <translation>Dateien und Ordner des Benutzerverzeichnisses, die Befehle in der Sandbox lesen dürfen, zusätzlich zu Entwicklungswerkzeugen und deren Caches. Der Rest ist für sie unsichtbar. `~` ist das Benutzerverzeichnis.</translation>
-    </message>
-    <message>
-        <source>Files copied before</source>
-        <translation>Vorher kopierte Dateien</translation>
     </message>
     <message>
         <source>Folders outside the workspace that tools may read and commands may write. `~` is the home folder; relative paths are relative to the settings file.</source>
@@ -9916,20 +9920,12 @@
         <translation>Wie viele Dateien beobachtet werden.</translation>
     </message>
     <message>
-        <source>How many files each process of a command may have open at once. The system gives it no more.</source>
-        <translation>Wie viele Dateien jeder Prozess eines Befehls zugleich offen haben darf. Mehr gibt ihm das System nicht.</translation>
-    </message>
-    <message>
         <source>How many lines of a tool&apos;s result the model reads.</source>
         <translation>Wie viele Zeilen vom Ergebnis eines Werkzeugs das Modell liest.</translation>
     </message>
     <message>
         <source>How many of the last turns a summary leaves as they are.</source>
         <translation>Wie viele der letzten Runden eine Zusammenfassung lässt, wie sie sind.</translation>
-    </message>
-    <message>
-        <source>How many processes a command may have at once, with all that they start. One that has more, or four times as many threads, is stopped.</source>
-        <translation>Wie viele Prozesse ein Befehl zugleich haben darf, mit allen, die sie starten. Einer mit mehr, oder mit viermal so vielen Threads, wird angehalten.</translation>
     </message>
     <message>
         <source>The most requests that one run may send to the model.</source>
@@ -9948,10 +9944,6 @@
         <translation>Wie viel angeheftet werden darf; Angeheftetes wird mit jeder Anfrage gesendet.</translation>
     </message>
     <message>
-        <source>How much memory all processes of a command may hold together. One that holds more is stopped.</source>
-        <translation>Wie viel Speicher alle Prozesse eines Befehls zusammen halten dürfen. Einer mit mehr wird angehalten.</translation>
-    </message>
-    <message>
         <source>How much of a tool&apos;s result the model reads.</source>
         <translation>Wie viel vom Ergebnis eines Werkzeugs das Modell liest.</translation>
     </message>
@@ -9964,14 +9956,6 @@
         <translation>Wie viel das Modell nachdenkt, bevor es antwortet, in der Bezeichnung seines Anbieters, etwa low oder high. `desktop-agent models list` zeigt die Stufen jedes Modells; ein Modell ohne diese Stufe erhält keine.</translation>
     </message>
     <message>
-        <source>How the window looks, and how it tells that something waits.</source>
-        <translation>Wie das Fenster aussieht, und wie es meldet, dass etwas wartet.</translation>
-    </message>
-    <message>
-        <source>If the desktop plays one.</source>
-        <translation>Falls der Desktop einen abspielt.</translation>
-    </message>
-    <message>
         <source>In the conversation and in output.</source>
         <translation>In der Unterhaltung und in Ausgaben.</translation>
     </message>
@@ -9982,10 +9966,6 @@
     <message>
         <source>In your message, with the system&apos;s dictionaries for your languages and English, where installed.</source>
         <translation>In Ihrer Nachricht, mit den Wörterbüchern des Systems für Ihre Sprachen und Englisch, soweit installiert.</translation>
-    </message>
-    <message>
-        <source>Instead of green and red, for people who confuse these.</source>
-        <translation>Statt Grün und Rot, für Menschen, die diese verwechseln.</translation>
     </message>
     <message>
         <source>Keyboard</source>
@@ -10040,10 +10020,6 @@
         <translation>Hell</translation>
     </message>
     <message>
-        <source>Light or dark, with more contrast for people who need it. The system may ask for that, too.</source>
-        <translation>Hell oder dunkel, mit mehr Kontrast für alle, die ihn brauchen. Auch das System kann ihn verlangen.</translation>
-    </message>
-    <message>
         <source>Light, high contrast</source>
         <translation>Hell, hoher Kontrast</translation>
     </message>
@@ -10072,10 +10048,6 @@
         <translation>Längster Befehl</translation>
     </message>
     <message>
-        <source>Longest look</source>
-        <translation>Längster Durchgang</translation>
-    </message>
-    <message>
         <source>MCP servers</source>
         <translation>MCP-Server</translation>
     </message>
@@ -10092,16 +10064,8 @@
         <translation>Modell</translation>
     </message>
     <message>
-        <source>Movement</source>
-        <translation>Bewegung</translation>
-    </message>
-    <message>
         <source>Name sessions</source>
         <translation>Sitzungen benennen</translation>
-    </message>
-    <message>
-        <source>Names of environment variables that commands get although they look like a credential, or lead out of the sandbox, such as `DATABASE_URL`. `desktop-agent doctor` lists what is kept back.</source>
-        <translation>Namen von Umgebungsvariablen, die Befehle erhalten, obwohl sie nach Zugangsdaten aussehen oder aus der Sandbox führen, etwa `DATABASE_URL`. `desktop-agent doctor` listet auf, was vorenthalten wird.</translation>
     </message>
     <message>
         <source>Names of folders, anywhere in the workspace, whose content is not watched while a command runs. What changes there cannot be undone.</source>
@@ -10122,14 +10086,6 @@
     <message>
         <source>Notifications</source>
         <translation>Benachrichtigungen</translation>
-    </message>
-    <message>
-        <source>The most that is copied. What git has unchanged needs no copy.</source>
-        <translation>Von wie viel höchstens eine Kopie behalten wird. Was git unverändert hat, braucht keine.</translation>
-    </message>
-    <message>
-        <source>Of names, lists, buttons and menus, before the scaling of the screen.</source>
-        <translation>Von Namen, Listen, Knöpfen und Menüs, vor der Skalierung des Bildschirms.</translation>
     </message>
     <message>
         <source>From the desktop, when something waits for you or a turn ends while the window is not in front.</source>
@@ -10168,10 +10124,6 @@
         <translation>Google Vertex AI</translation>
     </message>
     <message>
-        <source>If their definitions would take more of the model&apos;s context window than this, the model gets a search for tools instead, and the tools that it finds. 0 always uses the search, 100 never does.</source>
-        <translation>Wenn ihre Definitionen mehr vom Kontextfenster des Modells brauchen als dies, erhält das Modell stattdessen eine Suche nach Werkzeugen und die damit gefundenen Werkzeuge. 0 nutzt immer die Suche, 100 nie.</translation>
-    </message>
-    <message>
         <source>Microsoft Foundry</source>
         <translation>Microsoft Foundry</translation>
     </message>
@@ -10182,10 +10134,6 @@
     <message>
         <source>Open files of a process</source>
         <translation>Offene Dateien eines Prozesses</translation>
-    </message>
-    <message>
-        <source>Open questions in a dialog</source>
-        <translation>Fragen in einem Dialog öffnen</translation>
     </message>
     <message>
         <source>OpenAI</source>
@@ -10224,16 +10172,8 @@
         <translation>Anfragen an Anthropic</translation>
     </message>
     <message>
-        <source>Result for the model</source>
-        <translation>Ergebnis für das Modell</translation>
-    </message>
-    <message>
         <source>Room for pins</source>
         <translation>Platz für Angeheftetes</translation>
-    </message>
-    <message>
-        <source>Room for the tools of servers</source>
-        <translation>Platz für die Werkzeuge von Servern</translation>
     </message>
     <message>
         <source>Safety copies</source>
@@ -10266,10 +10206,6 @@
     <message>
         <source>Show tool calls</source>
         <translation>Werkzeugaufrufe anzeigen</translation>
-    </message>
-    <message>
-        <source>Size copied before</source>
-        <translation>Vorher kopierte Größe</translation>
     </message>
     <message>
         <source>Size of chat text</source>
@@ -10316,10 +10252,6 @@
         <translation>Den älteren Teil einer Unterhaltung zusammenfassen, wenn sie das Ziel überschreitet.</translation>
     </message>
     <message>
-        <source>Target</source>
-        <translation>Ziel</translation>
-    </message>
-    <message>
         <source>Telemetry</source>
         <translation>Telemetrie</translation>
     </message>
@@ -10344,10 +10276,6 @@
         <translation>Die Tasten dieses Teils des Fensters, wo sie Vorrang vor denen haben, die überall wirken.</translation>
     </message>
     <message>
-        <source>The largest file of which a copy is kept.</source>
-        <translation>Die größte Datei, von der eine Kopie behalten wird.</translation>
-    </message>
-    <message>
         <source>The model, as PROVIDER/NAME, that answers a request when the usual one is still overloaded after all retries. The conversation says so; the next request goes to the usual one again.</source>
         <translation>Das Modell, als ANBIETER/NAME, das eine Anfrage beantwortet, wenn das übliche nach allen Versuchen noch überlastet ist. Die Unterhaltung weist darauf hin; die nächste Anfrage geht wieder an das übliche.</translation>
     </message>
@@ -10356,12 +10284,116 @@
         <translation>Der Name des Modells, wie sein Anbieter es nennt.</translation>
     </message>
     <message>
+        <source>Also export prompts, answers, and the arguments and results of calls: the beginning of each, without anything that looks like a key. Anyone who can read the receiver&apos;s data can then read the conversation.</source>
+        <translation>Auch Nachrichten, Antworten und Ein- und Ausgaben von Aufrufen exportieren: jeweils den Anfang, ohne das, was wie ein Schlüssel aussieht. Wer den Empfänger liest, kann dann die Unterhaltung lesen.</translation>
+    </message>
+    <message>
+        <source>Animations</source>
+        <translation>Animationen</translation>
+    </message>
+    <message>
+        <source>As soon as they arrive, instead of only after Review… on their card in the conversation.</source>
+        <translation>Sobald sie eintreffen, statt erst nach „Prüfen …“ auf ihrer Karte in der Unterhaltung.</translation>
+    </message>
+    <message>
+        <source>Before display scaling.</source>
+        <translation>Vor der Skalierung des Bildschirms.</translation>
+    </message>
+    <message>
+        <source>Beginnings of commands that never run, such as `shutdown` or `git push`, also behind wrappers and inside pipes.</source>
+        <translation>Anfänge von Befehlen, die nie ausgeführt werden, etwa `shutdown` oder `git push`, auch hinter Hilfsprogrammen und in Pipes.</translation>
+    </message>
+    <message>
+        <source>Blinking carets, pulsing marks, sliding docks and menus. Nothing is conveyed by animation alone.</source>
+        <translation>Blinkende Schreibmarken, pulsierende Zeichen, gleitende Leisten und Menüs. Nichts wird nur durch Bewegung mitgeteilt.</translation>
+    </message>
+    <message>
+        <source>Files in a safety copy</source>
+        <translation>Dateien in einer Sicherungskopie</translation>
+    </message>
+    <message>
+        <source>For names, lists, buttons and menus, before display scaling.</source>
+        <translation>Für Namen, Listen, Knöpfe und Menüs, vor der Skalierung des Bildschirms.</translation>
+    </message>
+    <message>
+        <source>How commands are confined. Without a sandbox, nothing confines them, and every command asks first.</source>
+        <translation>Wie Befehle eingeschränkt werden. Ohne Sandbox schränkt sie nichts ein, und vor jedem Befehl wird gefragt.</translation>
+    </message>
+    <message>
+        <source>How many files each process of a command may have open at once. The system enforces this limit.</source>
+        <translation>Wie viele Dateien jeder Prozess eines Befehls zugleich offen haben darf. Das System erzwingt dieses Limit.</translation>
+    </message>
+    <message>
+        <source>How many processes a command may have at once, including those that they start. A command with more, or with four times as many threads, is stopped.</source>
+        <translation>Wie viele Prozesse ein Befehl zugleich haben darf, mit allen, die sie starten. Einer mit mehr, oder mit viermal so vielen Threads, wird angehalten.</translation>
+    </message>
+    <message>
+        <source>How much memory all processes of a command may hold together. A command that holds more is stopped.</source>
+        <translation>Wie viel Speicher alle Prozesse eines Befehls zusammen halten dürfen. Einer mit mehr wird angehalten.</translation>
+    </message>
+    <message>
+        <source>If the definitions of these tools would take more of the model&apos;s context window than this, the model gets a tool search instead, and the tools that it finds. 0 always uses the search, 100 never does.</source>
+        <translation>Wenn ihre Definitionen mehr vom Kontextfenster des Modells brauchen als dies, erhält das Modell stattdessen eine Suche nach Werkzeugen und die damit gefundenen Werkzeuge. 0 nutzt immer die Suche, 100 nie.</translation>
+    </message>
+    <message>
+        <source>Instead of green and red, for people who cannot tell these apart.</source>
+        <translation>Statt Grün und Rot, für alle, die diese nicht unterscheiden können.</translation>
+    </message>
+    <message>
+        <source>Light or dark, with more contrast for people who need it. A contrast setting of the system applies, too.</source>
+        <translation>Hell oder dunkel, mit mehr Kontrast für alle, die ihn brauchen. Auch eine Kontrasteinstellung des Systems gilt.</translation>
+    </message>
+    <message>
+        <source>Longest scan</source>
+        <translation>Längster Durchlauf</translation>
+    </message>
+    <message>
+        <source>Room for server tools</source>
+        <translation>Platz für die Werkzeuge von Servern</translation>
+    </message>
+    <message>
+        <source>Same as system</source>
+        <translation>Wie das System</translation>
+    </message>
+    <message>
+        <source>Show questions in a dialog</source>
+        <translation>Fragen in einem Dialog öffnen</translation>
+    </message>
+    <message>
+        <source>Size of a safety copy</source>
+        <translation>Größe einer Sicherungskopie</translation>
+    </message>
+    <message>
+        <source>Target size</source>
+        <translation>Zielgröße</translation>
+    </message>
+    <message>
+        <source>The address that spans and metrics are sent to, as OTLP over HTTP, such as `http://localhost:4318`. They say what turns, requests and calls there were, and how long they took. Without an address or a file, there is no telemetry.</source>
+        <translation>Wohin Spans und Metriken gesendet werden, als OTLP über HTTP, etwa `http://localhost:4318`: wie lange Runden, Anfragen und Aufrufe dauerten, und welche es waren. Ohne Empfänger und ohne Datei wird nichts gesendet.</translation>
+    </message>
+    <message>
+        <source>The largest file that is copied.</source>
+        <translation>Die größte Datei, die kopiert wird.</translation>
+    </message>
+    <message>
+        <source>The look of the window, and its notifications.</source>
+        <translation>Das Aussehen des Fensters und seine Benachrichtigungen.</translation>
+    </message>
+    <message>
         <source>The model&apos;s provider</source>
         <translation>Der Anbieter des Modells</translation>
     </message>
     <message>
+        <source>The most that is copied. Files unchanged in git need no copy.</source>
+        <translation>Wie viel höchstens kopiert wird. In git unveränderte Dateien brauchen keine Kopie.</translation>
+    </message>
+    <message>
         <source>The only tools available to a run.</source>
         <translation>Die einzigen Werkzeuge, die ein Lauf hat.</translation>
+    </message>
+    <message>
+        <source>The provider whose model answers. The demo follows a script and needs neither a key nor a network.</source>
+        <translation>Der Anbieter, dessen Modell antwortet. Die Demo folgt einem Drehbuch und braucht weder Schlüssel noch Netz.</translation>
     </message>
     <message>
         <source>The same limit in bytes; the smaller one counts.</source>
@@ -10380,6 +10412,10 @@
         <translation>Dieses Programm</translation>
     </message>
     <message>
+        <source>Tokens of a result</source>
+        <translation>Token eines Ergebnisses</translation>
+    </message>
+    <message>
         <source>Tool results</source>
         <translation>Werkzeugergebnisse</translation>
     </message>
@@ -10392,8 +10428,12 @@
         <translation>Werkzeuge, die andere Programme bieten.</translation>
     </message>
     <message>
-        <source>Turns kept whole</source>
-        <translation>Ganz behaltene Runden</translation>
+        <source>Who searches the web. This program asks before each search. A provider searches while its model answers, without asking: it sends the search terms to the web, and charges for each search. If the provider has no search, this program&apos;s is used.</source>
+        <translation>Wer das Web durchsucht. Dieses Programm fragt vor jeder Suche. Ein Anbieter sucht, während sein Modell antwortet, ohne zu fragen: Wonach das Modell sucht, geht von dort ins Web, und jede Suche wird berechnet. Hat der Anbieter keine Suche, tritt die dieses Programms an ihre Stelle.</translation>
+    </message>
+    <message>
+        <source>set by each call</source>
+        <translation>je nach Aufruf</translation>
     </message>
     <message>
         <source>US dollars</source>
@@ -10428,16 +10468,8 @@
         <translation>Was eine Unterhaltung kosten darf, bevor der Agent fragt, ob es weitergehen soll. Nur bekannte Kosten zählen.</translation>
     </message>
     <message>
-        <source>What is sent about sessions to a receiver of yours. By default, nothing.</source>
-        <translation>Was ein Empfänger von Ihnen über Sitzungen erfährt. Von vornherein nichts.</translation>
-    </message>
-    <message>
         <source>What all conversations of a day (UTC) may cost together before the agent asks whether to go on.</source>
         <translation>Was alle Unterhaltungen eines Tages (UTC) zusammen kosten dürfen, bevor der Agent fragt, ob es weitergehen soll.</translation>
-    </message>
-    <message>
-        <source>What confines commands. Without a sandbox nothing does, and every command asks.</source>
-        <translation>Was Befehle einschränkt. Ohne Sandbox tut es nichts, und jeder Befehl fragt.</translation>
     </message>
     <message>
         <source>What is watched for changes while a command runs, and so can be undone.</source>
@@ -10448,44 +10480,16 @@
         <translation>Was ausgegeben werden darf, bevor der Agent fragt; ohne Fenster hält er an.</translation>
     </message>
     <message>
-        <source>What may happen without a question, and what confines commands.</source>
-        <translation>Was ohne Frage geschehen darf, und was Befehle einschränkt.</translation>
-    </message>
-    <message>
-        <source>What no command may begin with, such as `shutdown` or `git push`, also behind wrappers and inside pipes.</source>
-        <translation>Womit kein Befehl beginnen darf, etwa `shutdown` oder `git push`, auch hinter Hilfsprogrammen und in Pipes.</translation>
-    </message>
-    <message>
-        <source>What the agent does without asking. A session can have its own, chosen below the composer.</source>
-        <translation>Was der Agent ohne Frage tut. Eine Sitzung kann ihr eigenes haben, unter dem Eingabefeld gewählt.</translation>
-    </message>
-    <message>
         <source>When a conversation is summarised, so that it still fits the model.</source>
         <translation>Wann eine Unterhaltung zusammengefasst wird, damit sie noch in das Modell passt.</translation>
-    </message>
-    <message>
-        <source>When it is overloaded</source>
-        <translation>Bei Überlastung</translation>
-    </message>
-    <message>
-        <source>Where spans and metrics are sent, as OTLP over HTTP, such as `http://localhost:4318`: how long turns, requests and calls took, and what they were. With neither this nor a file, no data is sent.</source>
-        <translation>Wohin Spans und Metriken gesendet werden, als OTLP über HTTP, etwa `http://localhost:4318`: wie lange Runden, Anfragen und Aufrufe dauerten, und welche es waren. Ohne Empfänger und ohne Datei wird nichts gesendet.</translation>
     </message>
     <message>
         <source>Which model answers, and how much it thinks.</source>
         <translation>Wer antwortet, und wie viel.</translation>
     </message>
     <message>
-        <source>Who searches the web. This program asks before each search. A provider searches while its model answers, without asking: what the model looks for goes from there to the web, and each search is charged for. Where the provider has no search, this program&apos;s takes its place.</source>
-        <translation>Wer das Web durchsucht. Dieses Programm fragt vor jeder Suche. Ein Anbieter sucht, während sein Modell antwortet, ohne zu fragen: Wonach das Modell sucht, geht von dort ins Web, und jede Suche wird berechnet. Hat der Anbieter keine Suche, tritt die dieses Programms an ihre Stelle.</translation>
-    </message>
-    <message>
         <source>Who sends them. The SDK takes a second longer to start. For clouds and profiles it is always used.</source>
         <translation>Wer sie sendet. Das SDK braucht beim Start eine Sekunde länger. Für Clouds und Profile wird es immer verwendet.</translation>
-    </message>
-    <message>
-        <source>Whose model answers. The demo follows a script and needs neither a key nor a network.</source>
-        <translation>Wessen Modell antwortet. Die Demo folgt einem Drehbuch und braucht weder Schlüssel noch Netz.</translation>
     </message>
     <message>
         <source>all</source>
@@ -10542,10 +10546,6 @@
     <message>
         <source>seconds</source>
         <translation>Sekunden</translation>
-    </message>
-    <message>
-        <source>the call decides</source>
-        <translation>der Aufruf entscheidet</translation>
     </message>
     <message>
         <source>the model&apos;s own</source>
@@ -10702,8 +10702,12 @@
         <translation>Abbrechen</translation>
     </message>
     <message>
-        <source>Enter uses them, Esc leaves everything as it is.</source>
-        <translation>Die Eingabetaste übernimmt sie, Esc lässt alles, wie es ist.</translation>
+        <source>Assign</source>
+        <translation>Zuweisen</translation>
+    </message>
+    <message>
+        <source>Enter assigns the keys, Esc changes nothing.</source>
+        <translation>Die Eingabetaste weist die Tasten zu, Esc ändert nichts.</translation>
     </message>
     <message>
         <source>More keys for “{0}”</source>
@@ -10718,40 +10722,40 @@
         <translation>Drücken Sie die Taste, die auf {0} folgen soll.</translation>
     </message>
     <message>
-        <source>Take them from there</source>
-        <translation>Von dort übernehmen</translation>
+        <source>Reassign</source>
+        <translation>Neu zuweisen</translation>
+    </message>
+    <message>
+        <source>{0} begins with {1}, and “{2}” would lose that shortcut.</source>
+        <translation>{0} beginnt mit {1}, und „{2}“ würde diese Tasten verlieren.</translation>
+    </message>
+    <message>
+        <source>{0} has another action in one part of the window, where that action takes precedence: {1}.</source>
+        <translation>{0} hat in einem Teil des Fensters eine andere Aktion, die dort Vorrang hat: {1}.</translation>
+    </message>
+    <message>
+        <source>{0} has another action in text fields, where that action takes precedence.</source>
+        <translation>{0} hat in Textfeldern eine andere Aktion, die dort Vorrang hat.</translation>
+    </message>
+    <message>
+        <source>{0} has another action in the whole window: {1}. In this part of the window, the new action takes precedence.</source>
+        <translation>{0} hat im ganzen Fenster eine andere Aktion: {1}. In diesem Teil des Fensters hat die neue Aktion Vorrang.</translation>
+    </message>
+    <message>
+        <source>“{1}” would lose {0}, which begins with {2}.</source>
+        <translation>„{1}“ würde {0} verlieren, weil diese Tasten mit {2} beginnen.</translation>
     </message>
     <message>
         <source>Then another key…</source>
         <translation>Dann noch eine Taste…</translation>
     </message>
     <message>
-        <source>Use them</source>
-        <translation>Verwenden</translation>
-    </message>
-    <message>
         <source>{0} answers the agent&apos;s questions, so it cannot send a message.</source>
         <translation>{0} beantwortet Fragen des Agenten; eine Taste, die eine Nachricht sendet, darf das nicht.</translation>
     </message>
     <message>
-        <source>{0} begins with {1}, which belongs to “{2}” and would be taken from it.</source>
-        <translation>{0} beginnt mit {1}, das zu „{2}“ gehört und dort wegfiele.</translation>
-    </message>
-    <message>
         <source>{0} belongs to “{1}”, which would lose it.</source>
         <translation>{0} gehört zu „{1}“ und wäre dort nicht mehr vergeben.</translation>
-    </message>
-    <message>
-        <source>{0} does something else everywhere: {1}. In this part of the window, this comes first.</source>
-        <translation>{0} bewirkt überall sonst etwas anderes: {1}. In diesem Teil des Fensters geht dies vor.</translation>
-    </message>
-    <message>
-        <source>{0} does something else in one part of the window, where that comes first: {1}.</source>
-        <translation>{0} bewirkt in einem Teil des Fensters etwas anderes, was dort vorgeht: {1}.</translation>
-    </message>
-    <message>
-        <source>{0} does something else wherever you write, which comes first there.</source>
-        <translation>{0} bewirkt überall, wo Sie schreiben, etwas anderes, was dort vorgeht.</translation>
     </message>
     <message>
         <source>{0} is free.</source>
@@ -10760,10 +10764,6 @@
     <message>
         <source>{0} is used for writing. Hold Ctrl, Alt or Meta with it, or take a function key.</source>
         <translation>{0} wird zum Schreiben gebraucht. Halten Sie dabei Strg, Alt oder Meta, oder nehmen Sie eine Funktionstaste.</translation>
-    </message>
-    <message>
-        <source>{0} of “{1}” begins with {2} and would be taken from it.</source>
-        <translation>{0} von „{1}“ beginnt mit {2} und fiele dort weg.</translation>
     </message>
 </context>
 <context>
@@ -10819,8 +10819,8 @@
         <translation>{word} ins Wörterbuch aufnehmen</translation>
     </message>
     <message>
-        <source>No other word is known</source>
-        <translation>Kein anderes Wort bekannt</translation>
+        <source>No suggestions</source>
+        <translation>Keine Vorschläge</translation>
     </message>
 </context>
 <context>
@@ -10841,16 +10841,12 @@
         <translation>Ein Claude-Abonnement kann hier nicht verwendet werden: Anthropic erlaubt anderen Anwendungen nicht, sich damit anzumelden. Verwenden Sie einen API-Schlüssel oder ein Profil von Anthropics eigenen Werkzeugen (`ant auth login`).</translation>
     </message>
     <message>
-        <source>API access of your organisation, as Anthropic&apos;s own tools signed in for it.</source>
-        <translation>API-Zugang Ihrer Organisation, über die Anmeldung von Anthropics eigenen Werkzeugen.</translation>
-    </message>
-    <message>
         <source>Anthropic profile “{0}”</source>
         <translation>Anthropic-Profil „{0}“</translation>
     </message>
     <message>
-        <source>In the ways in which providers allow other programs to use it.</source>
-        <translation>Auf den Wegen, die Anbieter anderen Programmen erlauben.</translation>
+        <source>Providers allow other programs to use it only in these ways.</source>
+        <translation>Anbieter erlauben anderen Programmen die Nutzung nur auf diesen Wegen.</translation>
     </message>
     <message>
         <source>Sign in with ChatGPT</source>
@@ -10871,6 +10867,10 @@
     <message>
         <source>Your browser opens OpenAI&apos;s page, where you allow this application to use your plan.</source>
         <translation>Ihr Browser öffnet die Seite von OpenAI, auf der Sie dieser Anwendung die Nutzung Ihres Tarifs erlauben.</translation>
+    </message>
+    <message>
+        <source>Your organisation&apos;s API access, through the sign-in of Anthropic&apos;s own tools.</source>
+        <translation>API-Zugang Ihrer Organisation, über die Anmeldung der Werkzeuge von Anthropic.</translation>
     </message>
 </context>
 <context>
@@ -10945,8 +10945,8 @@
         <translation>Ausblenden. Was darin läuft, läuft weiter.</translation>
     </message>
     <message>
-        <source>The pasted text has characters that cannot be seen; control characters are left out.</source>
-        <translation>Der eingefügte Text hat Zeichen, die man nicht sieht; Steuerzeichen werden weggelassen.</translation>
+        <source>The pasted text contains invisible characters; control characters are left out.</source>
+        <translation>Der eingefügte Text enthält unsichtbare Zeichen; Steuerzeichen werden ausgelassen.</translation>
     </message>
     <message>
         <source>Open the address</source>
@@ -11336,10 +11336,6 @@
         <translation>Unterbrochen</translation>
     </message>
     <message>
-        <source>Kept back from commands: {names}. The setting “Variables passed on” passes them on.</source>
-        <translation>Befehlen vorenthalten: {names}. Die Einstellung „Durchgereichte Variablen“ reicht sie durch.</translation>
-    </message>
-    <message>
         <source>List</source>
         <translation>Auflisten</translation>
     </message>
@@ -11372,28 +11368,12 @@
         <translation>Plan aktualisiert</translation>
     </message>
     <message>
-        <source>Put back {things}</source>
-        <translation>{things} wiederhergestellt</translation>
-    </message>
-    <message>
-        <source>Puts back {things}</source>
-        <translation>Stellt {things} wieder her</translation>
-    </message>
-    <message>
         <source>Reached the limit of {requests}. Send a message to go on.</source>
         <translation>Das Limit von {requests} ist erreicht. Senden Sie eine Nachricht, um weiterzumachen.</translation>
     </message>
     <message>
         <source>Read</source>
         <translation>Lesen</translation>
-    </message>
-    <message>
-        <source>Recovered: all that was copied is back.</source>
-        <translation>Zurückgeholt: Alles, was kopiert war, ist wieder da.</translation>
-    </message>
-    <message>
-        <source>Recovered: everything that it destroyed is back.</source>
-        <translation>Zurückgeholt: Alles, was zerstört wurde, ist wieder da.</translation>
     </message>
     <message>
         <source>Redid {files}</source>
@@ -11499,7 +11479,23 @@
         <translation>Das Modell hat die Antwort verweigert.</translation>
     </message>
     <message>
-        <source>The summary was taken back: the agent sees the whole conversation again.</source>
+        <source>Recovered: everything that the command destroyed is restored.</source>
+        <translation>Zurückgeholt: Alles, was der Befehl zerstört hat, ist wiederhergestellt.</translation>
+    </message>
+    <message>
+        <source>Recovered: everything that was copied is restored.</source>
+        <translation>Zurückgeholt: Alles, was kopiert war, ist wiederhergestellt.</translation>
+    </message>
+    <message>
+        <source>Restored {things}</source>
+        <translation>{things} wiederhergestellt</translation>
+    </message>
+    <message>
+        <source>Restores {things}</source>
+        <translation>Stellt {things} wieder her</translation>
+    </message>
+    <message>
+        <source>The summary was undone: the agent sees the whole conversation again.</source>
         <translation>Die Zusammenfassung wurde zurückgenommen: Der Agent sieht wieder die ganze Unterhaltung.</translation>
     </message>
     <message>
@@ -11525,6 +11521,10 @@
     <message>
         <source>Went back to before turn {turn}: the agent no longer sees what came after. Files stayed.</source>
         <translation>Zurück vor Runde {turn}: Der Agent sieht nicht mehr, was danach kam. Die Dateien blieben.</translation>
+    </message>
+    <message>
+        <source>Withheld from commands: {names}. To pass them on, add them to the setting “Variables passed on”.</source>
+        <translation>Befehlen vorenthalten: {names}. Um sie weiterzugeben, nehmen Sie sie in die Einstellung „Durchgereichte Variablen“ auf.</translation>
     </message>
     <message>
         <source>You denied it.</source>
@@ -11582,6 +11582,10 @@
         <translation>erledigt</translation>
     </message>
     <message>
+        <source>exceeded a limit</source>
+        <translation>Limit überschritten</translation>
+    </message>
+    <message>
         <source>exit {code}</source>
         <translation>Exit-Code {code}</translation>
     </message>
@@ -11618,6 +11622,14 @@
         <translation>läuft</translation>
     </message>
     <message>
+        <source>the checked-out commit</source>
+        <translation>den ausgecheckten Commit</translation>
+    </message>
+    <message>
+        <source>the staged changes</source>
+        <translation>was vorgemerkt war</translation>
+    </message>
+    <message>
         <source>timed out</source>
         <translation>Zeit abgelaufen</translation>
     </message>
@@ -11626,20 +11638,12 @@
         <translation>zu tun</translation>
     </message>
     <message>
-        <source>took too much</source>
-        <translation>brauchte zu viel</translation>
+        <source>{count} more only partly restored</source>
+        <translation>{count} weitere nur teilweise wiederhergestellt</translation>
     </message>
     <message>
         <source>waits for you</source>
         <translation>wartet auf Sie</translation>
-    </message>
-    <message>
-        <source>what was staged</source>
-        <translation>was vorgemerkt war</translation>
-    </message>
-    <message>
-        <source>where the repository stood</source>
-        <translation>wo das Repository stand</translation>
     </message>
     <message>
         <source>{added} added, {removed} removed</source>
@@ -11664,10 +11668,6 @@
     <message>
         <source>{count} left alone because you changed it</source>
         <translation>{count} unberührt gelassen, weil Sie sie geändert haben</translation>
-    </message>
-    <message>
-        <source>{count} more did not get all back</source>
-        <translation>{count} weitere wurden nicht ganz wiederhergestellt</translation>
     </message>
     <message>
         <source>{done} of {all}</source>
@@ -11732,16 +11732,16 @@
         <translation>Alles ist entschieden</translation>
     </message>
     <message>
+        <source>Go to the next undecided change</source>
+        <translation>Zur nächsten offenen Änderung gehen</translation>
+    </message>
+    <message>
         <source>How many of the listed files are kept or undone</source>
         <translation>Wie viele der Dateien in der Liste behalten oder rückgängig gemacht sind</translation>
     </message>
     <message>
         <source>Files that were changed since are left alone and listed.</source>
         <translation>Dateien, die seither geändert wurden, bleiben unberührt und werden aufgelistet.</translation>
-    </message>
-    <message>
-        <source>Go to what is undecided next</source>
-        <translation>Zum nächsten Unentschiedenen gehen</translation>
     </message>
     <message>
         <source>Keep all</source>
@@ -11775,29 +11775,22 @@
         <source>Nothing to decide</source>
         <translation>Nichts zu entscheiden</translation>
     </message>
-    <message numerus="yes">
-        <source>Put %n files back. {0}</source>
-        <translation>
-            <numerusform>%n Datei zurücksetzen. {0}</numerusform>
-            <numerusform>%n Dateien zurücksetzen. {0}</numerusform>
-        </translation>
-    </message>
     <message>
         <source>Redo</source>
         <translation>Wiederherstellen</translation>
+    </message>
+    <message numerus="yes">
+        <source>Redo the last undo, in %n files. If it conflicts with your later changes, you are asked.</source>
+        <translation>
+            <numerusform>Das letzte Rückgängigmachen in %n Datei zurücknehmen. Was Sie seither geändert haben, bleibt, oder Sie werden gefragt.</numerusform>
+            <numerusform>Das letzte Rückgängigmachen in %n Dateien zurücknehmen. Was Sie seither geändert haben, bleibt, oder Sie werden gefragt.</numerusform>
+        </translation>
     </message>
     <message numerus="yes">
         <source>Send %n comments…</source>
         <translation>
             <numerusform>%n Kommentar senden …</numerusform>
             <numerusform>%n Kommentare senden …</numerusform>
-        </translation>
-    </message>
-    <message numerus="yes">
-        <source>Take back the last undo, in %n files. What you changed since stays, or you are asked.</source>
-        <translation>
-            <numerusform>Das letzte Rückgängigmachen in %n Datei zurücknehmen. Was Sie seither geändert haben, bleibt, oder Sie werden gefragt.</numerusform>
-            <numerusform>Das letzte Rückgängigmachen in %n Dateien zurücknehmen. Was Sie seither geändert haben, bleibt, oder Sie werden gefragt.</numerusform>
         </translation>
     </message>
     <message numerus="yes">
@@ -11818,6 +11811,13 @@
     <message>
         <source>Undo since</source>
         <translation>Seither rückgängig</translation>
+    </message>
+    <message numerus="yes">
+        <source>Undo the changes to %n files. {0}</source>
+        <translation>
+            <numerusform>%n Datei zurücksetzen. {0}</numerusform>
+            <numerusform>%n Dateien zurücksetzen. {0}</numerusform>
+        </translation>
     </message>
     <message>
         <source>Undo turn</source>
@@ -11901,14 +11901,6 @@
         <translation>Abbrechen</translation>
     </message>
     <message>
-        <source>None of this is the agent&apos;s.</source>
-        <translation>Nichts davon stammt vom Agenten.</translation>
-    </message>
-    <message>
-        <source>Not all of this is the agent&apos;s.</source>
-        <translation>Nicht alles davon stammt vom Agenten.</translation>
-    </message>
-    <message>
         <source>Perhaps another session&apos;s: {0}</source>
         <translation>Vielleicht aus einer anderen Sitzung: {0}</translation>
     </message>
@@ -11921,8 +11913,16 @@
         <translation>Vom Agenten: {0}</translation>
     </message>
     <message>
-        <source>This is not the agent&apos;s alone.</source>
-        <translation>Das stammt nicht vom Agenten allein.</translation>
+        <source>Not all of these changes are the agent&apos;s.</source>
+        <translation>Nicht alle diese Änderungen stammen vom Agenten.</translation>
+    </message>
+    <message>
+        <source>The agent made none of these changes.</source>
+        <translation>Keine dieser Änderungen stammt vom Agenten.</translation>
+    </message>
+    <message>
+        <source>These changes are not only the agent&apos;s.</source>
+        <translation>Diese Änderungen stammen nicht nur vom Agenten.</translation>
     </message>
     <message>
         <source>Undo</source>
@@ -11945,8 +11945,8 @@
         <translation>Auch diese rückgängig machen</translation>
     </message>
     <message>
-        <source>Undo what you keep as well?</source>
-        <translation>Auch rückgängig machen, was Sie behalten?</translation>
+        <source>Undo these kept changes, too?</source>
+        <translation>Auch diese behaltenen Änderungen rückgängig machen?</translation>
     </message>
     <message numerus="yes">
         <source>You decided to keep %n changes in {0}.</source>
@@ -12043,16 +12043,16 @@
         <translation>Zeit</translation>
     </message>
     <message>
-        <source>Time in all</source>
-        <translation>Zeit insgesamt</translation>
-    </message>
-    <message>
         <source>Tokens read</source>
         <translation>Gelesene Token</translation>
     </message>
     <message>
         <source>Tool</source>
         <translation>Werkzeug</translation>
+    </message>
+    <message>
+        <source>Total time</source>
+        <translation>Zeit insgesamt</translation>
     </message>
     <message>
         <source>Turns</source>
@@ -12228,16 +12228,16 @@
 <context>
     <name>UsageProgress</name>
     <message>
+        <source>Reading progress</source>
+        <translation>Fortschritt beim Lesen</translation>
+    </message>
+    <message>
         <source>Reading sessions: {0} of {1}</source>
         <translation>Sitzungen werden gelesen: {0} von {1}</translation>
     </message>
     <message>
         <source>Reading sessions…</source>
         <translation>Sitzungen werden gelesen …</translation>
-    </message>
-    <message>
-        <source>Sessions that are read</source>
-        <translation>Gelesene Sitzungen</translation>
     </message>
     <message>
         <source>Stop reading</source>
@@ -12425,12 +12425,12 @@
         <translation>{0} wird gefragt …</translation>
     </message>
     <message>
-        <source>Choose another name.</source>
-        <translation>Wählen Sie einen anderen Namen.</translation>
+        <source>Check that the key is complete and belongs to {0}.</source>
+        <translation>Prüfen Sie, ob der Schlüssel vollständig ist und zu {0} gehört.</translation>
     </message>
     <message>
-        <source>Check that it is complete, and a key for {0}.</source>
-        <translation>Prüfen Sie, ob er vollständig ist, und ob er für {0} gilt.</translation>
+        <source>Choose another name.</source>
+        <translation>Wählen Sie einen anderen Namen.</translation>
     </message>
     <message>
         <source>Preparing the sign-in…</source>
@@ -12448,7 +12448,7 @@
 <context>
     <name>WholePage</name>
     <message>
-        <source>These versions cannot be brought together line by line. Choose one of them as a whole.</source>
+        <source>These versions cannot be merged line by line. Choose one of them.</source>
         <translation>Diese Fassungen lassen sich nicht Zeile für Zeile zusammenführen. Wählen Sie eine als Ganzes.</translation>
     </message>
 </context>
@@ -12596,8 +12596,8 @@
 <context>
     <name>_RemovableChip</name>
     <message>
-        <source>Comes with the message: {name}, {detail}</source>
-        <translation>Kommt mit der Nachricht mit: {name}, {detail}</translation>
+        <source>Attached: {name}, {detail}</source>
+        <translation>Angehängt: {name}, {detail}</translation>
     </message>
     <message>
         <source>Enter shows it, Delete removes it from the message.</source>

@@ -156,10 +156,6 @@
         <translation>请求以登录者的身份发送到 {0}。移除账户即退出登录。</translation>
     </message>
     <message>
-        <source>Requests go to {0}, with a profile of the provider&apos;s own tools, which keep its tokens.</source>
-        <translation>请求使用提供商自己工具的配置文件发送到 {0}，令牌由这些工具保存。</translation>
-    </message>
-    <message>
         <source>Requests go to {0}, with its API key. The key is sent nowhere else.</source>
         <translation>请求发送到 {0}，附带其 API 密钥。密钥不会发送到其他地方。</translation>
     </message>
@@ -168,8 +164,12 @@
         <translation>请求发送到 {0}。那里不需要密钥。</translation>
     </message>
     <message>
-        <source>Usual</source>
+        <source>Default</source>
         <translation>默认</translation>
+    </message>
+    <message>
+        <source>Requests go to {0}, with a profile of the provider&apos;s own tools, which store the tokens.</source>
+        <translation>请求使用提供商自己工具的配置文件发送到 {0}，令牌由这些工具保存。</translation>
     </message>
     <message>
         <source>profile</source>
@@ -424,16 +424,16 @@
         <translation>机密标头和客户端密钥会保存到系统密钥环。</translation>
     </message>
     <message>
-        <source>If there is one</source>
-        <translation>如果有</translation>
-    </message>
-    <message>
         <source>Name of header {0}</source>
         <translation>标头 {0} 的名称</translation>
     </message>
     <message>
         <source>Only if you registered this application there by hand</source>
         <translation>仅当您在那里手动注册了此应用</translation>
+    </message>
+    <message>
+        <source>Optional</source>
+        <translation>可选</translation>
     </message>
     <message>
         <source>Value of header {0}</source>
@@ -592,6 +592,14 @@
         <translation>运行此命令？</translation>
     </message>
     <message>
+        <source>Show the definition</source>
+        <translation>显示定义</translation>
+    </message>
+    <message>
+        <source>The server&apos;s description of the tool</source>
+        <translation>服务器对该工具的描述</translation>
+    </message>
+    <message>
         <source>Why?</source>
         <translation>为什么？</translation>
     </message>
@@ -628,24 +636,16 @@
         <translation>隐藏定义</translation>
     </message>
     <message>
+        <source>Proposed call</source>
+        <translation>待批准的调用</translation>
+    </message>
+    <message>
         <source>Restore</source>
         <translation>还原</translation>
     </message>
     <message>
-        <source>Show what the tool is</source>
-        <translation>显示该工具的说明</translation>
-    </message>
-    <message>
         <source>What changed</source>
         <translation>更改内容</translation>
-    </message>
-    <message>
-        <source>What the server says of the tool</source>
-        <translation>服务器对该工具的说明</translation>
-    </message>
-    <message>
-        <source>What would be called</source>
-        <translation>将要调用的内容</translation>
     </message>
 </context>
 <context>
@@ -659,8 +659,8 @@
         <translation>审批</translation>
     </message>
     <message>
-        <source>Closing this decides nothing. The question stays in the conversation.</source>
-        <translation>关闭不作任何决定。问题仍保留在对话中。</translation>
+        <source>Closing this leaves the question open in the conversation.</source>
+        <translation>关闭后，该问题在对话中仍待回答。</translation>
     </message>
     <message>
         <source>Deny</source>
@@ -696,7 +696,7 @@
         <translation>智能体说：{0}</translation>
     </message>
     <message>
-        <source>The command has characters that cannot be seen. It really is: {0}</source>
+        <source>The command contains invisible characters. It really is: {0}</source>
         <translation>命令含有不可见字符。实际为：{0}</translation>
     </message>
     <message>
@@ -719,8 +719,8 @@
 <context>
     <name>ApprovalsPage</name>
     <message>
-        <source>For new sessions. A session&apos;s own choice is below its composer.</source>
-        <translation>适用于新会话。会话自己的选择在其输入框下方。</translation>
+        <source>For new sessions. Each session can choose its own below the message field.</source>
+        <translation>用于新会话。每个会话都可以在消息框下方另行选择。</translation>
     </message>
     <message>
         <source>Sandbox</source>
@@ -884,12 +884,16 @@
         <translation>更改前后的字节</translation>
     </message>
     <message>
+        <source>First bytes</source>
+        <translation>开头字节</translation>
+    </message>
+    <message>
         <source>First difference at byte {0}</source>
         <translation>首个差异位于字节 {0}</translation>
     </message>
     <message>
-        <source>It begins with</source>
-        <translation>开头为</translation>
+        <source>Identical. First bytes</source>
+        <translation>内容相同。开头字节</translation>
     </message>
     <message>
         <source>It is empty</source>
@@ -898,10 +902,6 @@
     <message>
         <source>Size</source>
         <translation>大小</translation>
-    </message>
-    <message>
-        <source>The same bytes; they begin with</source>
-        <translation>字节相同；开头为</translation>
     </message>
     <message>
         <source>Type</source>
@@ -1054,8 +1054,8 @@
 <context>
     <name>ChangeField</name>
     <message>
-        <source>It cannot be allowed here.</source>
-        <translation>无法在此处允许。</translation>
+        <source>It cannot be allowed without being shown.</source>
+        <translation>未显示的更改无法允许。</translation>
     </message>
     <message>
         <source>The change could not be shown</source>
@@ -1128,10 +1128,6 @@
         <translation>二进制</translation>
     </message>
     <message>
-        <source>decided in part</source>
-        <translation>部分已决定</translation>
-    </message>
-    <message>
         <source>deleted</source>
         <translation>已删除</translation>
     </message>
@@ -1158,6 +1154,10 @@
     <message>
         <source>new</source>
         <translation>新</translation>
+    </message>
+    <message>
+        <source>partly decided</source>
+        <translation>部分已决定</translation>
     </message>
     <message>
         <source>renamed from {0}</source>
@@ -1201,8 +1201,8 @@
         <translation>将被更改的文件</translation>
     </message>
     <message>
-        <source>It cannot be allowed here.</source>
-        <translation>无法在此处允许。</translation>
+        <source>It cannot be allowed without being shown.</source>
+        <translation>未显示的更改无法允许。</translation>
     </message>
     <message>
         <source>Loading…</source>
@@ -1323,12 +1323,6 @@
             <numerusform>另外 %n 个文件已完成。</numerusform>
         </translation>
     </message>
-    <message numerus="yes">
-        <source>%n other places in it merge without a clash.</source>
-        <translation>
-            <numerusform>其中另有 %n 处可无冲突合并。</numerusform>
-        </translation>
-    </message>
     <message>
         <source>A server&apos;s, or yours</source>
         <translation>服务器或您的版本</translation>
@@ -1350,7 +1344,7 @@
         <translation>另一个会话的版本</translation>
     </message>
     <message>
-        <source>Both, what is there last</source>
+        <source>Both, disk version last</source>
         <translation>两者都要，现有的在后</translation>
     </message>
     <message>
@@ -1364,6 +1358,10 @@
     <message>
         <source>Files left alone</source>
         <translation>保留不动的文件</translation>
+    </message>
+    <message>
+        <source>Keep disk version</source>
+        <translation>保留现有的</translation>
     </message>
     <message>
         <source>Keep it as it is</source>
@@ -1397,19 +1395,29 @@
         <source>Undo of turn {0}</source>
         <translation>第 {0} 轮的撤销</translation>
     </message>
+    <message>
+        <source>Without the change</source>
+        <translation>没有该更改</translation>
+    </message>
+    <message>
+        <source>the result can be written once all clashes are decided</source>
+        <translation>全部决定后才能写入结果</translation>
+    </message>
     <message numerus="yes">
         <source>%n clashes are left to decide: numbers {0}.</source>
         <translation>
             <numerusform>还有 %n 处冲突待决定：第 {0} 处。</numerusform>
         </translation>
     </message>
+    <message numerus="yes">
+        <source>%n other places in the file merge without a clash.</source>
+        <translation>
+            <numerusform>其中另有 %n 处可无冲突合并。</numerusform>
+        </translation>
+    </message>
     <message>
         <source>A character does not fit the encoding of this file.</source>
         <translation>有字符不符合此文件的编码。</translation>
-    </message>
-    <message>
-        <source>Keep what is there</source>
-        <translation>保留现有的</translation>
     </message>
     <message>
         <source>Keep yours</source>
@@ -1444,10 +1452,6 @@
         <translation>使用撤销后的版本</translation>
     </message>
     <message>
-        <source>Without it</source>
-        <translation>没有该更改</translation>
-    </message>
-    <message>
         <source>Write this result</source>
         <translation>写入此结果</translation>
     </message>
@@ -1458,6 +1462,10 @@
     <message>
         <source>another session</source>
         <translation>另一个会话</translation>
+    </message>
+    <message>
+        <source>changes by a server or by you</source>
+        <translation>服务器或您所写的内容</translation>
     </message>
     <message>
         <source>kept as it is</source>
@@ -1476,10 +1484,6 @@
         <translation>第 {0} 轮的重做</translation>
     </message>
     <message>
-        <source>the result can be written once all are decided</source>
-        <translation>全部决定后才能写入结果</translation>
-    </message>
-    <message>
         <source>the undo of turn {0}</source>
         <translation>第 {0} 轮的撤销</translation>
     </message>
@@ -1490,10 +1494,6 @@
     <message>
         <source>turns {0}</source>
         <translation>第 {0} 轮</translation>
-    </message>
-    <message>
-        <source>what a server, or you, wrote</source>
-        <translation>服务器或您所写的内容</translation>
     </message>
     <message>
         <source>written</source>
@@ -1598,12 +1598,12 @@
         <translation>已由您修改。代理会看到您的修改。</translation>
     </message>
     <message>
-        <source>Restore</source>
-        <translation>还原</translation>
+        <source>Reason for the question: {0}</source>
+        <translation>询问您的原因：{0}</translation>
     </message>
     <message>
-        <source>You are asked because of: {0}</source>
-        <translation>询问您的原因：{0}</translation>
+        <source>Restore</source>
+        <translation>还原</translation>
     </message>
 </context>
 <context>
@@ -1921,16 +1921,16 @@
         <translation>优先保留…（可选）</translation>
     </message>
     <message>
-        <source>Mended in the model&apos;s answers: {0}</source>
-        <translation>已修正模型回答中的问题：{0}</translation>
-    </message>
-    <message>
         <source>Nothing was saved: write each point as a line “- …” under one of the headings.</source>
         <translation>未保存任何内容：请将每一点写成“- …”的一行，放在某个标题下。</translation>
     </message>
     <message>
         <source>Pins</source>
         <translation>固定内容</translation>
+    </message>
+    <message>
+        <source>Repaired in the model&apos;s answers: {0}</source>
+        <translation>已修正模型回答中的问题：{0}</translation>
     </message>
     <message>
         <source>Save summary</source>
@@ -1969,7 +1969,7 @@
         <translation>仅在您要求时总结较早的轮次</translation>
     </message>
     <message>
-        <source>{0} more from MCP servers, about {1} tokens, are not sent: the agent searches for what it needs.</source>
+        <source>{0} more tools of MCP servers (about {1} tokens) are not sent: the agent searches for those it needs.</source>
         <translation>另有 {0} 个 MCP 服务器的工具（约 {1} 个 token）留待搜索：代理会找到所需的工具。</translation>
     </message>
     <message>
@@ -1986,7 +1986,7 @@
         </translation>
     </message>
     <message>
-        <source>About {0} of them are tools of MCP servers.</source>
+        <source>About {0} of them are for tools of MCP servers.</source>
         <translation>其中约 {0} 个是 MCP 服务器的工具。</translation>
     </message>
     <message>
@@ -2079,10 +2079,6 @@
         <translation>模型地址的自定义标头格式有误。请更正或移除。</translation>
     </message>
     <message>
-        <source>A device is or was there, and an undo neither creates nor removes devices.</source>
-        <translation>那里现在或曾经是一个设备，撤销既不创建也不移除它。</translation>
-    </message>
-    <message>
         <source>A file&apos;s content could not be saved, so nothing was changed.</source>
         <translation>无法保存文件内容，因此未作任何更改。</translation>
     </message>
@@ -2095,10 +2091,6 @@
         <translation>下一条消息将开始新的对话。当前对话保留在会话列表中。</translation>
     </message>
     <message>
-        <source>A prompt that begins with a slash is written with two, or with a space in front.</source>
-        <translation>以斜杠开头的消息请写两个斜杠，或在前面加一个空格。</translation>
-    </message>
-    <message>
         <source>A record failed unexpectedly.</source>
         <translation>一条记录意外失败。</translation>
     </message>
@@ -2109,10 +2101,6 @@
     <message>
         <source>A rule of yours asks before this: `{0}`.</source>
         <translation>您的一条规则要求在此之前询问：`{0}`。</translation>
-    </message>
-    <message>
-        <source>A running server, or you, changed it since; that version was left alone.</source>
-        <translation>正在运行的服务器或您此后更改了它；该版本保留不动。</translation>
     </message>
     <message>
         <source>A running server, or you, changed the same lines since.</source>
@@ -2131,16 +2119,8 @@
         <translation>已存储的文件内容缺失。</translation>
     </message>
     <message>
-        <source>A stored reference is not a digest.</source>
-        <translation>已存储的引用不是摘要。</translation>
-    </message>
-    <message>
         <source>A symlink has taken the place of the folder {0}.</source>
         <translation>文件夹 {0} 已被符号链接取代。</translation>
-    </message>
-    <message>
-        <source>A word of this command names `{0}`, which you blocked. Another program may start it.</source>
-        <translation>此命令中有词语提到您已禁止的 `{0}`。其他程序可能会启动它。</translation>
     </message>
     <message>
         <source>Active pins: none</source>
@@ -2175,24 +2155,8 @@
         <translation>始终允许 {0}</translation>
     </message>
     <message>
-        <source>Another git repository has taken the place of this folder&apos;s. Open the folder again to use it.</source>
-        <translation>此文件夹的 git 存储库已被另一个取代。请重新打开文件夹以使用它。</translation>
-    </message>
-    <message>
-        <source>Another session changed it since; that version was left alone.</source>
-        <translation>另一个会话此后更改了它；该版本保留不动。</translation>
-    </message>
-    <message>
         <source>Another session changed the same lines since.</source>
         <translation>另一个会话此后更改了相同的行。</translation>
-    </message>
-    <message>
-        <source>Another session&apos;s command ran at the same time, so it may be its work. Select the file by itself to undo it.</source>
-        <translation>另一个会话的命令同时在运行，因此可能是它所为。请单独选择该文件来撤销。</translation>
-    </message>
-    <message>
-        <source>Anthropic&apos;s tools have no profile with a sign-in.</source>
-        <translation>Anthropic 的工具没有带登录信息的配置文件。</translation>
     </message>
     <message>
         <source>Applied again: {0} file.</source>
@@ -2209,10 +2173,6 @@
     <message>
         <source>Ask the agent to read it: then you are asked, and can allow it.</source>
         <translation>请让代理读取它：届时会询问您，您可以允许。</translation>
-    </message>
-    <message>
-        <source>Ask who runs the proxy, or change {0}.</source>
-        <translation>请询问代理服务器的管理者，或更改 {0}。</translation>
     </message>
     <message>
         <source>Auto-compaction: off</source>
@@ -2307,10 +2267,6 @@
         <translation>请在那里关闭，然后在此打开。</translation>
     </message>
     <message>
-        <source>Close older pages of a sign-in, then sign in again.</source>
-        <translation>请关闭较早的登录页面，然后重新登录。</translation>
-    </message>
-    <message>
         <source>Close other programs, and try again.</source>
         <translation>请关闭其他程序后重试。</translation>
     </message>
@@ -2325,10 +2281,6 @@
     <message>
         <source>Copy it into the folder, or open its own folder.</source>
         <translation>请将其复制到此文件夹，或打开它所在的文件夹。</translation>
-    </message>
-    <message>
-        <source>Copy what the model may read of it into another file, and include that.</source>
-        <translation>请将模型可以读取的部分复制到另一个文件，然后附上该文件。</translation>
     </message>
     <message>
         <source>Correct it in Settings, in --base-url or in the environment. A key belongs in the keyring.</source>
@@ -2367,24 +2319,12 @@
         <translation>请禁用或重命名：只能用字母、数字、_ 和 -，最多 {0} 个字符。</translation>
     </message>
     <message>
-        <source>End what uses it, or register another one with the service.</source>
-        <translation>请结束占用它的程序，或在服务处注册另一个端口。</translation>
-    </message>
-    <message>
         <source>Ends other programs.</source>
         <translation>结束其他程序。</translation>
     </message>
     <message>
         <source>Enter another key in Settings, or correct {0} if the key comes from the environment.</source>
         <translation>请在设置中输入其他密钥；如果密钥来自环境变量，请更正 {0}。</translation>
-    </message>
-    <message>
-        <source>Enter one in Settings, or run `{0}`{1}.</source>
-        <translation>请在设置中输入，或运行 `{0}`{1}。</translation>
-    </message>
-    <message>
-        <source>Everything before it is here. What remained of it was kept.</source>
-        <translation>在它之前的一切都在。其残余部分已保留。</translation>
     </message>
     <message>
         <source>Exported to {0}.</source>
@@ -2415,16 +2355,8 @@
         <translation>请释放一些磁盘空间，然后继续。</translation>
     </message>
     <message>
-        <source>Git had its earlier content, and does not have it any more.</source>
-        <translation>git 曾有其先前的内容，但现在已没有。</translation>
-    </message>
-    <message>
         <source>Give its path relative to the folder.</source>
         <translation>请给出相对于文件夹的路径。</translation>
-    </message>
-    <message>
-        <source>Go back to before TURN, with both by default; without TURN, list the turns</source>
-        <translation>回到 TURN 之前，默认包含两者；不写 TURN 则列出轮次</translation>
     </message>
     <message>
         <source>Go back to before the last message, send less at once, or start a new session for the next task.</source>
@@ -2439,10 +2371,6 @@
         <translation>请用另一条消息继续。</translation>
     </message>
     <message>
-        <source>If something is missing, say “go on”.</source>
-        <translation>如果缺少内容，请说“继续”。</translation>
-    </message>
-    <message>
         <source>In the sandbox: may write nothing, no network</source>
         <translation>在沙盒中：不可写入，无网络</translation>
     </message>
@@ -2455,10 +2383,6 @@
         <translation>请按名称附上其中的文件。</translation>
     </message>
     <message>
-        <source>It became another name (a hard link) of a file. A redo after an undo makes it a file of its own.</source>
-        <translation>它成为某个文件的另一个名称（硬链接）。撤销后重做会使其成为独立文件。</translation>
-    </message>
-    <message>
         <source>It cannot be read: {0}.</source>
         <translation>无法读取：{0}。</translation>
     </message>
@@ -2469,10 +2393,6 @@
     <message>
         <source>It changed a moment ago. Look at it again first.</source>
         <translation>它刚刚发生了更改。请先重新查看。</translation>
-    </message>
-    <message>
-        <source>It changed on disk, or cannot be written there. All is as it was.</source>
-        <translation>它在磁盘上已更改，或无法写入。一切保持原样。</translation>
     </message>
     <message>
         <source>It could not be copied: {0}.</source>
@@ -2495,10 +2415,6 @@
         <translation>命令开始时尚未读取它。</translation>
     </message>
     <message>
-        <source>It has many new files, of which no copy was kept. An undo leaves them there.</source>
-        <translation>其中有许多新文件，未保留副本。撤销会将它们留在那里。</translation>
-    </message>
-    <message>
         <source>It has no line {0}: it ends with line {1}.</source>
         <translation>没有第 {0} 行：文件止于第 {1} 行。</translation>
     </message>
@@ -2519,24 +2435,12 @@
         <translation>这是文件夹。</translation>
     </message>
     <message>
-        <source>It is a picture, and the model of this session takes none.</source>
-        <translation>这是图片，而此会话的模型不接受图片。</translation>
-    </message>
-    <message>
-        <source>It is a picture{0} with {1} bytes, which is more than a model takes.</source>
-        <translation>这是图片{0}，{1} 字节，超出模型可接受的大小。</translation>
-    </message>
-    <message>
         <source>It is defined elsewhere: {0}.</source>
         <translation>它定义在别处：{0}。</translation>
     </message>
     <message>
         <source>It is gone.</source>
         <translation>已不存在。</translation>
-    </message>
-    <message>
-        <source>It is kept only while the session is open.</source>
-        <translation>仅在会话打开期间保留。</translation>
     </message>
     <message>
         <source>It is larger than {0} MiB, so no copy was kept.</source>
@@ -2555,24 +2459,8 @@
         <translation>不是文本：{0}，{1} 字节。</translation>
     </message>
     <message>
-        <source>It is not the agent&apos;s, so it was left alone. It is undone only when asked for explicitly.</source>
-        <translation>它不是代理所为，因此保留不动。只有单独要求时才会撤销。</translation>
-    </message>
-    <message>
         <source>It is outside the folder of this session.</source>
         <translation>位于此会话的文件夹之外。</translation>
-    </message>
-    <message>
-        <source>It is written `/{0} {1}`.</source>
-        <translation>写法是 `/{0} {1}`。</translation>
-    </message>
-    <message>
-        <source>It is written `{0}`.</source>
-        <translation>写法是 `{0}`。</translation>
-    </message>
-    <message>
-        <source>It may be a running server&apos;s or yours, so it was left alone. It is undone only when asked for explicitly.</source>
-        <translation>它可能出自正在运行的服务器或您本人，因此保留不动。只有单独要求时才会撤销。</translation>
     </message>
     <message>
         <source>It names no function, class or constant.</source>
@@ -2583,36 +2471,12 @@
         <translation>只要其中还有文件，它就会保留。</translation>
     </message>
     <message>
-        <source>It takes `conversation`, `files` or `both`.</source>
-        <translation>可用 `conversation`、`files` 或 `both`。</translation>
-    </message>
-    <message>
-        <source>It wants a user name and a password: http://user:password@host:port in {0}.</source>
-        <translation>需要用户名和密码：在 {0} 中写 http://user:password@host:port。</translation>
-    </message>
-    <message>
-        <source>It was another name (a hard link) of a file. An undo brings it back as a file of its own.</source>
-        <translation>它曾是某个文件的另一个名称（硬链接）。撤销会将其恢复为独立文件。</translation>
-    </message>
-    <message>
-        <source>It was changed at this very moment; that version was left alone.</source>
-        <translation>它恰在此时被更改；该版本保留不动。</translation>
-    </message>
-    <message>
-        <source>It was changed since; that version was left alone.</source>
-        <translation>此后已更改；该版本保留不动。</translation>
-    </message>
-    <message>
         <source>It was changed since; your version was left alone.</source>
         <translation>此后已更改；您的版本保留不动。</translation>
     </message>
     <message>
         <source>It was moved or deleted since.</source>
         <translation>此后已被移动或删除。</translation>
-    </message>
-    <message>
-        <source>It was one file with {0} (a hard link), which keeps the content that was there.</source>
-        <translation>它与 {0} 曾是同一文件（硬链接），后者保留原有内容。</translation>
     </message>
     <message>
         <source>It was renamed to {0} since. Undo that first.</source>
@@ -2639,14 +2503,6 @@
         <translation>其文件夹已不在工作区中。</translation>
     </message>
     <message>
-        <source>Its next requests go without. Choose another model, or take the level back with /effort default.</source>
-        <translation>之后的请求不再发送它。请选择其他模型，或用 /effort default 恢复默认。</translation>
-    </message>
-    <message>
-        <source>Its other name (a hard link) is no ordinary file of this folder, and keeps the content that was there.</source>
-        <translation>其另一个名称（硬链接）不是此文件夹的普通文件，保留原有内容。</translation>
-    </message>
-    <message>
         <source>Its owner or extended attributes were changed since; those were left alone.</source>
         <translation>其所有者或扩展属性此后已更改；这些保留不动。</translation>
     </message>
@@ -2657,14 +2513,6 @@
     <message>
         <source>Its permissions were changed since; they were left alone.</source>
         <translation>其权限此后已更改；权限保留不动。</translation>
-    </message>
-    <message>
-        <source>Its requests are not counted. A limit of requests or of time holds.</source>
-        <translation>其请求不计入费用。请求数或时间限制仍然有效。</translation>
-    </message>
-    <message>
-        <source>Keep a text in the model&apos;s sight, also after compactions</source>
-        <translation>让模型始终看到某段文本，总结之后也不例外</translation>
     </message>
     <message>
         <source>Available: {0}.</source>
@@ -2683,32 +2531,16 @@
         <translation>保持不变：{0}。</translation>
     </message>
     <message>
-        <source>Left out for it: {0}. Nothing is removed: what was left out is still here.</source>
-        <translation>为其省略：{0}。未移除任何内容：省略的内容仍在此处。</translation>
-    </message>
-    <message>
         <source>Let {0} run {1}?</source>
         <translation>让 {0} 运行 {1}？</translation>
-    </message>
-    <message>
-        <source>Lines of yours or of another change are among them.</source>
-        <translation>其间有用户或其他更改的行。</translation>
     </message>
     <message>
         <source>List the commands</source>
         <translation>列出命令</translation>
     </message>
     <message>
-        <source>Look at it again; your text is still where you wrote it.</source>
-        <translation>请再看一次；您的文本仍在原处。</translation>
-    </message>
-    <message>
         <source>Make a smaller copy: at most {0} bytes, and {1} pixels a side.</source>
         <translation>请制作较小的副本：最多 {0} 字节，每边最多 {1} 像素。</translation>
-    </message>
-    <message>
-        <source>Make one with `ant auth login`, or use a key.</source>
-        <translation>请用 `ant auth login` 创建，或使用密钥。</translation>
     </message>
     <message>
         <source>Mention it without line numbers.</source>
@@ -2743,16 +2575,8 @@
         <translation>未选择模型。</translation>
     </message>
     <message>
-        <source>No such change of {0} is on record.</source>
-        <translation>没有 {0} 的此项更改记录。</translation>
-    </message>
-    <message>
         <source>Not sandboxed: has all the rights of your account</source>
         <translation>不受限：可以做您的账户能做的一切</translation>
-    </message>
-    <message>
-        <source>Nothing is kept. Sign in again and allow it, or use an API key.</source>
-        <translation>未保存任何内容。请重新登录并允许，或使用 API 密钥。</translation>
     </message>
     <message>
         <source>Nothing is known about the model, so its effort cannot be set.</source>
@@ -2767,32 +2591,12 @@
         <translation>{0} 处没有服务在监听。请启动服务器，或检查地址。</translation>
     </message>
     <message>
-        <source>Nothing of this session was ever written: the application ended, or the disk was full, while it was being created.</source>
-        <translation>此会话从未写入任何内容：在创建它时，应用程序已结束，或磁盘已满。</translation>
-    </message>
-    <message>
-        <source>Nothing was done there. Put the folder back, or send another message to go on in the folder that is there now.</source>
-        <translation>那里没有做任何更改。请把文件夹放回原处，或再发送一条消息，在现在位于那里的文件夹中继续。</translation>
-    </message>
-    <message>
-        <source>Nothing was done there. Put the folder back. To go on in the one that is there now, send another message; on the command line, add --accept-folder.</source>
-        <translation>那里没有做任何更改。请把文件夹放回原处。若要在现在位于那里的文件夹中继续，请再发送一条消息；在命令行中请加上 --accept-folder。</translation>
-    </message>
-    <message>
         <source>Nothing was done.</source>
         <translation>未执行任何操作。</translation>
     </message>
     <message>
         <source>Nothing was done. Change its permissions, then go on.</source>
         <translation>没有做任何更改。请更改其权限，然后继续。</translation>
-    </message>
-    <message>
-        <source>Nothing was done. Put the folder back, or start a new conversation in another one.</source>
-        <translation>没有做任何更改。请把文件夹放回原处，或在其他文件夹中开始新的对话。</translation>
-    </message>
-    <message>
-        <source>Nothing was done. Put the folder back, or start a new conversation in the one that the link leads to.</source>
-        <translation>未执行任何操作。请把文件夹放回原处，或在链接指向的文件夹中开始新的对话。</translation>
     </message>
     <message>
         <source>Nothing was pinned.</source>
@@ -2815,20 +2619,8 @@
         <translation>未重命名任何内容。</translation>
     </message>
     <message>
-        <source>Nothing was renamed. A file manager or the terminal can do it, without an undo here.</source>
-        <translation>未重命名任何内容。可用文件管理器或终端完成，但此处无法撤销。</translation>
-    </message>
-    <message>
-        <source>Nothing was sent. Send the message again, and it goes there.</source>
-        <translation>未发送任何内容。请重新发送消息，它将发往那里。</translation>
-    </message>
-    <message>
         <source>Nothing was sent: the proxy {0} would read the key and the conversation.</source>
         <translation>未发送任何内容：代理服务器 {0} 会读取密钥和对话。</translation>
-    </message>
-    <message>
-        <source>Nothing was taken back.</source>
-        <translation>未撤回任何内容。</translation>
     </message>
     <message>
         <source>Nothing was undone.</source>
@@ -2879,20 +2671,12 @@
         <translation>文件中应有 “mcpServers” 键。</translation>
     </message>
     <message>
-        <source>Looks into pages in Chrome: console, network, performance.</source>
-        <translation>检查 Chrome 中的页面：控制台、网络、性能。</translation>
-    </message>
-    <message>
         <source>No API key for {0} could be read.</source>
         <translation>无法读取 {0} 的 API 密钥。</translation>
     </message>
     <message>
         <source>No closing quotation</source>
         <translation>引号没有闭合</translation>
-    </message>
-    <message>
-        <source>No effort can be asked of {0}/{1}.</source>
-        <translation>无法为 {0}/{1} 指定推理强度。</translation>
     </message>
     <message>
         <source>Node.js, for npx.</source>
@@ -3015,10 +2799,6 @@
         <translation>会话：{0}</translation>
     </message>
     <message>
-        <source>Several files had this path in turn. Undo all of it, or choose between the versions.</source>
-        <translation>先后有多个文件使用过此路径。请全部撤销，或在各版本之间选择。</translation>
-    </message>
-    <message>
         <source>Show how much the model thinks, or set it</source>
         <translation>显示或设置模型的推理强度</translation>
     </message>
@@ -3079,14 +2859,6 @@
         <translation>文件夹 {0} 的位置已被其他内容取代。</translation>
     </message>
     <message>
-        <source>Something else stands there now.</source>
-        <translation>那里现在是其他内容。</translation>
-    </message>
-    <message>
-        <source>Something that happened cannot be written down, so the agent stopped.</source>
-        <translation>发生的事情无法记录，因此代理已停止。</translation>
-    </message>
-    <message>
         <source>Something went wrong inside the application, so the turn ended.</source>
         <translation>应用程序内部出错，因此本轮结束。</translation>
     </message>
@@ -3105,10 +2877,6 @@
     <message>
         <source>Start in another folder, or name one.</source>
         <translation>请在其他文件夹中启动，或指定一个文件夹。</translation>
-    </message>
-    <message>
-        <source>Start it, or correct or unset {0}. The model at {1} was not reached.</source>
-        <translation>请启动它，或更正或取消设置 {0}。未能连接 {1} 处的模型。</translation>
     </message>
     <message>
         <source>State: idle, {0} turn</source>
@@ -3139,18 +2907,6 @@
         <translation>请总结较早的轮次、回到上一条消息之前，或新建会话。</translation>
     </message>
     <message>
-        <source>Summarise the older part of the conversation, FOCUS above all</source>
-        <translation>总结对话较早的部分，优先保留 FOCUS</translation>
-    </message>
-    <message>
-        <source>Take back the last undo exactly, or what you name; `steps` lists the undos</source>
-        <translation>精确收回上次撤销，或您指定的撤销；`steps` 列出各次撤销</translation>
-    </message>
-    <message>
-        <source>Take the agent&apos;s changes back: those of the last turn, or what you name</source>
-        <translation>撤销代理的更改：上一轮的，或您指定的</translation>
-    </message>
-    <message>
         <source>Tells the time, and converts it between time zones.</source>
         <translation>报告时间，并在时区之间换算。</translation>
     </message>
@@ -3179,14 +2935,6 @@
         <translation>智能体正在工作，因此未执行 /{0}。</translation>
     </message>
     <message>
-        <source>The agent is working, so nothing was summarised or taken back.</source>
-        <translation>代理正在工作，因此未总结或撤回任何内容。</translation>
-    </message>
-    <message>
-        <source>The agent is working, so nothing was taken back.</source>
-        <translation>代理正在工作，因此未撤回任何内容。</translation>
-    </message>
-    <message>
         <source>The agent is working, so {0}.</source>
         <translation>代理正在工作，因此：{0}。</translation>
     </message>
@@ -3207,20 +2955,12 @@
         <translation>回答达到 token 上限，因此未执行该调用。请重新调用，过长时拆分。</translation>
     </message>
     <message>
-        <source>The answer stopped for another reason ({0}), so the call was not run.</source>
-        <translation>回答因其他原因停止（{0}），因此未执行该调用。</translation>
-    </message>
-    <message>
         <source>The application ended before an answer came.</source>
         <translation>应用程序在得到答复之前已结束。</translation>
     </message>
     <message>
         <source>The application was closed.</source>
         <translation>应用程序已关闭。</translation>
-    </message>
-    <message>
-        <source>The browser came back with the answer to another sign-in, not to this one with {0}.</source>
-        <translation>浏览器返回的是另一次登录的答复，而不是此次 {0} 登录的。</translation>
     </message>
     <message>
         <source>The browser could not send the answer back: no port of this machine can be opened.</source>
@@ -3237,10 +2977,6 @@
     <message>
         <source>The call names no tool, so it was not run. Make the call again, with the name of the tool.</source>
         <translation>The call names no tool, so it was not run. Make the call again, with the name of the tool.</translation>
-    </message>
-    <message>
-        <source>The collection was stopped.</source>
-        <translation>收集已停止。</translation>
     </message>
     <message>
         <source>The context window was full, so the call was not run.</source>
@@ -3335,10 +3071,6 @@
         <translation>文件夹中没有该名称的函数、类或常量。</translation>
     </message>
     <message>
-        <source>The folder holds more than the {0} MiB of which copies are kept.</source>
-        <translation>文件夹超过保留副本的 {0} MiB 上限。</translation>
-    </message>
-    <message>
         <source>The folder of {0} is not in the workspace any more. Nothing was written.</source>
         <translation>{0} 的文件夹已不在工作区中。未写入任何内容。</translation>
     </message>
@@ -3347,24 +3079,12 @@
         <translation>启动时所在的文件夹已不存在。</translation>
     </message>
     <message>
-        <source>The folder was gone before it could be checked whether this was written.</source>
-        <translation>在确认是否已写入之前，文件夹已不存在。</translation>
-    </message>
-    <message>
         <source>The folder {0} cannot be read.</source>
         <translation>无法读取文件夹 {0}。</translation>
     </message>
     <message>
-        <source>The folder {0} cannot be worked in: it {1}.</source>
-        <translation>无法在文件夹 {0} 中工作（{1}）。</translation>
-    </message>
-    <message>
         <source>The folder {0} does not exist.</source>
         <translation>文件夹 {0} 不存在。</translation>
-    </message>
-    <message>
-        <source>The folder {0} is not the one that this conversation worked in: that one was moved away, removed or replaced.</source>
-        <translation>文件夹 {0} 不是此对话曾使用的文件夹：那个文件夹已被移走、删除或替换。</translation>
     </message>
     <message>
         <source>The folder {0} was moved away or replaced while this conversation had it open.</source>
@@ -3383,16 +3103,8 @@
         <translation>标识 {0} 属于此会话的多个更改，因此无法说明所指的是哪一个。</translation>
     </message>
     <message>
-        <source>The identity that {0} sent does not belong to this sign-in. Nothing is kept.</source>
-        <translation>{0} 发送的身份不属于此次登录。未保存任何内容。</translation>
-    </message>
-    <message>
         <source>The key is empty.</source>
         <translation>密钥为空。</translation>
-    </message>
-    <message>
-        <source>The key is not a key: it is empty or contains characters that keys do not have.</source>
-        <translation>这不是密钥：为空，或含有密钥不会有的字符。</translation>
     </message>
     <message>
         <source>The key was refused.</source>
@@ -3507,20 +3219,12 @@
         <translation>图片未能及时送达。</translation>
     </message>
     <message>
-        <source>The provider ended the reply for a reason that is not known here.</source>
-        <translation>提供商因未知原因结束了回答。</translation>
-    </message>
-    <message>
         <source>The proxy {0} could not be reached.</source>
         <translation>无法连接代理服务器 {0}。</translation>
     </message>
     <message>
         <source>The proxy {0} refused the connection{1}. The model was not reached.</source>
         <translation>代理服务器 {0} 拒绝了连接{1}。未能连接模型。</translation>
-    </message>
-    <message>
-        <source>The redo of turn {0} changed it since; that version was left alone.</source>
-        <translation>第 {0} 轮的重做此后更改了它；该版本保留不动。</translation>
     </message>
     <message>
         <source>The redo of turn {0} changed the same lines since.</source>
@@ -3547,14 +3251,6 @@
         <translation>请求因无效而被拒绝。</translation>
     </message>
     <message>
-        <source>The rule could not be kept, so you will be asked again.</source>
-        <translation>无法保存规则，因此会再次询问您。</translation>
-    </message>
-    <message>
-        <source>The rule could not be taken back, so it still holds.</source>
-        <translation>无法撤回规则，因此它仍然有效。</translation>
-    </message>
-    <message>
         <source>The safety copy could not be made ({0}), so the command was not run.</source>
         <translation>无法创建安全副本（{0}），因此未运行命令。</translation>
     </message>
@@ -3569,10 +3265,6 @@
     <message>
         <source>The server changed this tool since you allowed it.</source>
         <translation>自您允许以来，服务器更改了此工具。</translation>
-    </message>
-    <message>
-        <source>The server wants a key: enter it in Settings.</source>
-        <translation>服务器需要密钥：请在设置中输入。</translation>
     </message>
     <message>
         <source>The session cannot be continued: the line of its journal that names its folder cannot be read.</source>
@@ -3615,10 +3307,6 @@
         <translation>本轮在得到答复之前已停止。</translation>
     </message>
     <message>
-        <source>The undo of turn {0} changed it since; that version was left alone.</source>
-        <translation>第 {0} 轮的撤销此后更改了它；该版本保留不动。</translation>
-    </message>
-    <message>
         <source>The undo of turn {0} changed the same lines since.</source>
         <translation>第 {0} 轮的撤销此后更改了相同的行。</translation>
     </message>
@@ -3627,16 +3315,8 @@
         <translation>{0} 在 {1} 秒后停止，这是允许的最长时间。</translation>
     </message>
     <message>
-        <source>There are: {0}.</source>
-        <translation>现有：{0}。</translation>
-    </message>
-    <message>
         <source>There is already a {0}.</source>
         <translation>已存在 {0}。</translation>
-    </message>
-    <message>
-        <source>There is neither bash nor sh on this system, so what a command line means is not known here. Install bash, and commands are judged again.</source>
-        <translation>此系统中既没有 bash 也没有 sh，因此无法得知命令行的含义。请安装 bash，之后会重新对命令进行判断。</translation>
     </message>
     <message>
         <source>There is no API key for {0}.</source>
@@ -3679,24 +3359,12 @@
         <translation>没有设置 {0}。</translation>
     </message>
     <message>
-        <source>There is no such change in it.</source>
-        <translation>其中没有此项更改。</translation>
-    </message>
-    <message>
         <source>There is no such file in the folder of this session.</source>
         <translation>此会话的文件夹中没有此文件。</translation>
     </message>
     <message>
         <source>There is no such file.</source>
         <translation>没有此文件。</translation>
-    </message>
-    <message>
-        <source>There is no such step to take back.</source>
-        <translation>没有这样的步骤可撤回。</translation>
-    </message>
-    <message>
-        <source>There is no summary in force.</source>
-        <translation>没有生效的摘要。</translation>
     </message>
     <message>
         <source>There is no turn to go back to yet.</source>
@@ -3709,10 +3377,6 @@
     <message>
         <source>There is no turn {0} to go back to.</source>
         <translation>没有可回到的第 {0} 轮。</translation>
-    </message>
-    <message>
-        <source>There is no undo to take back.</source>
-        <translation>没有可以重做的撤销。</translation>
     </message>
     <message>
         <source>There is nothing to pin: the text is empty.</source>
@@ -3729,10 +3393,6 @@
     <message>
         <source>There is nothing to {0}{1}.</source>
         <translation>没有可执行的内容（{0}）{1}。</translation>
-    </message>
-    <message>
-        <source>There is something else in it, so it was kept.</source>
-        <translation>其中还有其他内容，因此已保留。</translation>
     </message>
     <message>
         <source>This address is not on the public internet, so nothing is loaded from it.</source>
@@ -3753,10 +3413,6 @@
     <message>
         <source>This conversation has cost {0}, and its limit is {1}.</source>
         <translation>此对话已花费 {0}，上限为 {1}。</translation>
-    </message>
-    <message>
-        <source>This folder is in no git repository.</source>
-        <translation>此文件夹不在任何 git 存储库中。</translation>
     </message>
     <message>
         <source>This is not a file.</source>
@@ -3809,10 +3465,6 @@
     <message>
         <source>This system has no keyring to keep keys in.</source>
         <translation>此系统没有可保存密钥的密钥环。</translation>
-    </message>
-    <message>
-        <source>This tool is not on record as one that you allowed. It may be new.</source>
-        <translation>没有您允许过此工具的记录。它可能是新的。</translation>
     </message>
     <message>
         <source>This tool is not part of the application.</source>
@@ -3943,18 +3595,6 @@
         <translation>已回到第 {0} 轮之前。</translation>
     </message>
     <message>
-        <source>What is written here could not be saved.</source>
-        <translation>无法保留此处书写的内容。</translation>
-    </message>
-    <message>
-        <source>What it did until then is kept. Allow it to cost more, or go on with the session.</source>
-        <translation>此前所做的会保留。请允许更高费用，或继续会话。</translation>
-    </message>
-    <message>
-        <source>What the folder held before the command is no longer known, and so neither are the command&apos;s changes.</source>
-        <translation>命令之前文件夹的内容已不得而知，因此其更改也无从得知。</translation>
-    </message>
-    <message>
         <source>What was pasted is not a readable picture.</source>
         <translation>粘贴的内容不是可读取的图片。</translation>
     </message>
@@ -3969,14 +3609,6 @@
     <message>
         <source>Which pin?</source>
         <translation>哪一项固定内容？</translation>
-    </message>
-    <message>
-        <source>Which setting, and to what?</source>
-        <translation>哪项设置，设为什么值？</translation>
-    </message>
-    <message>
-        <source>Without one use `desktop-agent run --prompt …`.</source>
-        <translation>没有时请使用 `desktop-agent run --prompt …`。</translation>
     </message>
     <message>
         <source>Write `/config set KEY=VALUE`; `/config` lists them all.</source>
@@ -3999,10 +3631,6 @@
         <translation>`/{0}`针对最后一项（{1}），也可在后面写 `turn N`、`call ID`、`file PATH` 或 `all`。</translation>
     </message>
     <message>
-        <source>Write the conversation or its changes to a file of yours</source>
-        <translation>将对话或其更改写入您的文件</translation>
-    </message>
-    <message>
         <source>Writes to disks or devices directly.</source>
         <translation>直接写入磁盘或设备。</translation>
     </message>
@@ -4021,10 +3649,6 @@
     <message>
         <source>You changed the same lines since.</source>
         <translation>您此后更改了相同的行。</translation>
-    </message>
-    <message>
-        <source>You signed in with another {0} account than this one.</source>
-        <translation>您登录的 {0} 账户不是此账户。</translation>
     </message>
     <message>
         <source>Your approval policy asks before every call.</source>
@@ -4055,6 +3679,18 @@
         <translation>7-Zip 归档</translation>
     </message>
     <message>
+        <source>A running server or you changed it since, so it was left alone.</source>
+        <translation>正在运行的服务器或您此后更改了它；该版本保留不动。</translation>
+    </message>
+    <message>
+        <source>A running server or you may have made this change, so it was left alone. It is undone only when requested explicitly.</source>
+        <translation>它可能出自正在运行的服务器或您本人，因此保留不动。只有单独要求时才会撤销。</translation>
+    </message>
+    <message>
+        <source>A stored reference to a file&apos;s content is damaged.</source>
+        <translation>存储的文件内容引用已损坏。</translation>
+    </message>
+    <message>
         <source>AVI video</source>
         <translation>AVI 视频</translation>
     </message>
@@ -4063,8 +3699,40 @@
         <translation>AVIF 图像</translation>
     </message>
     <message>
+        <source>An event cannot be recorded, so the agent stopped.</source>
+        <translation>发生的事情无法记录，因此代理已停止。</translation>
+    </message>
+    <message>
+        <source>Another session changed it since, so it was left alone.</source>
+        <translation>另一个会话此后更改了它；该版本保留不动。</translation>
+    </message>
+    <message>
+        <source>Another session&apos;s command ran at the same time and may have made this change. To undo it, select only this file.</source>
+        <translation>另一个会话的命令同时在运行，因此可能是它所为。请单独选择该文件来撤销。</translation>
+    </message>
+    <message>
+        <source>Ask whoever runs the proxy, or change {0}.</source>
+        <translation>请询问代理服务器的管理者，或更改 {0}。</translation>
+    </message>
+    <message>
         <source>BMP image</source>
         <translation>BMP 图像</translation>
+    </message>
+    <message>
+        <source>Check the file again. Your text was not lost.</source>
+        <translation>请再看一次；您的文本仍在原处。</translation>
+    </message>
+    <message>
+        <source>Close older sign-in pages, then sign in again.</source>
+        <translation>请关闭较早的登录页面，然后重新登录。</translation>
+    </message>
+    <message>
+        <source>Close the program that uses the port, or register another port with the service.</source>
+        <translation>请结束占用它的程序，或在服务处注册另一个端口。</translation>
+    </message>
+    <message>
+        <source>Copy the part that the model may read into another file, and include that file.</source>
+        <translation>请将模型可以读取的部分复制到另一个文件，然后附上该文件。</translation>
     </message>
     <message>
         <source>ELF file</source>
@@ -4083,6 +3751,18 @@
         <translation>ELF 程序或共享库</translation>
     </message>
     <message>
+        <source>Enter a key in Settings, or run `{0}`{1}.</source>
+        <translation>请在设置中输入，或运行 `{0}`{1}。</translation>
+    </message>
+    <message>
+        <source>Everything before that record is intact. The incomplete record was saved.</source>
+        <translation>在它之前的一切都在。其残余部分已保留。</translation>
+    </message>
+    <message>
+        <source>Export the conversation or its changes to a file</source>
+        <translation>将对话或其更改写入您的文件</translation>
+    </message>
+    <message>
         <source>FLAC audio</source>
         <translation>FLAC 音频</translation>
     </message>
@@ -4091,12 +3771,76 @@
         <translation>GIF 图像</translation>
     </message>
     <message>
+        <source>Git no longer has its earlier content.</source>
+        <translation>git 曾有其先前的内容，但现在已没有。</translation>
+    </message>
+    <message>
+        <source>Go back to before TURN, by default conversation and files; without TURN, list the turns</source>
+        <translation>回到 TURN 之前，默认包含两者；不写 TURN 则列出轮次</translation>
+    </message>
+    <message>
         <source>HDF5 data</source>
         <translation>HDF5 数据</translation>
     </message>
     <message>
         <source>HEIC image</source>
         <translation>HEIC 图像</translation>
+    </message>
+    <message>
+        <source>If something is missing, send “go on”.</source>
+        <translation>如果缺少内容，请说“继续”。</translation>
+    </message>
+    <message>
+        <source>Inspects pages in Chrome: console, network, performance.</source>
+        <translation>检查 Chrome 中的页面：控制台、网络、性能。</translation>
+    </message>
+    <message>
+        <source>It became a hard link to another file. A redo after an undo makes it a separate file.</source>
+        <translation>它成为某个文件的另一个名称（硬链接）。撤销后重做会使其成为独立文件。</translation>
+    </message>
+    <message>
+        <source>It changed on disk or cannot be written. Nothing was changed.</source>
+        <translation>它在磁盘上已更改，或无法写入。一切保持原样。</translation>
+    </message>
+    <message>
+        <source>It has many new files that were not copied. An undo leaves them in place.</source>
+        <translation>其中有许多新文件，未保留副本。撤销会将它们留在那里。</translation>
+    </message>
+    <message>
+        <source>It is a picture, and this session&apos;s model does not accept pictures.</source>
+        <translation>这是图片，而此会话的模型不接受图片。</translation>
+    </message>
+    <message>
+        <source>It is a picture{0} with {1} bytes, which is more than a model accepts.</source>
+        <translation>这是图片{0}，{1} 字节，超出模型可接受的大小。</translation>
+    </message>
+    <message>
+        <source>It was a hard link to a file that is not a regular file of this folder, and that file keeps the previous content.</source>
+        <translation>其另一个名称（硬链接）不是此文件夹的普通文件，保留原有内容。</translation>
+    </message>
+    <message>
+        <source>It was a hard link to another file. An undo restores it as a separate file.</source>
+        <translation>它曾是某个文件的另一个名称（硬链接）。撤销会将其恢复为独立文件。</translation>
+    </message>
+    <message>
+        <source>It was a hard link to the same file as {0}, which keeps the previous content.</source>
+        <translation>它与 {0} 曾是同一文件（硬链接），后者保留原有内容。</translation>
+    </message>
+    <message>
+        <source>It was changed at that very moment, so it was left alone.</source>
+        <translation>它恰在此时被更改；该版本保留不动。</translation>
+    </message>
+    <message>
+        <source>It was changed since, so it was left alone.</source>
+        <translation>此后已更改；该版本保留不动。</translation>
+    </message>
+    <message>
+        <source>Its changes so far are kept. Raise the cost limit, or continue the session.</source>
+        <translation>此前所做的会保留。请允许更高费用，或继续会话。</translation>
+    </message>
+    <message>
+        <source>Its next requests are sent without an effort. Choose another model, or reset the effort with /effort default.</source>
+        <translation>之后的请求不再发送它。请选择其他模型，或用 /effort default 恢复默认。</translation>
     </message>
     <message>
         <source>JPEG 2000 image</source>
@@ -4115,6 +3859,14 @@
         <translation>Java 类</translation>
     </message>
     <message>
+        <source>Keep a text in the model&apos;s context, even after compactions</source>
+        <translation>让模型始终看到某段文本，总结之后也不例外</translation>
+    </message>
+    <message>
+        <source>Left out for this model: {0}. The conversation itself keeps everything.</source>
+        <translation>为其省略：{0}。未移除任何内容：省略的内容仍在此处。</translation>
+    </message>
+    <message>
         <source>MP3 audio</source>
         <translation>MP3 音频</translation>
     </message>
@@ -4125,6 +3877,46 @@
     <message>
         <source>Matroska or WebM video</source>
         <translation>Matroska 或 WebM 视频</translation>
+    </message>
+    <message>
+        <source>No profile of Anthropic&apos;s tools is signed in.</source>
+        <translation>Anthropic 的工具没有带登录信息的配置文件。</translation>
+    </message>
+    <message>
+        <source>No such change to {0} is recorded.</source>
+        <translation>没有 {0} 的此项更改记录。</translation>
+    </message>
+    <message>
+        <source>Nothing was done. Restore the folder, or send another message to continue in the folder that is there now.</source>
+        <translation>那里没有做任何更改。请把文件夹放回原处，或再发送一条消息，在现在位于那里的文件夹中继续。</translation>
+    </message>
+    <message>
+        <source>Nothing was done. Restore the folder, or start a new conversation in another one.</source>
+        <translation>没有做任何更改。请把文件夹放回原处，或在其他文件夹中开始新的对话。</translation>
+    </message>
+    <message>
+        <source>Nothing was done. Restore the folder, or start a new conversation in the folder that the link points to.</source>
+        <translation>未执行任何操作。请把文件夹放回原处，或在链接指向的文件夹中开始新的对话。</translation>
+    </message>
+    <message>
+        <source>Nothing was done. Restore the folder. To continue in the one that is there now, send another message; on the command line, add --accept-folder.</source>
+        <translation>那里没有做任何更改。请把文件夹放回原处。若要在现在位于那里的文件夹中继续，请再发送一条消息；在命令行中请加上 --accept-folder。</translation>
+    </message>
+    <message>
+        <source>Nothing was renamed. Rename it in a file manager or the terminal; that cannot be undone here.</source>
+        <translation>未重命名任何内容。可用文件管理器或终端完成，但此处无法撤销。</translation>
+    </message>
+    <message>
+        <source>Nothing was rewound.</source>
+        <translation>未撤回任何内容。</translation>
+    </message>
+    <message>
+        <source>Nothing was saved. Sign in again and allow it, or use an API key.</source>
+        <translation>未保存任何内容。请重新登录并允许，或使用 API 密钥。</translation>
+    </message>
+    <message>
+        <source>Nothing was sent. Send the message again to use the new address.</source>
+        <translation>未发送任何内容。请重新发送消息，它将发往那里。</translation>
     </message>
     <message>
         <source>NumPy array</source>
@@ -4171,6 +3963,10 @@
         <translation>RAR 归档</translation>
     </message>
     <message>
+        <source>Redo the last undo exactly, or what you name; `steps` lists the undos</source>
+        <translation>精确收回上次撤销，或您指定的撤销；`steps` 列出各次撤销</translation>
+    </message>
+    <message>
         <source>SQLite database</source>
         <translation>SQLite 数据库</translation>
     </message>
@@ -4183,12 +3979,196 @@
         <translation>扫描文件夹超过 {0} 秒；{1} 个文件夹及其内容不受监视。</translation>
     </message>
     <message>
+        <source>Several files had this path one after another. Undo all of its changes, or choose between the versions.</source>
+        <translation>先后有多个文件使用过此路径。请全部撤销，或在各版本之间选择。</translation>
+    </message>
+    <message>
+        <source>Sign in with `ant auth login`, or use a key.</source>
+        <translation>请用 `ant auth login` 创建，或使用密钥。</translation>
+    </message>
+    <message>
+        <source>Something else is there now.</source>
+        <translation>那里现在是其他内容。</translation>
+    </message>
+    <message>
+        <source>Start the proxy, or correct or unset {0}. The model at {1} was not reached.</source>
+        <translation>请启动它，或更正或取消设置 {0}。未能连接 {1} 处的模型。</translation>
+    </message>
+    <message>
+        <source>Summarise the older part of the conversation, keeping FOCUS above all</source>
+        <translation>总结对话较早的部分，优先保留 FOCUS</translation>
+    </message>
+    <message>
         <source>TIFF image</source>
         <translation>TIFF 图像</translation>
     </message>
     <message>
+        <source>The agent did not make this change, so it was left alone. It is undone only when requested explicitly.</source>
+        <translation>它不是代理所为，因此保留不动。只有单独要求时才会撤销。</translation>
+    </message>
+    <message>
+        <source>The agent is working, so nothing was summarised or undone.</source>
+        <translation>代理正在工作，因此未总结或撤回任何内容。</translation>
+    </message>
+    <message>
+        <source>The agent is working, so nothing was undone.</source>
+        <translation>代理正在工作，因此未撤回任何内容。</translation>
+    </message>
+    <message>
+        <source>The answer ended unexpectedly ({0}), so the call was not run.</source>
+        <translation>回答因其他原因停止（{0}），因此未执行该调用。</translation>
+    </message>
+    <message>
+        <source>The browser&apos;s answer belongs to another sign-in, not to this one with {0}.</source>
+        <translation>浏览器返回的是另一次登录的答复，而不是此次 {0} 登录的。</translation>
+    </message>
+    <message>
+        <source>The cleanup was stopped.</source>
+        <translation>收集已停止。</translation>
+    </message>
+    <message>
+        <source>The connection to {0} is not trusted. Check the clock, the proxy and the address.</source>
+        <translation>{0} 未提供可信的连接。请检查时钟、代理服务器和地址。</translation>
+    </message>
+    <message>
+        <source>The cost of its requests is not counted. Limits on requests and time still apply.</source>
+        <translation>其请求不计入费用。请求数或时间限制仍然有效。</translation>
+    </message>
+    <message>
+        <source>The draft could not be saved.</source>
+        <translation>无法保留此处书写的内容。</translation>
+    </message>
+    <message>
+        <source>The effort of {0}/{1} cannot be set.</source>
+        <translation>无法为 {0}/{1} 指定推理强度。</translation>
+    </message>
+    <message>
+        <source>The files in this folder exceed the limit of {0} MiB for copies.</source>
+        <translation>文件夹超过保留副本的 {0} MiB 上限。</translation>
+    </message>
+    <message>
+        <source>The folder has other contents, so it was kept.</source>
+        <translation>其中还有其他内容，因此已保留。</translation>
+    </message>
+    <message>
+        <source>The folder was gone before this write could be verified.</source>
+        <translation>在确认是否已写入之前，文件夹已不存在。</translation>
+    </message>
+    <message>
+        <source>The folder {0} cannot be a workspace: it {1}.</source>
+        <translation>无法在文件夹 {0} 中工作（{1}）。</translation>
+    </message>
+    <message>
+        <source>The folder {0} is not the one that this conversation worked in, which was moved, removed or replaced.</source>
+        <translation>文件夹 {0} 不是此对话曾使用的文件夹：那个文件夹已被移走、删除或替换。</translation>
+    </message>
+    <message>
+        <source>The folder&apos;s state before the command is no longer known, so the command&apos;s changes are not known either.</source>
+        <translation>命令之前文件夹的内容已不得而知，因此其更改也无从得知。</translation>
+    </message>
+    <message>
+        <source>The identity that {0} sent does not belong to this sign-in. Nothing was saved.</source>
+        <translation>{0} 发送的身份不属于此次登录。未保存任何内容。</translation>
+    </message>
+    <message>
+        <source>The key is not valid: it is empty or contains characters that keys do not have.</source>
+        <translation>这不是密钥：为空，或含有密钥不会有的字符。</translation>
+    </message>
+    <message>
+        <source>The output is kept only while the session is open.</source>
+        <translation>仅在会话打开期间保留。</translation>
+    </message>
+    <message>
+        <source>The provider ended the reply for an unknown reason.</source>
+        <translation>提供商因未知原因结束了回答。</translation>
+    </message>
+    <message>
+        <source>The proxy requires a user name and a password: http://user:password@host:port in {0}.</source>
+        <translation>需要用户名和密码：在 {0} 中写 http://user:password@host:port。</translation>
+    </message>
+    <message>
+        <source>The redo of turn {0} changed it since, so it was left alone.</source>
+        <translation>第 {0} 轮的重做此后更改了它；该版本保留不动。</translation>
+    </message>
+    <message>
+        <source>The rule could not be revoked, so it still applies.</source>
+        <translation>无法撤回规则，因此它仍然有效。</translation>
+    </message>
+    <message>
+        <source>The rule could not be saved, so you will be asked again.</source>
+        <translation>无法保存规则，因此会再次询问您。</translation>
+    </message>
+    <message>
+        <source>The server requires a key: enter it in Settings.</source>
+        <translation>服务器需要密钥：请在设置中输入。</translation>
+    </message>
+    <message>
+        <source>The undo of turn {0} changed it since, so it was left alone.</source>
+        <translation>第 {0} 轮的撤销此后更改了它；该版本保留不动。</translation>
+    </message>
+    <message>
+        <source>There is no active summary.</source>
+        <translation>没有生效的摘要。</translation>
+    </message>
+    <message>
+        <source>There is no record that you allowed this tool. It may be new.</source>
+        <translation>没有您允许过此工具的记录。它可能是新的。</translation>
+    </message>
+    <message>
+        <source>There is no such undo.</source>
+        <translation>没有这样的撤销。</translation>
+    </message>
+    <message>
+        <source>There is no undo that can be redone.</source>
+        <translation>没有可以重做的撤销。</translation>
+    </message>
+    <message>
+        <source>They include lines of yours or of another change.</source>
+        <translation>其间有用户或其他更改的行。</translation>
+    </message>
+    <message>
+        <source>This command mentions `{0}`, which you blocked. Another program may start it.</source>
+        <translation>此命令中有词语提到您已禁止的 `{0}`。其他程序可能会启动它。</translation>
+    </message>
+    <message>
+        <source>This file has no such change.</source>
+        <translation>其中没有此项更改。</translation>
+    </message>
+    <message>
+        <source>This folder is not in a git repository.</source>
+        <translation>此文件夹不在任何 git 存储库中。</translation>
+    </message>
+    <message>
+        <source>This folder&apos;s git repository was replaced by another one. Open the folder again to use it.</source>
+        <translation>此文件夹的 git 存储库已被另一个取代。请重新打开文件夹以使用它。</translation>
+    </message>
+    <message>
+        <source>This is or was a device. An undo does not create or remove devices.</source>
+        <translation>那里现在或曾经是一个设备，撤销既不创建也不移除它。</translation>
+    </message>
+    <message>
+        <source>This session was never saved: the application ended, or the disk was full, while it was being created.</source>
+        <translation>此会话从未写入任何内容：在创建它时，应用程序已结束，或磁盘已满。</translation>
+    </message>
+    <message>
+        <source>This system has neither bash nor sh, so commands cannot be checked. Install bash to have them checked again.</source>
+        <translation>此系统中既没有 bash 也没有 sh，因此无法得知命令行的含义。请安装 bash，之后会重新对命令进行判断。</translation>
+    </message>
+    <message>
+        <source>To begin a prompt with a slash, write two slashes, or a space before the slash.</source>
+        <translation>以斜杠开头的消息请写两个斜杠，或在前面加一个空格。</translation>
+    </message>
+    <message>
         <source>TrueType font</source>
         <translation>TrueType 字体</translation>
+    </message>
+    <message>
+        <source>Undo the agent&apos;s changes: those of the last turn, or what you name</source>
+        <translation>撤销代理的更改：上一轮的，或您指定的</translation>
+    </message>
+    <message>
+        <source>Use `conversation`, `files` or `both`.</source>
+        <translation>可用 `conversation`、`files` 或 `both`。</translation>
     </message>
     <message>
         <source>WAV audio</source>
@@ -4211,6 +4191,10 @@
         <translation>WebP 图像</translation>
     </message>
     <message>
+        <source>Which setting, and which value?</source>
+        <translation>哪项设置，设为什么值？</translation>
+    </message>
+    <message>
         <source>Windows icon</source>
         <translation>Windows 图标</translation>
     </message>
@@ -4219,8 +4203,24 @@
         <translation>Windows 程序</translation>
     </message>
     <message>
+        <source>Without a display, use `desktop-agent run --prompt …`.</source>
+        <translation>没有时请使用 `desktop-agent run --prompt …`。</translation>
+    </message>
+    <message>
+        <source>Write it as `/{0} {1}`.</source>
+        <translation>写法是 `/{0} {1}`。</translation>
+    </message>
+    <message>
+        <source>Write it as `{0}`.</source>
+        <translation>写法是 `{0}`。</translation>
+    </message>
+    <message>
         <source>XZ data</source>
         <translation>XZ 数据</translation>
+    </message>
+    <message>
+        <source>You signed in with a different {0} account.</source>
+        <translation>您登录的 {0} 账户不是此账户。</translation>
     </message>
     <message>
         <source>Your rule `{0}` is for this tool as it was. It applies again once you allow the tool as it is now.</source>
@@ -4271,16 +4271,28 @@
         <translation>`{0}` 属于 git，编辑工具从不写入 git 自身的文件。请改用 git 命令。</translation>
     </message>
     <message>
+        <source>`{0}` is not expected there.</source>
+        <translation>`{0}` 在那里没有意义。</translation>
+    </message>
+    <message>
         <source>`{0}` is saved, but this project is stricter: here it is `{1}`, from `{2}`.</source>
         <translation>`{0}` 已保存，但此项目更严格：这里为 `{1}`，来自 `{2}`。</translation>
     </message>
     <message>
-        <source>`{0}` is saved, but {1} goes before the settings file.</source>
-        <translation>`{0}` 已保存，但 {1} 优先于设置文件。</translation>
+        <source>{0} is reserved for the account without a name</source>
+        <translation>{0} 是没有名称的账户</translation>
     </message>
     <message>
-        <source>`{0}` means nothing there.</source>
-        <translation>`{0}` 在那里没有意义。</translation>
+        <source>{0} is too long: files in {1} could not be opened at that path.</source>
+        <translation>{0} 太长：{1} 中的内容在那里将无法打开。</translation>
+    </message>
+    <message>
+        <source>{0} was not used, or not in full: {1}.</source>
+        <translation>未按原样使用 {0}：{1}。</translation>
+    </message>
+    <message>
+        <source>{0}Its changes so far are kept. Raise the time limit, or continue the session.</source>
+        <translation>{0}此前所做的会保留。请允许更多时间，或继续会话。</translation>
     </message>
     <message>
         <source>`{0}` often holds secrets, and what is printed goes to the model.</source>
@@ -4291,28 +4303,12 @@
         <translation>`{0}` 常含机密，而读取的内容会发送给模型。</translation>
     </message>
     <message>
-        <source>a project&apos;s server gets no secrets from your keyring: take out secret_env</source>
-        <translation>项目的服务器不会得到密钥环中的机密：请删除 secret_env</translation>
-    </message>
-    <message>
         <source>address: {0}</source>
         <translation>地址：{0}</translation>
     </message>
     <message>
-        <source>already as wanted: {0}</source>
-        <translation>已符合要求：{0}</translation>
-    </message>
-    <message>
-        <source>already as wanted: {0} ({1})</source>
-        <translation>已符合要求：{0}（{1}）</translation>
-    </message>
-    <message>
         <source>args must be a list or string</source>
         <translation>args 必须是列表或文本</translation>
-    </message>
-    <message>
-        <source>as in https://models.example/v1</source>
-        <translation>例如 https://models.example/v1</translation>
     </message>
     <message>
         <source>binary data</source>
@@ -4333,14 +4329,6 @@
     <message>
         <source>bzip2 data</source>
         <translation>bzip2 数据</translation>
-    </message>
-    <message>
-        <source>callback_port must be a port, for a client_id that is registered with it</source>
-        <translation>callback_port 必须是 client_id 注册时使用的端口</translation>
-    </message>
-    <message>
-        <source>client_id as a URL must have a path: it leads to a description of the application</source>
-        <translation>client_id 为 URL 时必须带有路径：它指向对应用的说明</translation>
     </message>
     <message>
         <source>client_id must be of printable ASCII without spaces</source>
@@ -4387,12 +4375,12 @@
         <translation>失败：{0}（{1}）</translation>
     </message>
     <message>
-        <source>git, and uv, for uvx.</source>
-        <translation>git 和 uv（用于 uvx）。</translation>
+        <source>for example https://models.example/v1</source>
+        <translation>例如 https://models.example/v1</translation>
     </message>
     <message>
-        <source>grant client_credentials needs client_id, and issuer, the only one that the secret goes to</source>
-        <translation>grant client_credentials 需要 client_id 和 issuer，机密只会发送给该 issuer</translation>
+        <source>git, and uv, for uvx.</source>
+        <translation>git 和 uv（用于 uvx）。</translation>
     </message>
     <message>
         <source>gzip data</source>
@@ -4403,28 +4391,12 @@
         <translation>标头 {0}：{1}</translation>
     </message>
     <message>
-        <source>hosts has {0}, which is no host: write example.org, *.example.org, example.org:8080 or *</source>
-        <translation>hosts 中的 {0} 不是主机：请写 example.org、*.example.org、example.org:8080 或 *</translation>
-    </message>
-    <message>
         <source>issuer must begin with https://, as the authorisation server writes it</source>
         <translation>issuer 必须以 https:// 开头，与授权服务器的写法一致</translation>
     </message>
     <message>
-        <source>it asks for a value with {0}; add it by hand with this value</source>
-        <translation>它用 {0} 要求输入一个值；请手动填入该值来添加</translation>
-    </message>
-    <message>
-        <source>it has a space in it, or a sign that cannot be seen</source>
-        <translation>其中有空格或看不见的字符</translation>
-    </message>
-    <message>
         <source>it has a user name or a password before the @; a key belongs in the keyring</source>
         <translation>@ 之前有用户名或密码；密钥应保存在密钥环中</translation>
-    </message>
-    <message>
-        <source>it is no name of a header</source>
-        <translation>这不是标头的名称</translation>
     </message>
     <message>
         <source>it is not an object</source>
@@ -4439,28 +4411,12 @@
         <translation>它看起来像机密，应保存在密钥环中</translation>
     </message>
     <message>
-        <source>it must be 1 to 40 letters, digits, and . _ + @ - between them</source>
-        <translation>必须是 1 到 40 个字母或数字，其间可用 . _ + @ -</translation>
-    </message>
-    <message>
         <source>it must begin with https:// or http://, {0}</source>
         <translation>必须以 https:// 或 http:// 开头，{0}</translation>
     </message>
     <message>
-        <source>it must end before ? and #, {0}</source>
-        <translation>必须在 ? 和 # 之前结束，{0}</translation>
-    </message>
-    <message>
-        <source>it names no host, {0}</source>
-        <translation>其中没有主机，{0}</translation>
-    </message>
-    <message>
         <source>it needs a command line or an address</source>
         <translation>需要命令行或地址</translation>
-    </message>
-    <message>
-        <source>it needs the variable {0}, which is not set: import it again where {1} is set</source>
-        <translation>它需要变量 {0}，但该变量未设置：请在设置了 {1} 的环境中重新导入</translation>
     </message>
     <message>
         <source>it writes {0} and reaches {1}</source>
@@ -4469,10 +4425,6 @@
     <message>
         <source>it writes {0}, also reads {1} and reaches {2}</source>
         <translation>可写入：{0}；还可读取：{1}；可访问：{2}</translation>
-    </message>
-    <message>
-        <source>its host or its port cannot be one, {0}</source>
-        <translation>主机或端口无效，{0}</translation>
     </message>
     <message>
         <source>its provider is not known</source>
@@ -4515,10 +4467,6 @@
         <translation>{0} 同时有命令和地址；服务器要么启动，要么连接，不能兼有</translation>
     </message>
     <message>
-        <source>mcp definition {0}: a name has letters, digits, &apos;-&apos; and single &apos;_&apos;, at most 32</source>
-        <translation>{0}：名称由字母、数字、“-”和单个“_”组成，最多 32 个字符</translation>
-    </message>
-    <message>
         <source>merged with later edits: {0}</source>
         <translation>已与之后的更改合并：{0}</translation>
     </message>
@@ -4555,22 +4503,6 @@
         <translation>文件末尾无换行符</translation>
     </message>
     <message>
-        <source>not all of it is UTF-8: bytes that are not UTF-8 are shown by their number</source>
-        <translation>并非全部为 UTF-8：非 UTF-8 字节以编号显示</translation>
-    </message>
-    <message>
-        <source>nothing of yours</source>
-        <translation>无</translation>
-    </message>
-    <message>
-        <source>on, from {0} tokens on</source>
-        <translation>开启，自 {0} 个令牌起</translation>
-    </message>
-    <message>
-        <source>only an account with a name has an address of its own</source>
-        <translation>只有带名称的账户才有自己的地址</translation>
-    </message>
-    <message>
         <source>only line endings changed ({0} → {1})</source>
         <translation>仅换行符已更改（{0} → {1}）</translation>
     </message>
@@ -4595,10 +4527,6 @@
         <translation>沙盒</translation>
     </message>
     <message>
-        <source>servers of the old SSE transport are not supported; ask for its streamable HTTP address</source>
-        <translation>不支持使用旧 SSE 传输的服务器；请索取其 Streamable HTTP 地址</translation>
-    </message>
-    <message>
         <source>static library</source>
         <translation>静态库</translation>
     </message>
@@ -4609,10 +4537,6 @@
     <message>
         <source>tar archive</source>
         <translation>tar 归档</translation>
-    </message>
-    <message>
-        <source>the application itself sets it</source>
-        <translation>由应用自行设置</translation>
     </message>
     <message>
         <source>the files of this folder</source>
@@ -4637,10 +4561,6 @@
     <message>
         <source>there is no home folder for {0}</source>
         <translation>{0} 没有对应的主文件夹</translation>
-    </message>
-    <message>
-        <source>too different to compare line by line: all from the first to the last difference is shown as changed</source>
-        <translation>差异过大，无法逐行比较：从第一处到最后一处差异之间的内容都显示为已更改</translation>
     </message>
     <message>
         <source>too large to compare line by line ({0} MB, {1} lines)</source>
@@ -4679,24 +4599,8 @@
         <translation>{0} 请选择其他名称。</translation>
     </message>
     <message>
-        <source>{0} If this address takes keys in another header: `{1}`.</source>
-        <translation>{0} 如果此地址要求用另一个请求头发送密钥：`{1}`。</translation>
-    </message>
-    <message>
-        <source>{0} Look at it again.</source>
-        <translation>{0} 请再看一次。</translation>
-    </message>
-    <message>
         <source>{0} Nothing was written.</source>
         <translation>{0} 未写入任何内容。</translation>
-    </message>
-    <message>
-        <source>{0} The connection goes by way of the proxy {1} ({2}).</source>
-        <translation>{0} 连接经由代理服务器 {1}（{2}）。</translation>
-    </message>
-    <message>
-        <source>{0} The sandbox does not let it, so it would run outside.</source>
-        <translation>{0} 沙盒不允许，因此将在沙盒外运行。</translation>
     </message>
     <message>
         <source>{0} Your approval policy never asks, so this was refused. Adapt, or do without it.</source>
@@ -4707,24 +4611,12 @@
         <translation>从此处起由 {0} 回答。它不会得到全部对话。</translation>
     </message>
     <message>
-        <source>{0} answers, but not as this model&apos;s API does.</source>
-        <translation>{0} 有响应，但不符合此模型的 API。</translation>
-    </message>
-    <message>
-        <source>{0} belongs to another user, to whom no undo could give it back.</source>
-        <translation>{0} 属于另一个用户，撤销无法将其归还。</translation>
-    </message>
-    <message>
         <source>{0} belongs to git.</source>
         <translation>{0} 属于 git。</translation>
     </message>
     <message>
         <source>{0} cannot be moved into itself.</source>
         <translation>{0} 不能移动到其自身之内。</translation>
-    </message>
-    <message>
-        <source>{0} cannot be read to its end.</source>
-        <translation>无法完整读取 {0}。</translation>
     </message>
     <message>
         <source>{0} cannot be read.</source>
@@ -4783,10 +4675,6 @@
         <translation>智能体更改了 {0} 个文件。</translation>
     </message>
     <message>
-        <source>{0} has a folder without a name</source>
-        <translation>{0} 中有一个没有名称的文件夹</translation>
-    </message>
-    <message>
         <source>{0} has a git repository in it: {1}.</source>
         <translation>{0} 中有一个 git 仓库：{1}。</translation>
     </message>
@@ -4795,24 +4683,8 @@
         <translation>{0} 中挂载了其他磁盘或文件夹：{1}。</translation>
     </message>
     <message>
-        <source>{0} has another name (a hard link), which an undo would part from it.</source>
-        <translation>{0} 还有另一个名称（硬链接），撤销会使二者分离。</translation>
-    </message>
-    <message>
         <source>{0} has become a {1}.</source>
         <translation>{0} 现在是 {1}。</translation>
-    </message>
-    <message>
-        <source>{0} has cost {1}, and may cost {2}.</source>
-        <translation>{0} 已花费 {1}，最多可花费 {2}。</translation>
-    </message>
-    <message>
-        <source>{0} has more in it than is kept for an undo: {1} files and folders, or {2} MiB.</source>
-        <translation>{0} 中的内容超出可为撤销保留的上限：{1} 个文件和文件夹，或 {2} MiB。</translation>
-    </message>
-    <message>
-        <source>{0} has nothing in common with what is checked out.</source>
-        <translation>{0} 与当前检出的内容没有共同之处。</translation>
     </message>
     <message>
         <source>{0} is a file, not a folder.</source>
@@ -4835,8 +4707,164 @@
         <translation>{0} 不是可应用代码的文件。</translation>
     </message>
     <message>
+        <source>`{0}` is saved, but {1} takes precedence over the settings file.</source>
+        <translation>`{0}` 已保存，但 {1} 优先于设置文件。</translation>
+    </message>
+    <message>
+        <source>a client_id that is a URL must have a path, because it leads to a description of the application</source>
+        <translation>client_id 为 URL 时必须带有路径：它指向对应用的说明</translation>
+    </message>
+    <message>
+        <source>a project&apos;s server gets no secrets from your keyring: remove secret_env</source>
+        <translation>项目的服务器不会得到密钥环中的机密：请删除 secret_env</translation>
+    </message>
+    <message>
+        <source>callback_port must be a port number, and needs the client_id that it is registered with</source>
+        <translation>callback_port 必须是 client_id 注册时使用的端口</translation>
+    </message>
+    <message>
+        <source>grant client_credentials needs client_id and issuer; the secret is sent only to that issuer</source>
+        <translation>grant client_credentials 需要 client_id 和 issuer，机密只会发送给该 issuer</translation>
+    </message>
+    <message>
+        <source>hosts contains {0}, which is not a host: write example.org, *.example.org, example.org:8080 or *</source>
+        <translation>hosts 中的 {0} 不是主机：请写 example.org、*.example.org、example.org:8080 或 *</translation>
+    </message>
+    <message>
+        <source>it asks for a value with {0}; add the server by hand, with that value</source>
+        <translation>它用 {0} 要求输入一个值；请手动填入该值来添加</translation>
+    </message>
+    <message>
+        <source>it contains a space or an invisible character</source>
+        <translation>其中有空格或看不见的字符</translation>
+    </message>
+    <message>
+        <source>it contains no host, {0}</source>
+        <translation>其中没有主机，{0}</translation>
+    </message>
+    <message>
+        <source>it is not a valid header name</source>
+        <translation>这不是标头的名称</translation>
+    </message>
+    <message>
+        <source>it must have 1 to 40 letters or digits; . _ + @ - are allowed between them</source>
+        <translation>必须是 1 到 40 个字母或数字，其间可用 . _ + @ -</translation>
+    </message>
+    <message>
+        <source>it must not contain ? or #, {0}</source>
+        <translation>必须在 ? 和 # 之前结束，{0}</translation>
+    </message>
+    <message>
+        <source>it needs the variable {0}, which is not set: set {1}, then import it again</source>
+        <translation>它需要变量 {0}，但该变量未设置：请在设置了 {1} 的环境中重新导入</translation>
+    </message>
+    <message>
+        <source>its host or port is not valid, {0}</source>
+        <translation>主机或端口无效，{0}</translation>
+    </message>
+    <message>
+        <source>mcp definition {0}: a name may have at most 32 letters, digits, &apos;-&apos; and single &apos;_&apos;</source>
+        <translation>{0}：名称由字母、数字、“-”和单个“_”组成，最多 32 个字符</translation>
+    </message>
+    <message>
+        <source>no change needed: {0}</source>
+        <translation>已符合要求：{0}</translation>
+    </message>
+    <message>
+        <source>no change needed: {0} ({1})</source>
+        <translation>已符合要求：{0}（{1}）</translation>
+    </message>
+    <message>
+        <source>none of your files</source>
+        <translation>无</translation>
+    </message>
+    <message>
+        <source>not all of it is UTF-8: other bytes are shown as numbers</source>
+        <translation>并非全部为 UTF-8：非 UTF-8 字节以编号显示</translation>
+    </message>
+    <message>
+        <source>on, above {0} tokens</source>
+        <translation>开启，自 {0} 个令牌起</translation>
+    </message>
+    <message>
+        <source>only an account with a name can have its own address</source>
+        <translation>只有带名称的账户才有自己的地址</translation>
+    </message>
+    <message>
+        <source>the application sets this header itself</source>
+        <translation>由应用自行设置</translation>
+    </message>
+    <message>
+        <source>the old SSE transport is not supported; use the server&apos;s streamable HTTP address</source>
+        <translation>不支持使用旧 SSE 传输的服务器；请索取其 Streamable HTTP 地址</translation>
+    </message>
+    <message>
+        <source>too different to compare line by line: everything from the first to the last difference is shown as changed</source>
+        <translation>差异过大，无法逐行比较：从第一处到最后一处差异之间的内容都显示为已更改</translation>
+    </message>
+    <message>
+        <source>{0} Check it, then try again.</source>
+        <translation>{0} 请再看一次。</translation>
+    </message>
+    <message>
+        <source>{0} If this address expects the key in another header: `{1}`.</source>
+        <translation>{0} 如果此地址要求用另一个请求头发送密钥：`{1}`。</translation>
+    </message>
+    <message>
+        <source>{0} The connection goes through the proxy {1} ({2}).</source>
+        <translation>{0} 连接经由代理服务器 {1}（{2}）。</translation>
+    </message>
+    <message>
+        <source>{0} The sandbox blocks that, so the command would run outside it.</source>
+        <translation>{0} 沙盒不允许，因此将在沙盒外运行。</translation>
+    </message>
+    <message>
+        <source>{0} already exists, so nothing was written.</source>
+        <translation>{0} 已存在，因此未写入任何内容。</translation>
+    </message>
+    <message>
+        <source>{0} answers, but not in the format of this model&apos;s API.</source>
+        <translation>{0} 有响应，但不符合此模型的 API。</translation>
+    </message>
+    <message>
+        <source>{0} belongs to another user, and an undo could not restore its owner.</source>
+        <translation>{0} 属于另一个用户，撤销无法将其归还。</translation>
+    </message>
+    <message>
+        <source>{0} cannot be read completely.</source>
+        <translation>无法完整读取 {0}。</translation>
+    </message>
+    <message>
+        <source>{0} contains an empty folder name</source>
+        <translation>{0} 中有一个没有名称的文件夹</translation>
+    </message>
+    <message>
+        <source>{0} exceeds what is kept for an undo: {1} files and folders, or {2} MiB.</source>
+        <translation>{0} 中的内容超出可为撤销保留的上限：{1} 个文件和文件夹，或 {2} MiB。</translation>
+    </message>
+    <message>
+        <source>{0} has cost {1}, and its limit is {2}.</source>
+        <translation>{0} 已花费 {1}，最多可花费 {2}。</translation>
+    </message>
+    <message>
+        <source>{0} has no common history with what is checked out.</source>
+        <translation>{0} 与当前检出的内容没有共同之处。</translation>
+    </message>
+    <message>
+        <source>{0} has no effort levels.</source>
+        <translation>{0} 不支持推理强度。</translation>
+    </message>
+    <message>
+        <source>{0} is hard-linked, and an undo would break the link.</source>
+        <translation>{0} 还有另一个名称（硬链接），撤销会使二者分离。</translation>
+    </message>
+    <message>
         <source>{0} is no longer there.</source>
         <translation>{0} 已不存在。</translation>
+    </message>
+    <message>
+        <source>{0} is not a scope of /rewind.</source>
+        <translation>{0} 不是 /rewind 的范围。</translation>
     </message>
     <message>
         <source>{0} is not a text in UTF-8.</source>
@@ -4863,20 +4891,8 @@
         <translation>{0} 过载，因此由 {1} 回答此请求。</translation>
     </message>
     <message>
-        <source>{0} is the account without a name</source>
-        <translation>{0} 是没有名称的账户</translation>
-    </message>
-    <message>
-        <source>{0} is there already, so nothing was written.</source>
-        <translation>{0} 已存在，因此未写入任何内容。</translation>
-    </message>
-    <message>
         <source>{0} is too long a name.</source>
         <translation>名称 {0} 太长。</translation>
-    </message>
-    <message>
-        <source>{0} is too long: what is in {1} could not be opened there.</source>
-        <translation>{0} 太长：{1} 中的内容在那里将无法打开。</translation>
     </message>
     <message>
         <source>{0} does not support the effort {1}, so it uses its default.</source>
@@ -4889,10 +4905,6 @@
     <message>
         <source>{0} is not writable, so an undo could not restore its contents.</source>
         <translation>{0} 不可写入，因此撤销无法重新放入其内容。</translation>
-    </message>
-    <message>
-        <source>{0} offers no trusted connection. Check clock, proxy and address.</source>
-        <translation>{0} 未提供可信的连接。请检查时钟、代理服务器和地址。</translation>
     </message>
     <message>
         <source>{0} records of this session could not be read and were left out.</source>
@@ -4909,10 +4921,6 @@
     <message>
         <source>{0} sent the browser back without an answer.</source>
         <translation>{0} 未带答复就让浏览器返回。</translation>
-    </message>
-    <message>
-        <source>{0} has no levels of effort.</source>
-        <translation>{0} 不支持推理强度。</translation>
     </message>
     <message>
         <source>{0} must be letters, digits and . _ - : without spaces</source>
@@ -4935,10 +4943,6 @@
         <translation>{0} 未重命名。</translation>
     </message>
     <message>
-        <source>{0} was not used as it is: {1}.</source>
-        <translation>未按原样使用 {0}：{1}。</translation>
-    </message>
-    <message>
         <source>{0} was not written.</source>
         <translation>{0} 未写入。</translation>
     </message>
@@ -4957,10 +4961,6 @@
     <message>
         <source>{0}=(from your keyring)</source>
         <translation>{0}=（来自您的密钥环）</translation>
-    </message>
-    <message>
-        <source>{0}What it did until then is kept. Allow it more time, or go on with the session.</source>
-        <translation>{0}此前所做的会保留。请允许更多时间，或继续会话。</translation>
     </message>
 </context>
 <context>
@@ -4986,7 +4986,7 @@
         <translation>此会话：{0}</translation>
     </message>
     <message>
-        <source>{0} % of what it read came from its cache</source>
+        <source>{0} % of the tokens read came from the cache</source>
         <translation>读取内容的 {0}% 来自缓存</translation>
     </message>
     <message>
@@ -5061,12 +5061,12 @@
         <translation>没有可显示的内容</translation>
     </message>
     <message>
-        <source>The file has only one side</source>
-        <translation>文件只有一侧</translation>
+        <source>The file has only one version to show</source>
+        <translation>该文件只有一个版本可显示</translation>
     </message>
     <message>
-        <source>Too narrow for two sides</source>
-        <translation>太窄，无法并排显示</translation>
+        <source>Too narrow for two columns</source>
+        <translation>太窄，放不下两栏</translation>
     </message>
 </context>
 <context>
@@ -5115,19 +5115,13 @@
         </translation>
     </message>
     <message numerus="yes">
-        <source>%n lines, only their ending changed</source>
-        <translation>
-            <numerusform>%n 行，仅换行符更改</numerusform>
-        </translation>
-    </message>
-    <message numerus="yes">
         <source>%n unchanged lines</source>
         <translation>
             <numerusform>%n 行未更改</numerusform>
         </translation>
     </message>
     <message numerus="yes">
-        <source>%n unchanged lines, {0} of them with another ending</source>
+        <source>%n unchanged lines, {0} with a different line ending</source>
         <translation>
             <numerusform>%n 行未更改，其中 {0} 行换行符不同</numerusform>
         </translation>
@@ -5185,6 +5179,12 @@
     <message>
         <source>No changes to show</source>
         <translation>没有可显示的更改</translation>
+    </message>
+    <message numerus="yes">
+        <source>Only the line endings of %n lines changed</source>
+        <translation>
+            <numerusform>%n 行，仅换行符更改</numerusform>
+        </translation>
     </message>
     <message>
         <source>Permissions</source>
@@ -5314,7 +5314,7 @@
         <translation>关闭</translation>
     </message>
     <message>
-        <source>From the file on disk to yours</source>
+        <source>Differences between the file on disk and yours</source>
         <translation>从磁盘上的文件到您的版本</translation>
     </message>
 </context>
@@ -5365,8 +5365,8 @@
         <translation>它仍在输入框中。请先选择文件夹，再发送。</translation>
     </message>
     <message>
-        <source>It stays in the field. Send it where it belongs.</source>
-        <translation>它仍在输入框中。请在合适的对话中发送。</translation>
+        <source>It stays in the message field. Open the right conversation, then send it.</source>
+        <translation>它会保留在消息框中。请打开正确的对话，然后发送。</translation>
     </message>
     <message>
         <source>Your message is not sent yet: the window is still loading.</source>
@@ -5516,10 +5516,6 @@
         <translation>取消</translation>
     </message>
     <message>
-        <source>Continue long lines below instead of beyond the edge</source>
-        <translation>将长行折到下一行，而不是超出边缘</translation>
-    </message>
-    <message>
         <source>Decide later</source>
         <translation>稍后决定</translation>
     </message>
@@ -5534,10 +5530,6 @@
     <message>
         <source>Edit the file here</source>
         <translation>在此编辑文件</translation>
-    </message>
-    <message>
-        <source>Hide everything but the review (Esc brings it back)</source>
-        <translation>隐藏审阅以外的所有内容（按 Esc 恢复）</translation>
     </message>
     <message>
         <source>Keep editing</source>
@@ -5568,16 +5560,20 @@
         <translation>保留此文件</translation>
     </message>
     <message>
-        <source>Make this change again</source>
-        <translation>重新应用此更改</translation>
-    </message>
-    <message>
         <source>Redo</source>
         <translation>重做</translation>
     </message>
     <message>
+        <source>Redo this change</source>
+        <translation>重新应用此更改</translation>
+    </message>
+    <message>
         <source>Save</source>
         <translation>保存</translation>
+    </message>
+    <message>
+        <source>Show only the review (Esc shows everything again)</source>
+        <translation>隐藏审阅以外的所有内容（按 Esc 恢复）</translation>
     </message>
     <message>
         <source>Show the call behind this change</source>
@@ -5604,6 +5600,10 @@
         <translation>撤销此文件</translation>
     </message>
     <message>
+        <source>Wrap long lines instead of scrolling sideways</source>
+        <translation>将长行折到下一行，而不是超出边缘</translation>
+    </message>
+    <message>
         <source>Write the file (Ctrl+S)</source>
         <translation>写入文件 (Ctrl+S)</translation>
     </message>
@@ -5623,12 +5623,12 @@
 <context>
     <name>FileChanging</name>
     <message>
-        <source>{0} is {1} now.</source>
-        <translation>{0} 现在是 {1}。</translation>
-    </message>
-    <message>
         <source>{0} was deleted.</source>
         <translation>{0} 已删除。</translation>
+    </message>
+    <message>
+        <source>{0} was renamed to {1}.</source>
+        <translation>{0} 现在是 {1}。</translation>
     </message>
 </context>
 <context>
@@ -5692,7 +5692,7 @@
 <context>
     <name>FileSaving</name>
     <message>
-        <source>Some of what is shown is undone. Review uncommitted changes to edit the file as it is</source>
+        <source>Some of these changes are undone. To edit the file as it is on disk, review uncommitted changes</source>
         <translation>显示的部分内容已撤销。请审阅未提交的更改，以编辑文件现状</translation>
     </message>
     <message>
@@ -5746,10 +5746,6 @@
         <translation>没有匹配的文件。</translation>
     </message>
     <message>
-        <source>No marks: another git repository has taken the place of this folder&apos;s.</source>
-        <translation>无标记：此文件夹的 git 存储库已被另一个存储库取代。</translation>
-    </message>
-    <message>
         <source>No marks: git is not installed.</source>
         <translation>无标记：未安装 git。</translation>
     </message>
@@ -5760,6 +5756,10 @@
     <message>
         <source>No marks: git took too long.</source>
         <translation>无标记：git 耗时过长。</translation>
+    </message>
+    <message>
+        <source>No marks: this folder&apos;s git repository was replaced by another one.</source>
+        <translation>无标记：此文件夹的 git 存储库已被另一个存储库取代。</translation>
     </message>
     <message>
         <source>This folder cannot be read: {0}</source>
@@ -6052,8 +6052,8 @@
 <context>
     <name>FoundList</name>
     <message>
-        <source>Places found</source>
-        <translation>找到的位置</translation>
+        <source>Search results</source>
+        <translation>搜索结果</translation>
     </message>
 </context>
 <context>
@@ -6141,12 +6141,12 @@
         <translation>保留此更改</translation>
     </message>
     <message>
-        <source>Make this change again</source>
-        <translation>重新应用此更改</translation>
-    </message>
-    <message>
         <source>Redo</source>
         <translation>重做</translation>
+    </message>
+    <message>
+        <source>Redo this change</source>
+        <translation>重新应用此更改</translation>
     </message>
     <message>
         <source>Redo {0}</source>
@@ -6280,19 +6280,15 @@
         <translation>已在别处拒绝：{0}</translation>
     </message>
     <message>
-        <source>Its session is open in another window and is answered there</source>
-        <translation>该会话已在另一个窗口中打开，请在那里回答</translation>
-    </message>
-    <message>
         <source>New session</source>
         <translation>新会话</translation>
     </message>
     <message>
-        <source>No longer waits: {0}</source>
+        <source>No longer waiting: {0}</source>
         <translation>不再等待：{0}</translation>
     </message>
     <message>
-        <source>Open in another window, which answers it: {0}</source>
+        <source>Open in another window; answer it there: {0}</source>
         <translation>已在另一个窗口中打开，请在那里回答：{0}</translation>
     </message>
     <message>
@@ -6302,6 +6298,10 @@
     <message>
         <source>The model refused</source>
         <translation>模型已拒绝</translation>
+    </message>
+    <message>
+        <source>The session is open in another window. Answer the question there</source>
+        <translation>该会话已在另一个窗口中打开。请在那里回答</translation>
     </message>
     <message>
         <source>The turn ended at a limit</source>
@@ -6544,16 +6544,16 @@
         <translation>正在使用：保存在系统密钥环中的密钥（{0}）。</translation>
     </message>
     <message>
+        <source>No key is needed. If you save one, it is sent with each request, and kept in the system keyring.</source>
+        <translation>不需要密钥。如果您保存了密钥，会发送它并保存在系统密钥环中。</translation>
+    </message>
+    <message>
         <source>Create a key at {0}</source>
         <translation>可在 {0} 创建密钥</translation>
     </message>
     <message>
         <source>A key that you enter here is used until you quit.</source>
         <translation>在此输入的密钥在退出程序前有效。</translation>
-    </message>
-    <message>
-        <source>No key is needed. One that you save is sent, and kept in the system keyring.</source>
-        <translation>不需要密钥。如果您保存了密钥，会发送它并保存在系统密钥环中。</translation>
     </message>
     <message>
         <source>Remove key</source>
@@ -6602,16 +6602,16 @@
         <translation>或在此按键</translation>
     </message>
     <message>
+        <source>Search by action</source>
+        <translation>按操作搜索</translation>
+    </message>
+    <message>
         <source>Search by pressing keys</source>
         <translation>通过按键搜索</translation>
     </message>
     <message>
-        <source>Search by what they do</source>
-        <translation>按功能搜索</translation>
-    </message>
-    <message>
-        <source>Search keys by what they do</source>
-        <translation>按功能搜索按键</translation>
+        <source>Search keys by action</source>
+        <translation>按操作搜索快捷键</translation>
     </message>
 </context>
 <context>
@@ -6625,16 +6625,8 @@
         <translation>输入 API 密钥</translation>
     </message>
     <message>
-        <source>It is tested with the provider, which costs nothing, and then kept in your system keyring.</source>
-        <translation>将在提供商处免费验证，然后保存到系统密钥环。</translation>
-    </message>
-    <message>
         <source>Create a key at {0}</source>
         <translation>可在 {0} 创建密钥</translation>
-    </message>
-    <message>
-        <source>It is tested with the provider, which costs nothing. This system has no keyring to keep it in: it is used until you quit.</source>
-        <translation>会向提供商免费验证密钥。此系统没有可保存密钥的密钥环：密钥在退出程序前有效。</translation>
     </message>
     <message>
         <source>Leave it empty to use the key in {0}.</source>
@@ -6647,6 +6639,14 @@
     <message>
         <source>Test and continue</source>
         <translation>测试并继续</translation>
+    </message>
+    <message>
+        <source>The key is tested with the provider, at no cost, and then kept in your system keyring.</source>
+        <translation>将在提供商处免费验证，然后保存到系统密钥环。</translation>
+    </message>
+    <message>
+        <source>The key is tested with the provider, at no cost. This system has no keyring to keep it in, so it is used until you quit.</source>
+        <translation>会向提供商免费验证密钥。此系统没有可保存密钥的密钥环：密钥在退出程序前有效。</translation>
     </message>
 </context>
 <context>
@@ -7014,12 +7014,12 @@
         <translation>地址</translation>
     </message>
     <message>
-        <source>As the server calls it</source>
-        <translation>服务器使用的名称</translation>
-    </message>
-    <message>
         <source>Model</source>
         <translation>模型</translation>
+    </message>
+    <message>
+        <source>Model name used by the server</source>
+        <translation>服务器使用的模型名称</translation>
     </message>
     <message>
         <source>Provider</source>
@@ -7060,12 +7060,12 @@
 <context>
     <name>ModelRows</name>
     <message>
-        <source>A favourite</source>
+        <source>Favourite</source>
         <translation>已收藏</translation>
     </message>
     <message>
-        <source>Answers now</source>
-        <translation>当前使用</translation>
+        <source>In use</source>
+        <translation>使用中</translation>
     </message>
 </context>
 <context>
@@ -7216,12 +7216,12 @@
         <translation>命令不可写入任何内容。无网络。</translation>
     </message>
     <message>
-        <source>Commands can write only this folder and a temporary one. No network.</source>
-        <translation>命令可写入此文件夹和自己的临时文件夹。无网络。</translation>
+        <source>Edits in this folder and sandboxed commands run freely. Anything else asks first.</source>
+        <translation>此文件夹中的编辑和受限命令无需询问。代理需要更多权限时会询问。</translation>
     </message>
     <message>
-        <source>Edits in this folder and sandboxed commands run freely. Anything more asks.</source>
-        <translation>此文件夹中的编辑和受限命令无需询问。代理需要更多权限时会询问。</translation>
+        <source>Commands can write only this folder and a temporary one. No network.</source>
+        <translation>命令可写入此文件夹和自己的临时文件夹。无网络。</translation>
     </message>
     <message>
         <source>Never asks</source>
@@ -7240,12 +7240,12 @@
         <translation>只读</translation>
     </message>
     <message>
-        <source>Reads run freely. Edits, commands that may change something, and network access ask.</source>
-        <translation>读取无需询问。编辑、可能更改内容的命令以及网络访问会询问。</translation>
-    </message>
-    <message>
         <source>Reads also ask.</source>
         <translation>读取也要等待您同意。</translation>
+    </message>
+    <message>
+        <source>Reads run freely. Edits, commands that may change something, and network access ask first.</source>
+        <translation>读取无需询问。编辑、可能更改内容的命令以及网络访问会询问。</translation>
     </message>
     <message>
         <source>Runs outside the sandbox, with all the rights of your account</source>
@@ -7516,10 +7516,6 @@
         <translation>调出已发送的消息</translation>
     </message>
     <message>
-        <source>By day, and so on to by folder</source>
-        <translation>按天，依次至按文件夹</translation>
-    </message>
-    <message>
         <source>Close the tab</source>
         <translation>关闭标签页</translation>
     </message>
@@ -7580,20 +7576,20 @@
         <translation>适应窗口</translation>
     </message>
     <message>
+        <source>Go to the beginning</source>
+        <translation>转到开头</translation>
+    </message>
+    <message>
+        <source>Go to the end</source>
+        <translation>转到末尾</translation>
+    </message>
+    <message>
         <source>Recall the next message</source>
         <translation>转到之后发送的内容</translation>
     </message>
     <message>
         <source>Go to a line</source>
         <translation>转到行</translation>
-    </message>
-    <message>
-        <source>Go to its beginning</source>
-        <translation>转到开头</translation>
-    </message>
-    <message>
-        <source>Go to its end</source>
-        <translation>转到末尾</translation>
     </message>
     <message>
         <source>In a diff</source>
@@ -7680,12 +7676,20 @@
         <translation>重新打开上次关闭的标签页</translation>
     </message>
     <message>
+        <source>Show the picture at its actual size</source>
+        <translation>按原始大小显示图片</translation>
+    </message>
+    <message>
         <source>Wrap long lines</source>
         <translation>长行自动换行</translation>
     </message>
     <message>
         <source>Paste</source>
         <translation>粘贴</translation>
+    </message>
+    <message>
+        <source>By day, model, tool or folder</source>
+        <translation>按日期、模型、工具或文件夹</translation>
     </message>
     <message>
         <source>Previous change</source>
@@ -7742,10 +7746,6 @@
     <message>
         <source>Settings</source>
         <translation>设置</translation>
-    </message>
-    <message>
-        <source>Show the picture in its own size</source>
-        <translation>按原始大小显示图片</translation>
     </message>
     <message>
         <source>The files of the folder are being listed…</source>
@@ -7938,7 +7938,7 @@
         <translation>忽略</translation>
     </message>
     <message>
-        <source>It would start the MCP server {0}</source>
+        <source>These settings would start the MCP server {0}</source>
         <translation>它会启动 MCP 服务器 {0}</translation>
     </message>
     <message>
@@ -7953,7 +7953,7 @@
 <context>
     <name>ProjectPage</name>
     <message>
-        <source>A project can only make the rules stricter and define MCP servers, and only after you trusted its file as it is.</source>
+        <source>A project can only make the rules stricter and define MCP servers, and only after you trust its current file.</source>
         <translation>项目只能收紧规则并定义 MCP 服务器，且须在您信任其当前文件之后。</translation>
     </message>
     <message>
@@ -7965,20 +7965,28 @@
         <translation>忽略项目的设置</translation>
     </message>
     <message>
-        <source>It lets these MCP servers start. Those not said to be confined can do all that you can:</source>
-        <translation>它允许启动以下 MCP 服务器。未注明受限的服务器可以做您能做的一切：</translation>
+        <source>Nothing, because these settings already apply or are refused.</source>
+        <translation>无：所有内容已经生效或被拒绝。</translation>
     </message>
     <message>
-        <source>It waits for your answer. It would change:</source>
-        <translation>它在等待您的答复。它会更改：</translation>
-    </message>
-    <message>
-        <source>It would let these MCP servers start. Those not said to be confined can do all that you can:</source>
+        <source>These MCP servers could start. Servers not marked as confined can do everything you can:</source>
         <translation>它会允许启动以下 MCP 服务器。未注明受限的服务器可以做您能做的一切：</translation>
     </message>
     <message>
-        <source>Nothing: all of it applies already or is refused.</source>
-        <translation>无：所有内容已经生效或被拒绝。</translation>
+        <source>These MCP servers may start. Servers not marked as confined can do everything you can:</source>
+        <translation>它允许启动以下 MCP 服务器。未注明受限的服务器可以做您能做的一切：</translation>
+    </message>
+    <message>
+        <source>These settings are waiting for your answer. They would change:</source>
+        <translation>这些设置正在等待您的答复。它们将更改：</translation>
+    </message>
+    <message>
+        <source>You ignore these settings. They would change:</source>
+        <translation>您忽略了这些设置。它们将更改：</translation>
+    </message>
+    <message>
+        <source>You trust these settings. They change:</source>
+        <translation>您信任这些设置。它们更改：</translation>
     </message>
     <message>
         <source>Trust</source>
@@ -7989,14 +7997,6 @@
         <translation>信任项目的设置</translation>
     </message>
     <message>
-        <source>You ignore it. It would change:</source>
-        <translation>您已忽略它。它本会更改：</translation>
-    </message>
-    <message>
-        <source>You trust it. It changes:</source>
-        <translation>您已信任它。它会更改：</translation>
-    </message>
-    <message>
         <source>{0} (switched off)</source>
         <translation>{0}（已关闭）</translation>
     </message>
@@ -8004,7 +8004,7 @@
 <context>
     <name>PromptAttachments</name>
     <message>
-        <source>Came with the message: {name}, {kind}, {size}</source>
+        <source>Attached: {name}, {kind}, {size}</source>
         <translation>随消息附带：{name}，{kind}，{size}</translation>
     </message>
     <message>
@@ -8093,6 +8093,10 @@
         <translation>运行方式</translation>
     </message>
     <message>
+        <source>Proposed call</source>
+        <translation>待批准的调用</translation>
+    </message>
+    <message>
         <source>Risks</source>
         <translation>风险</translation>
     </message>
@@ -8101,12 +8105,8 @@
         <translation>安全副本</translation>
     </message>
     <message>
-        <source>What the server says of the tool</source>
-        <translation>服务器对该工具的说明</translation>
-    </message>
-    <message>
-        <source>What would be called</source>
-        <translation>将要调用的内容</translation>
+        <source>The server&apos;s description of the tool</source>
+        <translation>服务器对该工具的描述</translation>
     </message>
     <message>
         <source>Why am I asked?</source>
@@ -8176,7 +8176,7 @@
         <translation>立即将等待中的消息发送到本轮</translation>
     </message>
     <message>
-        <source>Waits: {text}</source>
+        <source>Waiting: {text}</source>
         <translation>等待中：{text}</translation>
     </message>
 </context>
@@ -8338,7 +8338,7 @@
         <translation>对话保持不变。</translation>
     </message>
     <message>
-        <source>What you changed since is kept; where it clashes, you are asked.</source>
+        <source>Your later changes are kept; where they clash, you are asked.</source>
         <translation>您此后所做的更改会保留；如有冲突，会询问您。</translation>
     </message>
     <message numerus="yes">
@@ -8537,8 +8537,8 @@
         <translation>完全匹配</translation>
     </message>
     <message>
-        <source>for outside the sandbox, but it does not say in which repository: make it again</source>
-        <translation>用于沙盒之外，但未注明是哪个仓库：请重新创建</translation>
+        <source>outside the sandbox, without a repository, so it does not apply: create it again</source>
+        <translation>用于沙盒之外，但未指明仓库，因此不适用：请重新创建</translation>
     </message>
     <message>
         <source>in this folder</source>
@@ -8576,11 +8576,11 @@
         <translation>没有匹配的规则。</translation>
     </message>
     <message>
-        <source>There are no rules. When you are asked, choose more than “Only this once”, and it is listed here.</source>
+        <source>There are no rules. To add one, choose something other than “Only this once” when you are asked.</source>
         <translation>没有规则。被询问时选择“仅此一次”以外的选项，规则就会列在这里。</translation>
     </message>
     <message>
-        <source>What your earlier answers allow without a question, in the session that is shown.</source>
+        <source>What your earlier answers allow without asking, in the session shown.</source>
         <translation>在当前显示的会话中，您之前的答复允许哪些操作无需询问。</translation>
     </message>
 </context>
@@ -8603,11 +8603,11 @@
         <translation>拒绝</translation>
     </message>
     <message>
-        <source>It costs nothing more.</source>
-        <translation>不产生额外费用。</translation>
+        <source>The cost is not known.</source>
+        <translation>费用未知。</translation>
     </message>
     <message>
-        <source>The server may ask the model without a question until the session is closed</source>
+        <source>The server may ask the model without asking you until the session is closed</source>
         <translation>在会话关闭之前，服务器可以不经询问直接请求模型</translation>
     </message>
     <message>
@@ -8615,12 +8615,12 @@
         <translation>以上内容来自服务器。模型看不到对话，也没有工具。其回答会发送给服务器。</translation>
     </message>
     <message>
-        <source>What is sent to the model</source>
-        <translation>发送给模型的内容</translation>
+        <source>There is no additional cost.</source>
+        <translation>不产生额外费用。</translation>
     </message>
     <message>
-        <source>What it costs is not known.</source>
-        <translation>费用未知。</translation>
+        <source>What is sent to the model</source>
+        <translation>发送给模型的内容</translation>
     </message>
     <message>
         <source>{model} answers, with at most {tokens} tokens.</source>
@@ -8756,11 +8756,11 @@
         <translation>适应</translation>
     </message>
     <message>
-        <source>Show all of it (0)</source>
-        <translation>显示全部 (0)</translation>
+        <source>Fit it in the window (0)</source>
+        <translation>适合窗口 (0)</translation>
     </message>
     <message>
-        <source>Show it in its own size (1)</source>
+        <source>Show it at its actual size (1)</source>
         <translation>按原始大小显示 (1)</translation>
     </message>
 </context>
@@ -8974,7 +8974,7 @@
         <translation>所选会话</translation>
     </message>
     <message>
-        <source>Take back</source>
+        <source>Unarchive</source>
         <translation>取回</translation>
     </message>
     <message>
@@ -9281,16 +9281,16 @@
         <translation>运行中</translation>
     </message>
     <message>
-        <source>Running. A call needs you to allow more.</source>
-        <translation>运行中。某个调用需要您允许更多权限。</translation>
+        <source>Running. A call needs more permissions: sign in again.</source>
+        <translation>正在运行。有调用需要更多权限：请重新登录。</translation>
+    </message>
+    <message>
+        <source>Switched off. Its tools are not offered to the model.</source>
+        <translation>已关闭。不会向模型提供其工具。</translation>
     </message>
     <message>
         <source>Starting…</source>
         <translation>正在启动…</translation>
-    </message>
-    <message>
-        <source>Switched off. The model is not offered its tools.</source>
-        <translation>已关闭。不会向模型提供其工具。</translation>
     </message>
     <message>
         <source>no tools</source>
@@ -9665,10 +9665,6 @@
         <translation>地址</translation>
     </message>
     <message>
-        <source>All copies</source>
-        <translation>全部副本</translation>
-    </message>
-    <message>
         <source>Allowed tools</source>
         <translation>允许的工具</translation>
     </message>
@@ -9709,14 +9705,6 @@
         <translation>审批</translation>
     </message>
     <message>
-        <source>As soon as they come, instead of with Review… on their card in the conversation.</source>
-        <translation>问题一出现就打开，而不是通过对话中卡片上的“查看…”。</translation>
-    </message>
-    <message>
-        <source>As the system</source>
-        <translation>跟随系统</translation>
-    </message>
-    <message>
         <source>Asks before every call</source>
         <translation>每次调用前询问</translation>
     </message>
@@ -9733,10 +9721,6 @@
         <translation>审计日志</translation>
     </message>
     <message>
-        <source>Before the scaling of the screen.</source>
-        <translation>屏幕缩放之前。</translation>
-    </message>
-    <message>
         <source>Blocked commands</source>
         <translation>禁止的命令</translation>
     </message>
@@ -9749,16 +9733,36 @@
         <translation>使用的服务器的名称。</translation>
     </message>
     <message>
+        <source>Total size of copies</source>
+        <translation>副本总大小</translation>
+    </message>
+    <message>
+        <source>Turns kept in full</source>
+        <translation>完整保留的轮次</translation>
+    </message>
+    <message>
+        <source>What may happen without approval, and how commands are confined.</source>
+        <translation>哪些操作无需询问，以及如何限制命令。</translation>
+    </message>
+    <message>
+        <source>What the agent does without asking. Each session can choose its own below the message field.</source>
+        <translation>代理无需询问即可执行的操作。每个会话都可以在消息框下方另行选择。</translation>
+    </message>
+    <message>
+        <source>When the model is overloaded</source>
+        <translation>过载时</translation>
+    </message>
+    <message>
+        <source>Where the desktop supports sounds.</source>
+        <translation>如果桌面会播放声音。</translation>
+    </message>
+    <message>
         <source>Which of the provider&apos;s accounts is used. `desktop-agent auth status` lists them.</source>
         <translation>用提供商的哪个账户请求其模型。`desktop-agent auth status` 会列出账户。</translation>
     </message>
     <message>
         <source>Bytes of a result</source>
         <translation>结果的字节数</translation>
-    </message>
-    <message>
-        <source>Blinking carets, pulsing marks, sliding docks and menus. Nothing is conveyed by movement alone.</source>
-        <translation>闪烁的光标、跳动的标记、滑动的面板和菜单。没有任何信息只靠动画来表达。</translation>
     </message>
     <message>
         <source>Changes made by commands</source>
@@ -9787,6 +9791,10 @@
     <message>
         <source>Dark, high contrast</source>
         <translation>深色，高对比度</translation>
+    </message>
+    <message>
+        <source>Data about sessions that is sent to a receiver of yours. By default, nothing is sent.</source>
+        <translation>您的接收端能得知会话的哪些信息。默认没有。</translation>
     </message>
     <message>
         <source>Defaults of `desktop-agent run`. Its own options take precedence.</source>
@@ -9825,20 +9833,16 @@
         <translation>English</translation>
     </message>
     <message>
+        <source>Environment variables to pass to commands even if they look like credentials or could lead out of the sandbox, such as `DATABASE_URL`. `desktop-agent doctor` lists those that are withheld.</source>
+        <translation>即使看似凭据或会通向沙盒之外，仍传给命令的环境变量名称，如 `DATABASE_URL`。`desktop-agent doctor` 会列出未传递的变量。</translation>
+    </message>
+    <message>
         <source>Export contents</source>
         <translation>导出内容</translation>
     </message>
     <message>
-        <source>Export prompts, answers, and what calls were given and returned, too: the beginning of each, without what looks like a key. Whoever reads the receiver can then read the conversation.</source>
-        <translation>同时导出消息、回答以及调用的输入和返回：各取开头部分，去除看似密钥的内容。能读取接收端的人因此能读到对话。</translation>
-    </message>
-    <message>
         <source>Files and folders in the home folder that commands in the sandbox may read, besides tool chains and their caches. The rest is invisible to them. `~` is the home folder.</source>
         <translation>除工具链及其缓存外，沙盒中的命令可读取的主目录文件和文件夹；其余内容对它们不存在。`~` 是主目录。</translation>
-    </message>
-    <message>
-        <source>Files copied before</source>
-        <translation>预先复制的文件数</translation>
     </message>
     <message>
         <source>Folders outside the workspace that tools may read and commands may write. `~` is the home folder; relative paths are relative to the settings file.</source>
@@ -9877,20 +9881,12 @@
         <translation>监视多少个文件。</translation>
     </message>
     <message>
-        <source>How many files each process of a command may have open at once. The system gives it no more.</source>
-        <translation>命令的每个进程同时最多打开多少文件。系统不会给予更多。</translation>
-    </message>
-    <message>
         <source>How many lines of a tool&apos;s result the model reads.</source>
         <translation>模型读取工具结果的多少行。</translation>
     </message>
     <message>
         <source>How many of the last turns a summary leaves as they are.</source>
         <translation>摘要会原样保留最近多少轮。</translation>
-    </message>
-    <message>
-        <source>How many processes a command may have at once, with all that they start. One that has more, or four times as many threads, is stopped.</source>
-        <translation>命令及其启动的所有进程同时最多有多少个。超过此数，或线程数超过其四倍时会被停止。</translation>
     </message>
     <message>
         <source>The most requests that one run may send to the model.</source>
@@ -9909,10 +9905,6 @@
         <translation>可固定多少内容；每次请求都会发送固定内容。</translation>
     </message>
     <message>
-        <source>How much memory all processes of a command may hold together. One that holds more is stopped.</source>
-        <translation>命令的所有进程合计最多占用多少内存。超过时会被停止。</translation>
-    </message>
-    <message>
         <source>How much of a tool&apos;s result the model reads.</source>
         <translation>模型读取工具结果的多少。</translation>
     </message>
@@ -9925,14 +9917,6 @@
         <translation>模型回答前思考的程度，使用提供商的用词，如 low 或 high。`desktop-agent models list` 显示各模型支持的值；不支持的模型不发送。</translation>
     </message>
     <message>
-        <source>How the window looks, and how it tells that something waits.</source>
-        <translation>窗口的外观，以及如何提示有内容等待处理。</translation>
-    </message>
-    <message>
-        <source>If the desktop plays one.</source>
-        <translation>如果桌面会播放声音。</translation>
-    </message>
-    <message>
         <source>In the conversation and in output.</source>
         <translation>在对话和输出中。</translation>
     </message>
@@ -9943,10 +9927,6 @@
     <message>
         <source>In your message, with the system&apos;s dictionaries for your languages and English, where installed.</source>
         <translation>在您的消息中，使用系统中您所用语言和英语的词典（如果有）。</translation>
-    </message>
-    <message>
-        <source>Instead of green and red, for people who confuse these.</source>
-        <translation>代替绿色和红色，适合难以区分它们的人。</translation>
     </message>
     <message>
         <source>Keyboard</source>
@@ -10001,10 +9981,6 @@
         <translation>浅色</translation>
     </message>
     <message>
-        <source>Light or dark, with more contrast for people who need it. The system may ask for that, too.</source>
-        <translation>浅色或深色；需要时可选更高的对比度。系统也可以要求高对比度。</translation>
-    </message>
-    <message>
         <source>Light, high contrast</source>
         <translation>浅色，高对比度</translation>
     </message>
@@ -10033,10 +10009,6 @@
         <translation>最长命令</translation>
     </message>
     <message>
-        <source>Longest look</source>
-        <translation>最长扫描</translation>
-    </message>
-    <message>
         <source>MCP servers</source>
         <translation>MCP 服务器</translation>
     </message>
@@ -10053,16 +10025,8 @@
         <translation>模型</translation>
     </message>
     <message>
-        <source>Movement</source>
-        <translation>动画</translation>
-    </message>
-    <message>
         <source>Name sessions</source>
         <translation>为会话命名</translation>
-    </message>
-    <message>
-        <source>Names of environment variables that commands get although they look like a credential, or lead out of the sandbox, such as `DATABASE_URL`. `desktop-agent doctor` lists what is kept back.</source>
-        <translation>即使看似凭据或会通向沙盒之外，仍传给命令的环境变量名称，如 `DATABASE_URL`。`desktop-agent doctor` 会列出未传递的变量。</translation>
     </message>
     <message>
         <source>Names of folders, anywhere in the workspace, whose content is not watched while a command runs. What changes there cannot be undone.</source>
@@ -10083,14 +10047,6 @@
     <message>
         <source>Notifications</source>
         <translation>通知</translation>
-    </message>
-    <message>
-        <source>The most that is copied. What git has unchanged needs no copy.</source>
-        <translation>最多保留多少内容的副本。git 中未更改的内容不需要副本。</translation>
-    </message>
-    <message>
-        <source>Of names, lists, buttons and menus, before the scaling of the screen.</source>
-        <translation>名称、列表、按钮和菜单的大小，在屏幕缩放之前。</translation>
     </message>
     <message>
         <source>From the desktop, when something waits for you or a turn ends while the window is not in front.</source>
@@ -10129,10 +10085,6 @@
         <translation>Google Vertex AI</translation>
     </message>
     <message>
-        <source>If their definitions would take more of the model&apos;s context window than this, the model gets a search for tools instead, and the tools that it finds. 0 always uses the search, 100 never does.</source>
-        <translation>当工具定义占用的上下文窗口超过此值时，改为向模型提供工具搜索及其找到的工具。0 表示始终使用搜索，100 表示从不。</translation>
-    </message>
-    <message>
         <source>Microsoft Foundry</source>
         <translation>Microsoft Foundry</translation>
     </message>
@@ -10143,10 +10095,6 @@
     <message>
         <source>Open files of a process</source>
         <translation>进程打开的文件数</translation>
-    </message>
-    <message>
-        <source>Open questions in a dialog</source>
-        <translation>在对话框中打开问题</translation>
     </message>
     <message>
         <source>OpenAI</source>
@@ -10185,16 +10133,8 @@
         <translation>发往 Anthropic 的请求</translation>
     </message>
     <message>
-        <source>Result for the model</source>
-        <translation>给模型的结果</translation>
-    </message>
-    <message>
         <source>Room for pins</source>
         <translation>固定内容的空间</translation>
-    </message>
-    <message>
-        <source>Room for the tools of servers</source>
-        <translation>服务器工具的空间</translation>
     </message>
     <message>
         <source>Safety copies</source>
@@ -10227,10 +10167,6 @@
     <message>
         <source>Show tool calls</source>
         <translation>显示工具调用</translation>
-    </message>
-    <message>
-        <source>Size copied before</source>
-        <translation>预先复制的大小</translation>
     </message>
     <message>
         <source>Size of chat text</source>
@@ -10277,10 +10213,6 @@
         <translation>对话超过目标大小时，总结其较早的部分。</translation>
     </message>
     <message>
-        <source>Target</source>
-        <translation>目标</translation>
-    </message>
-    <message>
         <source>Telemetry</source>
         <translation>遥测</translation>
     </message>
@@ -10305,10 +10237,6 @@
         <translation>窗口这一部分的按键，在其中优先于各处通用的按键。</translation>
     </message>
     <message>
-        <source>The largest file of which a copy is kept.</source>
-        <translation>会保留副本的最大文件。</translation>
-    </message>
-    <message>
         <source>The model, as PROVIDER/NAME, that answers a request when the usual one is still overloaded after all retries. The conversation says so; the next request goes to the usual one again.</source>
         <translation>默认模型在所有尝试后仍过载时，由此模型回答请求，写作 PROVIDER/NAME。对话中会说明；下一次请求仍发给默认模型。</translation>
     </message>
@@ -10317,12 +10245,116 @@
         <translation>模型的名称，以提供商的叫法为准。</translation>
     </message>
     <message>
+        <source>Also export prompts, answers, and the arguments and results of calls: the beginning of each, without anything that looks like a key. Anyone who can read the receiver&apos;s data can then read the conversation.</source>
+        <translation>同时导出消息、回答以及调用的输入和返回：各取开头部分，去除看似密钥的内容。能读取接收端的人因此能读到对话。</translation>
+    </message>
+    <message>
+        <source>Animations</source>
+        <translation>动画</translation>
+    </message>
+    <message>
+        <source>As soon as they arrive, instead of only after Review… on their card in the conversation.</source>
+        <translation>问题一出现就打开，而不是通过对话中卡片上的“查看…”。</translation>
+    </message>
+    <message>
+        <source>Before display scaling.</source>
+        <translation>屏幕缩放之前。</translation>
+    </message>
+    <message>
+        <source>Beginnings of commands that never run, such as `shutdown` or `git push`, also behind wrappers and inside pipes.</source>
+        <translation>任何命令都不得以此开头，如 `shutdown` 或 `git push`，包括在包装命令之后和管道中。</translation>
+    </message>
+    <message>
+        <source>Blinking carets, pulsing marks, sliding docks and menus. Nothing is conveyed by animation alone.</source>
+        <translation>闪烁的光标、跳动的标记、滑动的面板和菜单。没有任何信息只靠动画来表达。</translation>
+    </message>
+    <message>
+        <source>Files in a safety copy</source>
+        <translation>安全副本的文件数</translation>
+    </message>
+    <message>
+        <source>For names, lists, buttons and menus, before display scaling.</source>
+        <translation>名称、列表、按钮和菜单的大小，在屏幕缩放之前。</translation>
+    </message>
+    <message>
+        <source>How commands are confined. Without a sandbox, nothing confines them, and every command asks first.</source>
+        <translation>用什么限制命令。没有沙盒就没有限制，每个命令都会询问。</translation>
+    </message>
+    <message>
+        <source>How many files each process of a command may have open at once. The system enforces this limit.</source>
+        <translation>命令的每个进程同时最多打开多少文件。系统不会给予更多。</translation>
+    </message>
+    <message>
+        <source>How many processes a command may have at once, including those that they start. A command with more, or with four times as many threads, is stopped.</source>
+        <translation>命令及其启动的所有进程同时最多有多少个。超过此数，或线程数超过其四倍时会被停止。</translation>
+    </message>
+    <message>
+        <source>How much memory all processes of a command may hold together. A command that holds more is stopped.</source>
+        <translation>命令的所有进程合计最多占用多少内存。超过时会被停止。</translation>
+    </message>
+    <message>
+        <source>If the definitions of these tools would take more of the model&apos;s context window than this, the model gets a tool search instead, and the tools that it finds. 0 always uses the search, 100 never does.</source>
+        <translation>当工具定义占用的上下文窗口超过此值时，改为向模型提供工具搜索及其找到的工具。0 表示始终使用搜索，100 表示从不。</translation>
+    </message>
+    <message>
+        <source>Instead of green and red, for people who cannot tell these apart.</source>
+        <translation>代替绿色和红色，适合难以区分它们的人。</translation>
+    </message>
+    <message>
+        <source>Light or dark, with more contrast for people who need it. A contrast setting of the system applies, too.</source>
+        <translation>浅色或深色；需要时可选更高的对比度。系统也可以要求高对比度。</translation>
+    </message>
+    <message>
+        <source>Longest scan</source>
+        <translation>最长扫描时间</translation>
+    </message>
+    <message>
+        <source>Room for server tools</source>
+        <translation>服务器工具的空间</translation>
+    </message>
+    <message>
+        <source>Same as system</source>
+        <translation>跟随系统</translation>
+    </message>
+    <message>
+        <source>Show questions in a dialog</source>
+        <translation>在对话框中打开问题</translation>
+    </message>
+    <message>
+        <source>Size of a safety copy</source>
+        <translation>安全副本的大小</translation>
+    </message>
+    <message>
+        <source>Target size</source>
+        <translation>目标</translation>
+    </message>
+    <message>
+        <source>The address that spans and metrics are sent to, as OTLP over HTTP, such as `http://localhost:4318`. They say what turns, requests and calls there were, and how long they took. Without an address or a file, there is no telemetry.</source>
+        <translation>以 OTLP over HTTP 发送跨度和指标的目的地，如 `http://localhost:4318`：轮次、请求和调用的用时及内容。既无接收端也无文件时，不发送任何内容。</translation>
+    </message>
+    <message>
+        <source>The largest file that is copied.</source>
+        <translation>会保留副本的最大文件。</translation>
+    </message>
+    <message>
+        <source>The look of the window, and its notifications.</source>
+        <translation>窗口的外观和通知。</translation>
+    </message>
+    <message>
         <source>The model&apos;s provider</source>
         <translation>模型的提供商</translation>
     </message>
     <message>
+        <source>The most that is copied. Files unchanged in git need no copy.</source>
+        <translation>最多保留多少内容的副本。git 中未更改的内容不需要副本。</translation>
+    </message>
+    <message>
         <source>The only tools available to a run.</source>
         <translation>运行仅有的工具。</translation>
+    </message>
+    <message>
+        <source>The provider whose model answers. The demo follows a script and needs neither a key nor a network.</source>
+        <translation>由谁的模型回答。演示按脚本进行，不需要密钥和网络。</translation>
     </message>
     <message>
         <source>The same limit in bytes; the smaller one counts.</source>
@@ -10341,6 +10373,10 @@
         <translation>本程序</translation>
     </message>
     <message>
+        <source>Tokens of a result</source>
+        <translation>结果的 token 数</translation>
+    </message>
+    <message>
         <source>Tool results</source>
         <translation>工具结果</translation>
     </message>
@@ -10353,8 +10389,12 @@
         <translation>其他程序提供的工具。</translation>
     </message>
     <message>
-        <source>Turns kept whole</source>
-        <translation>完整保留的轮次</translation>
+        <source>Who searches the web. This program asks before each search. A provider searches while its model answers, without asking: it sends the search terms to the web, and charges for each search. If the provider has no search, this program&apos;s is used.</source>
+        <translation>由谁搜索网络。本程序每次搜索前都会询问。提供商在其模型回答时直接搜索，不作询问：模型的搜索内容从那里发往网络，每次搜索都会计费。提供商没有搜索时，使用本程序的搜索。</translation>
+    </message>
+    <message>
+        <source>set by each call</source>
+        <translation>由每次调用决定</translation>
     </message>
     <message>
         <source>US dollars</source>
@@ -10389,16 +10429,8 @@
         <translation>一次对话花费多少后，代理会询问是否继续。只计算已知费用。</translation>
     </message>
     <message>
-        <source>What is sent about sessions to a receiver of yours. By default, nothing.</source>
-        <translation>您的接收端能得知会话的哪些信息。默认没有。</translation>
-    </message>
-    <message>
         <source>What all conversations of a day (UTC) may cost together before the agent asks whether to go on.</source>
         <translation>一天 (UTC) 内所有对话合计花费多少后，代理会询问是否继续。</translation>
-    </message>
-    <message>
-        <source>What confines commands. Without a sandbox nothing does, and every command asks.</source>
-        <translation>用什么限制命令。没有沙盒就没有限制，每个命令都会询问。</translation>
     </message>
     <message>
         <source>What is watched for changes while a command runs, and so can be undone.</source>
@@ -10409,44 +10441,16 @@
         <translation>代理询问之前可以花费多少；没有窗口时会停止。</translation>
     </message>
     <message>
-        <source>What may happen without a question, and what confines commands.</source>
-        <translation>哪些操作无需询问，以及如何限制命令。</translation>
-    </message>
-    <message>
-        <source>What no command may begin with, such as `shutdown` or `git push`, also behind wrappers and inside pipes.</source>
-        <translation>任何命令都不得以此开头，如 `shutdown` 或 `git push`，包括在包装命令之后和管道中。</translation>
-    </message>
-    <message>
-        <source>What the agent does without asking. A session can have its own, chosen below the composer.</source>
-        <translation>代理无需询问即可做什么。会话可在输入框下方选择自己的设置。</translation>
-    </message>
-    <message>
         <source>When a conversation is summarised, so that it still fits the model.</source>
         <translation>何时总结对话，使其仍适合模型。</translation>
-    </message>
-    <message>
-        <source>When it is overloaded</source>
-        <translation>过载时</translation>
-    </message>
-    <message>
-        <source>Where spans and metrics are sent, as OTLP over HTTP, such as `http://localhost:4318`: how long turns, requests and calls took, and what they were. With neither this nor a file, no data is sent.</source>
-        <translation>以 OTLP over HTTP 发送跨度和指标的目的地，如 `http://localhost:4318`：轮次、请求和调用的用时及内容。既无接收端也无文件时，不发送任何内容。</translation>
     </message>
     <message>
         <source>Which model answers, and how much it thinks.</source>
         <translation>由谁回答，回答多少。</translation>
     </message>
     <message>
-        <source>Who searches the web. This program asks before each search. A provider searches while its model answers, without asking: what the model looks for goes from there to the web, and each search is charged for. Where the provider has no search, this program&apos;s takes its place.</source>
-        <translation>由谁搜索网络。本程序每次搜索前都会询问。提供商在其模型回答时直接搜索，不作询问：模型的搜索内容从那里发往网络，每次搜索都会计费。提供商没有搜索时，使用本程序的搜索。</translation>
-    </message>
-    <message>
         <source>Who sends them. The SDK takes a second longer to start. For clouds and profiles it is always used.</source>
         <translation>由谁发送。SDK 启动要多一秒。云和配置文件始终使用它。</translation>
-    </message>
-    <message>
-        <source>Whose model answers. The demo follows a script and needs neither a key nor a network.</source>
-        <translation>由谁的模型回答。演示按脚本进行，不需要密钥和网络。</translation>
     </message>
     <message>
         <source>all</source>
@@ -10503,10 +10507,6 @@
     <message>
         <source>seconds</source>
         <translation>秒</translation>
-    </message>
-    <message>
-        <source>the call decides</source>
-        <translation>由调用决定</translation>
     </message>
     <message>
         <source>the model&apos;s own</source>
@@ -10663,7 +10663,11 @@
         <translation>取消</translation>
     </message>
     <message>
-        <source>Enter uses them, Esc leaves everything as it is.</source>
+        <source>Assign</source>
+        <translation>分配</translation>
+    </message>
+    <message>
+        <source>Enter assigns the keys, Esc changes nothing.</source>
         <translation>按 Enter 使用，按 Esc 保持不变。</translation>
     </message>
     <message>
@@ -10679,40 +10683,40 @@
         <translation>请按下 {0} 之后的按键。</translation>
     </message>
     <message>
-        <source>Take them from there</source>
-        <translation>从那里取用</translation>
+        <source>Reassign</source>
+        <translation>改为分配到这里</translation>
+    </message>
+    <message>
+        <source>{0} begins with {1}, and “{2}” would lose that shortcut.</source>
+        <translation>{0} 以 {1} 开头，而后者属于“{2}”，将从其移除。</translation>
+    </message>
+    <message>
+        <source>{0} has another action in one part of the window, where that action takes precedence: {1}.</source>
+        <translation>{0} 在窗口的某一部分另有作用，在那里优先：{1}。</translation>
+    </message>
+    <message>
+        <source>{0} has another action in text fields, where that action takes precedence.</source>
+        <translation>{0} 在您输入文字的地方另有作用，在那里优先。</translation>
+    </message>
+    <message>
+        <source>{0} has another action in the whole window: {1}. In this part of the window, the new action takes precedence.</source>
+        <translation>{0} 在其他各处另有作用：{1}。在窗口的这一部分中，此项优先。</translation>
+    </message>
+    <message>
+        <source>“{1}” would lose {0}, which begins with {2}.</source>
+        <translation>“{1}”的 {0} 以 {2} 开头，将从其移除。</translation>
     </message>
     <message>
         <source>Then another key…</source>
         <translation>再按一个键…</translation>
     </message>
     <message>
-        <source>Use them</source>
-        <translation>使用</translation>
-    </message>
-    <message>
         <source>{0} answers the agent&apos;s questions, so it cannot send a message.</source>
         <translation>{0} 用于回答智能体的问题，发送消息的按键不能这样做。</translation>
     </message>
     <message>
-        <source>{0} begins with {1}, which belongs to “{2}” and would be taken from it.</source>
-        <translation>{0} 以 {1} 开头，而后者属于“{2}”，将从其移除。</translation>
-    </message>
-    <message>
         <source>{0} belongs to “{1}”, which would lose it.</source>
         <translation>{0} 属于“{1}”，后者将不再拥有它。</translation>
-    </message>
-    <message>
-        <source>{0} does something else everywhere: {1}. In this part of the window, this comes first.</source>
-        <translation>{0} 在其他各处另有作用：{1}。在窗口的这一部分中，此项优先。</translation>
-    </message>
-    <message>
-        <source>{0} does something else in one part of the window, where that comes first: {1}.</source>
-        <translation>{0} 在窗口的某一部分另有作用，在那里优先：{1}。</translation>
-    </message>
-    <message>
-        <source>{0} does something else wherever you write, which comes first there.</source>
-        <translation>{0} 在您输入文字的地方另有作用，在那里优先。</translation>
     </message>
     <message>
         <source>{0} is free.</source>
@@ -10721,10 +10725,6 @@
     <message>
         <source>{0} is used for writing. Hold Ctrl, Alt or Meta with it, or take a function key.</source>
         <translation>{0} 用于输入文字。请同时按住 Ctrl、Alt 或 Meta，或使用功能键。</translation>
-    </message>
-    <message>
-        <source>{0} of “{1}” begins with {2} and would be taken from it.</source>
-        <translation>“{1}”的 {0} 以 {2} 开头，将从其移除。</translation>
     </message>
 </context>
 <context>
@@ -10780,8 +10780,8 @@
         <translation>将{word}添加到词典</translation>
     </message>
     <message>
-        <source>No other word is known</source>
-        <translation>没有其他已知的单词</translation>
+        <source>No suggestions</source>
+        <translation>没有建议</translation>
     </message>
 </context>
 <context>
@@ -10802,16 +10802,12 @@
         <translation>此处无法使用 Claude 订阅：Anthropic 不允许其他应用用它登录。请使用 API 密钥，或 Anthropic 自己工具的配置文件 (`ant auth login`)。</translation>
     </message>
     <message>
-        <source>API access of your organisation, as Anthropic&apos;s own tools signed in for it.</source>
-        <translation>您组织的 API 访问权限，由 Anthropic 自己的工具登录。</translation>
-    </message>
-    <message>
         <source>Anthropic profile “{0}”</source>
         <translation>Anthropic 配置文件“{0}”</translation>
     </message>
     <message>
-        <source>In the ways in which providers allow other programs to use it.</source>
-        <translation>以提供商允许其他程序使用的方式。</translation>
+        <source>Providers allow other programs to use it only in these ways.</source>
+        <translation>提供商只允许其他程序以这些方式使用订阅。</translation>
     </message>
     <message>
         <source>Sign in with ChatGPT</source>
@@ -10832,6 +10828,10 @@
     <message>
         <source>Your browser opens OpenAI&apos;s page, where you allow this application to use your plan.</source>
         <translation>浏览器将打开 OpenAI 的页面，您可在那里允许此应用使用您的套餐。</translation>
+    </message>
+    <message>
+        <source>Your organisation&apos;s API access, through the sign-in of Anthropic&apos;s own tools.</source>
+        <translation>您组织的 API 访问权限，由 Anthropic 自己的工具登录。</translation>
     </message>
 </context>
 <context>
@@ -10906,7 +10906,7 @@
         <translation>隐藏。其中运行的程序会继续。</translation>
     </message>
     <message>
-        <source>The pasted text has characters that cannot be seen; control characters are left out.</source>
+        <source>The pasted text contains invisible characters; control characters are left out.</source>
         <translation>粘贴的文本含有看不见的字符；控制字符会被去掉。</translation>
     </message>
     <message>
@@ -11281,10 +11281,6 @@
         <translation>已中断</translation>
     </message>
     <message>
-        <source>Kept back from commands: {names}. The setting “Variables passed on” passes them on.</source>
-        <translation>未传递给命令：{names}。可用设置“传递的变量”传递它们。</translation>
-    </message>
-    <message>
         <source>List</source>
         <translation>列出</translation>
     </message>
@@ -11317,28 +11313,12 @@
         <translation>计划已更新</translation>
     </message>
     <message>
-        <source>Put back {things}</source>
-        <translation>已还原 {things}</translation>
-    </message>
-    <message>
-        <source>Puts back {things}</source>
-        <translation>恢复 {things}</translation>
-    </message>
-    <message>
         <source>Reached the limit of {requests}. Send a message to go on.</source>
         <translation>已达到 {requests}的上限。发送消息以继续。</translation>
     </message>
     <message>
         <source>Read</source>
         <translation>读取</translation>
-    </message>
-    <message>
-        <source>Recovered: all that was copied is back.</source>
-        <translation>已恢复：所有已复制的内容都已还原。</translation>
-    </message>
-    <message>
-        <source>Recovered: everything that it destroyed is back.</source>
-        <translation>已恢复：被破坏的全部内容都已还原。</translation>
     </message>
     <message>
         <source>Redid {files}</source>
@@ -11439,7 +11419,23 @@
         <translation>模型拒绝回答。</translation>
     </message>
     <message>
-        <source>The summary was taken back: the agent sees the whole conversation again.</source>
+        <source>Recovered: everything that the command destroyed is restored.</source>
+        <translation>已恢复：被破坏的全部内容都已还原。</translation>
+    </message>
+    <message>
+        <source>Recovered: everything that was copied is restored.</source>
+        <translation>已恢复：所有已复制的内容都已还原。</translation>
+    </message>
+    <message>
+        <source>Restored {things}</source>
+        <translation>已还原 {things}</translation>
+    </message>
+    <message>
+        <source>Restores {things}</source>
+        <translation>恢复 {things}</translation>
+    </message>
+    <message>
+        <source>The summary was undone: the agent sees the whole conversation again.</source>
         <translation>摘要已撤回：代理再次看到完整对话。</translation>
     </message>
     <message>
@@ -11465,6 +11461,10 @@
     <message>
         <source>Went back to before turn {turn}: the agent no longer sees what came after. Files stayed.</source>
         <translation>已回到第 {turn} 轮之前：代理不再看到之后的内容。文件保持不变。</translation>
+    </message>
+    <message>
+        <source>Withheld from commands: {names}. To pass them on, add them to the setting “Variables passed on”.</source>
+        <translation>未传递给命令：{names}。可用设置“传递的变量”传递它们。</translation>
     </message>
     <message>
         <source>You denied it.</source>
@@ -11521,6 +11521,10 @@
         <translation>已完成</translation>
     </message>
     <message>
+        <source>exceeded a limit</source>
+        <translation>超出限制</translation>
+    </message>
+    <message>
         <source>exit {code}</source>
         <translation>退出码 {code}</translation>
     </message>
@@ -11557,6 +11561,14 @@
         <translation>运行中</translation>
     </message>
     <message>
+        <source>the checked-out commit</source>
+        <translation>检出的提交</translation>
+    </message>
+    <message>
+        <source>the staged changes</source>
+        <translation>已暂存的内容</translation>
+    </message>
+    <message>
         <source>timed out</source>
         <translation>超时</translation>
     </message>
@@ -11565,20 +11577,12 @@
         <translation>待办</translation>
     </message>
     <message>
-        <source>took too much</source>
-        <translation>占用过多资源</translation>
+        <source>{count} more only partly restored</source>
+        <translation>另有 {count} 个未能完全恢复</translation>
     </message>
     <message>
         <source>waits for you</source>
         <translation>等待您</translation>
-    </message>
-    <message>
-        <source>what was staged</source>
-        <translation>已暂存的内容</translation>
-    </message>
-    <message>
-        <source>where the repository stood</source>
-        <translation>存储库原来的位置</translation>
     </message>
     <message>
         <source>{added} added, {removed} removed</source>
@@ -11603,10 +11607,6 @@
     <message>
         <source>{count} left alone because you changed it</source>
         <translation>{count} 个因您已更改而保留不动</translation>
-    </message>
-    <message>
-        <source>{count} more did not get all back</source>
-        <translation>另有 {count} 个未能完全恢复</translation>
     </message>
     <message>
         <source>{done} of {all}</source>
@@ -11667,16 +11667,16 @@
         <translation>全部已决定</translation>
     </message>
     <message>
+        <source>Go to the next undecided change</source>
+        <translation>转到下一处未决定项</translation>
+    </message>
+    <message>
         <source>How many of the listed files are kept or undone</source>
         <translation>列出的文件中已保留或已撤销的数量</translation>
     </message>
     <message>
         <source>Files that were changed since are left alone and listed.</source>
         <translation>此后更改过的文件会保留不动并列出。</translation>
-    </message>
-    <message>
-        <source>Go to what is undecided next</source>
-        <translation>转到下一处未决定项</translation>
     </message>
     <message>
         <source>Keep all</source>
@@ -11710,26 +11710,20 @@
         <source>Nothing to decide</source>
         <translation>没有待决定项</translation>
     </message>
-    <message numerus="yes">
-        <source>Put %n files back. {0}</source>
-        <translation>
-            <numerusform>还原 %n 个文件。{0}</numerusform>
-        </translation>
-    </message>
     <message>
         <source>Redo</source>
         <translation>重做</translation>
     </message>
     <message numerus="yes">
-        <source>Send %n comments…</source>
+        <source>Redo the last undo, in %n files. If it conflicts with your later changes, you are asked.</source>
         <translation>
-            <numerusform>发送 %n 条评论…</numerusform>
+            <numerusform>收回上次撤销（%n 个文件）。您此后的更改会保留，或会询问您。</numerusform>
         </translation>
     </message>
     <message numerus="yes">
-        <source>Take back the last undo, in %n files. What you changed since stays, or you are asked.</source>
+        <source>Send %n comments…</source>
         <translation>
-            <numerusform>收回上次撤销（%n 个文件）。您此后的更改会保留，或会询问您。</numerusform>
+            <numerusform>发送 %n 条评论…</numerusform>
         </translation>
     </message>
     <message numerus="yes">
@@ -11749,6 +11743,12 @@
     <message>
         <source>Undo since</source>
         <translation>撤销此后更改</translation>
+    </message>
+    <message numerus="yes">
+        <source>Undo the changes to %n files. {0}</source>
+        <translation>
+            <numerusform>还原 %n 个文件。{0}</numerusform>
+        </translation>
     </message>
     <message>
         <source>Undo turn</source>
@@ -11827,14 +11827,6 @@
         <translation>取消</translation>
     </message>
     <message>
-        <source>None of this is the agent&apos;s.</source>
-        <translation>这些都不是代理所为。</translation>
-    </message>
-    <message>
-        <source>Not all of this is the agent&apos;s.</source>
-        <translation>这些并非全部是代理所为。</translation>
-    </message>
-    <message>
         <source>Perhaps another session&apos;s: {0}</source>
         <translation>可能是另一个会话：{0}</translation>
     </message>
@@ -11847,7 +11839,15 @@
         <translation>代理：{0}</translation>
     </message>
     <message>
-        <source>This is not the agent&apos;s alone.</source>
+        <source>Not all of these changes are the agent&apos;s.</source>
+        <translation>这些并非全部是代理所为。</translation>
+    </message>
+    <message>
+        <source>The agent made none of these changes.</source>
+        <translation>这些都不是代理所为。</translation>
+    </message>
+    <message>
+        <source>These changes are not only the agent&apos;s.</source>
         <translation>这不只是代理所为。</translation>
     </message>
     <message>
@@ -11871,7 +11871,7 @@
         <translation>一并撤销</translation>
     </message>
     <message>
-        <source>Undo what you keep as well?</source>
+        <source>Undo these kept changes, too?</source>
         <translation>您保留的也要撤销吗？</translation>
     </message>
     <message numerus="yes">
@@ -11968,16 +11968,16 @@
         <translation>时间</translation>
     </message>
     <message>
-        <source>Time in all</source>
-        <translation>总用时</translation>
-    </message>
-    <message>
         <source>Tokens read</source>
         <translation>读取的 token</translation>
     </message>
     <message>
         <source>Tool</source>
         <translation>工具</translation>
+    </message>
+    <message>
+        <source>Total time</source>
+        <translation>总用时</translation>
     </message>
     <message>
         <source>Turns</source>
@@ -12153,16 +12153,16 @@
 <context>
     <name>UsageProgress</name>
     <message>
+        <source>Reading progress</source>
+        <translation>读取进度</translation>
+    </message>
+    <message>
         <source>Reading sessions: {0} of {1}</source>
         <translation>正在读取会话：{0}/{1}</translation>
     </message>
     <message>
         <source>Reading sessions…</source>
         <translation>正在读取会话…</translation>
-    </message>
-    <message>
-        <source>Sessions that are read</source>
-        <translation>读取的会话</translation>
     </message>
     <message>
         <source>Stop reading</source>
@@ -12348,12 +12348,12 @@
         <translation>正在询问 {0}…</translation>
     </message>
     <message>
-        <source>Choose another name.</source>
-        <translation>请选择其他名称。</translation>
+        <source>Check that the key is complete and belongs to {0}.</source>
+        <translation>请检查密钥是否完整，以及是否用于 {0}。</translation>
     </message>
     <message>
-        <source>Check that it is complete, and a key for {0}.</source>
-        <translation>请检查密钥是否完整，以及是否用于 {0}。</translation>
+        <source>Choose another name.</source>
+        <translation>请选择其他名称。</translation>
     </message>
     <message>
         <source>Preparing the sign-in…</source>
@@ -12371,7 +12371,7 @@
 <context>
     <name>WholePage</name>
     <message>
-        <source>These versions cannot be brought together line by line. Choose one of them as a whole.</source>
+        <source>These versions cannot be merged line by line. Choose one of them.</source>
         <translation>这些版本无法逐行合并。请选择其中一个完整版本。</translation>
     </message>
 </context>
@@ -12519,7 +12519,7 @@
 <context>
     <name>_RemovableChip</name>
     <message>
-        <source>Comes with the message: {name}, {detail}</source>
+        <source>Attached: {name}, {detail}</source>
         <translation>随消息一起发送：{name}，{detail}</translation>
     </message>
     <message>

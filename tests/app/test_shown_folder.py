@@ -29,7 +29,7 @@ def test_a_folder_that_cannot_be_worked_in_is_refused_in_words_and_none_is_open(
 
     async def journey(user: Driver) -> None:
         window = user.window.main_window
-        words = f"The folder {hooks} cannot be worked in"
+        words = f"The folder {hooks} cannot be a workspace"
         await user.until_true(lambda: any(words in label.text() for label in window.findChildren(QLabel)), "it says so")
         assert "my project" not in window.top_bar.workspace_button.text()
         assert "hooks" not in window.top_bar.workspace_button.text()

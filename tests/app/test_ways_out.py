@@ -287,7 +287,7 @@ def is_written(descriptor: int) -> bool:
 
 
 def test_a_disk_that_is_full_from_the_start_is_one_card(go: Go, project: Path, expected_logs: list[str]) -> None:
-    expected_logs.append("What is written here could not be saved.")  # neither the journal nor a draft has room
+    expected_logs.append("The draft could not be saved.")  # neither the journal nor a draft has room
 
     async def journey(user: Driver) -> None:
         with pytest.MonkeyPatch.context() as patch:

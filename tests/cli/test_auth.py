@@ -172,7 +172,7 @@ def test_an_address_without_a_scheme_is_completed(auth: Auth) -> None:
         (["set", "anthropic", "--account", KEY], "looks like a key"),
         (["set", "anthropic", "--account", "a", "--base-url", "ftp://models.example"], "begin with https://"),
         (["set", "anthropic", "--account", "a", "--base-url", "https://me:pw@models.example"], "password"),
-        (["delete", "anthropic", "--account", "work"], "There are: usual"),
+        (["delete", "anthropic", "--account", "work"], "Available: usual"),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_is_kept(

@@ -361,7 +361,7 @@ def test_a_session_whose_folder_is_not_there_is_refused_in_words(
     ran = changes(words[0], session.id, *words[1:])
     assert ran.code == 2
     assert str(session.folder) in ran.err
-    assert "Put the folder back" in ran.err
+    assert "Restore the folder" in ran.err
     if kind == "another folder":
         assert session.read("a.txt") == b"one\n"
         assert changes(words[0], session.id, *words[1:], "--accept-folder").code in (0, 1)

@@ -50,7 +50,7 @@ def test_the_undos_are_listed_and_any_of_them_is_taken_back(changes: Command, un
 def test_all_undos_are_taken_back_in_one(changes: Command, undone: RecordedSession) -> None:
     assert changes("redo", undone.id, "--all").code == 0
     assert undone.read("a.txt") == EDITED
-    assert changes("redo", undone.id, "--steps").out == "There is no undo to take back.\n"
+    assert changes("redo", undone.id, "--steps").out == "There is no undo that can be redone.\n"
 
 
 @pytest.mark.parametrize("options", [("--all", "--turn", "1"), ("--steps", "--file", "a.txt"), ("--all", "--steps")])

@@ -107,7 +107,7 @@ def test_what_cannot_be_set_names_what_can(config: Command, file: Path, key: str
 def test_a_variable_that_goes_before_the_file_is_named(config: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_MODEL", "of the shell")
     ran = config("set", "model.name", "of the file")
-    assert "ANTHROPIC_MODEL goes before the settings file" in ran.err
+    assert "ANTHROPIC_MODEL takes precedence over the settings file" in ran.err
     assert 'in force is "of the shell"' in ran.out
 
 

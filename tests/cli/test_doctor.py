@@ -114,7 +114,7 @@ def test_it_says_what_confines_each_mcp_server_and_which_cannot_be_started(tmp_p
     sandbox_named("bubblewrap", os.environ)
     found = checks(doctor("--json", DESKTOP_AGENT_HOME=str(tmp_path)))
     assert found["mcp web"]["state"] == "ok"
-    assert "Confined: it writes nothing of yours and reaches example.org" in found["mcp web"]["message"]
+    assert "Confined: it writes none of your files and reaches example.org" in found["mcp web"]["message"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the programs of the workspace are shell scripts")

@@ -110,7 +110,7 @@ def test_what_confines_a_server_is_said_when_it_is_defined_and_listed(mcp: Mcp) 
     found = {name: server["confinement"] for name, server in mcp.servers.items()}
     assert found == {
         "mine": words,
-        "clock": "Confined: it writes nothing of yours and reaches no network.",
+        "clock": "Confined: it writes none of your files and reaches no network.",
         "files": "Confined: it writes the open folder and ~/notes and reaches example.org.",
         "free": "Not confined: it can do all that you can do.",
         "far": "",
@@ -124,7 +124,7 @@ def test_what_confines_a_server_is_said_when_it_is_defined_and_listed(mcp: Mcp) 
     [
         (["--folder", ".", "--", "sh"], "Add --sandbox"),
         (["--from", "time", "--no-sandbox", "--host", "example.org"], "Add --sandbox"),
-        (["--sandbox", "--host", "https://example.org", "--", "sh"], "which is no host"),
+        (["--sandbox", "--host", "https://example.org", "--", "sh"], "which is not a host"),
         (["--sandbox", "--url", "https://mcp.example"], "nothing here confines it"),
     ],
 )
@@ -137,7 +137,7 @@ def test_what_cannot_confine_is_refused_and_nothing_is_defined(mcp: Mcp, options
 def test_a_confined_server_is_tested_in_its_sandbox(mcp: Mcp) -> None:
     sandbox_named("bubblewrap", os.environ)
     mcp.done("add", "clock", "--sandbox", "--", pypi_server("mcp-server-time"))
-    assert "Confined: it writes nothing of yours and reaches no network." in mcp.done("test", "clock").out
+    assert "Confined: it writes none of your files and reaches no network." in mcp.done("test", "clock").out
 
 
 def test_a_server_that_does_not_work_says_why_with_its_last_words(mcp: Mcp) -> None:

@@ -83,7 +83,7 @@ class GitReview:
             return os.fsdecode(head).strip()
         parted = await read_git(repository, "merge-base", "HEAD", f"refs/heads/{branch}")
         if isinstance(parted, NoStatus):
-            raise AgentError(f"{branch} has nothing in common with what is checked out.")
+            raise AgentError(f"{branch} has no common history with what is checked out.")
         return os.fsdecode(parted).strip()
 
 
@@ -264,9 +264,9 @@ def _required(answer: bytes | NoStatus) -> bytes:
 
 def _error(answer: NoStatus) -> AgentError:
     words = {
-        "not_a_repository": "This folder is in no git repository.",
+        "not_a_repository": "This folder is not in a git repository.",
         "git_missing": "git is not installed.",
         "too_slow": "git took too long to answer.",
-        "replaced": "Another git repository has taken the place of this folder's. Open the folder again to use it.",
+        "replaced": "This folder's git repository was replaced by another one. Open the folder again to use it.",
     }
     return AgentError(words.get(answer.reason, "git could not compare the files."), detail=answer.detail)

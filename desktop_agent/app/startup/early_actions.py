@@ -37,7 +37,7 @@ class EarlyActions(QObject):
         )
         self._left = AgentError(
             _tr("Your message is not sent: you chose something else meanwhile."),
-            hint=_tr("It stays in the field. Send it where it belongs."),
+            hint=_tr("It stays in the message field. Open the right conversation, then send it."),
         )
         self._said = self._waits
         sessions, entries, actions = panels.sessions, panels.transcript.entry_actions, panels.window.actions_

@@ -56,7 +56,7 @@ def _collected(blobs: Blobs, sessions: Path, stamp: Path, now: datetime, is_stop
 
     def pause() -> None:
         if is_stopped.is_set():
-            raise StorageError("The collection was stopped.")
+            raise StorageError("The cleanup was stopped.")
         time.sleep(_BREATH_S)  # noqa: TID251 - hands the interpreter lock to the window's thread
 
     empty_trash(sessions)

@@ -107,5 +107,5 @@ def _require_display() -> None:
     if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         raise UsageError(
             "There is no display to open a window on (DISPLAY and WAYLAND_DISPLAY are unset).",
-            hint="Without one use `desktop-agent run --prompt …`.",
+            hint="Without a display, use `desktop-agent run --prompt …`.",
         )

@@ -12,7 +12,7 @@ _USERINFO = re.compile(r"(//)[^/?#]*@")
 _HOST = re.compile(r"[\w-]{1,63}(?:\.[\w-]{1,63})*\.?")
 _LONGEST_HOST = 253
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://|https?:", re.IGNORECASE)
-_EXAMPLE = "as in https://models.example/v1"
+_EXAMPLE = "for example https://models.example/v1"
 _NUMERIC = re.compile(r"[0-9a-fx]+(?:\.[0-9a-fx]+){0,3}", re.IGNORECASE)
 
 
@@ -42,19 +42,19 @@ def why_no_address(url: str) -> str:
     if has_userinfo(url):
         return "it has a user name or a password before the @; a key belongs in the keyring"
     if any(sign.isspace() or not sign.isprintable() for sign in url):
-        return "it has a space in it, or a sign that cannot be seen"
+        return "it contains a space or an invisible character"
     if not url.lower().startswith(("http://", "https://")):
         return f"it must begin with https:// or http://, {_EXAMPLE}"
     if "?" in url or "#" in url:
-        return f"it must end before ? and #, {_EXAMPLE}"
+        return f"it must not contain ? or #, {_EXAMPLE}"
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        return f"its host or its port cannot be one, {_EXAMPLE}"
+        return f"its host or port is not valid, {_EXAMPLE}"
     if not parts.hostname:
-        return f"it names no host, {_EXAMPLE}"
-    return "" if port != 0 and _is_host(parts.hostname) else f"its host or its port cannot be one, {_EXAMPLE}"
+        return f"it contains no host, {_EXAMPLE}"
+    return "" if port != 0 and _is_host(parts.hostname) else f"its host or port is not valid, {_EXAMPLE}"
 
 
 def completed(text: str) -> str:

@@ -71,7 +71,7 @@ CACHE_FAILS = "The cache cannot be used. Work continues, but finding changes tak
 CACHE_HINT = "Free some disk space, or check the folder of the cache. `desktop-agent doctor` says where it is."
 _FORGOTTEN = Uncaptured(
     path=".",
-    reason="What the folder held before the command is no longer known, and so neither are the command's changes.",
+    reason="The folder's state before the command is no longer known, so the command's changes are not known either.",
 )
 
 T = TypeVar("T")
@@ -405,9 +405,9 @@ def _lost_link(item: Touched) -> str:
     before, after = item.before, item.after
     is_other = before is not None and (after is None or before.inode != after.inode)
     if before is not None and is_other and before.links > 1:
-        return "It was another name (a hard link) of a file. An undo brings it back as a file of its own."
+        return "It was a hard link to another file. An undo restores it as a separate file."
     if _is_new_name(item):
-        return "It became another name (a hard link) of a file. A redo after an undo makes it a file of its own."
+        return "It became a hard link to another file. A redo after an undo makes it a separate file."
     return ""
 
 
@@ -551,15 +551,15 @@ class _Report:
     def _reason(self, item: Touched) -> str:
         entries = [entry for entry in (item.before, item.after) if entry is not None]
         if any(entry.kind == "device" for entry in entries):
-            return "A device is or was there, and an undo neither creates nor removes devices."
+            return "This is or was a device. An undo does not create or remove devices."
         if any(entry.size > self._limits.max_file_bytes for entry in entries):
             return f"It is larger than {self._limits.max_file_bytes // 2**20} MiB, so no copy was kept."
         if any(entry.kept == "git" for entry in entries):
-            return "Git had its earlier content, and does not have it any more."
+            return "Git no longer has its earlier content."
         if item.before is not None and item.before.is_racy and not item.before.digest:
             return "It had not been read yet when the command began."
         total = sum(entry.size for entry in entries) + self._entries.copied_bytes()
         if total > self._limits.max_total_bytes:
             mib = self._limits.max_total_bytes // 2**20
-            return f"The folder holds more than the {mib} MiB of which copies are kept."
+            return f"The files in this folder exceed the limit of {mib} MiB for copies."
         return "It could not be read."

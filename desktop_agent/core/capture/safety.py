@@ -129,7 +129,7 @@ class SafetyCopies:
                 if after is _SAME:
                     continue
                 if after is _UNREADABLE:
-                    reason = "Something else stands there now."
+                    reason = "Something else is there now."
                     report.gaps.append(Uncaptured(path=self.name_of(file.path), reason=reason))
                     continue
                 before = FileState(content=_content(pack, file), mode=file.mode, kind=file.kind, extras=file.extras)
@@ -238,7 +238,7 @@ class SafetyCopies:
             new = [(path, status) for path, status in _everything_below(unit) if path not in known]
             size = sum(status.st_size for _, status in new if not stat.S_ISDIR(status.st_mode))
             if len(new) > left_files or size > left_bytes:
-                reason = "It has many new files, of which no copy was kept. An undo leaves them there."
+                reason = "It has many new files that were not copied. An undo leaves them in place."
                 report.gaps.append(Uncaptured(path=self.name_of(unit), reason=reason))
                 continue
             left_files, left_bytes = left_files - len(new), left_bytes - size

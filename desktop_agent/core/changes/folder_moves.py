@@ -21,7 +21,7 @@ MOST_BYTES = 256 * 2**20
 
 UNTOUCHED = "Nothing was renamed."
 _MOUNTS = Path("/proc/self/mountinfo")
-_ELSEWHERE = "Nothing was renamed. A file manager or the terminal can do it, without an undo here."
+_ELSEWHERE = "Nothing was renamed. Rename it in a file manager or the terminal; that cannot be undone here."
 
 
 class FolderContents(Struct, frozen=True):
@@ -66,12 +66,12 @@ def _look(place: Path, path: str) -> FolderContents:
             _require_undoable(path, name, status)
             if len(marks) > MOST_ENTRIES or size > MOST_BYTES:
                 raise AgentError(
-                    f"{path} has more in it than is kept for an undo: {MOST_ENTRIES:,} files and folders, or "
+                    f"{path} exceeds what is kept for an undo: {MOST_ENTRIES:,} files and folders, or "
                     f"{MOST_BYTES >> 20} MiB.",
                     hint=_ELSEWHERE,
                 )
     except OSError as error:
-        raise AgentError(f"{path} cannot be read to its end.", hint=UNTOUCHED, detail=str(error)) from error
+        raise AgentError(f"{path} cannot be read completely.", hint=UNTOUCHED, detail=str(error)) from error
     return FolderContents(path, tuple(folders), tuple(files), marks)
 
 
@@ -83,7 +83,7 @@ def require_reachable(root: Path, contents: FolderContents, to: str) -> None:
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
             raise AgentError(
-                f"{to} is too long: what is in {contents.path} could not be opened there.", hint=UNTOUCHED
+                f"{to} is too long: files in {contents.path} could not be opened at that path.", hint=UNTOUCHED
             ) from error
 
 
@@ -154,12 +154,12 @@ def _require_undoable(path: str, name: str, status: os.stat_result) -> None:
     if name.rpartition("/")[2].lower() == ".git":
         raise AgentError(f"{path} has a git repository in it: {what}.", hint=_ELSEWHERE)
     if os.name != "nt" and os.geteuid() not in (0, status.st_uid):
-        raise AgentError(f"{what} belongs to another user, to whom no undo could give it back.", hint=_ELSEWHERE)
+        raise AgentError(f"{what} belongs to another user, and an undo could not restore its owner.", hint=_ELSEWHERE)
     if stat.S_ISDIR(status.st_mode):
         if os.name != "nt" and not status.st_mode & stat.S_IWUSR:
             raise AgentError(f"{what} is not writable, so an undo could not restore its contents.", hint=_ELSEWHERE)
     elif status.st_nlink > 1:
-        raise AgentError(f"{what} has another name (a hard link), which an undo would part from it.", hint=_ELSEWHERE)
+        raise AgentError(f"{what} is hard-linked, and an undo would break the link.", hint=_ELSEWHERE)
 
 
 def _state(files: WorkspaceFiles, path: str) -> FileState:

@@ -144,10 +144,12 @@ def _kind(before: FileState | None, after: FileState | None) -> ChangeKind:
     return "mode_changed" if (before.content, before.kind) == (after.content, after.kind) else "modified"
 
 
-NOT_EMPTY = "There is something else in it, so it was kept."
+NOT_EMPTY = "The folder has other contents, so it was kept."
 RENAMED_TOGETHER = "It was renamed together with {}, which has to be left alone."
-_BROKEN_LINK = "Its other name (a hard link) is no ordinary file of this folder, and keeps the content that was there."
-_LEFT_NAMES = "It was one file with {} (a hard link), which keeps the content that was there."
+_BROKEN_LINK = (
+    "It was a hard link to a file that is not a regular file of this folder, and that file keeps the previous content."
+)
+_LEFT_NAMES = "It was a hard link to the same file as {}, which keeps the previous content."
 
 
 class LedgerWrite(Struct, frozen=True):

@@ -208,7 +208,7 @@ Mark = tuple[int, ...] | None
 UNSEEN: Mark = ()
 """The mark of a folder. It proves nothing, because others can fill a folder while we look at it."""
 
-MEANWHILE = "It was changed at this very moment; that version was left alone."
+MEANWHILE = "It was changed at that very moment, so it was left alone."
 
 
 def mark_of(path: Path) -> Mark:

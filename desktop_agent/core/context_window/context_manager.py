@@ -127,7 +127,7 @@ class Guiding(Struct, kw_only=True, eq=False):
         for problem in problems:
             if problem not in self._reported:
                 self._reported.add(problem)
-                title = f"{problem.path} was not used as it is: {problem.reason}."
+                title = f"{problem.path} was not used, or not in full: {problem.reason}."
                 await self.log.record(ev.Notice(level="warning", code="guidance", title=title))
 
     def _touched(self) -> list[str]:
@@ -222,7 +222,7 @@ class ContextManager:
                 self.log.emit(ev.ContextInspected(report=await self._report()))
                 return None
             case ops.Compact() | ops.EditSummary() | ops.UndoCompaction() if is_running or self.is_compacting:
-                await self._notify("The agent is working, so nothing was summarised or taken back.", "Stop it first.")
+                await self._notify("The agent is working, so nothing was summarised or undone.", "Stop it first.")
                 return None
             case ops.EditSummary() | ops.UndoCompaction():
                 await self._change_summary(op)
@@ -370,7 +370,7 @@ class ContextManager:
     async def _change_summary(self, op: ops.EditSummary | ops.UndoCompaction) -> None:
         compaction = self.history.fold.compaction
         if compaction is None:
-            await self._notify("There is no summary in force.")
+            await self._notify("There is no active summary.")
         elif isinstance(op, ops.UndoCompaction):
             if not self.history.can_undo_compaction:
                 await self.read_history()

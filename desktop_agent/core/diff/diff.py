@@ -58,10 +58,10 @@ class Version(Struct, frozen=True):
 
 
 TOO_DIFFERENT_NOTE = (
-    "too different to compare line by line: all from the first to the last difference is shown as changed"
+    "too different to compare line by line: everything from the first to the last difference is shown as changed"
 )
 
-_NOT_UTF8_NOTE = "not all of it is UTF-8: bytes that are not UTF-8 are shown by their number"
+_NOT_UTF8_NOTE = "not all of it is UTF-8: other bytes are shown as numbers"
 
 _REPLACED_NOTES = (_NOT_UTF8_NOTE, "encoding ")
 """How notes begin that are wrong once the text is read in its encoding."""

@@ -78,7 +78,7 @@ def line_of(entry: Entry) -> str:
         case ev.Rewound(turn=turn, scope=scope):
             return f"Back to before turn {turn} ({scope}). The model does not see what came after it."
         case CompactionEntry(event=event, is_undone=is_undone):
-            return f"Summarised for the model up to turn {event.through_turn}{', and taken back' if is_undone else ''}."
+            return f"Summarised for the model up to turn {event.through_turn}{', and undone' if is_undone else ''}."
         case ev.SessionForked(source=source, title=title):
             return one_line(f"A copy of {source} “{title}” up to here.")
         case ev.TurnEnded(turn=turn):

@@ -47,7 +47,7 @@ class ServerSandbox(Struct, frozen=True, kw_only=True):
         return f"confined: {self._may(None)}"
 
     def _may(self, most: int | None) -> str:
-        writes = f"it writes {_listed(self.folders, most) or 'nothing of yours'}"
+        writes = f"it writes {_listed(self.folders, most) or 'none of your files'}"
         reads = f", also reads {_listed(self.read_folders, most)}" if self.read_folders else ""
         return f"{writes}{reads} and reaches {_listed(self.hosts, most) or 'no network'}"
 
@@ -81,7 +81,7 @@ def folder_meant(text: str, workspace: Path) -> Path:
 def _folders(values: Mapping[str, object], key: str) -> tuple[str, ...]:
     texts = texts_in(values, key)
     if any(not text.strip() or "\0" in text for text in texts):
-        raise ValueError(f"{key} has a folder without a name")
+        raise ValueError(f"{key} contains an empty folder name")
     return tuple(dict.fromkeys(texts))
 
 
@@ -90,7 +90,7 @@ def _host(text: str) -> str:
     match = _HOST.fullmatch(host)
     if match is None or not 0 < int(match["port"] or 443) < 65536:
         raise ValueError(
-            f"hosts has {text!r}, which is no host: write example.org, *.example.org, example.org:8080 or *"
+            f"hosts contains {text!r}, which is not a host: write example.org, *.example.org, example.org:8080 or *"
         )
     return host
 

@@ -45,15 +45,17 @@ def _with_sign_in(address: Address, values: Mapping[str, object]) -> Address:
     if _PLAIN.fullmatch(client_id) is None:
         raise ValueError("client_id must be of printable ASCII without spaces")
     if client_id.startswith("https://") and urlsplit(client_id).path in ("", "/"):
-        raise ValueError("client_id as a URL must have a path: it leads to a description of the application")
+        raise ValueError(
+            "a client_id that is a URL must have a path, because it leads to a description of the application"
+        )
     if issuer and not _is_issuer(issuer):
         raise ValueError("issuer must begin with https://, as the authorisation server writes it")
     grant = cast("Grant", choice_in(values, "grant", get_args(Grant), "authorization_code"))
     if grant == "client_credentials" and not (client_id and issuer):
-        raise ValueError("grant client_credentials needs client_id, and issuer, the only one that the secret goes to")
+        raise ValueError("grant client_credentials needs client_id and issuer; the secret is sent only to that issuer")
     port = size_in(values, "callback_port") or 0
     if port > _MOST_PORT or (port and not client_id):
-        raise ValueError("callback_port must be a port, for a client_id that is registered with it")
+        raise ValueError("callback_port must be a port number, and needs the client_id that it is registered with")
     return replace(address, client_id=client_id, issuer=issuer, grant=grant, callback_port=port)
 
 
@@ -190,7 +192,7 @@ def _require_no_secrets(definition: ServerDefinition, *, is_project: bool) -> No
     """Refuse secrets in a file, because every program of the user can read the file."""
     if isinstance(definition.reached_by, Program):
         if is_project and definition.reached_by.secret_env:
-            raise ValueError("a project's server gets no secrets from your keyring: take out secret_env")
+            raise ValueError("a project's server gets no secrets from your keyring: remove secret_env")
         return
     _, secrets = without_secrets(definition)
     if secrets:
@@ -226,7 +228,7 @@ def server_name(values: Mapping[str, object]) -> str:
     if not isinstance(name, str) or not name.strip():
         raise ValueError("mcp definition 'name' must contain text")
     if _NAME.fullmatch(name) is None:
-        raise ValueError(f"mcp definition {name!r}: a name has letters, digits, '-' and single '_', at most 32")
+        raise ValueError(f"mcp definition {name!r}: a name may have at most 32 letters, digits, '-' and single '_'")
     return name
 
 
@@ -449,7 +451,7 @@ def _required(entries: TableList, name: str) -> int:
     place = _place_of(entries, name)
     if place is None:
         known = [str(entry.get("name")) for entry in entries.plain()]
-        hint = f"There are: {', '.join(known)}." if known else "None is defined: `desktop-agent mcp add` defines one."
+        hint = f"Available: {', '.join(known)}." if known else "None is defined: `desktop-agent mcp add` defines one."
         raise UsageError(f"There is no server named {name!r} in your settings.", hint=hint)
     return place
 

@@ -82,7 +82,7 @@ KNOWN_SERVERS: tuple[KnownServer, ...] = (
     ),
     KnownServer(
         name="chrome-devtools",
-        about="Looks into pages in Chrome: console, network, performance.",
+        about="Inspects pages in Chrome: console, network, performance.",
         needs=f"Chrome, and {_NODE}",
         where="npx -y chrome-devtools-mcp@latest",
     ),
@@ -111,7 +111,7 @@ def known_server(name: str) -> KnownServer:
     found = next((server for server in KNOWN_SERVERS if server.name == name), None)
     if found is None:
         known = ", ".join(server.name for server in KNOWN_SERVERS)
-        raise UsageError(f"There is no server named {name!r} in the catalogue.", hint=f"There are: {known}.")
+        raise UsageError(f"There is no server named {name!r} in the catalogue.", hint=f"Available: {known}.")
     return found
 
 
@@ -222,7 +222,7 @@ def _definition(name: str, entry: object, environ: Mapping[str, str]) -> ServerD
         raise ValueError("it is not an object")  # noqa: TRY004 -- one kind of error for all that is wrong with an entry
     values = cast("dict[str, object]", entry)
     if values.get("type") == "sse":
-        raise ValueError("servers of the old SSE transport are not supported; ask for its streamable HTTP address")
+        raise ValueError("the old SSE transport is not supported; use the server's streamable HTTP address")
     taken = {key: values[key] for key in ("command", "args", "env", "cwd", "url", "headers") if values.get(key)}
     if "serverUrl" in values:  # as Windsurf writes it
         taken["url"] = values["serverUrl"]
@@ -243,10 +243,10 @@ def _value_of(reference: re.Match[str], environ: Mapping[str, str]) -> str:
     name: str | None = reference["name"]
     default: str | None = reference["default"]
     if name is None:
-        raise ValueError(f"it asks for a value with {reference[0]}; add it by hand with this value")
+        raise ValueError(f"it asks for a value with {reference[0]}; add the server by hand, with that value")
     value = environ.get(name, default)
     if value is None:
-        raise ValueError(f"it needs the variable {name}, which is not set: import it again where {name} is set")
+        raise ValueError(f"it needs the variable {name}, which is not set: set {name}, then import it again")
     return value or default or ""
 
 

@@ -80,7 +80,9 @@ class FileMentions(Struct, eq=False):
         """Return a file, also outside the workspace, that the user named. Raises `UsageError` and `StorageError`."""
         boundary = self._box.boundary()
         place = await asyncio.to_thread(_named, path, boundary)
-        await self._require_allowed(place, "Copy what the model may read of it into another file, and include that.")
+        await self._require_allowed(
+            place, "Copy the part that the model may read into another file, and include that file."
+        )
         is_outside = os.path.isabs(place.relative)  # noqa: PTH117 - as `ResolvedPath` says it
         mention = PathMention(path, path, 0)
         read = await asyncio.to_thread(self._read, mention, place, None if is_outside else boundary)
@@ -263,7 +265,7 @@ def _listing_text(listing: FileListing) -> str:
 def _too_large(size: int, picture: PictureInfo | None) -> UsageError:
     sides = f" of {picture.width}×{picture.height} pixels" if picture is not None else ""
     return UsageError(
-        f"It is a picture{sides} with {size:,} bytes, which is more than a model takes.",
+        f"It is a picture{sides} with {size:,} bytes, which is more than a model accepts.",
         hint=f"Make a smaller copy: at most {LARGEST_PICTURE_BYTES:,} bytes, and {LONGEST_SIDE:,} pixels a side.",
     )
 

@@ -80,7 +80,9 @@ class PromptMentions(Struct, eq=False):
 
     async def _shown(self, read: Attachment | None) -> Attachment | None:
         if read is not None and read.kind == "picture" and await self._takes_pictures() is False:
-            raise UsageError("It is a picture, and the model of this session takes none.", hint="Choose another model.")
+            raise UsageError(
+                "It is a picture, and this session's model does not accept pictures.", hint="Choose another model."
+            )
         return read
 
 

@@ -87,18 +87,18 @@ def name_problem(name: str) -> str:
     if mask(name) != name:
         return "it looks like a key, and a name is shown everywhere"
     if is_same_name(name, USUAL):
-        return f"{USUAL!r} is the account without a name"
+        return f"{USUAL!r} is reserved for the account without a name"
     if not _NAME.fullmatch(name) or unicodedata.normalize("NFC", name) != name:
-        return "it must be 1 to 40 letters, digits, and . _ + @ - between them"
+        return "it must have 1 to 40 letters or digits; . _ + @ - are allowed between them"
     return ""
 
 
 def header_problem(name: str, value: str) -> str:
     """Return why an account's requests cannot have this header, as a text for users; empty if they can."""
     if not _HEADER.fullmatch(name):
-        return "it is no name of a header"
+        return "it is not a valid header name"
     if name.lower() in _OURS:
-        return "the application itself sets it"
+        return "the application sets this header itself"
     whole = f"{name}: {value}"
     if is_secret_name(name.replace("-", "_")) or "authorization" in name.lower() or mask(whole) != whole:
         return "it looks like a secret, which belongs in the keyring"
@@ -123,7 +123,7 @@ def account_problem(account: Account) -> str:
     if known_vendor(account.provider) is None:
         return "its provider is not known"
     if account.is_usual and account.address:
-        return "only an account with a name has an address of its own"
+        return "only an account with a name can have its own address"
     if account.name and (reason := name_problem(account.name)):
         return f"name {account.name!r}: {reason}" if mask(account.name) == account.name else f"name: {reason}"
     if account.address and (reason := why_no_address(account.address)):

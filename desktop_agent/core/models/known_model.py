@@ -100,7 +100,7 @@ def effort_meant(text: str, model: KnownModel) -> str:
     if level in ("", OWN):
         return ""
     if not levels:
-        raise UsageError(f"{model.shown} has no levels of effort.", hint=f"Only {OWN} is possible.")
+        raise UsageError(f"{model.shown} has no effort levels.", hint=f"Only {OWN} is possible.")
     if level not in levels:
         known = ", ".join((OWN, *levels))
         raise UsageError(f"{model.shown} does not support the effort {level!r}.", hint=f"Available: {known}.")

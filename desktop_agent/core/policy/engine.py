@@ -161,7 +161,7 @@ _TOOL_CHANGES = {
         "Your rule `{}` is for this tool as it was. It applies again once you allow the tool as it is now.",
     ),
     "unknown": (
-        "This tool is not on record as one that you allowed. It may be new.",
+        "There is no record that you allowed this tool. It may be new.",
         "Your rule `{}` applies to this tool once you allow it as it is now.",
     ),
 }
@@ -283,8 +283,7 @@ def _why_stale(rule: Rule, call: CallFacts) -> str:
 
 
 _NO_SHELL = (
-    "There is neither bash nor sh on this system, so what a command line means is not known here. Install bash, and "
-    "commands are judged again."
+    "This system has neither bash nor sh, so commands cannot be checked. Install bash to have them checked again."
 )
 
 
@@ -298,7 +297,7 @@ def _about_secret(command: _Command, question: Ask | None, secret: Risk) -> Ask:
 def _named_later(command: _Command, forbidden: tuple[str, ...]) -> Risk | None:
     for pattern in forbidden:
         if word := mentioned(pattern, command.parsed):
-            note = f"A word of this command names `{pattern}`, which you blocked. Another program may start it."
+            note = f"This command mentions `{pattern}`, which you blocked. Another program may start it."
             return Risk(note, word if word in command.parsed.text else "")
     return None
 
@@ -314,7 +313,7 @@ def _question(command: _Command) -> Ask | None:
     if context.sandbox == "strict" or command.only_reads:
         return command.ask(_ALWAYS, confinement="strict") if context.policy == "always" else None
     if command.need is not None and context.policy != "never":
-        reason = f"{command.need.note} The sandbox does not let it, so it would run outside."
+        reason = f"{command.need.note} The sandbox blocks that, so the command would run outside it."
         return command.ask(reason, cause=command.need.cause, confinement="none", is_escalation=True)
     match context.policy:
         case "always":

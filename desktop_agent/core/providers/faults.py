@@ -70,9 +70,9 @@ def readable_by_proxy(address: str, proxy: Proxy) -> ProviderError:
 
 
 def refused_by_proxy(proxy: Proxy, status: int | None) -> ProviderError:
-    hint = f"Ask who runs the proxy, or change {proxy.named_by}."
+    hint = f"Ask whoever runs the proxy, or change {proxy.named_by}."
     if status == 407:
-        hint = f"It wants a user name and a password: http://user:password@host:port in {proxy.named_by}."
+        hint = f"The proxy requires a user name and a password: http://user:password@host:port in {proxy.named_by}."
     said = f" ({status})" if status else ""
     return ProviderError(
         f"The proxy {proxy.address} refused the connection{said}. The model was not reached.",
@@ -175,7 +175,7 @@ def explain_refusal(refusal: Refusal, call: FailedCall, *, wait_s: float | None 
 
 def not_the_api(call: FailedCall, detail: str) -> ProviderError:
     return ProviderError(
-        f"{call.address} answers, but not as this model's API does.",
+        f"{call.address} answers, but not in the format of this model's API.",
         fault="not_found",
         hint="Check provider and address in Settings, or the environment variable that the address comes from.",
         detail=mask(detail, call.secrets),

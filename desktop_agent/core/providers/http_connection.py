@@ -51,10 +51,10 @@ def network_error(error: BaseException, address: str, proxy: Proxy | None = None
         )
     title, hint = _unreachable(causes, address)
     if proxy is not None:
-        hint = f"{hint} The connection goes by way of the proxy {proxy.address} ({proxy.named_by})."
+        hint = f"{hint} The connection goes through the proxy {proxy.address} ({proxy.named_by})."
         if any(isinstance(cause, socket.gaierror | ConnectionRefusedError) for cause in causes):
             title = f"The proxy {proxy.address} could not be reached."
-            hint = f"Start it, or correct or unset {proxy.named_by}. The model at {address} was not reached."
+            hint = f"Start the proxy, or correct or unset {proxy.named_by}. The model at {address} was not reached."
     return ProviderError(title, fault="network", hint=hint, detail=f"{address}: {names_of(causes)}")
 
 
@@ -65,7 +65,7 @@ def _unreachable(causes: list[BaseException], address: str) -> tuple[str, str]:
             case socket.gaierror():
                 return title, f"The name in {address} is unknown. Check the address and the network connection."
             case ssl.SSLError():
-                return title, f"{address} offers no trusted connection. Check clock, proxy and address."
+                return title, f"The connection to {address} is not trusted. Check the clock, the proxy and the address."
             case httpx2.ReadTimeout() | httpx2.WriteTimeout():
                 return "The model stopped answering.", "Try again. If it stays silent, check the network."
             case ConnectionRefusedError():

@@ -134,13 +134,13 @@ def other_credential(account: Account) -> str:
     if account.kind == "profile":
         return vendor.cloud.sign_in if vendor.cloud is not None else "Sign in again: `ant auth login`."
     if vendor.is_local:
-        return "The server wants a key: enter it in Settings."
+        return "The server requires a key: enter it in Settings."
     hint = f"Enter another key in Settings, or correct {vendor.key_variable} if the key comes from the environment."
     if account.where.rstrip("/") == vendor.address:
         return hint
     header = "x-api-key" if account.header == "bearer" else "bearer"
     command = f"desktop-agent auth set {vendor.id} --account {account.label} --header {header}"
-    return f"{hint} If this address takes keys in another header: `{command}`."
+    return f"{hint} If this address expects the key in another header: `{command}`."
 
 
 def custom_headers(vendor: Vendor, environ: Mapping[str, str]) -> dict[str, str]:
@@ -236,7 +236,7 @@ class ProviderCatalog:
             variable = f", or set {vendor.key_variable}" if account.is_usual and vendor.key_variable else ""
             raise CredentialsError(
                 f"There is no API key for {account.full_label}.",
-                hint=f"Enter one in Settings, or run `{command}`{variable}.",
+                hint=f"Enter a key in Settings, or run `{command}`{variable}.",
             )
         return key
 
@@ -271,7 +271,7 @@ class _CurrentCredential:
             raise AccountGoneError(
                 f"The account {account.label!r} of {vendor_of(account.provider).label} has another address now: "
                 f"{account.where}.",
-                hint="Nothing was sent. Send the message again, and it goes there.",
+                hint="Nothing was sent. Send the message again to use the new address.",
             )
         if changes != self._key_changes or account != self.account:
             found = await self._catalog.credential_of(account)

@@ -679,5 +679,5 @@ def runnable_only_if_asked(block: AssistantBlock, reason: StopReason) -> Assista
     """Reject a call if the message did not stop for its calls, even if the call looks complete."""
     if not isinstance(block, ToolUseBlock) or reason == "tool_use":
         return block
-    why = _NOT_RUN.get(reason, f"The answer stopped for another reason ({reason}), so the call was not run.")
+    why = _NOT_RUN.get(reason, f"The answer ended unexpectedly ({reason}), so the call was not run.")
     return replace(block, rejected=why)

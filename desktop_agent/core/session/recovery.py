@@ -165,7 +165,7 @@ class Readiness:
         if is_command or await asyncio.to_thread(self._ledger.is_root_in_place):
             return True
         if prepared.call_id:
-            reason = "The folder was gone before it could be checked whether this was written."
+            reason = "The folder was gone before this write could be verified."
             lost = tuple(Uncaptured(path=change.path, reason=reason) for change in prepared.changes)
             event = ev.ChangesRecorded(turn=prepared.turn, call_id=prepared.call_id, changes=(), uncaptured=lost)
             await self._log.record(event)

@@ -135,7 +135,7 @@ class ChangeOps:
             await self._log.record(replace(notice_of(error, None), code="not_written"))
 
     async def _rewind(self, op: ops.RewindTo) -> None:
-        if not await self._begin("busy", "nothing was taken back"):
+        if not await self._begin("busy", "nothing was undone"):
             return
         if not 1 <= op.turn <= self._state.transcript.turn:
             await self._notify("nothing_selected", f"There is no turn {op.turn} to go back to.", "")

@@ -63,7 +63,7 @@ class RunningTime(Struct):
             level="error",
             code=MAX_TIME,
             title=f"The {self.of} was stopped after {self.limit_s:g} seconds, its time limit.",
-            hint=f"{tried}What it did until then is kept. Allow it more time, or go on with the session.",
+            hint=f"{tried}Its changes so far are kept. Raise the time limit, or continue the session.",
             detail=failure.detail if failure is not None else "",
             turn=turn,
         )
@@ -136,7 +136,7 @@ class SpendingGuard(Struct, kw_only=True, eq=False):
             return
         self._unpriced.add(model)
         title = f"The price of {model.model} is not known, so cost limits do not apply to it."
-        hint = "Its requests are not counted. A limit of requests or of time holds."
+        hint = "The cost of its requests is not counted. Limits on requests and time still apply."
         await self.log.record(ev.Notice(level="warning", code="unknown_price", title=title, hint=hint, turn=turn))
 
     @property
@@ -149,8 +149,8 @@ class SpendingGuard(Struct, kw_only=True, eq=False):
         if (limit := limits.max_cost_usd) is None or spent < limit:
             return None
         what = "The run" if limits.covers_all_turns else "The turn"
-        title = f"{what} has cost {money(spent)}, and may cost {money(limit)}."
-        hint = "What it did until then is kept. Allow it to cost more, or go on with the session."
+        title = f"{what} has cost {money(spent)}, and its limit is {money(limit)}."
+        hint = "Its changes so far are kept. Raise the cost limit, or continue the session."
         return ev.Notice(level="error", code=MAX_COST, title=title, hint=hint, turn=turn)
 
     async def _question(self) -> SpendingQuestion | None:

@@ -76,7 +76,7 @@ async def tell_of_switch(parts: SessionParts, turn: int, before: ModelRef | None
         losses.append(f"{number_of(len(image_digests(messages)), 'picture')}, because it takes none")
     if losses:
         title = f"{now.model} answers from here on. It does not get all of the conversation."
-        hint = f"Left out for it: {' and '.join(losses)}. Nothing is removed: what was left out is still here."
+        hint = f"Left out for this model: {' and '.join(losses)}. The conversation itself keeps everything."
         await parts.recorder.record(ev.Notice(level="info", code=SWITCHED, title=title, hint=hint, turn=turn))
 
 
@@ -93,7 +93,7 @@ async def tell_of_effort(parts: SessionParts, turn: int, before: ModelRef | None
     model = await parts.known(now)
     if model is None or now.effort in (levels := levels_of(model)):
         return
-    known = f"knows {', '.join(levels)}" if levels else "takes no level"
+    known = f"supports {', '.join(levels)}" if levels else "has no effort levels"
     title = f"{now.model} does not support the effort {now.effort!r}, so it uses its default."
     hint = f"It {known}. Choose another with /effort, or in the setting model.effort."
     await parts.recorder.record(ev.Notice(level="warning", code=UNKNOWN_EFFORT, title=title, hint=hint, turn=turn))
@@ -104,7 +104,8 @@ def refused_effort_notice(turn: int, model: ModelRef, effort: str) -> ev.Notice:
         level="warning",
         code=UNKNOWN_EFFORT,
         title=f"{model.model} refused the effort {effort!r}, so it uses its default.",
-        hint="Its next requests go without. Choose another model, or take the level back with /effort default.",
+        hint="Its next requests are sent without an effort. Choose another model, or reset the effort with /effort "
+        "default.",
         turn=turn,
     )
 

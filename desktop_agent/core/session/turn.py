@@ -150,8 +150,8 @@ class Turn:
                 await self._notify("refusal", title, hint, completion.explanation)
                 return "refused"
             case "other":
-                title = "The provider ended the reply for a reason that is not known here."
-                await self._notify("unknown_stop", title, "If something is missing, say “go on”.")
+                title = "The provider ended the reply for an unknown reason."
+                await self._notify("unknown_stop", title, "If something is missing, send “go on”.")
                 return "completed"
             case _:
                 return "completed"

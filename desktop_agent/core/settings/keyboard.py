@@ -144,8 +144,8 @@ class ViewerKeys(Section, frozen=True, kw_only=True):
 class ConversationKeys(Section, frozen=True, kw_only=True):
     select_all: tuple[str, ...] = _part_keys("Select all", "Ctrl+A", plain=ANY)
     copy: tuple[str, ...] = _part_keys("Copy what is selected", "Ctrl+C", "Ctrl+Ins", plain=ANY)
-    go_to_start: tuple[str, ...] = _part_keys("Go to its beginning", "Home", plain=ANY)
-    go_to_end: tuple[str, ...] = _part_keys("Go to its end", "End", plain=ANY)
+    go_to_start: tuple[str, ...] = _part_keys("Go to the beginning", "Home", plain=ANY)
+    go_to_end: tuple[str, ...] = _part_keys("Go to the end", "End", plain=ANY)
 
 
 class TerminalKeys(Section, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ class ExecutionSettings(Section, frozen=True, kw_only=True):
     approval: Literal["always", "on_write", "on_request", "never"] = setting(
         "on_write",
         title="Approvals",
-        text="What the agent does without asking. A session can have its own, chosen below the composer.",
+        text="What the agent does without asking. Each session can choose its own below the message field.",
         words={
             "always": "Asks before every call",
             "on_write": "Asks before writing",
@@ -24,7 +24,7 @@ class ExecutionSettings(Section, frozen=True, kw_only=True):
     sandbox: Literal["restricted", "strict", "none"] = setting(
         "restricted",
         title="Sandbox",
-        text="What confines commands. Without a sandbox nothing does, and every command asks.",
+        text="How commands are confined. Without a sandbox, nothing confines them, and every command asks first.",
         words={
             "restricted": "Sandbox: this folder",
             "strict": "Sandbox: read-only",
@@ -50,14 +50,15 @@ class ExecutionSettings(Section, frozen=True, kw_only=True):
     passed_variables: tuple[str, ...] = setting(
         (),
         title="Variables passed on",
-        text="Names of environment variables that commands get although they look like a credential, or lead "
-        "out of the sandbox, such as `DATABASE_URL`. `desktop-agent doctor` lists what is kept back.",
+        text="Environment variables to pass to commands even if they look like credentials or could lead out of the "
+        "sandbox, such as `DATABASE_URL`. `desktop-agent doctor` lists those that are withheld.",
         effect="next session",
     )
     blocked_commands: tuple[str, ...] = setting(
         (),
         title="Blocked commands",
-        text="What no command may begin with, such as `shutdown` or `git push`, also behind wrappers and inside pipes.",
+        text="Beginnings of commands that never run, such as `shutdown` or `git push`, also behind wrappers and "
+        "inside pipes.",
         tightening="more",
     )
     timeout_seconds: float | None = setting(
@@ -65,13 +66,13 @@ class ExecutionSettings(Section, frozen=True, kw_only=True):
         title="Longest command",
         text="The longest that a command may take, even if its call asks for more.",
         unit="seconds",
-        unset="the call decides",
+        unset="set by each call",
     )
     max_processes: int = setting(
         512,
         title="Processes of a command",
-        text="How many processes a command may have at once, with all that they start. One that has more, or "
-        "four times as many threads, is stopped.",
+        text="How many processes a command may have at once, including those that they start. A command with more, or "
+        "with four times as many threads, is stopped.",
         unit="processes",
         least=16,
         is_advanced=True,
@@ -80,7 +81,7 @@ class ExecutionSettings(Section, frozen=True, kw_only=True):
     max_memory_gib: float | None = setting(
         None,
         title="Memory of a command",
-        text="How much memory all processes of a command may hold together. One that holds more is stopped.",
+        text="How much memory all processes of a command may hold together. A command that holds more is stopped.",
         unit="GiB",
         unset="three quarters of the machine's memory",
         is_advanced=True,
@@ -88,7 +89,7 @@ class ExecutionSettings(Section, frozen=True, kw_only=True):
     max_open_files: int = setting(
         8192,
         title="Open files of a process",
-        text="How many files each process of a command may have open at once. The system gives it no more.",
+        text="How many files each process of a command may have open at once. The system enforces this limit.",
         unit="files",
         least=64,
         is_advanced=True,
@@ -115,15 +116,15 @@ class CaptureSettings(Section, frozen=True, kw_only=True):
     max_file_bytes: int = setting(
         8 * 2**20,
         title="Largest file",
-        text="The largest file of which a copy is kept.",
+        text="The largest file that is copied.",
         unit="MiB",
         per_unit=2**20,
         is_advanced=True,
     )
     max_total_bytes: int = setting(
         512 * 2**20,
-        title="All copies",
-        text="The most that is copied. What git has unchanged needs no copy.",
+        title="Total size of copies",
+        text="The most that is copied. Files unchanged in git need no copy.",
         unit="MiB",
         per_unit=2**20,
         is_advanced=True,
@@ -133,7 +134,7 @@ class CaptureSettings(Section, frozen=True, kw_only=True):
     )
     max_seconds: float = setting(
         20.0,
-        title="Longest look",
+        title="Longest scan",
         text="How long one scan of the workspace may take.",
         unit="seconds",
         is_advanced=True,
@@ -143,7 +144,7 @@ class CaptureSettings(Section, frozen=True, kw_only=True):
 class ToolLimits(Section, frozen=True, kw_only=True):
     max_tool_tokens: int = setting(
         4000,
-        title="Result for the model",
+        title="Tokens of a result",
         text="How much of a tool's result the model reads. People see all of it.",
         unit="tokens",
         tightening="lower",
@@ -169,14 +170,14 @@ class ToolLimits(Section, frozen=True, kw_only=True):
 class SafetyCopySettings(Section, frozen=True, kw_only=True):
     max_files: int = setting(
         20_000,
-        title="Files copied before",
+        title="Files in a safety copy",
         text="How many files are copied before a destructive command. Files beyond that are named but not copied.",
         unit="files",
         is_advanced=True,
     )
     max_mib: int = setting(
         200,
-        title="Size copied before",
+        title="Size of a safety copy",
         text="How much is copied before a destructive command.",
         unit="MiB",
         is_advanced=True,
@@ -192,15 +193,15 @@ class UiSettings(Section, frozen=True, kw_only=True):
         "system",
         title="Language",
         text="The language of the window. The model's text and the command line are not translated.",
-        words={"system": "As the system", "en": "English", "de": "Deutsch", "zh-cn": "简体中文"},
+        words={"system": "Same as system", "en": "English", "de": "Deutsch", "zh-cn": "简体中文"},
         effect="next start",
     )
     theme: Literal["system", "light", "dark", "high-contrast-light", "high-contrast-dark"] = setting(
         "system",
         title="Theme",
-        text="Light or dark, with more contrast for people who need it. The system may ask for that, too.",
+        text="Light or dark, with more contrast for people who need it. A contrast setting of the system applies, too.",
         words={
-            "system": "As the system",
+            "system": "Same as system",
             "light": "Light",
             "dark": "Dark",
             "high-contrast-light": "Light, high contrast",
@@ -208,19 +209,21 @@ class UiSettings(Section, frozen=True, kw_only=True):
         },
     )
     colour_blind_safe_diff: bool = setting(
-        False, title="Diffs in blue and orange", text="Instead of green and red, for people who confuse these."
+        False,
+        title="Diffs in blue and orange",
+        text="Instead of green and red, for people who cannot tell these apart.",
     )
     interface_font_px: int = setting(
         13,
         title="Size of the interface",
-        text="Of names, lists, buttons and menus, before the scaling of the screen.",
+        text="For names, lists, buttons and menus, before display scaling.",
         unit="pixels",
         least=10,
         most=18,
         effect="next start",
     )
     chat_font_px: int = setting(
-        13, title="Size of chat text", text="Before the scaling of the screen.", unit="pixels", least=8, most=40
+        13, title="Size of chat text", text="Before display scaling.", unit="pixels", least=8, most=40
     )
     code_font_px: int = setting(
         12, title="Size of code", text="In the conversation and in output.", unit="pixels", least=8, most=40
@@ -236,9 +239,9 @@ class UiSettings(Section, frozen=True, kw_only=True):
     )
     motion: Literal["system", "full", "reduced"] = setting(
         "system",
-        title="Movement",
-        text="Blinking carets, pulsing marks, sliding docks and menus. Nothing is conveyed by movement alone.",
-        words={"system": "As the system", "full": "Always", "reduced": "Never"},
+        title="Animations",
+        text="Blinking carets, pulsing marks, sliding docks and menus. Nothing is conveyed by animation alone.",
+        words={"system": "Same as system", "full": "Always", "reduced": "Never"},
     )
     spelling: bool = setting(
         True,
@@ -247,15 +250,15 @@ class UiSettings(Section, frozen=True, kw_only=True):
     )
     opens_approvals: bool = setting(
         False,
-        title="Open questions in a dialog",
-        text="As soon as they come, instead of with Review… on their card in the conversation.",
+        title="Show questions in a dialog",
+        text="As soon as they arrive, instead of only after Review… on their card in the conversation.",
     )
     notifications: bool = setting(
         True,
         title="Notifications",
         text="From the desktop, when something waits for you or a turn ends while the window is not in front.",
     )
-    notification_sound: bool = setting(False, title="Sound of notifications", text="If the desktop plays one.")
+    notification_sound: bool = setting(False, title="Sound of notifications", text="Where the desktop supports sounds.")
 
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
@@ -265,7 +268,7 @@ class ModelSettings(Section, frozen=True, kw_only=True):
     provider: str = setting(
         "anthropic",
         title="Provider",
-        text="Whose model answers. The demo follows a script and needs neither a key nor a network.",
+        text="The provider whose model answers. The demo follows a script and needs neither a key nor a network.",
         words=PROVIDER_LABELS,
         effect="next session",
     )
@@ -317,7 +320,7 @@ class ModelSettings(Section, frozen=True, kw_only=True):
     )
     fallback: str = setting(
         "",
-        title="When it is overloaded",
+        title="When the model is overloaded",
         text="The model, as PROVIDER/NAME, that answers a request when the usual one is still overloaded after all "
         "retries. The conversation says so; the next request goes to the usual one again.",
         holds="model",
@@ -336,9 +339,9 @@ class ModelSettings(Section, frozen=True, kw_only=True):
     web_search: Literal["local", "provider"] = setting(
         "local",
         title="Web search",
-        text="Who searches the web. This program asks before each search. A provider searches while its model answers, "
-        "without asking: what the model looks for goes from there to the web, and each search is charged for. Where "
-        "the provider has no search, this program's takes its place.",
+        text="Who searches the web. This program asks before each search. A provider searches while its model "
+        "answers, without asking: it sends the search terms to the web, and charges for each search. If the provider "
+        "has no search, this program's is used.",
         words={"local": "This program", "provider": "The model's provider"},
         tightening="stricter",
     )
@@ -386,7 +389,7 @@ class CompactionSettings(Section, frozen=True, kw_only=True):
     )
     keep_last_turns: int = setting(
         4,
-        title="Turns kept whole",
+        title="Turns kept in full",
         text="How many of the last turns a summary leaves as they are.",
         unit="turns",
         least=1,
@@ -394,7 +397,7 @@ class CompactionSettings(Section, frozen=True, kw_only=True):
     )
     target_tokens: int = setting(
         180_000,
-        title="Target",
+        title="Target size",
         text="The size above which a conversation is summarised.",
         unit="tokens",
         least=1_000,
@@ -422,9 +425,9 @@ class McpSettings(Section, frozen=True, kw_only=True):
     )
     tools_share: int = setting(
         10,
-        title="Room for the tools of servers",
-        text="If their definitions would take more of the model's context window than this, the model gets "
-        "a search for tools instead, and the tools that it finds. 0 always uses the search, 100 never does.",
+        title="Room for server tools",
+        text="If the definitions of these tools would take more of the model's context window than this, the model "
+        "gets a tool search instead, and the tools that it finds. 0 always uses the search, 100 never does.",
         unit="%",
         least=0,
         most=100,
@@ -484,8 +487,9 @@ class TelemetrySettings(Section, frozen=True, kw_only=True):
     otlp_address: str = setting(
         "",
         title="Receiver",
-        text="Where spans and metrics are sent, as OTLP over HTTP, such as `http://localhost:4318`: how long turns, "
-        "requests and calls took, and what they were. With neither this nor a file, no data is sent.",
+        text="The address that spans and metrics are sent to, as OTLP over HTTP, such as `http://localhost:4318`. "
+        "They say what turns, requests and calls there were, and how long they took. Without an address or a file, "
+        "there is no telemetry.",
         unset="none",
         holds="address",
     )
@@ -499,8 +503,8 @@ class TelemetrySettings(Section, frozen=True, kw_only=True):
     include_contents: bool = setting(
         False,
         title="Export contents",
-        text="Export prompts, answers, and what calls were given and returned, too: the beginning of each, without "
-        "what looks like a key. Whoever reads the receiver can then read the conversation.",
+        text="Also export prompts, answers, and the arguments and results of calls: the beginning of each, without "
+        "anything that looks like a key. Anyone who can read the receiver's data can then read the conversation.",
     )
 
     @property
@@ -519,7 +523,7 @@ class Settings(Section, frozen=True, kw_only=True):
         CompactionSettings, "Long conversations", "When a conversation is summarised, so that it still fits the model."
     )
     execution: ExecutionSettings = section(
-        ExecutionSettings, "Approvals", "What may happen without a question, and what confines commands."
+        ExecutionSettings, "Approvals", "What may happen without approval, and how commands are confined."
     )
     safety_copy: SafetyCopySettings = section(
         SafetyCopySettings, "Safety copies", "How much is copied before a destructive command."
@@ -529,9 +533,9 @@ class Settings(Section, frozen=True, kw_only=True):
         "Changes made by commands",
         "What is watched for changes while a command runs, and so can be undone.",
     )
-    tools: ToolsSettings = section(ToolsSettings, "Tools", "What holds for all tools.")
+    tools: ToolsSettings = section(ToolsSettings, "Tools", "Settings for all tools.")
     mcp: McpSettings = section(McpSettings, "MCP servers", "Tools that other programs offer.")
-    ui: UiSettings = section(UiSettings, "Appearance", "How the window looks, and how it tells that something waits.")
+    ui: UiSettings = section(UiSettings, "Appearance", "The look of the window, and its notifications.")
     keys: KeySettings = section(
         KeySettings,
         "Keyboard",
@@ -542,5 +546,7 @@ class Settings(Section, frozen=True, kw_only=True):
         RunnerSettings, "Command line", "Defaults of `desktop-agent run`. Its own options take precedence."
     )
     telemetry: TelemetrySettings = section(
-        TelemetrySettings, "Telemetry", "What is sent about sessions to a receiver of yours. By default, nothing."
+        TelemetrySettings,
+        "Telemetry",
+        "Data about sessions that is sent to a receiver of yours. By default, nothing is sent.",
     )

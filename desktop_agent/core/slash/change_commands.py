@@ -67,7 +67,7 @@ def _redo_op(invocation: Invocation, parts: CommandParts) -> ops.RedoChanges | o
         case ("step", number) if number.isdecimal() and number in steps:
             return ops.RedoSteps(steps=(int(number),))
         case ("step", *_):
-            raise UsageError("There is no such step to take back.", hint="`/redo steps` lists them with their numbers.")
+            raise UsageError("There is no such undo.", hint="`/redo steps` lists them with their numbers.")
         case _:
             return ops.RedoChanges(selection=_selection(invocation, "redo", parts))
 
@@ -76,9 +76,9 @@ def _steps(parts: CommandParts) -> Reply:
     transcript = parts.transcript
     steps = transcript.changed.steps
     if not steps:
-        return Reply("There is no undo to take back.")
+        return Reply("There is no undo that can be redone.")
     lines = [f"{step.seq}: {code(describe_step(step, transcript.changes))}" for step in reversed(steps)]
-    return Reply(f"`/redo` takes back the first of these, `/redo step NUMBER` another one.\n\n{bullets(lines)}")
+    return Reply(f"`/redo` redoes the first of these, `/redo step NUMBER` another one.\n\n{bullets(lines)}")
 
 
 def _reply_about(done: str, outcomes: Sequence[FileOutcome]) -> Reply:
@@ -179,4 +179,4 @@ def _target(workspace: Path, name: str, *, is_named: bool) -> Path:
     for candidate in candidates:
         if not os.path.lexists(candidate):
             return candidate
-    raise UsageError(f"{code(str(target))} is there already, so nothing was written.", hint="Name another file.")
+    raise UsageError(f"{code(str(target))} already exists, so nothing was written.", hint="Name another file.")

@@ -62,14 +62,14 @@ BUILT_IN: tuple[Declaration, ...] = (
     Declaration(
         name="compact",
         arguments="[FOCUS]",
-        summary="Summarise the older part of the conversation, FOCUS above all",
+        summary="Summarise the older part of the conversation, keeping FOCUS above all",
         asks_model=True,
         works_meanwhile=False,
     ),
     Declaration(
         name="pin",
         arguments="add [--ttl=SECONDS] TEXT | remove ID | list",
-        summary="Keep a text in the model's sight, also after compactions",
+        summary="Keep a text in the model's context, even after compactions",
     ),
     Declaration(name="unpin", arguments="ID", summary="Remove a pin"),
     Declaration(
@@ -82,29 +82,29 @@ BUILT_IN: tuple[Declaration, ...] = (
     Declaration(
         name="rewind",
         arguments="[TURN [conversation|files|both]]",
-        summary="Go back to before TURN, with both by default; without TURN, list the turns",
+        summary="Go back to before TURN, by default conversation and files; without TURN, list the turns",
         works_meanwhile=False,
     ),
     Declaration(
         name="undo",
         arguments="[turn [N] | call [ID] | file PATH | all]",
-        summary="Take the agent's changes back: those of the last turn, or what you name",
+        summary="Undo the agent's changes: those of the last turn, or what you name",
     ),
     Declaration(
         name="redo",
         arguments="[step NUMBER | steps | turn [N] | call [ID] | file PATH | all]",
-        summary="Take back the last undo exactly, or what you name; `steps` lists the undos",
+        summary="Redo the last undo exactly, or what you name; `steps` lists the undos",
     ),
     Declaration(name="diff", summary="Show what the agent changed in this conversation, as a patch"),
     Declaration(
         name="export",
         arguments="[md|html|jsonl|patch] [PATH]",
-        summary="Write the conversation or its changes to a file of yours",
+        summary="Export the conversation or its changes to a file",
     ),
 )
 
 _ORIGINS = {"built-in": "", "person": " (yours)", "project": " (of this project)", "server": " (of a server)"}
-_AS_A_PROMPT = "A prompt that begins with a slash is written with two, or with a space in front."
+_AS_A_PROMPT = "To begin a prompt with a slash, write two slashes, or a space before the slash."
 
 BUILT_IN_NAMES: frozenset[str] = frozenset(command.name for command in BUILT_IN)
 

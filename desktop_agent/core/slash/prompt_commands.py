@@ -192,7 +192,7 @@ class ServerPrompt(Struct, frozen=True):
                 rest.append(word)
         free = [name for name in names if name not in given]
         if rest and not free:
-            raise UsageError(f"`{named(rest[0])}` means nothing there.", hint=self._usage)
+            raise UsageError(f"`{named(rest[0])}` is not expected there.", hint=self._usage)
         given |= dict(zip(free, rest, strict=False))
         if len(rest) > len(free):
             given[free[-1]] = " ".join(rest[len(free) - 1 :])
@@ -203,7 +203,7 @@ class ServerPrompt(Struct, frozen=True):
     @property
     def _usage(self) -> str:
         declared = self.declaration
-        return f"It is written `/{declared.name} {declared.arguments}`.".replace(" `.", "`.")
+        return f"Write it as `/{declared.name} {declared.arguments}`.".replace(" `.", "`.")
 
 
 def command_name(server: str, prompt: str) -> str:

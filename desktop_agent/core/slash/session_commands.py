@@ -123,7 +123,7 @@ def refusal(notice: ev.Notice) -> Reply:
 
 def no_more(words: Sequence[str], usage: str) -> None:
     if words:
-        raise UsageError(f"`{words[0]}` means nothing there.", hint=f"It is written `{usage}`.")
+        raise UsageError(f"`{words[0]}` is not expected there.", hint=f"Write it as `{usage}`.")
 
 
 @contextmanager
@@ -192,7 +192,7 @@ async def config(invocation: Invocation, parts: CommandParts, controls: SessionC
 def _change_words(change: SettingChange, settings: WorkspaceSettings) -> str:
     key, source = change.key, settings.loaded.sources.get(change.key)
     if change.overridden_by is not None:
-        return f"`{key}` is saved, but {change.overridden_by} goes before the settings file."
+        return f"`{key}` is saved, but {change.overridden_by} takes precedence over the settings file."
     if source is not None and source.kind == "project":
         now = shown_value(value_of(settings.current, key))
         return f"`{key}` is saved, but this project is stricter: here it is `{now}`, from `{source}`."
@@ -206,7 +206,9 @@ def _assignment(text: str) -> tuple[str, str]:
         key, value = first_word(text)
     key = key.strip()
     if not key or len(key.split()) > 1 or not value.strip():
-        raise UsageError("Which setting, and to what?", hint="Write `/config set KEY=VALUE`; `/config` lists them all.")
+        raise UsageError(
+            "Which setting, and which value?", hint="Write `/config set KEY=VALUE`; `/config` lists them all."
+        )
     return key, plain_text(value)
 
 
@@ -229,7 +231,7 @@ async def effort(invocation: Invocation, parts: CommandParts, controls: SessionC
 def _effort_words(model: ModelRef, known: KnownModel) -> str:
     levels = levels_of(known)
     if not levels:
-        return f"{code(known.shown)} has no levels of effort."
+        return f"{code(known.shown)} has no effort levels."
     listed = ", ".join(map(code, (OWN, *levels)))
     unsure = "" if known.takes_effort else " Which of them this model takes is not known."
     is_unfit = bool(model.effort) and model.effort not in levels
@@ -395,7 +397,7 @@ def _auto(parts: CommandParts) -> str:
     model = parts.transcript.session.model
     target = parts.context_manager.target(model) if model is not None else 0
     running = ", and one is being made now" if parts.context_manager.is_compacting else ""
-    return (f"on, from {target:,} tokens on" if target else "off") + running
+    return (f"on, above {target:,} tokens" if target else "off") + running
 
 
 def _last_compaction(parts: CommandParts) -> str:
@@ -432,10 +434,10 @@ async def rewind(invocation: Invocation, parts: CommandParts, controls: SessionC
     no_more(rest, "/rewind TURN [conversation|files|both]")
     turn, scope = _turn(number), _SCOPES.get(name.lower())
     if scope is None:
-        raise UsageError(f"/rewind cannot take back {code(name)}.", hint="It takes `conversation`, `files` or `both`.")
+        raise UsageError(f"{code(name)} is not a scope of /rewind.", hint="Use `conversation`, `files` or `both`.")
     done = await controls.perform(ops.RewindTo(turn=turn, scope=scope))
     if done.first(ev.Rewound) is None:
-        return done.refused("Nothing was taken back.")
+        return done.refused("Nothing was rewound.")
     left = [outcome for e in done.events if isinstance(e, ev.ChangesUndone) for outcome in e.outcomes]
     failed = [code(outcome.path) for outcome in left if not outcome.is_done]
     sentences = [f"Went back to before turn {turn}.", (_PARTLY_GONE if failed else _GONE)[scope]]

@@ -177,7 +177,7 @@ class Blobs:
 
     def _files(self, digest: Digest) -> tuple[BlobFile, BlobFile, BlobFile]:
         if not is_digest(digest):
-            raise StorageError("A stored reference is not a digest.", detail=repr(digest)[:100])
+            raise StorageError("A stored reference to a file's content is damaged.", detail=repr(digest)[:100])
         names = (digest + PACKED_SUFFIX, digest, f"{digest[:_PREFIX_LENGTH]}/{digest}")
         packed_file, plain_file, early_file = (BlobFile(self.folder / name, digest) for name in names)
         return packed_file, plain_file, early_file

@@ -92,7 +92,7 @@ class Drafts:
     def save(self, key: DraftKey, draft: SavedDraft) -> None:
         """An empty draft is deleted. Raises `StorageError`."""
         path = self._path(key)
-        with storage_error("What is written here could not be saved.", path=path):
+        with storage_error("The draft could not be saved.", path=path):
             if draft.is_empty:
                 path.unlink(missing_ok=True)
                 return

@@ -179,9 +179,7 @@ def _last_seq(path: Path, blobs: Blobs) -> int:
     return 0
 
 
-NEVER_WRITTEN = (
-    "Nothing of this session was ever written: the application ended, or the disk was full, while it was being created."
-)
+NEVER_WRITTEN = "This session was never saved: the application ended, or the disk was full, while it was being created."
 
 _TRASH = f"{TEMPORARY_MARK}trash-"
 

@@ -262,21 +262,21 @@ class HeldWorkspace:
         try:
             check_workspace(self.root)
         except WorkspaceError as error:
-            hint = "Nothing was done. Put the folder back, or start a new conversation in another one."
+            hint = "Nothing was done. Restore the folder, or start a new conversation in another one."
             if self.root.is_dir():
                 hint = "Nothing was done. Change its permissions, then go on."
             raise WorkspaceError(error.title, hint=hint, detail=error.detail) from error
         if self.root.is_symlink():  # it could lead elsewhere at any moment, so no message accepts it either
             raise WorkspaceError(
                 f"A link to {self.root.resolve()} has taken the place of the folder {self.root}.",
-                hint="Nothing was done. Put the folder back, or start a new conversation in the one that the link "
-                "leads to.",
+                hint="Nothing was done. Restore the folder, or start a new conversation in the folder that the link "
+                "points to.",
             )
         if not self._is_the_known_one():
             raise WorkspaceError(
-                f"The folder {self.root} is not the one that this conversation worked in: that one was moved away, "
-                "removed or replaced.",
-                hint="Nothing was done there. Put the folder back. To go on in the one that is there now, send another "
+                f"The folder {self.root} is not the one that this conversation worked in, which was moved, removed or "
+                "replaced.",
+                hint="Nothing was done. Restore the folder. To continue in the one that is there now, send another "
                 "message; on the command line, add --accept-folder.",
             )
         if not self._is_judged:  # once: imported and older sessions may name any folder
@@ -291,8 +291,8 @@ class HeldWorkspace:
         if status is None or (status.st_dev, status.st_ino) != self._identity:
             raise WorkspaceError(
                 f"The folder {self.root} was moved away or replaced while this conversation had it open.",
-                hint="Nothing was done there. Put the folder back, or send another message to go on in the folder that "
-                "is there now.",
+                hint="Nothing was done. Restore the folder, or send another message to continue in the folder that is "
+                "there now.",
             )
         self._has_refused = False
 
@@ -365,7 +365,9 @@ def usable_workspace(path: Path, named_by: NamedBy = "user") -> Path:
 def require_workspace(root: Path, named_by: NamedBy = "user") -> None:
     """Raise `WorkspaceError` if the resolved folder `root` cannot be a workspace. Blocks."""
     if why := why_no_workspace(root, named_by):
-        raise WorkspaceError(f"The folder {root} cannot be worked in: it {why}.", hint="Open the folder of a project.")
+        raise WorkspaceError(
+            f"The folder {root} cannot be a workspace: it {why}.", hint="Open the folder of a project."
+        )
 
 
 def scan_directory(path: Path) -> FolderListing:

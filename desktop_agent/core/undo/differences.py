@@ -236,10 +236,10 @@ _WHO_CHANGED_LINES: Final[Mapping[str, str]] = {
 _WHO_CHANGED: Final[Mapping[str, str]] = {
     "person": CHANGED_SINCE,
     "agent": _IN_TURN,
-    "unknown": "A running server, or you, changed it since; that version was left alone.",
-    "other_session": "Another session changed it since; that version was left alone.",
-    "undo": "The undo of turn {} changed it since; that version was left alone.",
-    "redo": "The redo of turn {} changed it since; that version was left alone.",
+    "unknown": "A running server or you changed it since, so it was left alone.",
+    "other_session": "Another session changed it since, so it was left alone.",
+    "undo": "The undo of turn {} changed it since, so it was left alone.",
+    "redo": "The redo of turn {} changed it since, so it was left alone.",
 }
 
 
@@ -250,7 +250,7 @@ def _reason_naming(reason: str, makers: Sequence[Maker]) -> str:
     is_of_lines = reason != CHANGED_SINCE
     if len(makers) > 1:
         several = "The same lines were changed since."
-        return several if is_of_lines else "It was changed since; that version was left alone."
+        return several if is_of_lines else "It was changed since, so it was left alone."
     words = _WHO_CHANGED_LINES if is_of_lines else _WHO_CHANGED
     return words[makers[0].by].format(makers[0].turn)
 

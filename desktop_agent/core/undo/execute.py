@@ -250,13 +250,13 @@ def draft_write(transcript: Transcript, ledger: Ledger, op: ops.WriteFile) -> Fi
     if (before.digest if before else None) != op.expected:
         raise AgentError(
             f"{name} was changed in the meantime, so it was not written.",
-            hint="Look at it again; your text is still where you wrote it.",
+            hint="Check the file again. Your text was not lost.",
         )
     content = op.content
     if content is not None and op.like is None and before is not None and not _can_hold(before, content):
         raise AgentError(f"{name} is a {before.kind} and cannot hold this.", hint="Nothing was written.")
     if any(item.change_id not in transcript.changes for item in op.reverts):
-        raise AgentError(f"No such change of {name} is on record.", hint="Nothing was written.")
+        raise AgentError(f"No such change to {name} is recorded.", hint="Nothing was written.")
     if op.content is None:
         after = None
     elif op.like is not None:

@@ -16,16 +16,21 @@ FILE_ABOVE: Final = "Something else has taken the place of the folder {}."
 OUTSIDE: Final = "Its folder is not in the workspace any more."
 UNREADABLE: Final = "It cannot be read: {}."
 CONTENT_MISSING: Final = "Its earlier content is missing from the data folder."
-NO_SUCH_CHANGE: Final = "There is no such change in it."
-FOREIGN_LINES: Final = "Lines of yours or of another change are among them."
-NOT_THE_AGENTS: Final = "It is not the agent's, so it was left alone. It is undone only when asked for explicitly."
+NO_SUCH_CHANGE: Final = "This file has no such change."
+FOREIGN_LINES: Final = "They include lines of yours or of another change."
+NOT_THE_AGENTS: Final = (
+    "The agent did not make this change, so it was left alone. It is undone only when requested explicitly."
+)
 MAYBE_NOT_THE_AGENTS: Final = (
-    "It may be a running server's or yours, so it was left alone. It is undone only when asked for explicitly."
+    "A running server or you may have made this change, so it was left alone. It is undone only when "
+    "requested explicitly."
 )
 CHANGED_SINCE_SEEN: Final = "It changed a moment ago. Look at it again first."
-SEVERAL_FILES: Final = "Several files had this path in turn. Undo all of it, or choose between the versions."
+SEVERAL_FILES: Final = (
+    "Several files had this path one after another. Undo all of its changes, or choose between the versions."
+)
 OTHER_SESSION: Final = (
-    "Another session's command ran at the same time, so it may be its work. Select the file by itself to undo it."
+    "Another session's command ran at the same time and may have made this change. To undo it, select only this file."
 )
 
 STAYS_WITH_FILES: Final = "It is not empty, so it stays."
@@ -35,7 +40,7 @@ OTHER_EXTRAS: Final = "Its owner or extended attributes were changed since; thos
 _OUTCOME_WORDS: dict[OutcomeState, str] = {
     "restored": "restored",
     "merged": "merged with later edits:",
-    "unchanged": "already as wanted:",
+    "unchanged": "no change needed:",
     "conflict": "left alone:",
     "failed": "failed:",
 }

@@ -57,9 +57,9 @@ class Renaming:
                 raise AgentError(f"{to} is too long a name.", hint=UNTOUCHED, detail=str(error)) from error
             raise AgentError(f"{name} cannot be read.", hint=UNTOUCHED, detail=str(error)) from error
         if before is None or before.digest != op.expected:
-            raise AgentError(f"{name} was changed in the meantime.", hint=f"{UNTOUCHED} Look at it again.")
+            raise AgentError(f"{name} was changed in the meantime.", hint=f"{UNTOUCHED} Check it, then try again.")
         if before.kind not in (("folder",) if op.is_folder else ("file", "symlink")):
-            raise AgentError(f"{name} has become a {before.kind}.", hint=f"{UNTOUCHED} Look at it again.")
+            raise AgentError(f"{name} has become a {before.kind}.", hint=f"{UNTOUCHED} Check it, then try again.")
         if op.is_folder and op.to.startswith(f"{op.path}/"):
             raise AgentError(f"{name} cannot be moved into itself.", hint=f"{UNTOUCHED} Choose another name.")
         if there is not None:
@@ -92,7 +92,7 @@ class Renaming:
             changes = await asyncio.to_thread(self._record, move, ids, finds_folders=not op.is_folder)
         except OSError as error:
             name = name_on_a_line(op.path)
-            raise AgentError(f"{name} cannot be read to its end.", hint=UNTOUCHED, detail=str(error)) from error
+            raise AgentError(f"{name} cannot be read completely.", hint=UNTOUCHED, detail=str(error)) from error
         await self._log.record(ev.ChangesPrepared(turn=turn, call_id="", purpose="apply", changes=changes))
         written = {change.path: change.after for change in changes}
         await asyncio.to_thread(self._effects.note_written, written)
@@ -103,7 +103,7 @@ class Renaming:
             problem = str(error)
         await self._log.record(ev.ChangesRecorded(turn=turn, call_id="", changes=() if problem else changes))
         if problem:
-            hint = "It changed on disk, or cannot be written there. All is as it was."
+            hint = "It changed on disk or cannot be written. Nothing was changed."
             raise AgentError(f"{name_on_a_line(op.path)} was not renamed.", hint=hint, detail=problem)
 
     def _record(self, move: _Move, ids: Sequence[str], *, finds_folders: bool) -> tuple[FileChange, ...]:

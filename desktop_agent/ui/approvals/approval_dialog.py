@@ -85,7 +85,7 @@ class ChangePreview(QWidget):
             self._fail(core_words(error.title), core_words(error.hint))
             return
         except Exception:
-            self._fail(self.tr("The change could not be shown"), self.tr("It cannot be allowed here."))
+            self._fail(self.tr("The change could not be shown"), self.tr("It cannot be allowed without being shown."))
             raise
         if isValid(self):
             self._patience.stop()
@@ -338,7 +338,7 @@ class ApprovalDialog(QDialog):
         self._allow.setAccessibleDescription(about)
         if obstacle:
             self._allow.setToolTip(plain_tooltip(obstacle) if is_refusal else obstacle)
-        quiet = self.tr("Closing this decides nothing. The question stays in the conversation.")
+        quiet = self.tr("Closing this leaves the question open in the conversation.")
         self._quiet.setText(obstacle if is_refusal else quiet)
 
     def _show_yes(self, patterns: Sequence[str]) -> None:

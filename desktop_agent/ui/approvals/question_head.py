@@ -52,7 +52,7 @@ class CommandEdit(QWidget):
 
     def mark(self, cause: str) -> None:
         self.field.mark((cause,) if cause else ())
-        said = self.tr("You are asked because of: {0}").format(visible(cause)) if cause else ""
+        said = self.tr("Reason for the question: {0}").format(visible(cause)) if cause else ""
         self.field.setAccessibleDescription(said)
 
     def _on_restore(self) -> None:
@@ -279,7 +279,7 @@ class QuestionHead(QWidget):
         self.heading = make_label(visible(core_words(request.title)), role="title", wraps=True, is_plain=True)
         self.command = CommandEdit(theme, question) if request.command is not None else None
         shown = (
-            (question.called, "approvalCall", self.tr("What would be called")),
+            (question.called, "approvalCall", self.tr("Proposed call")),
             (question.details, "approvalDetails", self.tr("Details")),
         )
         self._fields = [self._make_field(text, name, title) for text, name, title in shown if text]
@@ -326,7 +326,7 @@ class QuestionHead(QWidget):
             add_parts(box, Space.XS, field, fold)
             self._question.folds.append(fold)
         if request.tool_definition:
-            said = self.tr("What the server says of the tool")
+            said = self.tr("The server's description of the tool")
             definition = self._make_field(request.tool_definition, "approvalToolDefinition", said)
             add_parts(box, Space.XS, make_label(said, role="secondary"), definition)
         if request.reason:

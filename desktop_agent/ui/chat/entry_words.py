@@ -177,7 +177,7 @@ def badge(entry: ToolEntry) -> str:
     if metadata.get(CUT_OFF_KEY) is True and metadata.get("skipped") is not True:
         return say("cut off")
     if metadata.get("excess"):
-        return say("took too much")
+        return say("exceeded a limit")
     exit_code = _number(metadata.get("exit_code"))
     return say("exit {code}").format(code=exit_code) if exit_code else ""
 
@@ -259,14 +259,14 @@ def notes(entry: ToolEntry) -> list[tuple[str, str]]:
             pass
     if entry.is_recovered:
         copied, all_of_it = (
-            say("Recovered: all that was copied is back."),
-            say("Recovered: everything that it destroyed is back."),
+            say("Recovered: everything that was copied is restored."),
+            say("Recovered: everything that the command destroyed is restored."),
         )
         found.append((copied if entry.uncaptured else all_of_it, "muted"))
     kept_back = entry.result.metadata.get("kept_back") if entry.result is not None else None
     if isinstance(kept_back, list) and kept_back:  # inputs that the command did not get and seems to have missed
         names = ", ".join(visible(str(name)) for name in cast("list[object]", kept_back))
-        text = say("Kept back from commands: {names}. The setting “Variables passed on” passes them on.")
+        text = say("Withheld from commands: {names}. To pass them on, add them to the setting “Variables passed on”.")
         found.append((text.format(names=names), "muted"))
     for item in entry.uncaptured:
         text = say("⚠ {path} cannot be undone: {reason}") if item.path != "." else "⚠ {reason}"  # "." is the folder
@@ -276,7 +276,7 @@ def notes(entry: ToolEntry) -> list[tuple[str, str]]:
 
 def recovery(entry: ToolEntry) -> str:
     is_possible = entry.is_recoverable and not entry.is_recovered and entry.state != "started"
-    return say("Puts back {things}").format(things=_lost(entry)) if is_possible else ""
+    return say("Restores {things}").format(things=_lost(entry)) if is_possible else ""
 
 
 def _lost(entry: ToolEntry | UndoEntry) -> str:
@@ -292,11 +292,11 @@ def _lost(entry: ToolEntry | UndoEntry) -> str:
     if stashed := sum(name.startswith("stash:") for name in names):
         found.append(counted(stashed, "%n stash entry", "%n stash entries"))
     if not found and names:
-        found.append(say("where the repository stood"))
+        found.append(say("the checked-out commit"))
     if any("/.git/" in file.path and not file.path.endswith("/index") for file in entry.outside):
         found.append(say("git's own files"))
     if not found:
-        return say("what was staged")
+        return say("the staged changes")
     last = found.pop()
     return say("{things} and {last}").format(things=", ".join(found), last=last) if found else last
 
@@ -350,7 +350,7 @@ def _undo(entry: UndoEntry) -> str:
     done = [outcome for outcome in entry.outcomes if outcome.is_done]
     is_undo = entry.purpose == "undo"
     if entry.refs or entry.outside:
-        what = say("Put back {things}").format(things=_lost(entry))
+        what = say("Restored {things}").format(things=_lost(entry))
     elif not done:
         what = say("Nothing was undone") if is_undo else say("Nothing was redone")
     else:
@@ -372,7 +372,7 @@ def _undo(entry: UndoEntry) -> str:
     ]
     parts += noted[:_NOTED_FILES]
     if len(noted) > _NOTED_FILES:
-        parts.append(say("{count} more did not get all back").format(count=len(noted) - _NOTED_FILES))
+        parts.append(say("{count} more only partly restored").format(count=len(noted) - _NOTED_FILES))
     return " · ".join(parts)
 
 
@@ -397,7 +397,7 @@ _REWINDS: dict[RewindScope, str] = {
 
 def _compaction(entry: CompactionEntry) -> str:
     if entry.is_undone:
-        return say("The summary was taken back: the agent sees the whole conversation again.")
+        return say("The summary was undone: the agent sees the whole conversation again.")
     event = entry.event
     before, after = f"{event.tokens_before:,}", f"{event.tokens_after:,}"
     if not event.through_turn:

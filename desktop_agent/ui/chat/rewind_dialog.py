@@ -133,5 +133,5 @@ class RewindDialog(QDialog):
         lines = list(files[:_MAX_LISTED_FILES])
         if rest > 0:
             lines.append(plural("RewindDialog", rest, "and %n more", "and %n more"))
-        kept = self.tr("What you changed since is kept; where it clashes, you are asked.")
+        kept = self.tr("Your later changes are kept; where they clash, you are asked.")
         return "\n".join([*lines, "", kept])

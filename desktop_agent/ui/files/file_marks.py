@@ -126,6 +126,6 @@ def why_no_marks(answer: NoStatus) -> str:
         "not_a_repository": "",
         "git_missing": _tr("No marks: git is not installed."),
         "too_slow": _tr("No marks: git took too long."),
-        "replaced": _tr("No marks: another git repository has taken the place of this folder's."),
+        "replaced": _tr("No marks: this folder's git repository was replaced by another one."),
         "failed": _tr("No marks: git says “{0}”").format(answer.detail),
     }[answer.reason]

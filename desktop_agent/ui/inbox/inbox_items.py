@@ -163,17 +163,17 @@ def note(item: InboxItem) -> str:
     """Return why the question cannot be answered here; empty if it can, or if that is not known."""
     if item.kind != "question" or item.can_answer:
         return ""
-    return _tr("Its session is open in another window and is answered there")
+    return _tr("The session is open in another window. Answer the question there")
 
 
 def gone(item: InboxItem, outcome: str) -> str:
     """Return what became of a question that was not answered here. `outcome` is that of its decision, if any."""
     words = {"allowed": _tr("Allowed elsewhere: {0}"), "denied": _tr("Denied elsewhere: {0}")}
-    return words.get(outcome, _tr("No longer waits: {0}")).format(title(item))
+    return words.get(outcome, _tr("No longer waiting: {0}")).format(title(item))
 
 
 def busy(item: InboxItem) -> str:
-    return _tr("Open in another window, which answers it: {0}").format(title(item))
+    return _tr("Open in another window; answer it there: {0}").format(title(item))
 
 
 def cut(text: str) -> str:

@@ -121,9 +121,9 @@ class ModelRows(ChoiceModel[ChoiceRow]):
         if row.account is not None and not row.account.is_fixed:
             words.insert(1, row.account.label)
         if self.is_current(row):
-            words.append(self.tr("Answers now"))
+            words.append(self.tr("In use"))
         if self.is_favourite(row):
-            words.append(self.tr("A favourite"))
+            words.append(self.tr("Favourite"))
         return words
 
 

@@ -162,7 +162,7 @@ class KeyStep(Step):
     def __init__(self, actions: WelcomeActions) -> None:
         super().__init__(
             self.tr("Enter an API key"),
-            self.tr("It is tested with the provider, which costs nothing, and then kept in your system keyring."),
+            self.tr("The key is tested with the provider, at no cost, and then kept in your system keyring."),
         )
         self._actions = actions
         self._found = Found()
@@ -187,8 +187,8 @@ class KeyStep(Step):
         if not found.has_keyring:
             self._explanation.setText(
                 self.tr(
-                    "It is tested with the provider, which costs nothing. This system has no keyring to keep it in: "
-                    "it is used until you quit."
+                    "The key is tested with the provider, at no cost. This system has no keyring to keep it "
+                    "in, so it is used until you quit."
                 )
             )
         place = self._provider.findData(next(iter(found.keys), found.provider))
@@ -358,7 +358,7 @@ class OtherStep(CardsStep):
 
 class SubscriptionStep(CardsStep):
     def __init__(self, theme: Theme, actions: WelcomeActions) -> None:
-        explanation = self.tr("In the ways in which providers allow other programs to use it.")
+        explanation = self.tr("Providers allow other programs to use it only in these ways.")
         super().__init__(theme, self.tr("Use a subscription"), explanation)
         self._actions = actions
         self._others = Note(object_name="otherProgramsNote")
@@ -373,7 +373,7 @@ class SubscriptionStep(CardsStep):
 
     def show_found(self, found: Found) -> None:
         chatgpt = self.tr("Your browser opens OpenAI's page, where you allow this application to use your plan.")
-        profile = self.tr("API access of your organisation, as Anthropic's own tools signed in for it.")
+        profile = self.tr("Your organisation's API access, through the sign-in of Anthropic's own tools.")
         self.show_choices(
             [
                 (self.tr("Sign in with ChatGPT"), chatgpt, ""),

@@ -105,7 +105,7 @@ class ChangeModel(ChoiceModel[ChangedFile]):
                     decided
                 )
             case "partly":
-                return self.tr("decided in part")
+                return self.tr("partly decided")
             case "kept":
                 return "" if file.is_by_user else self.tr("kept")
             case "undone":

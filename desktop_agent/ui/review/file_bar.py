@@ -99,7 +99,7 @@ class FileBar(QWidget):
         self._show_widgets()
 
     def set_undo_obstacle(self, obstacle: str) -> None:
-        for button, words in ((self._undo, self.tr("Undo this file")), (self._redo, self.tr("Make this change again"))):
+        for button, words in ((self._undo, self.tr("Undo this file")), (self._redo, self.tr("Redo this change"))):
             button.setEnabled(not obstacle)
             button.setToolTip(obstacle or words)
 
@@ -126,7 +126,7 @@ class FileBar(QWidget):
         self.mode.setChecked(document.mode == "side_by_side")
         self.mode.setEnabled(not obstacle)
         self.mode.setToolTip(obstacle or self.tr("Show the old and the new lines in two columns"))
-        words = self._view.keys.hint(self.tr("Continue long lines below instead of beyond the edge"), "wrap")
+        words = self._view.keys.hint(self.tr("Wrap long lines instead of scrolling sideways"), "wrap")
         self.wrap.setChecked(scroller.wraps)
         self.wrap.setEnabled(not scroller.is_too_large)
         self.wrap.setToolTip(self.tr("This diff is too large to wrap its lines") if scroller.is_too_large else words)
@@ -135,7 +135,7 @@ class FileBar(QWidget):
     def set_enlarged(self, keys: str, *, is_enlarged: bool) -> None:
         """Show whether the review has the whole window, and the keys that change it."""
         self.enlarge.setChecked(is_enlarged)
-        words = self.tr("Hide everything but the review (Esc brings it back)")
+        words = self.tr("Show only the review (Esc shows everything again)")
         self.enlarge.setToolTip(f"{words} ({keys})" if keys else words)
 
     def set_edit_obstacle(self, obstacle: str, *, is_offered: bool) -> None:

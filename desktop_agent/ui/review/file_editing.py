@@ -287,7 +287,7 @@ def edit_obstacle(transcript: Transcript, file: ChangedFile) -> str:
     if after is None:
         return _tr("There is no file to edit")
     if file.mark == "undone" or file.state != "stands":
-        return _tr("Some of what is shown is undone. Review uncommitted changes to edit the file as it is")
+        return _tr("Some of these changes are undone. To edit the file as it is on disk, review uncommitted changes")
     if _newest_digest(transcript, file) != after.digest:
         return _tr("The file has changed since. Review uncommitted changes to edit it as it is")
     return ""

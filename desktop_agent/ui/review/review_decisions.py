@@ -120,9 +120,11 @@ def ask_about_others(
         undo(False)
         return
     can_part = can_part and any(file.has_agents for file in files)
-    text = _tr("Not all of this is the agent's.") if can_part else _tr("This is not the agent's alone.")
+    text = (
+        _tr("Not all of these changes are the agent's.") if can_part else _tr("These changes are not only the agent's.")
+    )
     if not any(file.has_agents for file in files):
-        text = _tr("None of this is the agent's.")
+        text = _tr("The agent made none of these changes.")
     box = _Question(parent, text, "\n".join([*_owner_lines(files), "", _tr("Redo brings back what is undone.")]))
     box.setObjectName("undoOthersDialog")
     box.add_answer(_tr("Undo all of it"), "undoEverybodysButton", lambda: undo(True), takes_most=True)
@@ -201,7 +203,7 @@ class UndoWithCare(NamedTuple):
             "You decided to keep %n changes in {0}.",
         )
         files = _named([one.file.path for one in kept])
-        box = _Question(self.parent, text.format(files), _tr("Undo what you keep as well?"))
+        box = _Question(self.parent, text.format(files), _tr("Undo these kept changes, too?"))
         box.setObjectName("undoKeptDialog")
         box.add_answer(_tr("Undo them, too"), "undoKeptButton", lambda: self.submit(everything), takes_most=True)
         rest = None

@@ -69,7 +69,9 @@ class UndoBar(QWidget):
         self._progress.set_share(state.decided / state.total if state.total else 0)
         is_done = state.decided == state.total
         self.next.setEnabled(not is_done)
-        self.next.setToolTip(self.tr("Everything is decided") if is_done else self.tr("Go to what is undecided next"))
+        self.next.setToolTip(
+            self.tr("Everything is decided") if is_done else self.tr("Go to the next undecided change")
+        )
         self.keep.setText(self._words(state.scope, self.tr("Keep all"), self.tr("Keep {0}"), state.total))
         self.keep.setEnabled(not is_done)
         self.keep.setToolTip(
@@ -111,7 +113,9 @@ class UndoBar(QWidget):
         names = {"turn": self.tr("Undo turn"), "session": self.tr("Undo session"), "since": self.tr("Undo since")}
         text = names.get(state.scope, self._words(state.scope, self.tr("Undo all"), self.tr("Undo {0}"), state.total))
         kept = self.tr("Files that were changed since are left alone and listed.")
-        undo = plural("UndoBar", state.standing, "Put %n file back. {0}", "Put %n files back. {0}")
+        undo = plural(
+            "UndoBar", state.standing, "Undo the changes to %n file. {0}", "Undo the changes to %n files. {0}"
+        )
         can_undo = bool(state.standing) and not state.is_running
         reason = turn_obstacle(is_running=state.is_running) or self.tr("Nothing is left to undo")
         self.undo.setText(text)
@@ -127,8 +131,8 @@ class UndoBar(QWidget):
         redo = plural(
             "UndoBar",
             count,
-            "Take back the last undo, in %n file. What you changed since stays, or you are asked.",
-            "Take back the last undo, in %n files. What you changed since stays, or you are asked.",
+            "Redo the last undo, in %n file. If it conflicts with your later changes, you are asked.",
+            "Redo the last undo, in %n files. If it conflicts with your later changes, you are asked.",
         )
         wait = turn_obstacle(is_running=state.is_running)
         is_offered = bool(count)

@@ -61,7 +61,7 @@ class SelectionBar(QWidget):
         self._count.setText(plural("SelectionBar", count, "%n selected", "%n selected"))
         self._pin.setText(self.tr("Unpin") if all_pinned else self.tr("Pin"))
         self._pin.setProperty("action", "unpin" if all_pinned else "pin")
-        self._archive.setText(self.tr("Take back") if all_archived else self.tr("Archive"))
+        self._archive.setText(self.tr("Unarchive") if all_archived else self.tr("Archive"))
         self._archive.setProperty("action", "unarchive" if all_archived else "archive")
         self.setVisible(count > 0)
 

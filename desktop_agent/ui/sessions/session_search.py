@@ -156,7 +156,7 @@ class FoundList(QListView):
     def __init__(self, theme: Theme, now: Callable[[], datetime], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._found = FoundModel(now, self)
-        set_names(self, "searchResults", self.tr("Places found"))
+        set_names(self, "searchResults", self.tr("Search results"))
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setModel(self._found)
         self.setItemDelegate(FoundDelegate(self._found, theme, set_up_list(self), self, TypeSize.SECONDARY))

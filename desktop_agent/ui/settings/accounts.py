@@ -116,7 +116,9 @@ class KeyEditor(QWidget):
             case None if status.problem:
                 return f"{status.problem} {self.tr('A key that you enter here is used until you quit.')}"
             case None if self.account.kind == "none":
-                return self.tr("No key is needed. One that you save is sent, and kept in the system keyring.")
+                return self.tr(
+                    "No key is needed. If you save one, it is sent with each request, and kept in the system keyring."
+                )
             case None:
                 kept = self.tr("There is no key yet. It will be kept in the system keyring, never in a file.")
                 page = vendor_of(self.account.provider).keys_page
@@ -244,7 +246,7 @@ _tr = partial(QCoreApplication.translate, "Accounts")
 
 def account_label(account: Account, there: Destination) -> str:
     kinds = {"oauth": _tr("signed in"), "profile": _tr("profile")}
-    return f"{account.name or _tr('Usual')} · {kinds.get(account.kind) or urlsplit(there.address).netloc}"
+    return f"{account.name or _tr('Default')} · {kinds.get(account.kind) or urlsplit(there.address).netloc}"
 
 
 def account_purpose(account: Account, there: Destination) -> str:
@@ -252,7 +254,7 @@ def account_purpose(account: Account, there: Destination) -> str:
         "key": _tr("Requests go to {0}, with its API key. The key is sent nowhere else."),
         "none": _tr("Requests go to {0}. No key is needed there."),
         "oauth": _tr("Requests go to {0}, signed in as you. Removing the account signs you out."),
-        "profile": _tr("Requests go to {0}, with a profile of the provider's own tools, which keep its tokens."),
+        "profile": _tr("Requests go to {0}, with a profile of the provider's own tools, which store the tokens."),
     }
     return texts[account.kind].format(_where(there))
 

@@ -23,7 +23,7 @@ class ApprovalsPage(Page):
     def _build(self) -> Iterator[None]:
         self._project = Note("", "warning")
         self._project.hide()
-        about = Note(self.tr("For new sessions. A session's own choice is below its composer."))
+        about = Note(self.tr("For new sessions. Each session can choose its own below the message field."))
         self._cards = {policy: ChoiceCard(self.theme, *approval_words(policy)) for policy in POLICIES}
         group = QWidget()
         vbox(*self._cards.values(), on=group, spacing=Space.S)

@@ -48,7 +48,7 @@ class ShortcutRecorder(QFrame):
         self.field.setFixedWidth(180)
         self._note = Note(object_name="newKeysNote")
         self._more = make_button(self.tr("Then another key…"), "moreKeysButton", clicked=self._on_more)
-        self._use = make_button(self.tr("Use them"), "useKeysButton", clicked=self._on_use, variant="primary")
+        self._use = make_button(self.tr("Assign"), "useKeysButton", clicked=self._on_use, variant="primary")
         cancel = make_button(self.tr("Cancel"), "cancelKeysButton", clicked=self.ended)
         row = hbox(self.field, self._more, self._use, cancel, STRETCH, spacing=Space.S)
         vbox(self._title, row, self._note, on=self, spacing=Space.S)
@@ -63,7 +63,7 @@ class ShortcutRecorder(QFrame):
         self.field.setAccessibleName(self._title.text())
         self.field.clear()
         self._offer("")
-        self._note.say(self.tr("Enter uses them, Esc leaves everything as it is."))
+        self._note.say(self.tr("Enter assigns the keys, Esc changes nothing."))
         self.show()
         self.field.setFocus()
 
@@ -95,7 +95,7 @@ class ShortcutRecorder(QFrame):
         takes_enter = self._plain == ANY or "Enter" in self._plain or bool(self._before)
         self.field.takes_enter = takes_enter and not keys
         is_taken = bool(keys) and bool(self._table.owners_of(keys, beside=self.action))
-        self._use.setText(self.tr("Take them from there") if is_taken else self.tr("Use them"))
+        self._use.setText(self.tr("Reassign") if is_taken else self.tr("Assign"))
         self._use.setEnabled(bool(keys) and can_send(self.action, keys))
         self._more.setEnabled(bool(keys) and keys.count(", ") < _MOST_FOLLOWING)
 
@@ -109,14 +109,17 @@ class ShortcutRecorder(QFrame):
         shown, group = native_keys(keys), group_of(self.action)
         uses = [_use_words(action) for action in self._table.elsewhere(keys, beside=self.action)]
         if group and uses:
-            text = self.tr("{0} does something else everywhere: {1}. In this part of the window, this comes first.")
+            text = self.tr(
+                "{0} has another action in the whole window: {1}. In this part of the window, the new action takes "
+                "precedence."
+            )
             return text.format(shown, "; ".join(uses)), "warning"
         uses += [] if group else [f"{place_title(each.place)}: {place_text(each)}" for each in fixed_elsewhere(keys)]
         if uses:
-            text = self.tr("{0} does something else in one part of the window, where that comes first: {1}.")
+            text = self.tr("{0} has another action in one part of the window, where that action takes precedence: {1}.")
             return text.format(shown, "; ".join(uses)), "warning"
         if is_for_writing(keys) and group in ("", "viewer"):
-            text = self.tr("{0} does something else wherever you write, which comes first there.")
+            text = self.tr("{0} has another action in text fields, where that action takes precedence.")
             return text.format(shown), "warning"
         return self.tr("{0} is free.").format(shown), "secondary"
 
@@ -130,9 +133,9 @@ def _clash_words(keys: str, owner: str, other: str) -> str:
     if keys.count(", ") == other.count(", "):
         return _tr("{0} belongs to “{1}”, which would lose it.").format(shown, title)
     if len(keys) > len(other):
-        text = _tr("{0} begins with {1}, which belongs to “{2}” and would be taken from it.")
+        text = _tr("{0} begins with {1}, and “{2}” would lose that shortcut.")
         return text.format(shown, others, title)
-    return _tr("{0} of “{1}” begins with {2} and would be taken from it.").format(others, title, shown)
+    return _tr("“{1}” would lose {0}, which begins with {2}.").format(others, title, shown)
 
 
 def _use_words(action: str) -> str:
@@ -159,7 +162,7 @@ class KeysPage(Page):
         self._update()
 
     def _build(self) -> Iterator[None]:
-        words = _search_tr("Search keys by what they do"), _search_tr("Search by what they do")
+        words = _search_tr("Search keys by action"), _search_tr("Search by action")
         self._line = make_line("keysSearch", *words, is_clearable=True)
         self._pressed = ShortcutField()
         set_names(self._pressed, "keysPressed", _search_tr("Search by pressing keys"))

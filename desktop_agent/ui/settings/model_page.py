@@ -244,7 +244,7 @@ class ModelPage(Page):
         yield
         name = self.tr("Model")
         self._name = Picker(object_name="modelNameEdit", accessible_name=name, fills=True, is_editable=True)
-        self._name.edit.setPlaceholderText(self.tr("As the server calls it"))
+        self._name.edit.setPlaceholderText(self.tr("Model name used by the server"))
         which.addLayout(field_row(name, self._name))
         yield
         self._address = AddressEditor(self.settings_actions, self._which)

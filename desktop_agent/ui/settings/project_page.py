@@ -40,8 +40,8 @@ class ProjectPage(Page):
             self.tr("Ignore"), "ignoreProjectButton", accessible_name=ignore, clicked=partial(answer, "ignored")
         )
         about = self.tr(
-            "A project can only make the rules stricter and define MCP servers, and only after you trusted its "
-            "file as it is."
+            "A project can only make the rules stricter and define MCP servers, and only after you trust its "
+            "current file."
         )
         buttons = hbox(self._trust, self._ignore, STRETCH, spacing=Space.S)
         add_parts(self.column, Note(about), self._path, self._answer, self._lines, buttons, STRETCH)
@@ -53,9 +53,9 @@ class ProjectPage(Page):
     def _show_proposal(self, proposal: ProjectProposal, answer: str | None) -> None:
         self._path.setText(short_path(str(proposal.path)))
         heads = {
-            "trusted": self.tr("You trust it. It changes:"),
-            "ignored": self.tr("You ignore it. It would change:"),
-            None: self.tr("It waits for your answer. It would change:"),
+            "trusted": self.tr("You trust these settings. They change:"),
+            "ignored": self.tr("You ignore these settings. They would change:"),
+            None: self.tr("These settings are waiting for your answer. They would change:"),
         }
         self._answer.setText(heads[answer])
         while (item := self._lines.takeAt(0)) is not None:
@@ -64,7 +64,7 @@ class ProjectPage(Page):
         servers = read_definitions(proposal.tables)
         changes = change_lines(proposal.changes)
         if not changes and not servers.servers:
-            changes = [self.tr("Nothing: all of it applies already or is refused.")]
+            changes = [self.tr("Nothing, because these settings already apply or are refused.")]
         for text in changes:
             self._lines.addWidget(Note(text, "text"))
         self._show_servers(server_lines(servers), is_trusted=answer == "trusted")
@@ -77,9 +77,9 @@ class ProjectPage(Page):
     def _show_servers(self, lines: Sequence[str], *, is_trusted: bool) -> None:
         if not lines:
             return
-        about = self.tr("It would let these MCP servers start. Those not said to be confined can do all that you can:")
+        about = self.tr("These MCP servers could start. Servers not marked as confined can do everything you can:")
         if is_trusted:
-            about = self.tr("It lets these MCP servers start. Those not said to be confined can do all that you can:")
+            about = self.tr("These MCP servers may start. Servers not marked as confined can do everything you can:")
         self._lines.addWidget(Note(about, "warning"))
         for text in lines:
             label = make_label(text, object_name="projectServer", wraps=True, is_plain=True, is_selectable=True)

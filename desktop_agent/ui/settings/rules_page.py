@@ -67,7 +67,7 @@ class RuleRow(QFrame):
         elif rule.is_unconfined and (rule.effect, rule.kind) != ("allow", "command"):
             parts.append(self.tr("outside the sandbox"))
         elif rule.is_unconfined:
-            parts.append(self.tr("for outside the sandbox, but it does not say in which repository: make it again"))
+            parts.append(self.tr("outside the sandbox, without a repository, so it does not apply: create it again"))
         here = now.astimezone()
         parts.append(self.tr("made {0}").format(short_moment(rule.created_at, here, locale)))
         if rule.expires_at is not None:
@@ -95,7 +95,7 @@ class RulesPage(Page):
         self._empty = Note(object_name="rulesEmpty")
         self._list = QVBoxLayout()
         self._list.setSpacing(0)
-        about = Note(self.tr("What your earlier answers allow without a question, in the session that is shown."))
+        about = Note(self.tr("What your earlier answers allow without asking, in the session shown."))
         add_parts(self.column, about, self._filter, self._empty, self._list, STRETCH)
         yield
 
@@ -129,6 +129,6 @@ class RulesPage(Page):
         text = "" if self.listed else self.tr("No rule matches.")
         if not self._rules:
             text = self.tr(
-                "There are no rules. When you are asked, choose more than “Only this once”, and it is listed here."
+                "There are no rules. To add one, choose something other than “Only this once” when you are asked."
             )
         show_text(self._empty, text)

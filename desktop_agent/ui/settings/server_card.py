@@ -35,10 +35,10 @@ _LONGEST_PROBLEM = 400
 
 def state_line(server: ServerView) -> str:
     if not server.definition.is_enabled:
-        return _tr("Switched off. The model is not offered its tools.")
+        return _tr("Switched off. Its tools are not offered to the model.")
     if server.status.needs_sign_in:
         if server.status.state == "ready":
-            return _tr("Running. A call needs you to allow more.")
+            return _tr("Running. A call needs more permissions: sign in again.")
         return cut(server.status.problem, _LONGEST_PROBLEM)
     return _tr(STATE_WORDS[server.status.state])
 

@@ -137,7 +137,7 @@ class AddressFields(ServerFields):
         )
         self._client_id.textChanged.connect(self._on_client_id)
         self._secret = self.add_line(
-            "serverClientSecretEdit", self.tr("Client secret at the server"), self.tr("If there is one")
+            "serverClientSecretEdit", self.tr("Client secret at the server"), self.tr("Optional")
         )
         self._secret.setEchoMode(QLineEdit.EchoMode.Password)
         self._secret_row = QWidget()

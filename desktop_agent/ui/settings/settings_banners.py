@@ -46,7 +46,7 @@ class ProjectBanner(BannerFrame):
         from desktop_agent.ui.settings.project_page import change_lines, problem_lines, server_lines
 
         found = read_definitions(proposal.tables)
-        starts = self.tr("It would start the MCP server {0}")
+        starts = self.tr("These settings would start the MCP server {0}")
         servers = [starts.format(line) for line in server_lines(found)]
         lines = servers + change_lines(proposal.changes) + problem_lines((*proposal.problems, *found.problems))
         shown = few_lines(lines, longest=160)

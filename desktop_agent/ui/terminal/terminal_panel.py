@@ -205,7 +205,7 @@ class TerminalPanel(QWidget):
         one = "The program here takes the pasted line at once."
         many = "The running program acts on each of the %n pasted lines at once."
         lines = plural("LiveTerminal", risk.lines, one, many) if risk.lines else ""
-        hidden = self.tr("The pasted text has characters that cannot be seen; control characters are left out.")
+        hidden = self.tr("The pasted text contains invisible characters; control characters are left out.")
         return " ".join(filter(None, (lines, hidden if risk.has_hidden else "")))
 
     def _paste_all_the_same(self) -> None:

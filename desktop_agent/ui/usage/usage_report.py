@@ -327,7 +327,7 @@ def _columns() -> Mapping[Grouping, tuple[_Column, ...]]:
     calls = (_figure(say("Calls"), lambda one: one.calls, counted), failed_calls)
     sessions = _figure(say("Sessions"), lambda one: one.sessions, counted)
     kinds = _Column(say("Errors"), words.errors, lambda one: one.failed_call_count)
-    tool_time = _figure(say("Time in all"), lambda one: one.took.total_s, words.time)
+    tool_time = _figure(say("Total time"), lambda one: one.took.total_s, words.time)
     return {
         "day": (*spent, requests, turn_time, *turns, *calls),
         "model": (*spent, requests, *_percentiles(lambda one: one.answered), *turns),

@@ -300,7 +300,7 @@ class UsageProgress(QWidget):
         self._text.setAlignment(centre)
         self._text.setFixedWidth(460)
         self._bar = QProgressBar()
-        set_names(self._bar, "usageProgress", self.tr("Sessions that are read"))
+        set_names(self._bar, "usageProgress", self.tr("Reading progress"))
         self._bar.setTextVisible(False)
         self._bar.setFixedSize(_BAR_WIDTH, Space.XS)
         self._cancel = make_button(self.tr("Stop reading"), object_name="usageStopButton", clicked=self.cancelled)

@@ -46,7 +46,7 @@ class ContextMeter(DrawnButton):
         }
         words = self.tr("{0} of {1} tokens, {2}").format(counted(use.tokens), counted(use.window), sources[use.source])
         if use.server_tool_tokens:
-            words += "\n" + self.tr("About {0} of them are tools of MCP servers.").format(
+            words += "\n" + self.tr("About {0} of them are for tools of MCP servers.").format(
                 counted(use.server_tool_tokens)
             )
         if use.deferred_tools:

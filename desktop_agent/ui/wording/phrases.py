@@ -14,12 +14,12 @@ _POLICIES: dict[ApprovalPolicy, tuple[str, str, str]] = {
     "on_write": (
         "Asks before writing",
         "Asks to write",
-        "Reads run freely. Edits, commands that may change something, and network access ask.",
+        "Reads run freely. Edits, commands that may change something, and network access ask first.",
     ),
     "on_request": (
         "Asks to leave the sandbox",
         "Asks to leave",
-        "Edits in this folder and sandboxed commands run freely. Anything more asks.",
+        "Edits in this folder and sandboxed commands run freely. Anything else asks first.",
     ),
     "never": ("Never asks", "Never asks", "Nothing is asked: anything that needs approval is refused."),
 }

@@ -164,9 +164,7 @@ def explained(explanation: str) -> str:
 
 def hidden_text_risks(command: str) -> list[str]:
     hidden = [_cut(_visible_line(line)) for line in command.split("\n") if has_hidden(line)]
-    text = QCoreApplication.translate(
-        "ApprovalRequest", "The command has characters that cannot be seen. It really is: {0}"
-    )
+    text = QCoreApplication.translate("ApprovalRequest", "The command contains invisible characters. It really is: {0}")
     return [text.format(_cut(" ⏎ ".join(hidden)))] if hidden else []
 
 

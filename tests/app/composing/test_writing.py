@@ -48,7 +48,7 @@ def test_a_pasted_picture_is_refused_in_words_for_a_model_that_takes_none(
         written = composer.text().strip()
         await user.click("sendButton")
         await user.until_true(lambda: bool(user.notices), "it says why not")
-        assert "It is a picture, and the model of this session takes none." in user.notices[-1].title
+        assert "It is a picture, and this session's model does not accept pictures." in user.notices[-1].title
         assert "Choose another model." in user.notices[-1].hint
         await user.until_true(lambda: composer.text() == written, "the message is back in the field")
         assert user.transcript.turns.turn == 0

@@ -238,7 +238,7 @@ def test_a_question_that_was_left_is_answered_without_showing_its_session_unless
         await user.click("inboxAnswerButton")
         if is_elsewhere:
             news = await user.see(QLabel, "inboxNews")
-            assert news.text() == "Open in another window, which answers it: Make a file"
+            assert news.text() == "Open in another window; answer it there: Make a file"
             return
         await user.until(lambda: question_card(user), "the question is shown")
         await press(user, rows(user)[0], "inboxAllowButton")

@@ -29,7 +29,7 @@ def test_keys_are_taken_from_another_action_and_work_at_once(go: Go, project: Pa
         await user.click("changeKeysButton")
         await user.press(Qt.Key.Key_F, CTRL | SHIFT)
         use = await user.see(QPushButton, "useKeysButton")
-        assert use.text() == "Take them from there"
+        assert use.text() == "Reassign"
         await user.press(Qt.Key.Key_Return)
         taken = QKeySequence("Ctrl+Shift+F")
         await user.until_true(lambda: actions.toggle_side.shortcuts() == [taken], "the keys are taken")

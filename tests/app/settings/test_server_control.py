@@ -166,7 +166,7 @@ def test_servers_of_another_tool_are_imported_and_what_is_left_out_is_named(
         page.import_file(str(file))
         await user.see(ServerCard, "serverCard")
         await user.until_true(lambda: any(text.startswith("Imported: mine.") for text in texts(dialog)), "it is said")
-        assert any("Left out: old: servers of the old SSE" in text for text in texts(dialog))
+        assert any("Left out: old: the old SSE" in text for text in texts(dialog))
         assert defined() == [("mine", True, ())]
         await user.press(Qt.Key.Key_Escape)
 

@@ -124,7 +124,7 @@ def test_exactly_what_was_judged_runs_or_nothing(
         assert question.card.request.command == case.command
         hidden = [char for char in HIDING.findall(case.command) if char != "\n"]
         assert not any(char in question.field.toPlainText() for char in hidden)
-        assert not hidden or "cannot be seen" in question.card.accessibleName()
+        assert not hidden or "invisible characters" in question.card.accessibleName()
         await answer(question, case, folder)
         handle = user.window.panels.session.handle
         assert handle is not None

@@ -607,7 +607,7 @@ def test_content_that_nobody_has_any_more_is_named(root: Path, run: Run, databas
     shutil.rmtree(database.with_suffix(".objects"), ignore_errors=True)
     found = run(f"rm -rf .git {database.with_suffix('.objects')}; echo changed > src/a.py")
     assert found.items == []
-    assert [(item.path, "Git had" in item.reason) for item in found.report.lost] == [("src/a.py", True)]
+    assert [(item.path, "Git no longer has" in item.reason) for item in found.report.lost] == [("src/a.py", True)]
 
 
 def test_a_file_that_git_stores_in_another_form_comes_back_as_it_was(root: Path, run: Run) -> None:

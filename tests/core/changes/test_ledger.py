@@ -198,7 +198,7 @@ def test_what_somebody_writes_while_an_undo_waits_for_the_disk_is_not_overwritte
         monkeypatch.setattr(os, "fsync", write_meanwhile)
     problems = ledger.apply_each([LedgerWrite(change)])
     monkeypatch.undo()
-    assert problems == {"1.1": "It was changed at this very moment; that version was left alone."}
+    assert problems == {"1.1": "It was changed at that very moment, so it was left alone."}
     assert (root / "a").read_bytes().startswith(b"one\nmine\n")
 
 

@@ -79,7 +79,7 @@ async def test_a_summary_that_cost_what_the_turn_may_is_its_last_request(ground:
         assert [(await s.prompt()).reason for _ in range(4)] == ["completed"] * 3 + ["limit"]
         assert s.rx.all(ev.Compacted), "what was paid for is kept"
         assert is_summary(s.last_request), "the request that it was for is not sent"
-        assert s.rx.all(ev.Notice)[-1].title == "The turn has cost $0.60, and may cost $0.50."
+        assert s.rx.all(ev.Notice)[-1].title == "The turn has cost $0.60, and its limit is $0.50."
 
 
 async def test_nothing_is_summarised_by_itself_when_that_is_switched_off(ground: Ground) -> None:

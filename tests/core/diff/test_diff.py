@@ -122,7 +122,7 @@ COMPARED: dict[str, tuple[bytes | None, bytes | None, dict[str, Any], tuple[int,
         b"a\xff\n",
         {},
         (1, 1),
-        ("not all of it is UTF-8: bytes that are not UTF-8 are shown by their number",),
+        ("not all of it is UTF-8: other bytes are shown as numbers",),
     ),
     "another encoding": ("\ufeffa\n".encode("utf-16-le"), b"a\n", {}, (1, 1), ("encoding UTF-16-LE → UTF-8",)),
     "an encoding": (None, "\ufeffa\n".encode("utf-16-be"), {}, (1, 0), ("encoding UTF-16-BE",)),
@@ -181,7 +181,7 @@ def test_lines_in_another_encoding_read_as_text_and_come_back_exactly(
     is_read = encodings != ("utf-8", "utf-8")
     assert any(encodings[1].upper() in note for note in diff.notes) == (is_read or "UTF-8" in str(diff.notes))
     assert sum("encoding" in note for note in diff.notes) == is_read
-    assert any("by their number" in note for note in diff.notes) != is_read
+    assert any("as numbers" in note for note in diff.notes) != is_read
 
 
 def test_a_changed_mode_is_said_in_words() -> None:

@@ -95,8 +95,8 @@ def test_everything_that_a_definition_may_say_is_read() -> None:
         (3, "mcp.definitions entries must be tables"),
         ({"command": "x"}, "mcp definition missing required 'name'"),
         ({"name": "  ", "command": "x"}, "mcp definition 'name' must contain text"),
-        ({"name": "a__b", "command": "x"}, "a name has letters, digits"),
-        ({"name": "a_", "command": "x"}, "a name has letters, digits"),
+        ({"name": "a__b", "command": "x"}, "a name may have at most 32 letters"),
+        ({"name": "a_", "command": "x"}, "a name may have at most 32 letters"),
         ({"name": "a"}, "mcp definition missing required 'command'"),
         ({"name": "a", "command": "x", "args": 3}, "args must be a list or string"),
         ({"name": "a", "command": "x", "args": [3]}, "args must be a list or string"),
@@ -110,11 +110,11 @@ def test_everything_that_a_definition_may_say_is_read() -> None:
         ({"name": "a", "command": "x", "hosts": []}, "'hosts' is for a server in the sandbox: add sandbox = true"),
         ({"name": "a", "command": "x", "sandbox": False, "folders": ["."]}, "'folders' is for a server in the sandbox"),
         ({"name": "a", "command": "x", "sandbox": "yes"}, "sandbox must be true or false"),
-        ({"name": "a", "command": "x", "sandbox": True, "folders": [" "]}, "folders has a folder without a name"),
+        ({"name": "a", "command": "x", "sandbox": True, "folders": [" "]}, "folders contains an empty folder name"),
         ({"name": "a", "command": "x", "sandbox": True, "hosts": "x.org"}, "hosts must be a list of texts"),
-        ({"name": "a", "command": "x", "sandbox": True, "hosts": ["https://x.org"]}, "which is no host"),
-        ({"name": "a", "command": "x", "sandbox": True, "hosts": ["a.*.org"]}, "which is no host"),
-        ({"name": "a", "command": "x", "sandbox": True, "hosts": ["x.org:0"]}, "which is no host"),
+        ({"name": "a", "command": "x", "sandbox": True, "hosts": ["https://x.org"]}, "which is not a host"),
+        ({"name": "a", "command": "x", "sandbox": True, "hosts": ["a.*.org"]}, "which is not a host"),
+        ({"name": "a", "command": "x", "sandbox": True, "hosts": ["x.org:0"]}, "which is not a host"),
         ({"name": "a", "url": "https://x", "sandbox": True}, "a server at an address has no 'sandbox'"),
         ({"name": "a", "url": "ftp://x"}, "url must begin with https:// or http://"),
         ({"name": "a", "command": "x", "client_id": "x"}, "a server that is started has no 'client_id'"),
@@ -127,9 +127,9 @@ def test_everything_that_a_definition_may_say_is_read() -> None:
                 ({"issuer": "http://login.example"}, "must begin with https://"),
                 ({"issuer": "https://me:hunter2@login.example"}, "must begin with https://"),
                 ({"grant": "password"}, "must be one of authorization_code, client_credentials"),
-                ({"grant": "client_credentials", "client_id": "x"}, "needs client_id, and issuer"),
-                ({"grant": "client_credentials", "issuer": "https://x"}, "needs client_id, and issuer"),
-                ({"callback_port": 8123}, "for a client_id"),
+                ({"grant": "client_credentials", "client_id": "x"}, "needs client_id and issuer"),
+                ({"grant": "client_credentials", "issuer": "https://x"}, "needs client_id and issuer"),
+                ({"callback_port": 8123}, "needs the client_id"),
                 ({"callback_port": 65536, "client_id": "x"}, "must be a port"),
                 ({"callback_port": "8123", "client_id": "x"}, "whole number"),
             )
@@ -236,7 +236,7 @@ def test_a_name_that_is_taken_or_unknown_changes_nothing(tmp_path: Path) -> None
 
     with pytest.raises(UsageError, match="already"):
         add_definitions(path, (ServerDefinition(name="new", reached_by=Program(command="y")), server), keyring())
-    with pytest.raises(UsageError, match="There are: git"):
+    with pytest.raises(UsageError, match="Available: git"):
         remove_definition(path, "gti")
 
     assert path.read_bytes() == before
@@ -318,10 +318,10 @@ def test_what_confines_a_server_is_part_of_what_it_is_and_is_said_in_words() -> 
     assert free.confinement == "Not confined: it can do all that you can do."
     assert free.in_full == "x"
     nothing, folders, hosts, everybody = (server.confinement for server in confined)
-    assert nothing == "Confined: it writes nothing of yours and reaches no network."
+    assert nothing == "Confined: it writes none of your files and reaches no network."
     assert "the open folder and ~/a" in folders
     assert "\u202e" not in folders
-    assert hosts == "Confined: it writes nothing of yours, also reads ~/c and reaches one.org and two.org."
+    assert hosts == "Confined: it writes none of your files, also reads ~/c and reaches one.org and two.org."
     assert everybody.endswith("reaches every public host.")
     assert ServerDefinition(name="a", reached_by=Address(url="https://x")).confinement == ""
     many = ServerSandbox(hosts=tuple(f"h{number}.org" for number in range(40)))

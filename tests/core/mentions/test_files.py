@@ -201,7 +201,7 @@ async def test_a_picture_is_refused_for_a_model_that_takes_none(ground: Ground, 
         s.submit(ops.SetMode(model=GPT))
         notice = await refused(s, mention)
 
-    assert "It is a picture, and the model of this session takes none." in notice.title
+    assert "It is a picture, and this session's model does not accept pictures." in notice.title
     assert "Choose another model." in notice.hint
 
 
@@ -333,7 +333,7 @@ async def test_an_included_file_of_the_workspace_was_read_so_it_can_be_edited(in
         ("none.txt", "There is no such file."),
         ("", "It is a folder. Include its files by their names."),
         ("tool.bin", "It is not text: ELF file, 6 bytes."),
-        ("id_rsa", "often holds secrets, and what is read goes to the model. Copy what the model may read"),
+        ("id_rsa", "often holds secrets, and what is read goes to the model. Copy the part that the model may read"),
         ("hard.txt", "is another name (a hard link) of"),
         ("soft.txt", "often holds secrets"),
     ],

@@ -266,11 +266,11 @@ async def test_a_level_of_effort_that_the_model_does_not_know_is_named_once(grou
         (notice,) = await ask(s, extreme)
         assert (notice.code, notice.level, notice.turn) == ("unknown_effort", "warning", 1)
         assert notice.title == "gpt-6-astra does not support the effort 'extreme', so it uses its default."
-        assert notice.hint.startswith("It knows low, high. Choose another")
+        assert notice.hint.startswith("It supports low, high. Choose another")
         assert await ask(s, extreme) == []
         assert await ask(s, replace(GPT, effort="high")) == []
         (notice,) = await ask(s, ModelRef(provider="openai", model="gpt-plain", effort="high"))
-        assert notice.hint.startswith("It takes no level.")
+        assert notice.hint.startswith("It has no effort levels.")
         assert await ask(s, CLAUDE) == []
 
 
@@ -313,7 +313,7 @@ async def test_pictures_stay_behind_where_a_model_is_known_to_take_none(ground: 
         assert await ask(s, CLAUDE) == []
         assert pictures(s) == [1]
         (notice,) = await ask(s, GPT)
-        assert notice.hint.startswith("Left out for it: 1 picture, because it takes none.")
+        assert notice.hint.startswith("Left out for this model: 1 picture, because it takes none.")
         assert pictures(s) == [0]
         assert s.last_request.images == {}
         check_conversation(s.last_request)

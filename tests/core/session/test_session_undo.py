@@ -379,7 +379,7 @@ async def test_a_hunk_that_is_not_there_is_named_and_nothing_is_written(ground: 
     ground.write("a.txt", "".join(LINES))
     async with ground.after([replacing(5, "five\n")]) as s:
         (outcome,) = (await s.undo(ChangeSelection(path="a.txt", hunks=("0123456789abcdef",)))).outcomes
-        assert (outcome.state, outcome.reason) == ("failed", "There is no such change in it.")
+        assert (outcome.state, outcome.reason) == ("failed", "This file has no such change.")
         assert len(s.session.transcript.changed.active()) == 1
 
 

@@ -330,7 +330,7 @@ async def test_a_turn_that_has_cost_as_much_as_it_may_asks_no_more(ground: Groun
         assert (ended.reason, ended.requests) == ("limit", 2)
         (notice,) = s.rx.all(ev.Notice)
         assert (notice.code, notice.level, notice.turn) == ("max_cost", "error", 1)
-        assert notice.title == "The turn has cost $0.50, and may cost $0.50."
+        assert notice.title == "The turn has cost $0.50, and its limit is $0.50."
 
 
 async def test_each_turn_has_its_own_costs(ground: Ground) -> None:

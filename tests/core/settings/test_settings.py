@@ -74,7 +74,7 @@ def test_every_kind_of_value_is_read(file: Path) -> None:
         ("[model]\nmax_tokens = 1.5\n", "2: model.max_tokens", "1.5 is not a whole number"),
         ("[model]\nmax_tokens = true\n", "2: model.max_tokens", "True is not a whole number"),
         ("[model]\nname = []\n", "2: model.name", "[] is not text"),
-        ('[model]\nbase_url = "http://exa mple/"\n', "2: model.base_url", "it has a space in it"),
+        ('[model]\nbase_url = "http://exa mple/"\n', "2: model.base_url", "it contains a space"),
         ("[ui]\ncolour_blind_safe_diff = 1\n", "2: ui.colour_blind_safe_diff", "1 is not true or false"),
         ("[runner]\nmax_turns = 0\n", "2: runner.max_turns", "0 is not greater than 0"),
         ("[tools]\nlimits = 3\n", "2: tools.limits", "must be a section, written as [tools.limits]"),

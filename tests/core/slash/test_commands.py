@@ -216,7 +216,7 @@ class TestChanges:
             older = listed[1].removeprefix("- ").partition(":")[0]
             assert "a.txt" in await fine(opened, f"/redo step {older}")
             assert (ground.read("a.txt"), ground.read("b.txt")) == ("new\n", "old\n")
-            assert "no such step" in await bad(opened, f"/redo step {older}")
+            assert "no such undo" in await bad(opened, f"/redo step {older}")
             await fine(opened, "/redo")
             assert not (ground.workspace / "b.txt").exists()
             await fine(opened, "/undo 1")
@@ -350,8 +350,8 @@ class TestEffort:
             await fine(opened, "/model anthropic/m")
             assert "Available: default, low, high." in await bad(opened, "/effort max")
             await fine(opened, "/model anthropic/n")
-            assert "has no levels" in await bad(opened, "/effort low")
-            assert "has no levels" in await fine(opened, "/effort")
+            assert "has no effort levels" in await bad(opened, "/effort low")
+            assert "has no effort levels" in await fine(opened, "/effort")
             assert await bad(opened, "/effort low high")
 
     async def test_a_model_without_a_vendor_has_none(self, ground: Ground) -> None:
@@ -410,7 +410,7 @@ class TestServices:
             assert "first of all" in ground.read(f"{opened.id}.md")
             await fine(opened, '/export "my talk.html"')
             assert "<html" in ground.read("my talk.html")
-            assert "there already" in await bad(opened, "/export html 'my talk.html'")
+            assert "already exists" in await bad(opened, "/export html 'my talk.html'")
             assert await bad(opened, "/export talk.pdf")
             assert "could not be written" in await bad(opened, "/export md no/such/folder.md")
 
@@ -441,7 +441,7 @@ class TestHelpAndMistakes:
     async def test_words_too_many_are_not_ignored(self, ground: Ground) -> None:
         async with ground.session([]) as opened:
             for text in ("/status now", "/help me", "/clear all", "/diff a.txt"):
-                assert "means nothing there" in await bad(opened, text)
+                assert "is not expected there" in await bad(opened, text)
 
     async def test_clear_says_that_the_conversation_stays(self, ground: Ground) -> None:
         async with ground.session([]) as opened:

@@ -174,7 +174,7 @@ async def test_a_prompt_of_a_server_that_does_not_run_yet_is_sent_as_the_users(
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        ("/program:review-code", "path is missing. It is written `/program:review-code PATH [FOCUS]`."),
+        ("/program:review-code", "path is missing. Write it as `/program:review-code PATH [FOCUS]`."),
         ("/program:review-cod x", "There is no command `/program:review-cod`. Did you mean `/program:review-code`?"),
         ("/other:review-code x", "There is no command `/other:review-code`."),
     ],

@@ -185,7 +185,7 @@ def test_what_is_no_digest_never_becomes_a_path(tmp_path: Path) -> None:
     blobs = Blobs(tmp_path / "blobs")
     (tmp_path / "secret").write_bytes(b"secret")
     assert not blobs.has("../secret")
-    with pytest.raises(StorageError, match="not a digest"):
+    with pytest.raises(StorageError, match="stored reference"):
         blobs.get("../secret")
 
 

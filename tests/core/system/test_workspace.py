@@ -266,14 +266,14 @@ REFUSED = ("~/proj/.git/hooks", "~/bin", "~/links/hooks", "~/bare.git", "/")
 async def test_every_way_in_refuses_it_in_words(home: Path, tmp_path: Path, folder: str) -> None:
     path = Path(folder.replace("~", str(home), 1))
 
-    with pytest.raises(WorkspaceError, match="cannot be worked in") as caught:
+    with pytest.raises(WorkspaceError, match="cannot be a workspace") as caught:
         usable_workspace(path)
     assert "project" in caught.value.hint
-    with pytest.raises(WorkspaceError, match="cannot be worked in"):
+    with pytest.raises(WorkspaceError, match="cannot be a workspace"):
         async with Agent(path, provider=ScriptedProvider(in_order([[Say("x")]])), home=tmp_path / "agent"):
             pass
     if path.suffix != ".git":  # which a batch clones
-        with pytest.raises(WorkspaceError, match="cannot be worked in"), copy_of(str(path), tmp_path / "scratch"):
+        with pytest.raises(WorkspaceError, match="cannot be a workspace"), copy_of(str(path), tmp_path / "scratch"):
             pass
     async with serving(tmp_path) as served:
         bodies: dict[str, JsonObject] = {
@@ -283,7 +283,7 @@ async def test_every_way_in_refuses_it_in_words(home: Path, tmp_path: Path, fold
         for asked, body in bodies.items():
             answer = await served.post(asked, body)
             assert (answer.status_code, answer.json()["error"]["code"]) == (400, "workspace"), answer.text
-            assert "cannot be worked in" in answer.text
+            assert "cannot be a workspace" in answer.text
 
 
 @pytest.mark.parametrize("folder", REFUSED[:2])
@@ -296,7 +296,7 @@ def test_the_command_line_refuses_it_in_words(home: Path, tmp_path: Path, folder
     ):
         command = [sys.executable, "-m", "desktop_agent", *arguments, "--workspace", path]
         ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)  # noqa: TID251
-        assert (ran.returncode, "cannot be worked in" in ran.stderr) == (2, True), (arguments, ran.stderr)
+        assert (ran.returncode, "cannot be a workspace" in ran.stderr) == (2, True), (arguments, ran.stderr)
 
 
 async def test_a_client_does_not_open_the_home_and_the_user_may(home: Path, tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def nothing(_root: Path) -> None:
         (".git", "git", nothing, ".git belongs to git."),
         ("src", ".git/src", nothing, ".git/src belongs to git."),
         ("src", "other/o/src", nothing, "src was not renamed."),
-        ("src", "lib", linked, "src/a.txt has another name (a hard link), which an undo would part from it."),
+        ("src", "lib", linked, "src/a.txt is hard-linked, and an undo would break the link."),
         ("src", "lib", repository, "src has a git repository in it: src/deep/.git."),
         ("src", "lib", submodule, "src has a git repository in it: src/deep/.git."),
         ("src", "lib", sealed, "src/deep is not writable, so an undo could not restore its contents."),
@@ -144,7 +144,7 @@ async def test_what_could_not_be_taken_back_is_refused_and_nothing_is_moved(
         move(s, path, to)
         notice = await s.rx.expect(ev.Notice)
         assert (notice.code, notice.title) == ("not_written", said)
-        assert "Nothing was" in notice.hint or "All is as it was" in notice.hint
+        assert "Nothing was" in notice.hint or "Nothing was changed" in notice.hint
         assert s.session.transcript.changes == {}
     assert tree_of(ground.workspace) == before
     assert (ground.workspace / ".git").is_dir()

@@ -84,7 +84,7 @@ async def test_a_folder_is_not_renamed_to_where_what_is_in_it_could_not_be_opene
     async with ground.session([]) as s:
         said = await move(s, "src", "long" * 60 + "/" + "long" * 60)
         assert isinstance(said, ev.Notice)
-        assert said.title.endswith("is too long: what is in src could not be opened there.")
+        assert said.title.endswith("is too long: files in src could not be opened at that path.")
     assert tree_of(ground.workspace) == before
 
 

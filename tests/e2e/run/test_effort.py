@@ -27,4 +27,4 @@ def test_a_level_that_is_not_known_asks_nothing(agent: Agent, workspace: Path) -
 def test_the_demo_has_no_effort(agent: Agent, workspace: Path) -> None:
     ran = agent.answered(workspace, [], "--provider", "demo", "--effort", "low")
     assert ran.code == 2
-    assert "No effort can be asked of demo/demo." in ran.err
+    assert "The effort of demo/demo cannot be set." in ran.err

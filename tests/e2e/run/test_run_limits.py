@@ -31,7 +31,7 @@ def test_a_run_stops_before_the_request_that_it_may_not_pay(agent: Agent, worksp
     assert ran.code == 4
     assert (ran.json["stopped_reason"], ran.json["limit"]) == ("limit", "max_cost")
     assert ran.json["usage"]["cost_usd"] == pytest.approx(0.6)
-    assert ran.json["problems"][0].startswith("The run has cost $0.60, and may cost $0.50.")
+    assert ran.json["problems"][0].startswith("The run has cost $0.60, and its limit is $0.50.")
     assert ran.err.count("The run has cost $0.60") == 1
 
 

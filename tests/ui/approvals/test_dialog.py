@@ -91,7 +91,7 @@ def test_the_part_that_asks_is_marked_in_the_command_and_said_in_words(ask: Ask)
     dialog = ask(replace(COMMAND, command="echo 😀 && git push\n# git push", cause="git push"))
     field = part(dialog, QPlainTextEdit, "approvalCommandEdit")
     assert marks_in(field) == ["git push"]
-    assert field.accessibleDescription() == "You are asked because of: git push"
+    assert field.accessibleDescription() == "Reason for the question: git push"
     field.setPlainText("git pull")
     assert marks_in(field) == []
     part(dialog, QPushButton, "restoreCommandButton").click()
@@ -150,7 +150,7 @@ def test_what_the_model_wrote_is_shown_as_it_is_and_hides_or_reorders_nothing(as
     )
     dialog = ask(replace(request, command="ls \u202e# mr\u200b"))
     shown = {label.text(): label.textFormat() for label in dialog.findChildren(QLabel)}
-    hidden = "The command has characters that cannot be seen. It really is: ls ⟨U+202E⟩# mr⟨U+200B⟩"
+    hidden = "The command contains invisible characters. It really is: ls ⟨U+202E⟩# mr⟨U+200B⟩"
     for text in ("<b>Do</b> ⟨U+202E⟩ti", "<i>fine</i>⟨U+200B⟩", "<i>a</i>⟨U+2066⟩b", hidden):
         assert shown[text] == Qt.TextFormat.PlainText
     assert part(dialog, QPlainTextEdit, "approvalDetails").toPlainText() == "A=⟨U+202E⟩1\nx"
@@ -379,7 +379,7 @@ def test_escape_and_closing_decide_nothing_and_it_says_so(ask: Ask, is_by_key: b
     dialog = ask(COMMAND)
     decided = QSignalSpy(dialog.decided)
     quiet = part(dialog, QLabel, "approvalQuietLine")
-    assert quiet.text() == "Closing this decides nothing. The question stays in the conversation."
+    assert quiet.text() == "Closing this leaves the question open in the conversation."
     if is_by_key:
         press(Qt.Key.Key_Escape)
     else:

@@ -158,7 +158,7 @@ def test_the_tools_say_what_is_left_to_a_search(shown: Shown) -> None:
     shown.dialog.show_part("tools")
 
     words = " ".join(label.text() for label in shown.dialog.findChildren(QLabel))
-    assert f"{counted(1_200)} more from MCP servers, about {counted(140_000)} tokens, are not sent" in words
+    assert f"{counted(1_200)} more tools of MCP servers (about {counted(140_000)} tokens) are not sent" in words
 
 
 def test_the_meter_says_what_servers_tools_take_and_how_many_are_left_out(theme: Theme, qtbot: QtBot) -> None:
@@ -167,7 +167,7 @@ def test_the_meter_says_what_servers_tools_take_and_how_many_are_left_out(theme:
     meter = ContextMeter(theme, parent)
     meter.show_use(replace(REPORT.use, server_tool_tokens=240, deferred_tools=998))
 
-    assert "About 240 of them are tools of MCP servers." in meter.toolTip()
+    assert "About 240 of them are for tools of MCP servers." in meter.toolTip()
     assert "998 tools of MCP servers are not sent: the agent searches for them." in meter.accessibleDescription()
 
     meter.show_use(REPORT.use)

@@ -89,7 +89,7 @@ def test_the_row_of_a_servers_tool_says_what_it_would_be_called_with() -> None:
 
 
 @pytest.mark.parametrize(
-    ("outcome", "said"), [("allowed", "Allowed elsewhere"), ("denied", "Denied elsewhere"), ("", "No longer waits")]
+    ("outcome", "said"), [("allowed", "Allowed elsewhere"), ("denied", "Denied elsewhere"), ("", "No longer waiting")]
 )
 def test_what_became_of_a_question_is_said_with_its_session(outcome: str, said: str) -> None:
     assert inbox_items.gone(item(asking()), outcome) == f"{said}: Make a file"

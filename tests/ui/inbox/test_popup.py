@@ -221,7 +221,7 @@ def test_a_question_of_another_process_is_only_told(stage: Stage) -> None:
     (theirs,) = items_of([InboxSession(transcript, is_read_only=True)], (), {})
     stage.open([theirs])
     assert stage.popup.findChildren(QuestionCard) == []
-    assert "is answered there" in stage.rows[0].accessibleName()
+    assert "Answer the question there" in stage.rows[0].accessibleName()
 
 
 def test_what_became_of_a_question_is_said_until_the_inbox_is_opened_again(stage: Stage) -> None:

@@ -150,7 +150,7 @@ def test_what_the_environment_sets_says_so_and_cannot_be_changed(desk: Desk) -> 
 
 def test_the_last_change_is_told_and_taken_back(desk: Desk) -> None:
     desk.dialog.foot.show_change(SettingChange("ui.theme", "system", "dark", was_set=False, is_set=True))
-    assert "Theme: As the system → Dark." in desk.visible_texts()
+    assert "Theme: Same as system → Dark." in desk.visible_texts()
     desk.click("undoSettingButton")
     assert (desk.reset, desk.changed) == (["ui.theme"], [])
     desk.dialog.foot.show_change(SettingChange("ui.theme", "dark", "system", was_set=True, is_set=False))
@@ -183,7 +183,7 @@ def test_an_address_is_told_when_it_is_complete_and_refused_where_nothing_can_be
     address = part(desk.dialog, QLineEdit, "baseUrlEdit")
     QTest.keyClicks(address, "https://exa mple")
     QTest.keyClick(address, Qt.Key.Key_Return)
-    assert any("This address cannot be used: it has a space" in text for text in desk.visible_texts())
+    assert any("This address cannot be used: it contains a space" in text for text in desk.visible_texts())
     address.clear()
     QTest.keyClicks(address, " https://proxy.example ")
     assert desk.changed == []
@@ -216,7 +216,7 @@ def test_it_says_where_requests_really_go_and_who_says_so(desk: Desk) -> None:
     desk.show(in_settings, sources={"model.base_url": source})
     assert shown_destination(desk) == f"Requests go to {gateway} (from the environment variable ANTHROPIC_BASE_URL)"
     assert not any("api.anthropic.com" in text for text in desk.visible_texts())
-    assert "Usual · gateway.example" in [box.currentText() for box in desk.dialog.findChildren(QComboBox)]
+    assert "Default · gateway.example" in [box.currentText() for box in desk.dialog.findChildren(QComboBox)]
 
 
 def test_the_demo_asks_for_no_key(desk: Desk) -> None:

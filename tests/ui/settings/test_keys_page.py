@@ -44,14 +44,14 @@ def said(desk: Desk, name: str = "newKeysNote") -> str:
 
 
 def test_keys_are_found_by_what_they_do_and_by_pressing_them(keys: Desk) -> None:
-    QTest.keyClicks(keys.line("Search keys by what they do"), "find in")
+    QTest.keyClicks(keys.line("Search keys by action"), "find in")
     assert shown(keys) == [
         "Find in the conversation: Ctrl+F",
         "Find in the changes of this file: Ctrl+F",
         "Find in the file: Ctrl+F",
         "Find in the terminal: Ctrl+Shift+F",
     ]
-    keys.line("Search keys by what they do").clear()
+    keys.line("Search keys by action").clear()
     press(keys, "keysPressed", Qt.Key.Key_F2)
     assert shown(keys) == ["Rename the session: F2", "Rename the file: F2"]
     press(keys, "keysPressed", Qt.Key.Key_Escape)
@@ -88,7 +88,7 @@ def test_a_clash_is_named_before_the_keys_are_taken(keys: Desk) -> None:
     press(keys, "newKeysField", Qt.Key.Key_F2)
     assert "In the file tree: Rename the file" in said(keys)
     press(keys, "newKeysField", Qt.Key.Key_C, CTRL)
-    assert said(keys).startswith("Ctrl+C does something else")
+    assert said(keys).startswith("Ctrl+C has another action")
     press(keys, "newKeysField", Qt.Key.Key_F, CTRL | SHIFT)
     keys.click("useKeysButton")
     assert keys.changed == [("keys.search", ()), ("keys.find", ("Ctrl+Shift+F",))]
@@ -100,7 +100,7 @@ def test_keys_of_a_part_are_changed_as_those_that_work_everywhere(keys: Desk) ->
     press(keys, "newKeysField", Qt.Key.Key_U)
     assert said(keys) == "U belongs to “Undo the change”, which would lose it."
     press(keys, "newKeysField", Qt.Key.Key_F, CTRL | SHIFT)
-    assert "“Search all sessions…”. In this part of the window, this comes first." in said(keys)
+    assert "“Search all sessions…”. In this part of the window, the new action takes precedence." in said(keys)
     press(keys, "newKeysField", Qt.Key.Key_Y)
     assert said(keys) == "Y is free."
     press(keys, "newKeysField", Qt.Key.Key_Return)
@@ -125,7 +125,7 @@ def test_keys_are_pressed_one_after_the_other_and_a_clash_with_the_first_is_name
     assert said(keys) == "Press the key to follow Ctrl+K."
     assert not keys.button("useKeysButton").isEnabled()
     press(keys, "newKeysField", Qt.Key.Key_S, CTRL)
-    expected = "Ctrl+K, Ctrl+S begins with Ctrl+K, which belongs to “Command palette…” and would be taken from it."
+    expected = "Ctrl+K, Ctrl+S begins with Ctrl+K, and “Command palette…” would lose that shortcut."
     assert said(keys) == expected
     keys.click("useKeysButton")
     assert keys.changed == [("keys.command_palette", ()), ("keys.settings", ("Ctrl+K, Ctrl+S",))]
@@ -134,7 +134,7 @@ def test_keys_are_pressed_one_after_the_other_and_a_clash_with_the_first_is_name
     rows(keys).choose("usage")
     keys.click("changeKeysButton")
     press(keys, "newKeysField", Qt.Key.Key_K, CTRL)
-    assert said(keys) == "Ctrl+K, Ctrl+S of “Settings…” begins with Ctrl+K and would be taken from it."
+    assert said(keys) == "“Settings…” would lose Ctrl+K, Ctrl+S, which begins with Ctrl+K."
 
 
 def test_keys_are_cleared_and_reset(keys: Desk) -> None:

@@ -108,5 +108,5 @@ def test_the_banner_trusts_a_server_whose_command_line_it_shows(theme: Theme, qt
     banner = ProjectBanner()
     qtbot.addWidget(banner)
     banner.show_proposal(proposal_of(parse_file(Path("/app/config.toml"), text), Settings()))
-    assert "It would start the MCP server git: uvx mcp-server-git" in banner.accessibleName()
+    assert "These settings would start the MCP server git: uvx mcp-server-git" in banner.accessibleName()
     assert not part(banner, QPushButton, "projectBannerTrust").isHidden()

@@ -105,4 +105,4 @@ def test_a_rule_for_outside_the_sandbox_says_in_which_repository_it_counts(page:
     page.show_rules([replace(push, repository="/srv/app", repository_mark="0f"), replace(push, id="r-10")])
     here, old = (row.accessibleName() for row in page.listed)
     assert here.startswith("Allow git push, outside the sandbox, in /srv/app · made ")
-    assert "does not say in which repository: make it again" in old
+    assert "without a repository, so it does not apply: create it again" in old

@@ -140,7 +140,7 @@ def test_a_server_is_added_by_its_command_line_or_address(page: Page) -> None:
     page.desk.type_into("Command line or address of the server", "uvx x")
     assert "A server with this name already exists." in page.desk.visible_texts()
     page.desk.type_into("Name of the server", "my files")
-    assert any("a name has letters" in text for text in page.desk.visible_texts())
+    assert any("a name may have" in text for text in page.desk.visible_texts())
     page.desk.line("Name of the server").setText("files")
     page.desk.type_into("Command line or address of the server", "npx -y 'a b' .")
     assert page.asked == [("add", typed_definition("files", "npx -y 'a b' ."))]
@@ -156,7 +156,7 @@ def test_a_server_is_added_with_what_confines_it(page: Page) -> None:
     page.desk.line("Folders that the server may write").setText(" ., ~/notes ,")
     page.desk.line("Folders of your home that the server may read").setText("~/.config/files")
     page.desk.type_into("Hosts that the server may reach", "https://example.org")
-    assert any("which is no host" in text for text in page.desk.visible_texts())
+    assert any("which is not a host" in text for text in page.desk.visible_texts())
     page.desk.type_into("Hosts that the server may reach", "Example.org, *.example.net")
     sandbox = ServerSandbox(
         folders=(".", "~/notes"), read_folders=("~/.config/files",), hosts=("example.org", "*.example.net")

@@ -28,21 +28,21 @@ TEXTS = [
     ("Trying again in 4 s (try 2 of 5).", "Neuer Versuch in 4 s (Versuch 2 von 5)."),
     ("A rule of yours asks before this: `git push {0}`.", "Eine Ihrer Regeln fragt hiervor: `git push {0}`."),
     (
-        "This needs the network. The sandbox does not let it, so it would run outside.",
-        "Dies braucht das Netz. Die Sandbox lässt es nicht zu, es würde also außerhalb laufen.",
+        "This needs the network. The sandbox blocks that, so the command would run outside it.",
+        "Dies braucht das Netz. Die Sandbox lässt das nicht zu, der Befehl würde also außerhalb laufen.",
     ),
     (
         "A safety copy is made first: the files of this folder.",
         "Zuerst wird eine Sicherungskopie angelegt: die Dateien dieses Ordners.",
     ),
     (
-        "Confined: it writes nothing of yours and reaches no network.",
+        "Confined: it writes none of your files and reaches no network.",
         "Eingeschränkt: er schreibt nichts von Ihren Dateien und erreicht kein Netz.",
     ),
     ("Always allow edits", "Bearbeitungen immer erlauben"),
     (
-        "address: it must begin with https:// or http://, as in https://models.example/v1",
-        "Adresse: sie muss mit https:// oder http:// beginnen, wie in https://models.example/v1",
+        "address: it must begin with https:// or http://, for example https://models.example/v1",
+        "Adresse: sie muss mit https:// oder http:// beginnen, zum Beispiel https://models.example/v1",
     ),
     ("PNG image", "PNG-Bild"),
     ("it needs a command line or an address", "es fehlt eine Befehlszeile oder eine Adresse"),

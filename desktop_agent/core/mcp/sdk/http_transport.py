@@ -70,7 +70,7 @@ def unreachable(error: Exception, address: str, proxy: Proxy | None) -> ServerEr
         return known if isinstance(known, ServerError) else ServerError(known.title, hint=known.hint)
     title, hint = _words(causes, address)
     if proxy is not None:
-        hint = f"{hint} The connection goes by way of the proxy {proxy.address} ({proxy.named_by}).".strip()
+        hint = f"{hint} The connection goes through the proxy {proxy.address} ({proxy.named_by}).".strip()
     return ConnectionLostError(title, hint=hint, detail=f"{address}: {names_of(causes)}")
 
 

@@ -42,7 +42,7 @@ class KeyCredential:
         """Return the header with the key. Raises `ProviderError` for a key that an HTTP header cannot hold."""
         if not (self._key and self._key.isascii() and self._key.isprintable() and " " not in self._key):
             raise ProviderError(
-                "The key is not a key: it is empty or contains characters that keys do not have.",
+                "The key is not valid: it is empty or contains characters that keys do not have.",
                 fault="authentication",
                 hint=self._hint,
             )

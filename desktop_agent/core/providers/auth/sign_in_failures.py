@@ -13,8 +13,8 @@ _CODE = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 def timed_out(service: str, limit_s: float, *, has_refused: bool) -> CredentialsError:
     if has_refused:
         return CredentialsError(
-            f"The browser came back with the answer to another sign-in, not to this one with {service}.",
-            hint="Close older pages of a sign-in, then sign in again.",
+            f"The browser's answer belongs to another sign-in, not to this one with {service}.",
+            hint="Close older sign-in pages, then sign in again.",
         )
     return CredentialsError(
         f"The sign-in with {service} was not finished within {limit_s / 60:.0f} minutes.",
@@ -27,7 +27,7 @@ def declined(service: str, code: str) -> CredentialsError:
     if code == "access_denied":
         return CredentialsError(
             f"The sign-in with {service} was declined.",
-            hint="Nothing is kept. Sign in again and allow it, or use an API key.",
+            hint="Nothing was saved. Sign in again and allow it, or use an API key.",
         )
     return CredentialsError(
         f"{service} did not sign you in.",
@@ -45,7 +45,7 @@ def no_port(port: int, error: OSError) -> CredentialsError:
     if port:
         return CredentialsError(
             f"The browser could not send the answer back: port {port} of this machine cannot be opened.",
-            hint="End what uses it, or register another one with the service.",
+            hint="Close the program that uses the port, or register another port with the service.",
             detail=detail,
         )
     return CredentialsError(
@@ -75,7 +75,7 @@ def not_registered(service: str) -> CredentialsError:
 
 def not_for_us(service: str, detail: str) -> CredentialsError:
     return CredentialsError(
-        f"The identity that {service} sent does not belong to this sign-in. Nothing is kept.",
+        f"The identity that {service} sent does not belong to this sign-in. Nothing was saved.",
         hint="Sign in again. If this happens again, do not use this network.",
         detail=detail,
     )
@@ -83,7 +83,7 @@ def not_for_us(service: str, detail: str) -> CredentialsError:
 
 def another_account(service: str) -> CredentialsError:
     return CredentialsError(
-        f"You signed in with another {service} account than this one.",
+        f"You signed in with a different {service} account.",
         hint="Choose the right account in the browser, or sign in with a new account here.",
     )
 

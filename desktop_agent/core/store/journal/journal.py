@@ -122,7 +122,7 @@ class Journal:
             return encode_line(externalise(encode_event(event), self._blobs))
         except (ValueError, RecursionError) as error:
             raise StorageError(
-                "Something that happened cannot be written down, so the agent stopped.",
+                "An event cannot be recorded, so the agent stopped.",
                 hint="Continue with another prompt.",
                 detail=f"{event.type}: {error}",
             ) from error

@@ -96,7 +96,7 @@ class SessionTrust:
         try:
             await asyncio.to_thread(self._trust.trust, server, (*named, tool))
         except StorageError as error:
-            title = "What you allowed of the tool could not be kept, so you will be asked again."
+            title = "Your approval of the tool could not be saved, so you will be asked again."
             detail = error.detail or str(error)
             await self._log.record(
                 ev.Notice(level="error", code="mcp_tool_changed", title=title, hint=error.hint, detail=detail)

@@ -151,9 +151,7 @@ class _RemovableChip(ContentChip):
             known = byte_count(preview.size_bytes) if problem else self.detail
             self.detail = " · ".join((self.tr("Too large for a model"), known))
         self.setToolTip(plain_tooltip("\n".join(filter(None, (self._content.name, problem, self.detail)))))
-        self.setAccessibleName(
-            self.tr("Comes with the message: {name}, {detail}").format(name=self.name, detail=self.detail)
-        )
+        self.setAccessibleName(self.tr("Attached: {name}, {detail}").format(name=self.name, detail=self.detail))
         self.setAccessibleDescription(self.tr("Enter shows it, Delete removes it from the message."))
 
     def place_button(self) -> None:

@@ -59,7 +59,7 @@ class CostLabel(QLabel):
         lines.append(self.tr("{0} tokens read by the model, {1} written").format(read, written))
         if session.cache_read_tokens:
             share = round(100 * session.cache_read_tokens / session.all_input_tokens)
-            lines.append(self.tr("{0} % of what it read came from its cache").format(share))
+            lines.append(self.tr("{0} % of the tokens read came from the cache").format(share))
         if missed is not None:
             lines.append(cache_miss_words(missed))
         if session.is_cost_partial:

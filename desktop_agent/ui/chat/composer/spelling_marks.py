@@ -113,7 +113,7 @@ class SpellingMarks(QObject):
             actions.append(QAction(suggestion, menu))
             actions[-1].triggered.connect(partial(self._put, word, suggestion))
         if not suggestions:
-            actions.append(QAction(self.tr("No other word is known"), menu))
+            actions.append(QAction(self.tr("No suggestions"), menu))
             actions[-1].setEnabled(False)
         learn = QAction(self.tr("Add {word} to the dictionary").format(word=in_quotes(word.text)), menu)
         learn.triggered.connect(partial(self.learned.emit, word.text))

@@ -35,7 +35,7 @@ class QueueCard(QWidget):
         self._is_steering = is_steering
         self._theme = theme
         self._text = " ".join(text[:_MOST_CHARS].split()) + ("…" if len(text) > _MOST_CHARS else "")
-        waits = self.tr("Reaches the agent at the next step: {text}") if is_steering else self.tr("Waits: {text}")
+        waits = self.tr("Reaches the agent at the next step: {text}") if is_steering else self.tr("Waiting: {text}")
         self.setAccessibleName(waits.format(text=self._text))
         self.setAccessibleDescription(self.tr("Alt and the arrow keys move it, Enter edits it, Delete removes it."))
         self.setToolTip(plain_tooltip(text[:_MOST_CHARS]))

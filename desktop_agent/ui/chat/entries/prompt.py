@@ -85,7 +85,7 @@ def _describe(button: QAbstractButton, attachment: Attachment, name: str, size: 
         "folder": _tr("folder"),
         "session": _tr("session"),
     }
-    said = _tr("Came with the message: {name}, {kind}, {size}")
+    said = _tr("Attached: {name}, {kind}, {size}")
     button.setAccessibleName(said.format(name=name, kind=kinds[attachment.kind], size=size))
     where = named(f"{attachment.server}: {attachment.uri}" if attachment.server else attachment.uri)[:300]
     button.setToolTip(plain_tooltip("\n".join(filter(None, (where, problem, _tr("Show what was sent"))))))

@@ -75,7 +75,7 @@ class ApprovalCard(QuestionCard):
         self._edit_shortcut = QShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_E), self)
         self._edit_shortcut.activated.connect(self._start_editing)
         self._name_edit()
-        shown = [(question.called, self.tr("What would be called")), (question.details, self.tr("Details"))]
+        shown = [(question.called, self.tr("Proposed call")), (question.details, self.tr("Details"))]
         self._others = [CardField(text, styles, self, name) for text, name in shown if text]
         if request.tool_change is not None:
             change = CardField(request.tool_change.diff, styles, self, self.tr("What changed"))
@@ -239,7 +239,7 @@ class ApprovalCard(QuestionCard):
 
     def _on_unfold(self) -> None:
         if self._definition is None:
-            text, name = self.request.tool_definition, self.tr("What the server says of the tool")
+            text, name = self.request.tool_definition, self.tr("The server's description of the tool")
             self._definition = CardField(text, self.styles, self, name)
             self._definition.most_lines = _MOST_CHANGE_LINES
             self._definition.fold.stay_away()
@@ -251,7 +251,7 @@ class ApprovalCard(QuestionCard):
 
     def _name_unfold(self) -> None:
         is_unfolded = self._definition is not None and not self._definition.isHidden()
-        self._unfold.setText(self.tr("Hide the definition") if is_unfolded else self.tr("Show what the tool is"))
+        self._unfold.setText(self.tr("Hide the definition") if is_unfolded else self.tr("Show the definition"))
 
     # -- answers --
 

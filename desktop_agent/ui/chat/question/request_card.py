@@ -111,7 +111,7 @@ class ChangeField(CardField):
             lines, hidden = await _compared(changes, source)
         except Exception as error:
             if isValid(self):
-                words = self.tr("The change could not be shown"), self.tr("It cannot be allowed here.")
+                words = self.tr("The change could not be shown"), self.tr("It cannot be allowed without being shown.")
                 if isinstance(error, AgentError):
                     words = core_words(error.title), core_words(error.hint)
                 self._show_lines([*self._lines, *(DiffLine("gap", 0, said) for said in words if said)])

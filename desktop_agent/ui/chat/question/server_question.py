@@ -236,7 +236,7 @@ class SamplingCard(RequestCard):
         )
         self.add_paragraph(note, "muted")
         always = make_button(self.tr("Allow in this session"), clicked=partial(self._allow, "session"), parent=self)
-        always.setToolTip(self.tr("The server may ask the model without a question until the session is closed"))
+        always.setToolTip(self.tr("The server may ask the model without asking you until the session is closed"))
         deny = make_button(self.tr("Deny"), clicked=self.on_no, variant="destructive", parent=self)
         self.set_answers(self.tr("Allow once"), always, no=deny)
         self.setAccessibleName(f"{said}. {facts}")
@@ -248,11 +248,11 @@ class SamplingCard(RequestCard):
             )
         ]
         if sampling.price == "free":
-            words.append(self.tr("It costs nothing more."))
+            words.append(self.tr("There is no additional cost."))
         elif sampling.price:
             words.append(self.tr("A million input and output tokens cost {price}.").format(price=sampling.price))
         else:
-            words.append(self.tr("What it costs is not known."))
+            words.append(self.tr("The cost is not known."))
         return " ".join((*words, *sampling.notes))
 
     def on_yes(self) -> None:

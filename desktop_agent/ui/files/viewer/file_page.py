@@ -48,7 +48,7 @@ class FileStore(Protocol):
 class DifferenceDialog(QDialog):
     def __init__(self, theme: Theme, diff: FileDiff, parent: QWidget) -> None:
         super().__init__(parent)
-        set_up_dialog(self, "viewerDifferenceDialog", self.tr("From the file on disk to yours"))
+        set_up_dialog(self, "viewerDifferenceDialog", self.tr("Differences between the file on disk and yours"))
         view = DiffView(theme)
         view.setObjectName("viewerDiffView")
         close = make_button(self.tr("Close"), clicked=self.accept)

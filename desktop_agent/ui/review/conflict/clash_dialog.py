@@ -82,7 +82,7 @@ def _compared(contents: tuple[bytes | None, ...], is_text: bool) -> Versions:
 class WholePage(QWidget):
     def __init__(self, theme: Theme, versions: Versions, names: Names) -> None:
         super().__init__()
-        why = self.tr("These versions cannot be brought together line by line. Choose one of them as a whole.")
+        why = self.tr("These versions cannot be merged line by line. Choose one of them.")
         grid = QGridLayout()
         grid.setHorizontalSpacing(Space.XL)
         grid.setVerticalSpacing(Space.S)
@@ -304,7 +304,10 @@ class ClashDialog(QDialog):
         path, settled, page = self._file.outcome.path, self._file.settled, self.page
         words = [f"{path}: {settled}." if settled else self.tr("{0}. Nothing has been written to it.").format(path)]
         if page and page.rows.three.merged_count and not settled:
-            one, many = "%n other place in it merges without a clash.", "%n other places in it merge without a clash."
+            one, many = (
+                "%n other place in the file merges without a clash.",
+                "%n other places in the file merge without a clash.",
+            )
             words.append(plural("ClashDialog", page.rows.three.merged_count, one, many))
         if self._done_count:
             one, many = "%n other file is done.", "%n other files are done."
@@ -316,7 +319,7 @@ class ClashDialog(QDialog):
         words = plural("ClashDialog", count, "{0} of %n clash decided", "{0} of %n clashes decided").format(
             count - left
         )
-        return f"{words} · {self.tr('the result can be written once all are decided')}" if left else words
+        return f"{words} · {self.tr('the result can be written once all clashes are decided')}" if left else words
 
     def _lay_out(self) -> None:
         self._blank.setAlignment(Qt.AlignmentFlag.AlignCenter)

@@ -39,11 +39,11 @@ def names_of(purpose: Direction, clash: Clash) -> Names:
     is_mine = bool(clash.yours_by) and all(maker.by == "person" for maker in clash.yours_by)
     version = _version(clash.yours_by)
     return Names(
-        base=(_version(clash.base_by) or _tr("Agent's version")) if is_undo else _tr("Without it"),
+        base=(_version(clash.base_by) or _tr("Agent's version")) if is_undo else _tr("Without the change"),
         wanted=_tr("After undo") if is_undo else _tr("After redo"),
         there=_tr("{0} (on disk)").format(version) if version else _tr("On disk"),
-        keep=_tr("Keep yours") if is_mine else _tr("Keep what is there"),
-        both=_tr("Both, yours last") if is_mine else _tr("Both, what is there last"),
+        keep=_tr("Keep yours") if is_mine else _tr("Keep disk version"),
+        both=_tr("Both, yours last") if is_mine else _tr("Both, disk version last"),
         keep_all=_tr("Keep mine") if is_mine else _tr("Keep it as it is"),
     )
 
@@ -57,7 +57,7 @@ def named_by(makers: Sequence[Maker]) -> tuple[str, str] | None:
     words = {
         "person": (_tr("your edit"), _tr("Yours")),
         "agent": (_tr("turn {0}"), _tr("Turn {0}")) if is_single else (_tr("turns {0}"), _tr("Turns {0}")),
-        "unknown": (_tr("what a server, or you, wrote"), _tr("A server's, or yours")),
+        "unknown": (_tr("changes by a server or by you"), _tr("A server's, or yours")),
         "other_session": (_tr("another session"), _tr("Another session's")),
         "undo": (_tr("the undo of turn {0}"), _tr("Undo of turn {0}")),
         "redo": (_tr("the redo of turn {0}"), _tr("Redo of turn {0}")),

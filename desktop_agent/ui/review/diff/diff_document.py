@@ -50,8 +50,8 @@ class DiffDocument:
 
     def mode_obstacle(self) -> str:
         if self.is_one_sided:
-            return _tr("The file has only one side")
-        return _tr("Too narrow for two sides") if self.is_narrow else ""
+            return _tr("The file has only one version to show")
+        return _tr("Too narrow for two columns") if self.is_narrow else ""
 
     def fitting_mode(self) -> RowMode:
         if self.is_narrow or self.is_one_sided:

@@ -90,10 +90,12 @@ def comment_label(comment: LineComment) -> str:
 
 def gap_label(gap: Gap) -> str:
     if gap.converted == gap.size:
-        return plural("DiffView", gap.size, "%n line, only its ending changed", "%n lines, only their ending changed")
+        return plural(
+            "DiffView", gap.size, "Only the line ending of %n line changed", "Only the line endings of %n lines changed"
+        )
     if gap.converted:
-        one = "%n unchanged line, {0} of them with another ending"
-        many = "%n unchanged lines, {0} of them with another ending"
+        one = "%n unchanged line, {0} with a different line ending"
+        many = "%n unchanged lines, {0} with a different line ending"
         return plural("DiffView", gap.size, one, many).format(f"{gap.converted:,}")
     return plural("DiffView", gap.size, "%n unchanged line", "%n unchanged lines")
 

@@ -318,9 +318,9 @@ class BinaryView(QWidget):
     def _where_words(self, facts: BinaryFacts) -> str:
         shown = facts.excerpt
         if facts.is_same:
-            return self.tr("The same bytes; they begin with")
+            return self.tr("Identical. First bytes")
         if facts.before is None or facts.after is None:
-            return self.tr("It begins with") if shown.before or shown.after else self.tr("It is empty")
+            return self.tr("First bytes") if shown.before or shown.after else self.tr("It is empty")
         return self.tr("First difference at byte {0}").format(shown.difference)
 
     def _on_theme_changed(self) -> None:

@@ -345,9 +345,9 @@ class ScaleButtons(QObject):
         self._scale = make_label(role="secondary")
         button = partial(compact_button, is_checkable=True)
         self._fit = button(self.tr("Fit"), "pictureFitButton", clicked=canvas.fit)
-        self._fit.setToolTip(self.tr("Show all of it (0)"))
+        self._fit.setToolTip(self.tr("Fit it in the window (0)"))
         self._actual = button(self.tr("100 %"), "pictureActualButton", clicked=partial(canvas.set_scale, 1.0))
-        self._actual.setToolTip(self.tr("Show it in its own size (1)"))
+        self._actual.setToolTip(self.tr("Show it at its actual size (1)"))
         canvas.scale_changed.connect(self._show)
         self._show()
 

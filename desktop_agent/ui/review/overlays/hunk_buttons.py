@@ -62,7 +62,7 @@ class HunkActions(QWidget):
         self._keep.setEnabled(not decisions.is_own)
         for button, words in (
             (self._undo, keys.hint(self.tr("Undo this change"), "undo")),
-            (self._redo, keys.hint(self.tr("Make this change again"), "redo")),
+            (self._redo, keys.hint(self.tr("Redo this change"), "redo")),
         ):
             button.setEnabled(not decisions.obstacle)
             button.setToolTip(decisions.obstacle or words)

@@ -212,7 +212,7 @@ async def test_a_sparse_list_of_a_gateway_is_read_as_far_as_it_goes() -> None:
 @pytest.mark.parametrize("path", ["/elsewhere", "/v1"])
 async def test_an_address_with_a_wrong_path_is_no_api(server: AnthropicServer, path: str) -> None:
     provider = anthropic_provider(api_key=KEY, base_url=server.url + path)
-    with pytest.raises(ProviderError, match="not as this model's API does") as caught:
+    with pytest.raises(ProviderError, match="not in the format of this model's API") as caught:
         await provider.context_window("claude-test")
     assert caught.value.fault == "not_found"
     await provider.aclose()
@@ -431,7 +431,7 @@ def test_a_certificate_that_cannot_be_trusted_is_named() -> None:
     error.__cause__ = ssl.SSLCertVerificationError("self-signed certificate")
     explained = network_error(error, "https://example.com")
     assert explained.fault == "network"
-    assert "https://example.com offers no trusted connection." in explained.hint
+    assert "The connection to https://example.com is not trusted." in explained.hint
 
 
 def test_one_of_several_causes_is_enough_to_explain() -> None:

@@ -139,7 +139,7 @@ async def test_a_wrong_state_does_not_count_and_the_user_is_told_in_the_end() ->
             )
             await browser.has_seen_a_page.wait()
             clock.move(600)
-            with pytest.raises(CredentialsError, match="answer to another sign-in"):
+            with pytest.raises(CredentialsError, match="answer belongs to another sign-in"):
                 await running
         assert [page.status for page in browser.pages] == [400]
         assert server.token_requests == []
@@ -231,7 +231,7 @@ async def test_a_sign_in_that_does_not_allow_the_plan_is_no_sign_in(scope: str) 
 async def test_an_identity_of_something_else_is_refused(claims: dict[str, object]) -> None:
     async with AuthorizationServer(claims=claims) as server:
         error = await failed(server)
-    assert error.title == "The identity that ChatGPT sent does not belong to this sign-in. Nothing is kept."
+    assert error.title == "The identity that ChatGPT sent does not belong to this sign-in. Nothing was saved."
 
 
 async def test_an_identity_for_several_that_names_us_is_ours() -> None:
@@ -247,9 +247,7 @@ async def test_an_identity_that_is_none_is_refused(id_token: str | None) -> None
 
 async def test_another_user_than_the_account_is_of_is_refused() -> None:
     async with AuthorizationServer(claims={"sub": "user-4567"}) as server:
-        assert (await failed(server, earlier=EARLIER)).title == (
-            "You signed in with another ChatGPT account than this one."
-        )
+        assert (await failed(server, earlier=EARLIER)).title == ("You signed in with a different ChatGPT account.")
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ def test_a_record_that_no_reader_would_take_is_not_written(
         {"number": float("-inf")},
     ]
     for payload in unwritable:
-        with pytest.raises(StorageError, match="cannot be written down"):
+        with pytest.raises(StorageError, match="cannot be recorded"):
             journal.append(ev.UnknownEvent(payload={"v": 1, "type": "dreamed"} | payload), is_durable=True)
     journal.append(record(1), is_durable=True)
     journal.close()

@@ -169,7 +169,7 @@ async def test_a_new_tool_of_an_allowed_server_is_asked_about(ground: Ground) ->
         request = (await s.turn()).request
 
     assert request.tool == "program__extra0"
-    assert request.risks == ("This tool is not on record as one that you allowed. It may be new.",)
+    assert request.risks == ("There is no record that you allowed this tool. It may be new.",)
     assert request.tool_change is not None
     assert request.tool_change.diff.startswith("Name: extra0\nDescription:\n  The tool extra0.")
 
@@ -252,7 +252,7 @@ async def test_a_record_that_cannot_be_written_is_said_and_asks_again(ground: Gr
         await s.rx.expect(ev.TurnEnded)
         said = [notice.title for notice in s.rx.all(ev.Notice)]
 
-    assert said == ["What you allowed of the tool could not be kept, so you will be asked again."]
+    assert said == ["Your approval of the tool could not be saved, so you will be asked again."]
 
 
 async def test_the_first_question_about_a_tool_says_what_the_server_says_of_it_and_later_ones_do_not(

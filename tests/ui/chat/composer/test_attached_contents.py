@@ -63,7 +63,7 @@ def test_a_chip_shows_the_picture_its_sides_and_its_size(desk: Desk) -> None:
     shot, text = desk.chips
     assert (shot.name, shot.detail, not shot.thumbnail.isNull()) == ("shot.png", "1,600 × 800 · 123 kB", True)
     assert (text.name, text.detail, not text.thumbnail.isNull()) == ("text-120000.txt", "34 kB", False)
-    assert shot.accessibleName() == "Comes with the message: shot.png, 1,600 × 800 · 123 kB"
+    assert shot.accessibleName() == "Attached: shot.png, 1,600 × 800 · 123 kB"
     assert desk.composer.height() > height
     assert max(shot.geometry().bottom(), text.geometry().bottom()) < desk.edit.geometry().top()
     assert not shot.geometry().intersects(text.geometry())
@@ -124,9 +124,9 @@ def test_tab_comes_to_each_chip_and_its_button_before_the_field(desk: Desk) -> N
 
     assert names == [
         "Remove text-120000.txt from the message",
-        "Comes with the message: text-120000.txt",
+        "Attached: text-120000.txt",
         "Remove shot.png from the message",
-        "Comes with the message: shot.png",
+        "Attached: shot.png",
     ]
     QTest.keyClick(desk.window.focusWidget(), Qt.Key.Key_Return)
     assert [opened.at(number)[0] for number in range(opened.count())] == [SHOT]

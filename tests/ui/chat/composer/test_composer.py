@@ -222,7 +222,7 @@ class TestWorking:
                 QTest.keyClick(desk.composer.window().focusWidget(), Qt.Key.Key_Backtab)
                 names.append(desk.composer.window().focusWidget().accessibleName())
             assert names[1:3] == ["Edit the waiting message", "Send the waiting message now"]
-            assert names[3] == f"Waits: {prompts[1][1]}"
+            assert names[3] == f"Waiting: {prompts[1][1]}"
 
     def test_a_waiting_prompt_is_moved_edited_and_removed_by_keyboard(self, desk: Desk) -> None:
         waiting = desk.composer.waiting
@@ -443,13 +443,13 @@ FREE = Usage(input_tokens=5, cost_usd=0.0)
             "This session: $0.42",
             "Last turn: $0.03",
             "10\u202f000 tokens read by the model, 1\u202f204 written",
-            "97 % of what it read came from its cache",
+            "97 % of the tokens read came from the cache",
             "Click to see the usage of all sessions.",
         ]),
         (PAID + PART, PART, None, "≥ $0.42", [
             "This session: ≥ $0.42",
             "12\u202f000 tokens read by the model, 1\u202f204 written",
-            "81 % of what it read came from its cache",
+            "81 % of the tokens read came from the cache",
             "The price of 2\u202f000 tokens is not known: the cost is higher.",
             "Click to see the usage of all sessions.",
         ]),
@@ -457,7 +457,7 @@ FREE = Usage(input_tokens=5, cost_usd=0.0)
             "This session: $0.42",
             "Last turn: $0.03",
             "10\u202f000 tokens read by the model, 1\u202f204 written",
-            "97 % of what it read came from its cache",
+            "97 % of the tokens read came from the cache",
             "About 8\u202f200 tokens of the last turn were not in the provider's cache: the tools changed.",
             "Click to see the usage of all sessions.",
         ]),

@@ -272,7 +272,7 @@ class TestLines:
         stage.show(*(UndoEntry(purpose="undo", outcomes=some, at=AT) for some in shown))
         one, five = (stage.widget(number).accessibleName() for number in (0, 1))
         assert one == "Undid 1 file of turn 3 · a: It could not get back: the attribute user.origin"
-        assert five.endswith(" · 2 more did not get all back")
+        assert five.endswith(" · 2 more only partly restored")
 
     def test_an_undo_of_hunks_says_how_many_and_of_which_file(self, stage: Stage) -> None:
         for hunks, said in ((("h1",), "1 change"), (("h1", "h2"), "2 changes")):
@@ -383,7 +383,7 @@ def test_only_the_summary_in_force_can_be_edited_or_undone(stage: Stage) -> None
     assert "Undo" not in stage.buttons()
     conversation.show(ev.CompactionUndone(compaction_id="b"))
     assert "Undo" in stage.buttons()
-    assert "taken back" in stage.widget(1).accessibleName()
+    assert "was undone" in stage.widget(1).accessibleName()
 
 
 def test_going_back_to_before_what_it_summarised_puts_it_out_of_force(stage: Stage) -> None:

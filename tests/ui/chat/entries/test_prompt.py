@@ -48,7 +48,7 @@ def test_each_has_its_name_its_lines_and_its_size(stage: Stage) -> None:
     assert second.text() == "src/ · 12 kB"
     assert third.text().endswith("… · 5 bytes")
     assert len(third.text()) < 60
-    assert first.accessibleName() == "Came with the message: app.py:10-40, file, 812 bytes"
+    assert first.accessibleName() == "Attached: app.py:10-40, file, 812 bytes"
     assert "&lt;b&gt;" not in third.text()
 
 
@@ -117,7 +117,7 @@ def test_a_picture_is_seen_small_and_nothing_moves_when_it_comes(seeing: Stage, 
 
     assert (first.geometry(), second.geometry(), seeing.widget(0).entry_height()) == before
     assert (first.detail, second.detail) == ("1,600 × 900 · 2 kB", "40 × 30 · 2 kB")
-    assert first.accessibleName() == "Came with the message: a.png, picture, 1,600 × 900 · 2 kB"
+    assert first.accessibleName() == "Attached: a.png, picture, 1,600 × 900 · 2 kB"
     assert not first.thumbnail.isNull()
     assert first.grab().toImage().pixelColor(24, 24).name() == "#0e7c70"
     assert seeing.widget(0).rect().contains(second.geometry())
@@ -314,4 +314,4 @@ def test_pasted_pictures_are_their_thumbnails_alone(seeing: Stage, loads: Loads,
     assert [(chip.width(), chip.height()) for chip in chips] == [(96, 96)] * 2
     assert chips[0].grab().toImage().pixelColor(48, 48).name() == "#0e7c70"
     assert all(seeing.widget(0).rect().contains(chip.geometry()) for chip in chips)
-    assert chips[0].accessibleName() == "Came with the message: picture-a.png, picture, 300 × 200 · 2 kB"
+    assert chips[0].accessibleName() == "Attached: picture-a.png, picture, 300 × 200 · 2 kB"

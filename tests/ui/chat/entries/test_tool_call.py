@@ -47,7 +47,10 @@ def is_unfolded(stage: Stage) -> bool:
 def test_variables_that_a_command_did_not_get_are_named() -> None:
     result = ToolResult(content="{}", is_error=True, metadata={"exit_code": 1, "kept_back": ["DATABASE_URL"]})
     assert entry_words.notes(call("run_terminal_cmd", "./migrate", result=result)) == [
-        ("Kept back from commands: DATABASE_URL. The setting “Variables passed on” passes them on.", "muted")
+        (
+            "Withheld from commands: DATABASE_URL. To pass them on, add them to the setting “Variables passed on”.",
+            "muted",
+        )
     ]
 
 
@@ -268,8 +271,8 @@ class TestRecovery:
         stage.show(destroyed())
         button = recover_button(stage)
         assert button.isVisible()
-        assert button.accessibleName() == "Recover. Puts back 2 files and 1 stash entry"
-        assert "Puts back 2 files and 1 stash entry" in button.toolTip()
+        assert button.accessibleName() == "Recover. Restores 2 files and 1 stash entry"
+        assert "Restores 2 files and 1 stash entry" in button.toolTip()
         requested = record(stage.view.entry_actions.recover_requested)
         click(button)
         assert requested == [("c1",)]
@@ -284,8 +287,8 @@ class TestRecovery:
     @pytest.mark.parametrize(
         ("uncaptured", "said"),
         [
-            ((), "Recovered: everything that it destroyed is back."),
-            ((Uncaptured(path="big", reason="It is too much."),), "Recovered: all that was copied is back."),
+            ((), "Recovered: everything that the command destroyed is restored."),
+            ((Uncaptured(path="big", reason="It is too much."),), "Recovered: everything that was copied is restored."),
         ],
     )
     def test_what_was_recovered_is_said_on_the_card(self, uncaptured: tuple[Uncaptured, ...], said: str) -> None:
@@ -294,11 +297,11 @@ class TestRecovery:
     @pytest.mark.parametrize(
         ("names", "outside", "expected"),
         [
-            (("refs/heads/topic",), (), "Puts back branch topic"),
-            (("refs/heads/a", "refs/heads/b", "refs/tags/v1"), (), "Puts back 2 branches and tag v1"),
-            (("HEAD",), (), "Puts back where the repository stood"),
-            ((), ("/srv/tree/a.txt", "/srv/x/.git/worktrees/tree/HEAD"), "Puts back 1 file and git's own files"),
-            ((), ("/srv/x/.git/index",), "Puts back what was staged"),
+            (("refs/heads/topic",), (), "Restores branch topic"),
+            (("refs/heads/a", "refs/heads/b", "refs/tags/v1"), (), "Restores 2 branches and tag v1"),
+            (("HEAD",), (), "Restores the checked-out commit"),
+            ((), ("/srv/tree/a.txt", "/srv/x/.git/worktrees/tree/HEAD"), "Restores 1 file and git's own files"),
+            ((), ("/srv/x/.git/index",), "Restores the staged changes"),
         ],
     )
     def test_what_comes_back_is_said_in_words(

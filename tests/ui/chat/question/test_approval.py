@@ -293,14 +293,14 @@ class TestAToolThatWasNeverAllowed:
         text = "\n".join(f"Line {number}" for number in range(60))
         answers = ask_ready(stage, replace(question(None), changes=(), tool_definition=text))
         assert not card(stage).findChildren(QPlainTextEdit)
-        click(stage.button("Show what the tool is"))
+        click(stage.button("Show the definition"))
         assert command_field(stage).toPlainText() == text
         assert command_field(stage).isReadOnly()
         unfolded = card(stage).height()
         click(stage.button("Hide the definition"))
         assert not command_field(stage).isVisible()
         assert card(stage).height() < unfolded - command_field(stage).height()
-        click(stage.button("Show what the tool is"))
+        click(stage.button("Show the definition"))
         click(stage.button("Allow once"))
         assert answers == [("c1", Allowed())]
 
@@ -328,7 +328,7 @@ class TestWhatItShows:
         assert "Asks because git push uses the network." in names
         assert "⚠ Changes another machine" in names
         assert marks_in(command_field(stage)) == ["git push"]
-        assert not any("what the tool is" in words for words in stage.buttons())
+        assert not any("the definition" in words for words in stage.buttons())
 
     def test_one_line_says_the_risk_and_the_reasons_are_behind_why(self, stage: Stage) -> None:
         risks = ("Runs what another command prints as a script.", "Deletes folders.", "Uses the network.")

@@ -105,7 +105,9 @@ def test_what_merges_is_merged_and_what_clashes_is_yours_until_decided(stage: St
     dialog = stage.open(stage.store.clash(BASE, WANTED, YOURS))
     assert text(dialog) == YOURS.replace("one", "ONE")
     assert "Undo conflicts with your edit" in words(dialog)
-    assert "src/a.py. Nothing has been written to it. 1 other place in it merges without a clash." in words(dialog)
+    assert "src/a.py. Nothing has been written to it. 1 other place in the file merges without a clash." in words(
+        dialog
+    )
     assert "0 of 2 clashes decided" in words(dialog)
     assert dialog.objectName() == "undoConflictDialog"
 
@@ -163,7 +165,7 @@ def test_nothing_is_written_until_every_clash_is_decided_and_what_is_left_is_sai
     assert "2 clashes are left to decide: numbers 1, 2." in words(dialog)
     QTest.keyClick(keep, Qt.Key.Key_1, alt)
     assert not write.isEnabled()
-    assert write.toolTip() == "1 of 2 clashes decided · the result can be written once all are decided"
+    assert write.toolTip() == "1 of 2 clashes decided · the result can be written once all clashes are decided"
     QTest.keyClick(keep, Qt.Key.Key_Return, control)
     assert "1 clash is left to decide: number 2." in words(dialog)
     assert dialog.page is not None
@@ -244,7 +246,7 @@ def test_the_undone_version_can_be_used_as_a_whole(stage: Stage) -> None:
         ((Maker("person"),), "your edit", "Yours (on disk)", "Keep mine"),
         ((Maker("agent", 3),), "turn 3", "Turn 3 (on disk)", "Keep it as it is"),
         ((Maker("agent", 3), Maker("agent", 5)), "turns 3, 5", "Turns 3, 5 (on disk)", "Keep it as it is"),
-        ((Maker("unknown"),), "what a server, or you, wrote", "A server's, or yours (on disk)", "Keep it as it is"),
+        ((Maker("unknown"),), "changes by a server or by you", "A server's, or yours (on disk)", "Keep it as it is"),
         ((Maker("other_session"),), "another session", "Another session's (on disk)", "Keep it as it is"),
         ((Maker("undo", 1),), "the undo of turn 1", "Undo of turn 1 (on disk)", "Keep it as it is"),
         ((Maker("agent", 3), Maker("person")), "later changes", "Turn 3 + Yours (on disk)", "Keep it as it is"),
@@ -262,7 +264,7 @@ def test_each_version_is_named_by_whose_it_is(
     buttons = [part(dialog, QPushButton, name).text() for name in ("keepYoursButton", "takeBothButton")]
     is_mine = makers == (Maker("person"),)
     assert buttons == (
-        ["Keep yours", "Both, yours last"] if is_mine else ["Keep what is there", "Both, what is there last"]
+        ["Keep yours", "Both, yours last"] if is_mine else ["Keep disk version", "Both, disk version last"]
     )
 
 
@@ -286,7 +288,7 @@ def test_a_file_that_is_gone_can_be_brought_back(stage: Stage) -> None:
 
 def test_binary_files_are_known_by_type_size_and_hash(stage: Stage) -> None:
     dialog = stage.open(stage.store.clash(b"\0one", b"\0two!", b"\x89PNG\r\n\x1a\n\0"))
-    for expected in ("binary data", "PNG image", "4 bytes", "5 bytes", "cannot be brought together line by line"):
+    for expected in ("binary data", "PNG image", "4 bytes", "5 bytes", "cannot be merged line by line"):
         assert expected in words(dialog)
 
 

@@ -162,7 +162,7 @@ def test_two_columns_that_show_little_code_are_only_for_those_who_chose_them(qtb
 
 def test_a_new_file_has_one_side_and_is_shown_on_it(view: DiffView) -> None:
     view.show_diff(make_diff(None, LINES))
-    assert (view.document.mode, view.document.mode_obstacle()) == ("unified", "The file has only one side")
+    assert (view.document.mode, view.document.mode_obstacle()) == ("unified", "The file has only one version to show")
 
 
 def test_the_line_on_top_stays_on_top_in_the_other_mode(view: DiffView) -> None:

@@ -226,7 +226,7 @@ def test_other_bytes_are_known_by_type_size_hash_and_difference_and_a_new_file_h
     assert len(shown.extraSelections()) >= 2
     show(stack, "a.bin", None, bytes(601))
     words = [label.text() for label in stack.binary_view.findChildren(QLabel)]
-    assert {"There is no file", "It begins with"} <= set(words)
+    assert {"There is no file", "First bytes"} <= set(words)
     shown = part(stack, QPlainTextEdit, "hexText")
     assert shown.blockCount() == 16
     stack.resize(300, 600)

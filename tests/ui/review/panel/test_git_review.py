@@ -64,7 +64,7 @@ def test_an_undo_against_git_of_what_the_session_did_not_change_asks_first(
     button(uncommitted, "undoTurnButton").click()
     assert asked_undos(asked) == []
     box = question(uncommitted)
-    assert "None of this is the agent's." in box.text()
+    assert "The agent made none of these changes." in box.text()
     assert "Yours: 1 file, +1 −1 (a.py)" in box.informativeText()
     assert box.findChild(QPushButton, "undoAgentsButton") is None
     box.reject()

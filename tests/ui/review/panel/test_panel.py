@@ -328,7 +328,7 @@ def test_a_panel_too_narrow_for_two_sides_says_so(qtbot: QtBot, reviewed: Review
     mode = button(reviewed, "diffModeButton")
     reviewed.resize(380, 800)
     qtbot.waitUntil(lambda: not mode.isEnabled())
-    assert mode.toolTip() == "Too narrow for two sides"
+    assert mode.toolTip() == "Too narrow for two columns"
 
 
 def test_f7_goes_through_the_changes_from_anywhere_in_the_panel(

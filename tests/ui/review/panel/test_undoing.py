@@ -51,7 +51,7 @@ def test_the_turn_a_file_or_the_session_is_undone(reviewed: ReviewPanel, asked: 
     undo.click()
     choose(reviewed, "This session")
     assert undo.text() == "Undo session"
-    assert undo.toolTip() == "Put 2 files back. Files that were changed since are left alone and listed."
+    assert undo.toolTip() == "Undo the changes to 2 files. Files that were changed since are left alone and listed."
     undo.click()
     menu_action(reviewed, "Undo this file").trigger()
     selections = [op.selection for op in asked if isinstance(op, UndoChanges)]
