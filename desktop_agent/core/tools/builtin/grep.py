@@ -94,7 +94,20 @@ class Grep(ReadTool[GrepArguments]):
 
     async def run(self, arguments: GrepArguments, context: ToolContext) -> ToolResult:
         place = await asyncio.to_thread(_place, arguments, context)
-        others = await left_out(place.absolute, arguments.path, context) if place.absolute.is_dir() else []
+        # Asking git takes as long as a search, and rarely names a file: both are done at once.
+        usual = asyncio.create_task(self._found(arguments, place, [], context), name="grep")
+        try:
+            others = await left_out(place.absolute, arguments.path, context) if place.absolute.is_dir() else []
+            if not others:
+                return await usual
+        finally:
+            usual.cancel()
+            await asyncio.wait([usual])
+        return await self._found(arguments, place, others, context)
+
+    async def _found(
+        self, arguments: GrepArguments, place: ResolvedPath, others: list[str], context: ToolContext
+    ) -> ToolResult:
         search = await asyncio.to_thread(_prepare, arguments, place, others, context)
         match arguments.output_mode:
             case "content":
