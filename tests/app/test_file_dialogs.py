@@ -10,13 +10,14 @@ from pathlib import Path
 import msgspec
 import pytest
 from PySide6.QtCore import QUrl
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtWidgets import QFileDialog, QToolButton, QTreeView
 
 from desktop_agent.core.system.session_bus import ChosenFiles, FileQuestion, ask_portal
 from tests.app.conftest import Go
 from tests.app.portal_service import Mode
 from tests.core.importing.conftest import SAMPLES
 from tests.e2e.driver import Driver
+from tests.parts import part
 from tests.session_bus import session_bus
 
 Portal = Callable[..., "subprocess.Popen[str]"]
@@ -106,6 +107,11 @@ def test_where_the_portal_fails_qts_dialog_asks_with_recent_folders_first(
         dialog = await user.see(QFileDialog, "folderDialog")
         assert dialog.sidebarUrls()[0] == QUrl.fromLocalFile(str(project))
         assert len(dialog.sidebarUrls()) > 1
+        rows = part(dialog, QTreeView, "treeView")
+        await user.until_true(lambda: 0 < rows.header().length() <= rows.viewport().width(), "no column is cut")
+        shown = [button for button in dialog.findChildren(QToolButton) if button.isVisible()]
+        assert [button.text() for button in shown] == ["←", "→", "↑", "+"], "in the colour of texts"
+        assert all(button.icon().isNull() and button.accessibleName() for button in shown)
         dialog.reject()
 
     go([str(project), "--provider", "demo"], journey)

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.core.protocol.model import FileOutcome, LineComment
-from desktop_agent.ui.theme import Space, Theme, TypeSize
+from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import core_words, plural
 from desktop_agent.ui.widgets.buttons import compact_button, make_button
 from desktop_agent.ui.widgets.labels import make_label
@@ -80,9 +80,8 @@ class CommentsDialog(QDialog):
 
     def _row(self, comment: LineComment) -> QHBoxLayout:
         place = make_label(self._place_words(comment), role="secondary", wraps=True, is_plain=True)
-        quote = make_label(_shortened(comment.quote), is_plain=True)
-        quote.setFont(self._theme.code_font(TypeSize.HEAD))
-        quote.setStyleSheet(f"color: {self._theme.colours.muted};")
+        quote = make_label(_shortened(comment.quote), role="secondary", is_plain=True)
+        quote.setFont(self._theme.code_font())
         quote.setMinimumWidth(1)  # long lines are cut and do not widen the window
         quote.setVisible(bool(quote.text()))
         text = make_label(comment.text, wraps=True, is_plain=True)

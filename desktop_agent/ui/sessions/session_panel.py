@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec.structs import replace
 from PySide6.QtCore import QCoreApplication, QItemSelectionModel, QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
-from PySide6.QtWidgets import QMenu, QPushButton, QWidget
+from PySide6.QtWidgets import QMenu, QPushButton, QWidget, QWidgetAction
 
 from desktop_agent.core.protocol.model import SessionSummary
 from desktop_agent.ui.sessions.session_list_model import Arrangement, Grouping, SessionListModel
@@ -92,7 +92,13 @@ class ArrangeButton(MenuButton):
         self._arrangement = Arrangement()
         menu = QMenu(self)
         menu.setObjectName("arrangeSessionsMenu")
-        menu.addSection(self.tr("Group by"))
+        heading = make_label(self.tr("Group by"), role="heading")
+        heading.setContentsMargins(Space.M, Space.XS, Space.M, Space.XS)
+        section = QWidgetAction(menu)  # not `addSection`, whose text a style sheet hides
+        section.setText(heading.text())
+        section.setDefaultWidget(heading)
+        section.setEnabled(False)
+        menu.addAction(section)
         choices = QActionGroup(menu)
         words: dict[Grouping, str] = {
             "nearby": self.tr("This folder first"),

@@ -117,6 +117,8 @@ QMenu::indicator:checked { image: url("$tick"); } /* the style's own mark is dra
 QMenu::separator { height: 1px; background: $border; margin: 4px 8px; }
 QToolTip { background: $surface; color: $text; border: 1px solid $border_strong; padding: 4px 6px; }
 
+QFileDialog QToolButton, QFileDialog QToolButton:focus { padding: 0; } /* Qt makes them square */
+
 QTabBar { background: $bg; }
 QTabBar::tab {
   background: transparent; color: $muted; border: none; border-bottom: 2px solid transparent;

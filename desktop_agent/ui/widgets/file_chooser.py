@@ -8,18 +8,23 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from PySide6.QtCore import QObject, Qt, QUrl
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtCore import QObject, QSize, Qt, QUrl
+from PySide6.QtGui import QGuiApplication, QIcon
+from PySide6.QtWidgets import QFileDialog, QHeaderView, QToolButton, QTreeView, QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.system.session_bus import ChosenFiles, FileQuestion, ask_portal
+from desktop_agent.ui.widgets.layouts import resize_within_screen
 
 Chosen = Callable[[ChosenFiles], object]
 """Called with what the user chose, unless they cancelled."""
 
 _PATIENCE_S: Final = 2.0
 """How long the portal may take to say that it asks, before Qt's dialog asks."""
+
+_SIZE, _LEAST_SIZE = QSize(760, 480), QSize(480, 320)
+_SIGNS: Final = {"backButton": "←", "forwardButton": "→", "toParentButton": "↑", "newFolderButton": "+"}
+"""The texts of buttons whose icons, drawn by Qt, cannot be seen in a dark theme."""
 
 _log = logging.getLogger(__name__)
 
@@ -93,6 +98,7 @@ class _FileChooser(QObject):
             self._follow_filter(dialog)
             dialog.selectFile(question.name)
             dialog.filterSelected.connect(self._on_filter)
+        _fit(dialog, is_for_folders=question.kind == "folder")
         if question.kind == "files":
             dialog.filesSelected.connect(self._on_selected)
         else:
@@ -115,3 +121,22 @@ class _FileChooser(QObject):
     def _follow_filter(self, dialog: QFileDialog) -> None:
         """Give a name without a suffix that of the chosen filter, whose words end in `(*.suffix)`."""
         dialog.setDefaultSuffix(dialog.selectedNameFilter().rpartition("*.")[2].rstrip(")"))
+
+
+def _fit(dialog: QFileDialog, *, is_for_folders: bool) -> None:
+    """Fit Qt's dialog to the theme, and its columns to its width. The system's dialog has no such parts."""
+    rows = dialog.findChild(QTreeView, "treeView")
+    if rows is None:
+        return
+    dialog.setViewMode(QFileDialog.ViewMode.Detail)
+    for button in dialog.findChildren(QToolButton):
+        sign = _SIGNS.get(button.objectName(), "")
+        button.setIcon(QIcon())
+        button.setText(sign)
+        button.setVisible(bool(sign))  # not the two that choose the view
+    dialog.setSizeGripEnabled(False)
+    for column in range(rows.model().columnCount()):
+        mode = QHeaderView.ResizeMode.ResizeToContents if column else QHeaderView.ResizeMode.Stretch
+        rows.header().setSectionResizeMode(column, mode)
+        rows.setColumnHidden(column, is_for_folders and column in (1, 2))  # size and type, the same for all folders
+    resize_within_screen(dialog, _SIZE, _LEAST_SIZE)

@@ -294,6 +294,7 @@ def test_the_view_button_groups_otherwise_and_shows_turns_and_cost(desk: Desk, m
     desk.panel.set_sessions([paid, make_session("b", "There", ago=timedelta(days=1), workspace="/b")])
     menu = part(desk.panel, QMenu, "arrangeSessionsMenu")
     words = {action.text(): action for action in menu.actions()}
+    assert [label.text() for label in menu.findChildren(QLabel)] == ["Group by"], "a style sheet hides a section"
     height = desk.rows.sizeHintForRow(0)
     words["Time"].trigger()
     words["Show turns and cost"].trigger()
