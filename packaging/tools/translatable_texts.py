@@ -293,6 +293,7 @@ _MODULES = (
 _REASONED = (
     *("core/base/web_address.py", "core/models/account.py"),
     *("core/mcp/definition.py", "core/mcp/definition_file.py", "core/mcp/new_servers.py"),
+    *("core/policy/segments.py", "core/policy/shell.py", "core/policy/shell_words.py"),
 )
 """Where reasons are that end a sentence of the window, such as “This address cannot be used: …”."""
 
@@ -344,6 +345,9 @@ _MORE = (
     *("the open folder", "every public host", "uv, for uvx.", "git, and uv, for uvx."),
     "uv, for uvx, and credentials of AWS: a profile in ~/.aws.",
     *("name: {0}", "name {0}: {1}", "address: {0}", "header {0}: {1}", "for example https://models.example/v1"),
+    *("`{0}` is not the system's `{1}`", "a program for {0}", "code for {0}", "code for {0} from its input"),
+    *("syntax of bash, which another shell reads differently", "a name that is evaluated, and whose value may be run"),
+    *("text that was not understood", "a comment that was not understood"),
     *("SVG image", "binary data", "empty file"),
     "No closing quotation",  # Python's own, of a command line
     *("encoding {0}", "encoding {0} → {1}", "byte order mark added", "byte order mark removed"),
@@ -400,9 +404,13 @@ def _texts_below(module: str) -> Iterator[str]:
 def _reasons_in(module: str) -> Iterator[str]:
     for node in ast.walk(ast.parse((PACKAGE / module).read_bytes())):
         match node:
-            case ast.Raise(exc=ast.Call(func=ast.Name(id="ValueError"), args=[text])):
+            case (
+                ast.Raise(exc=ast.Call(func=ast.Name(id="ValueError" | "NotAWordError"), args=[text]))
+                | ast.keyword(arg="problem", value=text)
+                | ast.Call(func=ast.Attribute(value=ast.Attribute(attr="problems"), attr="append"), args=[text])
+            ):
                 reasons = [_template(text)]
-            case ast.FunctionDef(name=name) if name.startswith("why_") or name.endswith("_problem"):
+            case ast.FunctionDef(name=name) if name.startswith(("why_", "_why_")) or name.endswith("_problem"):
                 reasons = [
                     _template(each.value) for each in ast.walk(node) if isinstance(each, ast.Return) and each.value
                 ]

@@ -4278,16 +4278,220 @@
         <translation>`/rewind` zählt die Runden auf.</translation>
     </message>
     <message>
+        <source>`jobs` can run other programs</source>
+        <translation>`jobs` kann andere Programme ausführen</translation>
+    </message>
+    <message>
+        <source>`set` changes how the rest is read</source>
+        <translation>`set` ändert, wie der Rest gelesen wird</translation>
+    </message>
+    <message>
         <source>`{0}` belongs to git, and edit tools never write git&apos;s own files. Use git commands instead.</source>
         <translation>`{0}` gehört git, und Bearbeitungswerkzeuge schreiben nie gits eigene Dateien. Verwenden Sie stattdessen git-Befehle.</translation>
+    </message>
+    <message>
+        <source>`{0}` can run other programs</source>
+        <translation>`{0}` kann andere Programme ausführen</translation>
+    </message>
+    <message>
+        <source>`{0}` changes what later commands mean</source>
+        <translation>`{0}` ändert, was spätere Befehle bedeuten</translation>
     </message>
     <message>
         <source>`{0}` is not expected there.</source>
         <translation>`{0}` wird dort nicht erwartet.</translation>
     </message>
     <message>
+        <source>`{0}` is not the system&apos;s `{1}`</source>
+        <translation>`{0}` ist nicht das `{1}` des Systems</translation>
+    </message>
+    <message>
+        <source>`{0}` is redefined in this line</source>
+        <translation>`{0}` wird in dieser Zeile neu definiert</translation>
+    </message>
+    <message>
         <source>`{0}` is saved, but this project is stricter: here it is `{1}`, from `{2}`.</source>
         <translation>`{0}` ist gespeichert, aber dieses Projekt ist strenger: Hier gilt `{1}`, aus `{2}`.</translation>
+    </message>
+    <message>
+        <source>`{0}` runs a file&apos;s commands in this shell</source>
+        <translation>`{0}` führt die Befehle einer Datei in dieser Shell aus</translation>
+    </message>
+    <message>
+        <source>`{0}` runs a script that is not known beforehand</source>
+        <translation>`{0}` führt ein Skript aus, das vorher nicht bekannt ist</translation>
+    </message>
+    <message>
+        <source>`{0}` runs what it reads</source>
+        <translation>`{0}` führt aus, was es liest</translation>
+    </message>
+    <message>
+        <source>`{0}` where a command was expected</source>
+        <translation>`{0}` an der Stelle eines Befehls</translation>
+    </message>
+    <message>
+        <source>a command that goes on behind its line</source>
+        <translation>ein Befehl, der hinter seiner Zeile weitergeht</translation>
+    </message>
+    <message>
+        <source>a comment that was not understood</source>
+        <translation>ein Kommentar, der nicht verstanden wurde</translation>
+    </message>
+    <message>
+        <source>a comment where a word was expected</source>
+        <translation>ein Kommentar an der Stelle eines Wortes</translation>
+    </message>
+    <message>
+        <source>a here document that does not end where it seems to</source>
+        <translation>ein Here-Dokument, das nicht dort endet, wo es zu enden scheint</translation>
+    </message>
+    <message>
+        <source>a here document that was not understood</source>
+        <translation>ein Here-Dokument, das nicht verstanden wurde</translation>
+    </message>
+    <message>
+        <source>a line that goes on inside a word</source>
+        <translation>eine Zeile, die in einem Wort weitergeht</translation>
+    </message>
+    <message>
+        <source>a name that is evaluated, and whose value may be run</source>
+        <translation>ein Name, der ausgewertet wird und dessen Wert ausgeführt werden kann</translation>
+    </message>
+    <message>
+        <source>a program for {0}</source>
+        <translation>ein Programm für {0}</translation>
+    </message>
+    <message>
+        <source>a quote that does not end</source>
+        <translation>ein Anführungszeichen, das nicht geschlossen wird</translation>
+    </message>
+    <message>
+        <source>a quoted text that shells read differently</source>
+        <translation>ein Text in Anführungszeichen, den Shells verschieden lesen</translation>
+    </message>
+    <message>
+        <source>a redirection of a descriptor that was not understood</source>
+        <translation>eine Umleitung eines Deskriptors, die nicht verstanden wurde</translation>
+    </message>
+    <message>
+        <source>a redirection that shells read differently</source>
+        <translation>eine Umleitung, die Shells verschieden lesen</translation>
+    </message>
+    <message>
+        <source>a redirection that was not understood</source>
+        <translation>eine Umleitung, die nicht verstanden wurde</translation>
+    </message>
+    <message>
+        <source>a redirection whose target shells expand twice, or split</source>
+        <translation>eine Umleitung, deren Ziel Shells zweimal expandieren oder zerteilen</translation>
+    </message>
+    <message>
+        <source>a redirection without a target</source>
+        <translation>eine Umleitung ohne Ziel</translation>
+    </message>
+    <message>
+        <source>a script for {0}</source>
+        <translation>ein Skript für {0}</translation>
+    </message>
+    <message>
+        <source>a test that was not understood</source>
+        <translation>ein Test, der nicht verstanden wurde</translation>
+    </message>
+    <message>
+        <source>a text that is translated, and may be run</source>
+        <translation>ein Text, der übersetzt wird und ausgeführt werden kann</translation>
+    </message>
+    <message>
+        <source>a value of {0}, which the shell may run</source>
+        <translation>ein Wert von {0}, den die Shell ausführen kann</translation>
+    </message>
+    <message>
+        <source>a word that begins behind its line</source>
+        <translation>ein Wort, das hinter seiner Zeile beginnt</translation>
+    </message>
+    <message>
+        <source>an assignment that was not recognised</source>
+        <translation>eine Zuweisung, die nicht erkannt wurde</translation>
+    </message>
+    <message>
+        <source>an expansion inside single quotes</source>
+        <translation>eine Expansion in einfachen Anführungszeichen</translation>
+    </message>
+    <message>
+        <source>an expansion that does not end</source>
+        <translation>eine Expansion, die nicht endet</translation>
+    </message>
+    <message>
+        <source>an expansion that was not recognised</source>
+        <translation>eine Expansion, die nicht erkannt wurde</translation>
+    </message>
+    <message>
+        <source>an operator inside a word</source>
+        <translation>ein Operator in einem Wort</translation>
+    </message>
+    <message>
+        <source>backslashes inside backticks</source>
+        <translation>umgekehrte Schrägstriche in Backticks</translation>
+    </message>
+    <message>
+        <source>code for {0}</source>
+        <translation>Code für {0}</translation>
+    </message>
+    <message>
+        <source>code for {0} from its input</source>
+        <translation>Code für {0} aus der Eingabe</translation>
+    </message>
+    <message>
+        <source>expansions in a here document</source>
+        <translation>Expansionen in einem Here-Dokument</translation>
+    </message>
+    <message>
+        <source>it has a part of an unknown kind ({0})</source>
+        <translation>er enthält einen Teil unbekannter Art ({0})</translation>
+    </message>
+    <message>
+        <source>it is nested too deeply</source>
+        <translation>er ist zu tief verschachtelt</translation>
+    </message>
+    <message>
+        <source>it is not valid shell</source>
+        <translation>er ist keine gültige Shell-Syntax</translation>
+    </message>
+    <message>
+        <source>it runs too many commands</source>
+        <translation>er führt zu viele Befehle aus</translation>
+    </message>
+    <message>
+        <source>options of `find` that are not known</source>
+        <translation>Optionen von `find`, die nicht bekannt sind</translation>
+    </message>
+    <message>
+        <source>options of `{0}` that are not known</source>
+        <translation>Optionen von `{0}`, die nicht bekannt sind</translation>
+    </message>
+    <message>
+        <source>quoted text that may be run</source>
+        <translation>Text in Anführungszeichen, der ausgeführt werden kann</translation>
+    </message>
+    <message>
+        <source>syntax of bash, which another shell reads differently</source>
+        <translation>Syntax von bash, die eine andere Shell anders liest</translation>
+    </message>
+    <message>
+        <source>text that was not understood</source>
+        <translation>Text, der nicht verstanden wurde</translation>
+    </message>
+    <message>
+        <source>the value of {0} may be run later</source>
+        <translation>der Wert von {0} kann später ausgeführt werden</translation>
+    </message>
+    <message>
+        <source>words of `{0}` that are not known</source>
+        <translation>Wörter von `{0}`, die nicht bekannt sind</translation>
+    </message>
+    <message>
+        <source>words that run together</source>
+        <translation>Wörter, die ineinander übergehen</translation>
     </message>
     <message>
         <source>{0} is reserved for the account without a name</source>
@@ -7274,7 +7478,7 @@
     </message>
     <message>
         <source>Runs outside the sandbox, with all the rights of your account</source>
-        <translation>Läuft außerhalb der Sandbox: Es darf alles, was Ihr Konto darf</translation>
+        <translation>Läuft ohne Sandbox, mit allen Rechten Ihres Kontos</translation>
     </message>
     <message>
         <source>Sandbox: read-only</source>

@@ -4267,16 +4267,220 @@
         <translation>`/rewind` 列出各轮。</translation>
     </message>
     <message>
+        <source>`jobs` can run other programs</source>
+        <translation>`jobs` 可以运行其他程序</translation>
+    </message>
+    <message>
+        <source>`set` changes how the rest is read</source>
+        <translation>`set` 会改变其余部分的读取方式</translation>
+    </message>
+    <message>
         <source>`{0}` belongs to git, and edit tools never write git&apos;s own files. Use git commands instead.</source>
         <translation>`{0}` 属于 git，编辑工具从不写入 git 自身的文件。请改用 git 命令。</translation>
+    </message>
+    <message>
+        <source>`{0}` can run other programs</source>
+        <translation>`{0}` 可以运行其他程序</translation>
+    </message>
+    <message>
+        <source>`{0}` changes what later commands mean</source>
+        <translation>`{0}` 会改变后续命令的含义</translation>
     </message>
     <message>
         <source>`{0}` is not expected there.</source>
         <translation>`{0}` 在那里没有意义。</translation>
     </message>
     <message>
+        <source>`{0}` is not the system&apos;s `{1}`</source>
+        <translation>`{0}` 不是系统的 `{1}`</translation>
+    </message>
+    <message>
+        <source>`{0}` is redefined in this line</source>
+        <translation>`{0}` 在这一行中被重新定义</translation>
+    </message>
+    <message>
         <source>`{0}` is saved, but this project is stricter: here it is `{1}`, from `{2}`.</source>
         <translation>`{0}` 已保存，但此项目更严格：这里为 `{1}`，来自 `{2}`。</translation>
+    </message>
+    <message>
+        <source>`{0}` runs a file&apos;s commands in this shell</source>
+        <translation>`{0}` 会在此 shell 中运行文件里的命令</translation>
+    </message>
+    <message>
+        <source>`{0}` runs a script that is not known beforehand</source>
+        <translation>`{0}` 运行的脚本事先无法得知</translation>
+    </message>
+    <message>
+        <source>`{0}` runs what it reads</source>
+        <translation>`{0}` 会运行它读到的内容</translation>
+    </message>
+    <message>
+        <source>`{0}` where a command was expected</source>
+        <translation>应为命令处出现了 `{0}`</translation>
+    </message>
+    <message>
+        <source>a command that goes on behind its line</source>
+        <translation>命令延续到了所在行之后</translation>
+    </message>
+    <message>
+        <source>a comment that was not understood</source>
+        <translation>有无法理解的注释</translation>
+    </message>
+    <message>
+        <source>a comment where a word was expected</source>
+        <translation>应为单词处出现了注释</translation>
+    </message>
+    <message>
+        <source>a here document that does not end where it seems to</source>
+        <translation>here 文档的结束位置与看上去的不同</translation>
+    </message>
+    <message>
+        <source>a here document that was not understood</source>
+        <translation>有无法理解的 here 文档</translation>
+    </message>
+    <message>
+        <source>a line that goes on inside a word</source>
+        <translation>有在单词中间续行的行</translation>
+    </message>
+    <message>
+        <source>a name that is evaluated, and whose value may be run</source>
+        <translation>有会被求值的名称，其值可能被运行</translation>
+    </message>
+    <message>
+        <source>a program for {0}</source>
+        <translation>给 {0} 的程序</translation>
+    </message>
+    <message>
+        <source>a quote that does not end</source>
+        <translation>有未闭合的引号</translation>
+    </message>
+    <message>
+        <source>a quoted text that shells read differently</source>
+        <translation>有不同 shell 读法不同的引号文本</translation>
+    </message>
+    <message>
+        <source>a redirection of a descriptor that was not understood</source>
+        <translation>有无法理解的描述符重定向</translation>
+    </message>
+    <message>
+        <source>a redirection that shells read differently</source>
+        <translation>有不同 shell 读法不同的重定向</translation>
+    </message>
+    <message>
+        <source>a redirection that was not understood</source>
+        <translation>有无法理解的重定向</translation>
+    </message>
+    <message>
+        <source>a redirection whose target shells expand twice, or split</source>
+        <translation>有目标会被 shell 展开两次或拆分的重定向</translation>
+    </message>
+    <message>
+        <source>a redirection without a target</source>
+        <translation>有没有目标的重定向</translation>
+    </message>
+    <message>
+        <source>a script for {0}</source>
+        <translation>给 {0} 的脚本</translation>
+    </message>
+    <message>
+        <source>a test that was not understood</source>
+        <translation>有无法理解的条件测试</translation>
+    </message>
+    <message>
+        <source>a text that is translated, and may be run</source>
+        <translation>有会被翻译且可能被运行的文本</translation>
+    </message>
+    <message>
+        <source>a value of {0}, which the shell may run</source>
+        <translation>shell 可能会运行 {0} 的值</translation>
+    </message>
+    <message>
+        <source>a word that begins behind its line</source>
+        <translation>有从所在行之后开始的单词</translation>
+    </message>
+    <message>
+        <source>an assignment that was not recognised</source>
+        <translation>有无法识别的赋值</translation>
+    </message>
+    <message>
+        <source>an expansion inside single quotes</source>
+        <translation>单引号内有展开</translation>
+    </message>
+    <message>
+        <source>an expansion that does not end</source>
+        <translation>有未结束的展开</translation>
+    </message>
+    <message>
+        <source>an expansion that was not recognised</source>
+        <translation>有无法识别的展开</translation>
+    </message>
+    <message>
+        <source>an operator inside a word</source>
+        <translation>单词中有运算符</translation>
+    </message>
+    <message>
+        <source>backslashes inside backticks</source>
+        <translation>反引号内有反斜杠</translation>
+    </message>
+    <message>
+        <source>code for {0}</source>
+        <translation>给 {0} 的代码</translation>
+    </message>
+    <message>
+        <source>code for {0} from its input</source>
+        <translation>给 {0} 的代码来自其输入</translation>
+    </message>
+    <message>
+        <source>expansions in a here document</source>
+        <translation>here 文档中有展开</translation>
+    </message>
+    <message>
+        <source>it has a part of an unknown kind ({0})</source>
+        <translation>其中有未知类型的部分（{0}）</translation>
+    </message>
+    <message>
+        <source>it is nested too deeply</source>
+        <translation>嵌套过深</translation>
+    </message>
+    <message>
+        <source>it is not valid shell</source>
+        <translation>不是有效的 shell 语法</translation>
+    </message>
+    <message>
+        <source>it runs too many commands</source>
+        <translation>运行的命令过多</translation>
+    </message>
+    <message>
+        <source>options of `find` that are not known</source>
+        <translation>`find` 有未知的选项</translation>
+    </message>
+    <message>
+        <source>options of `{0}` that are not known</source>
+        <translation>`{0}` 有未知的选项</translation>
+    </message>
+    <message>
+        <source>quoted text that may be run</source>
+        <translation>有可能被运行的引号文本</translation>
+    </message>
+    <message>
+        <source>syntax of bash, which another shell reads differently</source>
+        <translation>bash 的语法，其他 shell 读法不同</translation>
+    </message>
+    <message>
+        <source>text that was not understood</source>
+        <translation>有无法理解的文本</translation>
+    </message>
+    <message>
+        <source>the value of {0} may be run later</source>
+        <translation>{0} 的值之后可能会被运行</translation>
+    </message>
+    <message>
+        <source>words of `{0}` that are not known</source>
+        <translation>`{0}` 有未知的单词</translation>
+    </message>
+    <message>
+        <source>words that run together</source>
+        <translation>有连在一起的单词</translation>
     </message>
     <message>
         <source>{0} is reserved for the account without a name</source>

@@ -39,6 +39,10 @@ TEXTS = [
         "Confined: it writes none of your files and reaches no network.",
         "Eingeschränkt: er schreibt nichts von Ihren Dateien und erreicht kein Netz.",
     ),
+    (
+        "This command could not be fully understood: `sh` runs what it reads.",
+        "Dieser Befehl konnte nicht ganz verstanden werden: `sh` führt aus, was es liest.",
+    ),
     ("Always allow edits", "Bearbeitungen immer erlauben"),
     (
         "address: it must begin with https:// or http://, for example https://models.example/v1",
