@@ -14,6 +14,7 @@ from desktop_agent.core.diff.text import (
     decoded,
     encode_lines,
     endings_of,
+    is_surely_utf8,
     line_count,
     read_text,
     read_texts,
@@ -175,9 +176,12 @@ def as_read(diff: FileDiff, before: bytes | None, after: bytes | None) -> FileDi
 
     `diff` must have landmarks, because the keys of its hunks come from the undecoded bytes.
     """
+    before, after = before or b"", after or b""
     if not (diff.old_lines or diff.new_lines) or stat.S_ISLNK(diff.new_mode or diff.old_mode or 0):
         return diff
-    old, new = read_texts(before or b"", after or b"")
+    if is_surely_utf8(before) and is_surely_utf8(after):  # much quicker than reading them again
+        return diff
+    old, new = read_texts(before, after)
     if not old or not new or (old.encoding, new.encoding) == (diff.old_encoding, diff.new_encoding):
         return diff
     return replace(

@@ -194,6 +194,15 @@ def legacy_encodings(content: bytes) -> tuple[str, ...]:
     return tuple(narrow if _is_exact(content, narrow) else name for narrow, name in pairs)
 
 
+def is_surely_utf8(content: bytes) -> bool:
+    """Whether all of the content is UTF-8 and no escape hints at an encoding in ASCII."""
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return _ESCAPE.encode() not in content
+
+
 def is_utf8(content: bytes) -> bool:
     """Whether the content is UTF-8, perhaps with a few invalid bytes."""
     text = content.decode("utf-8", "surrogateescape")
