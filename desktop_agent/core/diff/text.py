@@ -200,7 +200,7 @@ def is_surely_utf8(content: bytes) -> bool:
         content.decode()
     except UnicodeDecodeError:
         return False
-    return _ESCAPE.encode() not in content
+    return b"\x1b" not in content
 
 
 def is_utf8(content: bytes) -> bool:
