@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import AccountGoneError, CredentialsError
@@ -24,11 +24,9 @@ from desktop_agent.core.providers.http_provider import SILENCE_S, ApiEndpoint, H
 from desktop_agent.core.providers.provider import Provider
 from desktop_agent.core.providers.responses import NOT_ON_A_PLAN, ResponsesFormat
 from desktop_agent.core.providers.responses_stream import CACHE_FIELDS
+from desktop_agent.core.providers.sdk_connection import SdkClient, SdkConnection
 from desktop_agent.core.providers.wire_format import WireFormat
 from desktop_agent.core.system.private_files import FileStamp, is_unchanged, stamp_of
-
-if TYPE_CHECKING:
-    from desktop_agent.core.providers.sdk_connection import SdkClient, SdkConnection
 
 
 def account_provider(
@@ -41,7 +39,7 @@ def account_provider(
     allows_readable_proxy: bool = False,
     silence_s: float = SILENCE_S,
     clock: Clock | None = None,
-    sdk: "SdkConnection | None" = None,
+    sdk: SdkConnection | None = None,
 ) -> HttpProvider:
     """Build an account's provider, without network or HTTP client. `model` gets no thinking of other models."""
     vendor = vendor_of(account.provider)
@@ -64,10 +62,8 @@ def needs_sdk(account: Account) -> bool:
     return vendor_of(account.provider).cloud is not None
 
 
-def sdk_connection(account: Account, environ: Mapping[str, str], silence_s: float = SILENCE_S) -> "SdkConnection":
+def sdk_connection(account: Account, environ: Mapping[str, str], silence_s: float = SILENCE_S) -> SdkConnection:
     """Return a connection to an account's models through Anthropic's SDK, which starts no process yet."""
-    from desktop_agent.core.providers.sdk_connection import SdkClient, SdkConnection
-
     vendor = vendor_of(account.provider)
     cloud = vendor.cloud
     if cloud is None:
@@ -206,7 +202,7 @@ class ProviderCatalog:
             sdk=self._shared_sdk(account),
         )
 
-    def _shared_sdk(self, account: Account) -> "SdkConnection | None":
+    def _shared_sdk(self, account: Account) -> SdkConnection | None:
         is_anthropic = vendor_of(account.provider).wire == "anthropic"
         if not needs_sdk(account) and not (is_anthropic and self._uses_sdk()):
             return None

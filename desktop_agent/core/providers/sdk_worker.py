@@ -25,6 +25,7 @@ from anthropic import (
     AsyncStream,
 )
 from anthropic.lib.bedrock import AsyncAnthropicBedrock
+from anthropic.lib.bedrock._stream_decoder import AWSEventStreamDecoder
 from anthropic.lib.vertex import AsyncAnthropicVertex
 
 from desktop_agent.core.base.errors import ProviderError
@@ -180,16 +181,13 @@ class _Worker:
 
 
 async def _unframed(data: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    from anthropic.lib.bedrock._stream_decoder import AWSEventStreamDecoder
-
     async for event in AWSEventStreamDecoder().aiter_bytes(data):
         yield "".join([*(f"data: {line}\n" for line in event.data.splitlines()), "\n"]).encode()
 
 
 def _entra_tokens() -> Any:
-    from azure.identity import DefaultAzureCredential, get_bearer_token_provider
-
-    tokens = get_bearer_token_provider(DefaultAzureCredential(process_timeout=2), _ENTRA_SCOPE)
+    identity = _library("azure.identity")
+    tokens = identity.get_bearer_token_provider(identity.DefaultAzureCredential(process_timeout=2), _ENTRA_SCOPE)
     return partial(asyncio.to_thread, tokens)
 
 
