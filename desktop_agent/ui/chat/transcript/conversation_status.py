@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtCore import QObject, QPointF, QRectF, Qt, QTimer
+from PySide6.QtCore import QObject, QPointF, QRectF, QSize, Qt, QTimer
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QPushButton, QWidget
 
@@ -97,15 +97,15 @@ class EmptyState(QWidget):
             if room < 0:
                 metrics = button.fontMetrics()
                 button.setText(_in_lines(example, metrics, metrics.horizontalAdvance(example) + room))
-        buttons = sum(button.sizeHint().height() + Space.S for button in self._buttons)
+        sizes = {button: button.sizeHint() + QSize(0, Space.S * ("\n" in button.text())) for button in self._buttons}
+        buttons = sum(size.height() + Space.S for size in sizes.values())
         total = title_height + Space.S + hint_height + Space.XL + buttons
         x, y = (self.width() - width) // 2, max(Space.M, (self.height() - total) * 2 // 5)
         self._title.setGeometry(x, y, width, title_height)
         y += title_height + Space.S
         self._hint.setGeometry(x, y, width, hint_height)
         y += hint_height + Space.XL
-        for button in self._buttons:
-            size = button.sizeHint()
+        for button, size in sizes.items():
             button.setGeometry((self.width() - size.width()) // 2, y, size.width(), size.height())
             y += size.height() + Space.S
 

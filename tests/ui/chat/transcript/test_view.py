@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.transcript import RETRYING, Entry, NoticeEntry, TextEntry, ToolEntry, Transcript
-from desktop_agent.ui.theme import TextSizes, Theme
+from desktop_agent.ui.theme import Space, TextSizes, Theme
 from tests.ui.chat.stage import (
     Conversation,
     Stage,
@@ -112,6 +112,8 @@ class TestFollowingTheTranscript:
         (button,) = (each for each in empty.findChildren(QPushButton) if each.accessibleName() == example)
         assert button.text().replace("\n", " ") == example
         assert button.width() >= button.sizeHint().width()
+        lines = button.fontMetrics().size(0, button.text()).height()
+        assert button.height() >= lines + Space.S, "several lines keep their distance from the border"
         assert empty.rect().contains(button.geometry())
         chosen = record(stage.view.entry_actions.example_chosen)
         button.click()
