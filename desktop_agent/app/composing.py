@@ -17,8 +17,8 @@ from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.mentions.pasted import PastedContents
 from desktop_agent.core.spelling import Speller, open_speller
 from desktop_agent.core.store.journal.lines import open_regular
-from desktop_agent.core.tools.servers.results import LARGEST_PICTURE_BYTES
-from desktop_agent.core.tools.servers.results import LONGEST_SIDE as LONGEST_SIDE_SENT
+from desktop_agent.core.tools.output import LARGEST_PICTURE_BYTES
+from desktop_agent.core.tools.output import LONGEST_SIDE as LONGEST_SIDE_SENT
 from desktop_agent.ui.chat.composer.attached_contents import ContentPreview
 from desktop_agent.ui.chat.composer.field_offers import MentionedContent
 from desktop_agent.ui.chat.composer.spelling_marks import SpellingMarks

@@ -45,7 +45,7 @@ from desktop_agent.core.tools.files.text_files import (
     recognised_encoding,
 )
 from desktop_agent.core.tools.judging import Policies
-from desktop_agent.core.tools.servers.results import LARGEST_PICTURE_BYTES, LONGEST_SIDE
+from desktop_agent.core.tools.output import LARGEST_PICTURE_BYTES, LONGEST_SIDE
 
 MOST_LISTED = 1_000
 

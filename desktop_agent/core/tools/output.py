@@ -27,6 +27,11 @@ SMALLEST_BYTES = 512
 SMALLEST_LINES = 16
 """The fewest lines with room for a beginning, a mark and an end. Smaller settings are raised to this."""
 
+LARGEST_PICTURE_BYTES = 5 * 1024 * 1024 * 3 // 4
+"""The strictest provider limits an image to 5 MiB of base64."""
+
+LONGEST_SIDE = 8_000
+
 
 class ContextLimits(Struct, frozen=True, kw_only=True):
     """`[tools.limits]`: the upper limits of every text that enters the model's context."""

@@ -9,7 +9,7 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.file_types import PictureError, inspect_picture
 from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.tools.files.file_tool import FileArguments, FileReadTool, PathText, opened_file
-from desktop_agent.core.tools.servers.results import LARGEST_PICTURE_BYTES, LONGEST_SIDE
+from desktop_agent.core.tools.output import LARGEST_PICTURE_BYTES, LONGEST_SIDE
 from desktop_agent.core.tools.tool import ToolContext
 
 _SHRINK = (

@@ -1,28 +1,39 @@
-"""One tool of an MCP server, as a tool of a session: its name, its schema, and whether it is still as allowed.
+"""One tool of an MCP server, as a tool of a session: its name, schema and results, and whether it is still as allowed.
 
 Schemas are untrusted: references are not fetched, and regular expressions are left to the server.
+Results are complete, in order, and within the limits.
 """
 
 import asyncio
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, cast
+from typing import Any, assert_never, cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ServerError, StorageError, ToolError
+from desktop_agent.core.base.file_types import PictureError, inspect_picture
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.base.plain_text import on_one_line, shortened
 from desktop_agent.core.context.tokens import tool_tokens
 from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.definition import Program, ServerDefinition
-from desktop_agent.core.mcp.server_status import OfferedTool, Progress
+from desktop_agent.core.mcp.server_status import (
+    CallReply,
+    LinkPart,
+    MediaPart,
+    OfferedTool,
+    Part,
+    Progress,
+    ResourcePart,
+    TextPart,
+)
 from desktop_agent.core.mcp.trust import (
     ToolTrust,
     TrustedTools,
@@ -34,8 +45,16 @@ from desktop_agent.core.mcp.trust import (
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import object_in, objects_in
 from desktop_agent.core.protocol.events import EventLog
-from desktop_agent.core.protocol.model import Capability, JsonObject, Rule, ToolChange, ToolDefinition, ToolResult
-from desktop_agent.core.tools.servers.results import is_plain, result_of
+from desktop_agent.core.protocol.model import (
+    BlobRef,
+    Capability,
+    JsonObject,
+    Rule,
+    ToolChange,
+    ToolDefinition,
+    ToolResult,
+)
+from desktop_agent.core.tools.output import LARGEST_PICTURE_BYTES, LONGEST_SIDE
 from desktop_agent.core.tools.tool import Tool, ToolArguments, ToolContext, map_schema
 
 
@@ -348,6 +367,92 @@ class McpTool(Tool[McpArguments]):
                 "The server changed this tool while the call waited, so it was not called. Call it again if you still "
                 "need it; the user may be asked about the change."
             )
+
+
+MOST_PICTURES = 20
+
+Keep = Callable[[bytes, str], BlobRef]
+
+
+class ReadParts(Struct):
+    keep: Keep
+    texts: list[str] = field(default_factory=list[str])
+    pictures: list[BlobRef] = field(default_factory=list[BlobRef])
+    files: list[tuple[BlobRef, str]] = field(default_factory=list[tuple[BlobRef, str]])
+    """Content that cannot be shown to a model, each with its address at the server, if it has one."""
+
+
+def read_parts(parts: Iterable[Part], keep: Keep) -> ReadParts:
+    """Return the parts as the model and the user read them. Stores images and other media: blocks."""
+    reading = ReadParts(keep)
+    for part in parts:
+        reading.texts.append(_text_of(part, reading))
+    return reading
+
+
+def is_plain(reply: CallReply) -> bool:
+    return reply.structured is None and all(isinstance(part, TextPart) for part in reply.parts)
+
+
+def result_of(reply: CallReply, context: ToolContext) -> ToolResult:
+    reading = read_parts(reply.parts, context.keep)
+    if reply.structured is not None and not _is_said(reply.structured, reading.texts):
+        reading.texts.append(json.dumps(reply.structured, ensure_ascii=False))
+    content = "\n".join(reading.texts) or ("The server reported a failure without a word." if reply.is_error else "")
+    files: list[JsonObject] = [
+        {"blob": kept.blob, "size": kept.size, "media_type": kept.media_type, "uri": uri} for kept, uri in reading.files
+    ]
+    return ToolResult(
+        content=content or "The server answered without a word.",
+        is_error=reply.is_error,
+        error_type="recoverable" if reply.is_error else None,
+        metadata={"files": files} if files else {},
+        images=tuple(reading.pictures),
+    )
+
+
+def _text_of(part: Part, reading: ReadParts) -> str:
+    match part:
+        case TextPart(text=text):
+            return text
+        case ResourcePart(uri=uri, text=text):
+            return f"[{uri}]\n{text}"
+        case LinkPart():
+            about = f": {part.description}" if part.description else ""
+            return f"[{part.name or 'Resource'}, at {part.uri}{about}]"
+        case MediaPart():
+            return _media_text(part, reading)
+        case _:
+            assert_never(part)
+
+
+def _media_text(part: MediaPart, reading: ReadParts) -> str:
+    """Store the media. The model can see images, but no other media."""
+    size = f"{len(part.content):,} bytes"
+    name = f"{part.uri}, " if part.uri else ""
+    try:
+        picture = inspect_picture(part.content)
+    except PictureError:
+        reading.files.append((reading.keep(part.content, part.media_type), part.uri))
+        return f"[{name}{part.media_type}, {size}. It is kept for the user; it cannot be shown to you.]"
+    sides = f"{picture.width}×{picture.height} pixels"
+    if len(part.content) > LARGEST_PICTURE_BYTES or max(picture.width, picture.height) > LONGEST_SIDE:
+        return f"[{name}A {picture.format} picture of {sides}, {size}: too large to be shown to you.]"
+    if len(reading.pictures) >= MOST_PICTURES:
+        return f"[{name}One more {picture.format} picture of {sides}: only {MOST_PICTURES} are shown.]"
+    reading.pictures.append(reading.keep(part.content, picture.media_type))
+    return f"[{name}{picture.format}, {sides}, {size}.]"
+
+
+def _is_said(structured: object, texts: list[str]) -> bool:
+    """Whether a text already contains the structured content, as servers send it for older clients."""
+    for text in texts:
+        try:
+            if json.loads(text) == structured:
+                return True
+        except (ValueError, RecursionError):
+            continue
+    return False
 
 
 BETWEEN = "__"

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import BlobRef
 from desktop_agent.core.tools.builtin.view_image import ViewImage
-from desktop_agent.core.tools.servers.results import LARGEST_PICTURE_BYTES, LONGEST_SIDE
+from desktop_agent.core.tools.output import LARGEST_PICTURE_BYTES, LONGEST_SIDE
 from tests.core.tools.conftest import Workspace
 from tests.pictures import gif, jpeg, png, webp
 
