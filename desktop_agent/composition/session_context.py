@@ -78,8 +78,7 @@ from desktop_agent.core.tools.access import ROLES, Access, CallRules, ToolOffer
 from desktop_agent.core.tools.builtin import AnyTool
 from desktop_agent.core.tools.execution.confiner import Confiner
 from desktop_agent.core.tools.execution.effects import Effects
-from desktop_agent.core.tools.execution.executor import Toolbox, ToolExecutor
-from desktop_agent.core.tools.execution.runtime import ToolRuntime
+from desktop_agent.core.tools.execution.runtime import Toolbox, ToolExecutor, ToolRuntime
 from desktop_agent.core.tools.execution.safeguard import Safeguard
 from desktop_agent.core.tools.execution.writers import RunningServer
 from desktop_agent.core.tools.gate import ApprovalGate, LiveJudging

@@ -31,7 +31,7 @@ from desktop_agent.core.policy.call import CallFacts
 from desktop_agent.core.policy.engine import Allow, decide
 from desktop_agent.core.protocol.model import Attachment
 from desktop_agent.core.search.symbols import FoundSymbol, can_be_a_name, extent_of, symbol_in
-from desktop_agent.core.tools.execution.executor import Toolbox
+from desktop_agent.core.tools.execution.runtime import Toolbox
 from desktop_agent.core.tools.files.file_tool import LARGEST_EDITED_BYTES, file_digest
 from desktop_agent.core.tools.files.listing import FileListing, list_paths, within_limits
 from desktop_agent.core.tools.files.ripgrep import SearchGround

@@ -33,8 +33,7 @@ from desktop_agent.core.providers.scripted import Call, Crash, Fail, Hang, Say, 
 from desktop_agent.core.session.spending import TurnLimits
 from desktop_agent.core.session.turn import CUT_OFF
 from desktop_agent.core.tools.access import CallRules
-from desktop_agent.core.tools.execution.executor import INTERRUPTED
-from desktop_agent.core.tools.execution.runtime import NOT_STARTED
+from desktop_agent.core.tools.execution.runtime import INTERRUPTED, NOT_STARTED
 from desktop_agent.core.transcript import ToolEntry
 from tests.harness import MODEL, PATIENCE_S, Ground, check_conversation
 

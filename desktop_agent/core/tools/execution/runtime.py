@@ -1,9 +1,14 @@
-"""The tool calls of one message: which run side by side, and that each gets exactly one recorded result."""
+"""The tool calls of one message: which run side by side, how one is carried out, and that each gets exactly one result.
+
+A call is carried out by the kind of its tool: decided, approved, confined, recorded, captured and answered.
+"""
 
 import asyncio
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
+from typing import Any, assert_never, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,16 +17,431 @@ from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import StorageError, ToolError, WorkspaceError, is_disk_full
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.base.secrets import mask
+from desktop_agent.core.jobs import Jobs
+from desktop_agent.core.policy.boundary import Boundary
+from desktop_agent.core.policy.call import CallFacts
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.events import EventLog
-from desktop_agent.core.protocol.model import ToolResult, ToolUseBlock
+from desktop_agent.core.protocol.model import (
+    Aborted,
+    ApprovalRequest,
+    Decision,
+    FileChange,
+    JsonObject,
+    ServerQuestion,
+    TodoItem,
+    ToolCall,
+    ToolResult,
+    ToolUseBlock,
+)
+from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system.processes.child import unhurried
+from desktop_agent.core.system.processes.runner import ProcessRunner
+from desktop_agent.core.system.workspace import HeldWorkspace
 from desktop_agent.core.tools.access import Access
-from desktop_agent.core.tools.execution.executor import ActiveCall, ToolExecutor
-from desktop_agent.core.tools.gate import NotApprovedError
+from desktop_agent.core.tools.builtin import AnyTool
+from desktop_agent.core.tools.builtin.run_terminal_cmd import RunTerminalCmd, RunTerminalCmdArguments
+from desktop_agent.core.tools.execution.confiner import (
+    KEPT_BACK_KEY,
+    Confinement,
+    Confiner,
+    kept_back_in,
+    kept_back_words,
+)
+from desktop_agent.core.tools.execution.effects import Effects
+from desktop_agent.core.tools.execution.safeguard import PlannedCommand
+from desktop_agent.core.tools.files.file_tool import require_notebooks
+from desktop_agent.core.tools.gate import ApprovalGate, NotApprovedError, Permit
+from desktop_agent.core.tools.judging import Case, arguments_digest
+from desktop_agent.core.tools.output import RESULT_LIMIT, ContextLimits, fit, fit_all
+from desktop_agent.core.tools.read_log import ReadLog
 from desktop_agent.core.tools.registry import ToolRegistry
+from desktop_agent.core.tools.secret_files import SecretNames
+from desktop_agent.core.tools.servers.asking_back import ServerQuestions, ServerSampling
+from desktop_agent.core.tools.servers.mcp_tool import McpArguments, McpTool
 from desktop_agent.core.tools.servers.session_servers import SessionServers
-from desktop_agent.core.tools.tool import SKIPPED_KEY
+from desktop_agent.core.tools.tool import (
+    SKIPPED_KEY,
+    SPOOL_KEY,
+    STOPPED_KEY,
+    EditTool,
+    ReadTool,
+    Tool,
+    ToolArguments,
+    ToolContext,
+    is_dry_run,
+)
+
+
+class Toolbox(Struct, frozen=True, kw_only=True):
+    workspace: HeldWorkspace
+    access: Access
+    boundary: Callable[[], Boundary]
+    confiner: Confiner
+    reads: ReadLog
+    processes: ProcessRunner
+    jobs: Jobs
+    blobs: Blobs
+    environ: Mapping[str, str]
+    kept_back: Mapping[str, str]
+    spool_folder: Path
+    todos: Callable[[], tuple[TodoItem, ...]]
+    secrets: Callable[[], SecretNames]
+    """Returns which files of the workspace are secrets under another name; made for one call."""
+    limits: Callable[[], ContextLimits] = ContextLimits
+
+
+INTERRUPTED = "The user stopped this call before it finished. It may have taken effect partly."
+MADE_REPOSITORIES = (
+    "The command left a git repository or a list of submodules: {}. Git runs the programs that such a repository "
+    "names. Do not run git there before the user has looked at it.\n"
+)
+
+
+class ActiveCall(Struct):
+    """A call in progress. If its arguments cannot be used, `arguments` is None and `problem` says why."""
+
+    turn: int
+    block: ToolUseBlock
+    tool: AnyTool | None = None
+    arguments: ToolArguments | None = None
+    problem: ToolError | None = None
+    is_recorded: bool = False
+    waited_s: float = 0.0
+    confinement: str = ""
+    """Set whatever the outcome; empty when the command was not confined."""
+    is_unanswered: bool = False
+    partial: ToolResult | None = None
+
+    @property
+    def is_parallel(self) -> bool:
+        return self.tool is None or self.tool.is_parallel
+
+    @property
+    def title(self) -> str:
+        if self.tool is None or self.arguments is None:
+            return self.block.name
+        return cast("Tool[ToolArguments]", self.tool).title(self.arguments)
+
+    def as_model(self) -> ToolCall:
+        return ToolCall(id=self.block.id, name=self.block.name, arguments=self.block.arguments)
+
+
+class ToolExecutor(Struct, frozen=True, eq=False):
+    _box: Toolbox
+    _gate: ApprovalGate
+    _questions: ServerQuestions
+    _sampling: ServerSampling
+    _effects: Effects
+    _log: EventLog
+    _clock: Clock
+
+    async def require_workspace(self) -> None:
+        await asyncio.to_thread(self._box.workspace.check)
+
+    async def run(self, call: ActiveCall) -> ToolResult:
+        try:
+            return await self._run(call)
+        finally:
+            await self.withdraw(call)
+
+    async def withdraw(self, call: ActiveCall) -> None:
+        await self._gate.withdraw(call.turn, call.block.id)
+
+    async def _run(self, call: ActiveCall) -> ToolResult:
+        if call.problem is not None:
+            raise call.problem
+        tool, arguments = call.tool, call.arguments
+        assert tool is not None
+        assert arguments is not None
+        if self._box.access.is_dry_run:
+            text = "dry-run: execution skipped"
+            return ToolResult(content=text, is_error=True, error_type="recoverable", metadata={SKIPPED_KEY: True})
+        context = self._context(call)
+        match tool:
+            case ReadTool():
+                result = await self._read(tool, call, arguments, context)
+            case EditTool():
+                result = await self._edit(tool, call, arguments, context)
+            case RunTerminalCmd():
+                assert isinstance(arguments, RunTerminalCmdArguments)
+                result = await self._command(tool, call, arguments, context)
+            case McpTool():
+                assert isinstance(arguments, McpArguments)
+                result = await self._call_server(tool, call, arguments, context)
+            case _:
+                assert_never(tool)
+        return await self._fit_result(result)
+
+    async def conclude(self, call: ActiveCall) -> ToolResult:
+        stopped: JsonObject = {STOPPED_KEY: True}
+        nothing = ToolResult(content=INTERRUPTED, is_error=True, error_type="recoverable", metadata=stopped)
+        if call.partial is None:
+            return nothing
+        try:
+            partial = await self._fit_result(call.partial)
+        except StorageError:  # the disk is full, so only the interruption is reported
+            return nothing
+        content = f"{INTERRUPTED} Until then it had come to:\n{partial.content}"
+        metadata = partial.metadata | stopped
+        return replace(partial, content=content, is_error=True, error_type="recoverable", metadata=metadata)
+
+    async def _read(
+        self, tool: ReadTool[ToolArguments], call: ActiveCall, arguments: ToolArguments, context: ToolContext
+    ) -> ToolResult:
+        paths = await asyncio.to_thread(tool.paths, arguments, context)
+        disguised = await asyncio.to_thread(context.secrets.behind, paths)
+        asks = tool.question(arguments)
+        facts = replace(
+            _facts(tool),
+            paths=paths,
+            disguised=tuple(disguised.items()),
+            asks=tool.why_asked(arguments) or asks,
+            details=tool.circumstances(arguments),
+        )
+        await self._enter(call, _case(tool, call, arguments, facts, asks or tool.heading(call.title)))
+        return await tool.run(arguments, context)
+
+    async def _edit(
+        self, tool: EditTool[ToolArguments], call: ActiveCall, arguments: ToolArguments, context: ToolContext
+    ) -> ToolResult:
+        plan = await asyncio.to_thread(tool.plan, arguments, context)
+        await asyncio.to_thread(require_notebooks, plan.writes)
+        changes = () if is_dry_run(arguments) else await self._effects.prepare(call.turn, plan.writes)
+        notes: tuple[str, ...] = ()
+        if changes:
+            notes = await asyncio.to_thread(self._effects.broken_links, changes)
+            facts = replace(_facts(tool), paths=tuple(change.path for change in changes), details=notes)
+            case = _case(tool, call, arguments, facts, _edit_question(changes))
+            await self._enter(call, replace(case, request=replace(case.request, changes=changes)))
+            await self._effects.apply(call.turn, call.block.id, changes)
+        return ToolResult(content="\n".join((plan.content, *notes)), metadata=plan.metadata)
+
+    async def _call_server(
+        self, tool: McpTool, call: ActiveCall, arguments: McpArguments, context: ToolContext
+    ) -> ToolResult:
+        change = await tool.change()
+        facts = replace(
+            _facts(tool),
+            server=tool.server,
+            details=tool.circumstances(arguments),
+            tool_change=change.kind if change is not None else "",
+        )
+        case = _case(tool, call, arguments, facts, tool.heading(call.title))
+        request = replace(
+            case.request,
+            server_tool=tool.server_tool,
+            tool_change=change,
+            tool_definition=tool.introduction(change),
+        )
+        permit = await self._enter(call, replace(case, request=request))
+        if permit.answer is not None:
+            await tool.allow(permit.rules, is_lasting=permit.is_lasting)
+        await self._recheck_workspace()
+        if not tool.may_write:
+            return await tool.run(arguments, context)
+        run = PlannedCommand(
+            "", str(context.boundary.root), is_confined=tool.is_confined, author="mcp", server=tool.server
+        )
+        snapshot = await self._effects.begin_command(call.turn, call.block.id, run)
+        try:
+            return await tool.run(arguments, context)
+        finally:
+            await self._effects.collect(call.turn, call.block.id, snapshot, author=run.author)
+
+    async def _command(
+        self, tool: RunTerminalCmd, call: ActiveCall, arguments: RunTerminalCmdArguments, context: ToolContext
+    ) -> ToolResult:
+        facts = replace(
+            _facts(tool),
+            command=arguments.command,
+            folder=str(await asyncio.to_thread(tool.working_folder, arguments, context)),
+            details=tool.circumstances(arguments),
+            wants_unconfined=arguments.with_escalated_permissions,
+            justification=(arguments.justification or "").strip(),
+        )
+        case = _case(tool, call, arguments, facts, "Run this command?")
+        permit = await self._enter(call, case)
+        arguments, note = _as_permitted(tool, arguments, permit)
+        confinement = await self._box.confiner.confinement(permit.confinement)
+        result = await self._run_command(tool, call, arguments, context, confinement)
+        command = arguments.command
+        if denial := await asyncio.to_thread(confinement.denial_in, result):
+            result = await self._escalate(tool, call, arguments, context, case.edited(command), result, denial)
+        elif hint := await asyncio.to_thread(confinement.misplaced_program_in, result):
+            note += f"[{hint}]\n"
+        kept_back = {**(confinement.kept_back if call.confinement else {}), **self._box.kept_back}
+        missed = await asyncio.to_thread(kept_back_in, command, result, kept_back, arguments.env or {})
+        if missed:
+            note += f"[{kept_back_words(missed)}]\n"
+            result = replace(result, metadata=result.metadata | {KEPT_BACK_KEY: list(missed)})
+        return replace(result, content=note + result.content) if note else result
+
+    async def _escalate(
+        self,
+        tool: RunTerminalCmd,
+        call: ActiveCall,
+        arguments: RunTerminalCmdArguments,
+        context: ToolContext,
+        case: Case,
+        refused: ToolResult,
+        denial: str,
+    ) -> ToolResult:
+        title, reason = "Run this command outside the sandbox?", f"{denial} Run it again outside the sandbox?"
+        facts, request = replace(case.facts, wants_unconfined=True), replace(case.request, title=title, reason=reason)
+        try:
+            permit = await self._enter(call, replace(case, facts=facts, request=request))
+        except NotApprovedError as error:
+            note = f"[{denial} It was not run outside the sandbox: {error}]\n"
+        except ToolError:
+            note = f"[{denial} The user's settings do not let it run outside.]\n"
+        else:
+            await self._discard_spool(refused)
+            context.emit_output("\n[Again, outside the sandbox]\n")
+            arguments, edited = _as_permitted(tool, arguments, permit)
+            result = await self._run_command(tool, call, arguments, context, Confinement())
+            note = f"[{denial} The user allowed it outside the sandbox; this is that run.]\n"
+            metadata = result.metadata | {"escalated": True}
+            return replace(result, content=note + edited + result.content, metadata=metadata)
+        return replace(refused, content=note + refused.content)
+
+    async def _run_command(
+        self,
+        tool: RunTerminalCmd,
+        call: ActiveCall,
+        arguments: RunTerminalCmdArguments,
+        context: ToolContext,
+        confinement: Confinement,
+    ) -> ToolResult:
+        await self._recheck_workspace()
+        call.confinement = confinement.words
+        context = replace(context, confine=confinement.confine)
+        if not confinement.may_write:
+            return await tool.run(arguments, context)
+        folder = str(await asyncio.to_thread(tool.working_folder, arguments, context))
+        run = PlannedCommand(arguments.command, folder, is_confined=confinement.is_confined)
+        snapshot = await self._effects.begin_command(call.turn, call.block.id, run)
+        job_id = ""
+        confinement.protect(self._effects.repositories(context.boundary.root))
+        try:
+            result = await tool.run(arguments, context)
+            job_id = str(result.metadata.get("job_id", ""))
+        finally:
+            made = await self._effects.collect(call.turn, call.block.id, snapshot, job_id)
+        if made and confinement.words:  # outside the sandbox, the user had allowed the command
+            result = replace(result, content=MADE_REPOSITORIES.format(", ".join(made)) + result.content)
+        return result
+
+    async def _recheck_workspace(self) -> None:
+        """Raises `ToolError` if the folder was replaced while the user was asked about the old one."""
+        try:
+            await self.require_workspace()
+        except WorkspaceError as error:
+            raise ToolError(f"{error.title} Nothing was run.", error_type="fatal") from error
+
+    async def _enter(self, call: ActiveCall, case: Case) -> Permit:
+        asked = self._clock.monotonic()
+        try:
+            return await self._gate.enter(call.turn, case)
+        finally:
+            call.waited_s += self._clock.monotonic() - asked
+
+    async def _fit_result(self, result: ToolResult) -> ToolResult:
+        spool = result.metadata.get(SPOOL_KEY)
+        if isinstance(spool, str):
+            output = await asyncio.to_thread(self._box.blobs.adopt, Path(spool), "text/plain")
+            metadata = {key: value for key, value in result.metadata.items() if key != SPOOL_KEY}
+            result = replace(result, output=output, metadata=metadata)
+        # The output of a command was already cut by these limits. The rest is only facts and notes.
+        is_printed = "exit_code" in result.metadata
+        fitted = fit(result.content, limits=RESULT_LIMIT) if is_printed else fit_all(result.content, self._box.limits())
+        return replace(result, content=fitted.text)
+
+    async def _discard_spool(self, result: ToolResult) -> None:
+        spool = result.metadata.get(SPOOL_KEY)
+        if isinstance(spool, str):
+            await asyncio.to_thread(Path(spool).unlink, missing_ok=True)
+
+    def _context(self, call: ActiveCall) -> ToolContext:
+        def emit_output(text: str) -> None:
+            self._log.emit(ev.ToolOutputDelta(turn=call.turn, call_id=call.block.id, text=text))
+
+        async def ask_user(question: ServerQuestion) -> Decision:
+            asked = self._clock.monotonic()
+            try:
+                decision = await self._questions.ask(call.turn, call.as_model(), question)
+            finally:
+                call.waited_s += self._clock.monotonic() - asked
+            call.is_unanswered = call.is_unanswered or isinstance(decision, Aborted)
+            return decision
+
+        def keep_partial(result: ToolResult) -> None:
+            call.partial = result
+
+        return ToolContext(
+            call_id=call.block.id,
+            boundary=self._box.boundary(),
+            secrets=self._box.secrets(),
+            reads=self._box.reads,
+            processes=self._box.processes,
+            jobs=self._box.jobs,
+            environ=self._box.environ,
+            spool_folder=self._box.spool_folder,
+            emit_output=emit_output,
+            clock=self._clock,
+            todos=self._box.todos,
+            limits=self._box.limits(),
+            keep=self._box.blobs.put_ref,
+            ask_user=ask_user,
+            sample_model=self._sampling.during(call.turn, ask_user),
+            keep_partial=keep_partial,
+        )
+
+
+def _facts(tool: Tool[Any]) -> CallFacts:
+    return CallFacts(tool=tool.name, capabilities=tool.capabilities, source=tool.source)
+
+
+def _case(tool: Tool[Any], call: ActiveCall, arguments: ToolArguments, facts: CallFacts, title: str) -> Case:
+    asking = call.as_model()
+    request = ApprovalRequest(
+        call_id=asking.id,
+        tool=asking.name,
+        title=title,
+        reason="",
+        arguments_digest=arguments_digest(asking),
+        cwd=facts.folder,
+        details=facts.details,
+        server=facts.server,
+        arguments=tool.asked_arguments(arguments, asking.arguments),
+        explanation=tool.explanation(arguments),
+    )
+    return Case(call=asking, facts=facts, request=request)
+
+
+def _as_permitted(
+    tool: RunTerminalCmd, arguments: RunTerminalCmdArguments, permit: Permit
+) -> tuple[RunTerminalCmdArguments, str]:
+    edited = permit.edited_command
+    if edited is None or edited == arguments.command:
+        return arguments, ""
+    note = f"[The user changed the command before allowing it. What ran: {edited}]\n"
+    return tool.with_command(arguments, edited), note
+
+
+def _edit_question(changes: tuple[FileChange, ...]) -> str:
+    verbs = {"created": "Create", "modified": "Change", "deleted": "Delete", "mode_changed": "Change the mode of"}
+    files = [change for change in changes if not change.moved_to]  # a renamed file is one, at its new path
+    if len(files) > 1:
+        return f"Change {len(files)} files?"
+    (change,) = files
+    if change.moved_from:
+        left = next(other.before for other in changes if other.moved_to)
+        verb = "Rename" if left and change.after and left.digest == change.after.digest else "Rename and change"
+        instead = " and replace the file there" if change.before is not None else ""
+        return f"{verb} {change.moved_from} → {change.path}{instead}?"
+    return f"{verbs[change.kind]} {change.path}?"
+
 
 NOT_STARTED = "This call was not run, because the turn ended before its turn came."
 _DISK_FULL = (
