@@ -212,7 +212,7 @@ def read_target(root: Path, path: str) -> ApplyTarget:
         raise WorkspaceError(f"{relative} cannot be read.", hint="Choose another file.", detail=str(error)) from error
     text = decoded(content)
     if text is None:
-        raise WorkspaceError(f"{relative} is not a text in UTF-8.", hint="Choose another file.")
+        raise WorkspaceError(f"{relative} is not UTF-8 text.", hint="Choose another file.")
     return ApplyTarget(relative, text, digest_of(content))
 
 

@@ -912,7 +912,7 @@
 <context>
     <name>BrowserWait</name>
     <message>
-        <source>Address of the sign-in</source>
+        <source>Sign-in address</source>
         <translation>Adresse der Anmeldung</translation>
     </message>
     <message>
@@ -1758,7 +1758,7 @@
         <translation>Einleitung zu den Kommentaren</translation>
     </message>
     <message>
-        <source>Not yet</source>
+        <source>Not now</source>
         <translation>Noch nicht</translation>
     </message>
     <message>
@@ -2009,8 +2009,8 @@
         <translation>Belegter Kontext</translation>
     </message>
     <message>
-        <source>The window is nearly full.</source>
-        <translation>Das Fenster ist fast voll.</translation>
+        <source>The context window is nearly full.</source>
+        <translation>Das Kontextfenster ist fast voll.</translation>
     </message>
     <message>
         <source>as the model reported it</source>
@@ -2114,7 +2114,7 @@
         <translation>Eine Ihrer Regeln fragt hiervor: `{0}`.</translation>
     </message>
     <message>
-        <source>A running server, or you, changed the same lines since.</source>
+        <source>A running server or you changed the same lines since.</source>
         <translation>Ein laufender Server oder Sie haben seither dieselben Zeilen geändert.</translation>
     </message>
     <message>
@@ -2390,7 +2390,7 @@
         <translation>In der Sandbox: darf in diesen Ordner schreiben, kein Netz</translation>
     </message>
     <message>
-        <source>Include its files by their names.</source>
+        <source>Include its files by name.</source>
         <translation>Geben Sie ihre Dateien mit Namen an.</translation>
     </message>
     <message>
@@ -2790,7 +2790,7 @@
         <translation>Speichern Sie es als Datei, und ziehen Sie diese hierher.</translation>
     </message>
     <message>
-        <source>Say “go on” to continue.</source>
+        <source>Send “go on” to continue.</source>
         <translation>Schreiben Sie „weiter“, um fortzufahren.</translation>
     </message>
     <message>
@@ -2950,7 +2950,7 @@
         <translation>Der Agent arbeitet, daher: {0}.</translation>
     </message>
     <message>
-        <source>The agent works in this session, {0}.</source>
+        <source>The agent is working in this session, {0}.</source>
         <translation>Der Agent arbeitet in dieser Sitzung, {0}.</translation>
     </message>
     <message>
@@ -3786,7 +3786,7 @@
         <translation>Git hat ihren früheren Inhalt nicht mehr.</translation>
     </message>
     <message>
-        <source>Go back to before TURN, by default conversation and files; without TURN, list the turns</source>
+        <source>Go back to before TURN, by default with conversation and files; without TURN, list the turns</source>
         <translation>Vor TURN zurückgehen, ohne weitere Angabe mit Unterhaltung und Dateien; ohne TURN die Runden auflisten</translation>
     </message>
     <message>
@@ -4854,7 +4854,7 @@
         <translation>{0} konnte nicht geschrieben werden: {1}. Es wurde nichts geändert.</translation>
     </message>
     <message>
-        <source>{0} defines nothing of that name.</source>
+        <source>{0} defines nothing with that name.</source>
         <translation>{0} definiert nichts mit diesem Namen.</translation>
     </message>
     <message>
@@ -5082,8 +5082,8 @@
         <translation>{0} ist für /rewind nicht möglich.</translation>
     </message>
     <message>
-        <source>{0} is not a text in UTF-8.</source>
-        <translation>{0} ist kein Text in UTF-8.</translation>
+        <source>{0} is not UTF-8 text.</source>
+        <translation>{0} ist kein UTF-8-Text.</translation>
     </message>
     <message>
         <source>{0} is not encrypted, and {1} names this proxy. Use an https:// address, add the host to NO_PROXY, or allow it: set model.allow_readable_proxy to true.</source>
@@ -5381,8 +5381,8 @@
         <translation>Zeile {0} entfernt: {1}</translation>
     </message>
     <message>
-        <source>Line {0} was {1}, now line {2}: {3}</source>
-        <translation>Zeile {0} war {1}, jetzt Zeile {2}: {3}</translation>
+        <source>Line {0}: {1}. Changed to line {2}: {3}</source>
+        <translation>Zeile {0}: {1}. Geändert in Zeile {2}: {3}</translation>
     </message>
     <message>
         <source>Line {0}: {1}</source>
@@ -6475,7 +6475,7 @@
 <context>
     <name>Inbox</name>
     <message numerus="yes">
-        <source>%n questions wait</source>
+        <source>%n questions waiting</source>
         <translation>
             <numerusform>%n Frage wartet</numerusform>
             <numerusform>%n Fragen warten</numerusform>
@@ -6561,7 +6561,7 @@
 <context>
     <name>InboxButton</name>
     <message>
-        <source>Inbox, nothing waits</source>
+        <source>Inbox, nothing waiting</source>
         <translation>Eingang, nichts wartet</translation>
     </message>
     <message>
@@ -6603,7 +6603,7 @@
         <translation>Alle als gesehen markieren</translation>
     </message>
     <message>
-        <source>Nothing waits for you</source>
+        <source>Nothing is waiting for you</source>
         <translation>Nichts wartet auf Sie</translation>
     </message>
     <message>
@@ -6611,8 +6611,8 @@
         <translation>Hier erscheinen Fragen aller Sitzungen, und Runden, die endeten, während Sie etwas anderes ansahen.</translation>
     </message>
     <message>
-        <source>What waits for you</source>
-        <translation>Was auf Sie wartet</translation>
+        <source>Waiting for you</source>
+        <translation>Wartet auf Sie</translation>
     </message>
 </context>
 <context>
@@ -8516,7 +8516,7 @@
 <context>
     <name>RewindDialog</name>
     <message numerus="yes">
-        <source>%n files are put back as they were before.</source>
+        <source>%n files are restored to their earlier state.</source>
         <translation>
             <numerusform>%n Datei wird auf den vorherigen Stand gebracht.</numerusform>
             <numerusform>%n Dateien werden auf den vorherigen Stand gebracht.</numerusform>
@@ -8551,8 +8551,8 @@
         <translation>Vor diese Nachricht zurückgehen?</translation>
     </message>
     <message>
-        <source>Message to go back to before</source>
-        <translation>Nachricht, vor die zurückgegangen wird</translation>
+        <source>Go back to before which message</source>
+        <translation>Vor welche Nachricht zurückgehen</translation>
     </message>
     <message numerus="yes">
         <source>The agent no longer sees %n turns, from this message on.</source>
@@ -10248,8 +10248,8 @@
         <translation>Längste Antwort</translation>
     </message>
     <message>
-        <source>Longest command</source>
-        <translation>Längster Befehl</translation>
+        <source>Command time limit</source>
+        <translation>Zeitlimit für Befehle</translation>
     </message>
     <message>
         <source>MCP servers</source>
@@ -10484,8 +10484,8 @@
         <translation>Das Modell, als ANBIETER/NAME, das eine Anfrage beantwortet, wenn das übliche nach allen Versuchen noch überlastet ist. Die Unterhaltung weist darauf hin; die nächste Anfrage geht wieder an das übliche.</translation>
     </message>
     <message>
-        <source>The model&apos;s name, as its provider calls it.</source>
-        <translation>Der Name des Modells, wie sein Anbieter es nennt.</translation>
+        <source>The model&apos;s name at its provider.</source>
+        <translation>Der Name des Modells bei seinem Anbieter.</translation>
     </message>
     <message>
         <source>Also export prompts, answers, and the arguments and results of calls: the beginning of each, without anything that looks like a key. Anyone who can read the receiver&apos;s data can then read the conversation.</source>
@@ -10548,8 +10548,8 @@
         <translation>Hell oder dunkel, mit mehr Kontrast für alle, die ihn brauchen. Auch eine Kontrasteinstellung des Systems gilt.</translation>
     </message>
     <message>
-        <source>Longest scan</source>
-        <translation>Längster Durchlauf</translation>
+        <source>Scan time limit</source>
+        <translation>Zeitlimit für Durchläufe</translation>
     </message>
     <message>
         <source>Room for server tools</source>
@@ -10600,8 +10600,8 @@
         <translation>Der Anbieter, dessen Modell antwortet. Die Demo folgt einem Drehbuch und braucht weder Schlüssel noch Netz.</translation>
     </message>
     <message>
-        <source>The same limit in bytes; the smaller one counts.</source>
-        <translation>Dasselbe Limit in Bytes; das kleinere zählt.</translation>
+        <source>The same limit in bytes. The smaller of the two applies.</source>
+        <translation>Dasselbe Limit in Bytes. Das kleinere der beiden gilt.</translation>
     </message>
     <message>
         <source>The size above which a conversation is summarised.</source>
@@ -10680,8 +10680,8 @@
         <translation>Was auf Änderungen beobachtet wird, während ein Befehl läuft, und so rückgängig gemacht werden kann.</translation>
     </message>
     <message>
-        <source>What may be spent before the agent asks; without a window, it stops.</source>
-        <translation>Was ausgegeben werden darf, bevor der Agent fragt; ohne Fenster hält er an.</translation>
+        <source>What may be spent before the agent asks. Without a window, the agent stops instead.</source>
+        <translation>Was ausgegeben werden darf, bevor der Agent fragt. Ohne Fenster hält er stattdessen an.</translation>
     </message>
     <message>
         <source>When a conversation is summarised, so that it still fits the model.</source>
@@ -10764,7 +10764,7 @@
         <translation>die Anfrage schlägt fehl</translation>
     </message>
     <message>
-        <source>the usual one</source>
+        <source>the default one</source>
         <translation>das Standardkonto</translation>
     </message>
     <message>
@@ -10922,7 +10922,7 @@
         <translation>Neue Tasten für „{0}“</translation>
     </message>
     <message>
-        <source>Press the key to follow {0}.</source>
+        <source>Press the key that follows {0}.</source>
         <translation>Drücken Sie die Taste, die auf {0} folgen soll.</translation>
     </message>
     <message>
@@ -11217,8 +11217,8 @@
 <context>
     <name>TextWidget</name>
     <message>
-        <source>Answer, being written</source>
-        <translation>Antwort, wird geschrieben</translation>
+        <source>Answer in progress</source>
+        <translation>Antwort wird geschrieben</translation>
     </message>
     <message>
         <source>Answer: {text}</source>

@@ -911,7 +911,7 @@
 <context>
     <name>BrowserWait</name>
     <message>
-        <source>Address of the sign-in</source>
+        <source>Sign-in address</source>
         <translation>登录地址</translation>
     </message>
     <message>
@@ -1749,7 +1749,7 @@
         <translation>评论的引言</translation>
     </message>
     <message>
-        <source>Not yet</source>
+        <source>Not now</source>
         <translation>暂不</translation>
     </message>
     <message>
@@ -1998,7 +1998,7 @@
         <translation>已用上下文</translation>
     </message>
     <message>
-        <source>The window is nearly full.</source>
+        <source>The context window is nearly full.</source>
         <translation>上下文窗口即将用满。</translation>
     </message>
     <message>
@@ -2103,7 +2103,7 @@
         <translation>您的一条规则要求在此之前询问：`{0}`。</translation>
     </message>
     <message>
-        <source>A running server, or you, changed the same lines since.</source>
+        <source>A running server or you changed the same lines since.</source>
         <translation>正在运行的服务器或您此后更改了相同的行。</translation>
     </message>
     <message>
@@ -2379,7 +2379,7 @@
         <translation>在沙盒中：可写入此文件夹，无网络</translation>
     </message>
     <message>
-        <source>Include its files by their names.</source>
+        <source>Include its files by name.</source>
         <translation>请按名称附上其中的文件。</translation>
     </message>
     <message>
@@ -2779,7 +2779,7 @@
         <translation>请将其保存为文件，然后拖放到此处。</translation>
     </message>
     <message>
-        <source>Say “go on” to continue.</source>
+        <source>Send “go on” to continue.</source>
         <translation>请说“继续”。</translation>
     </message>
     <message>
@@ -2939,7 +2939,7 @@
         <translation>代理正在工作，因此：{0}。</translation>
     </message>
     <message>
-        <source>The agent works in this session, {0}.</source>
+        <source>The agent is working in this session, {0}.</source>
         <translation>代理正在此会话中工作，{0}。</translation>
     </message>
     <message>
@@ -3775,7 +3775,7 @@
         <translation>git 曾有其先前的内容，但现在已没有。</translation>
     </message>
     <message>
-        <source>Go back to before TURN, by default conversation and files; without TURN, list the turns</source>
+        <source>Go back to before TURN, by default with conversation and files; without TURN, list the turns</source>
         <translation>回到 TURN 之前，默认包含两者；不写 TURN 则列出轮次</translation>
     </message>
     <message>
@@ -4843,7 +4843,7 @@
         <translation>无法写入 {0}：{1}。未作任何更改。</translation>
     </message>
     <message>
-        <source>{0} defines nothing of that name.</source>
+        <source>{0} defines nothing with that name.</source>
         <translation>{0} 中没有该名称的定义。</translation>
     </message>
     <message>
@@ -5071,7 +5071,7 @@
         <translation>{0} 不是 /rewind 的范围。</translation>
     </message>
     <message>
-        <source>{0} is not a text in UTF-8.</source>
+        <source>{0} is not UTF-8 text.</source>
         <translation>{0} 不是 UTF-8 文本。</translation>
     </message>
     <message>
@@ -5365,7 +5365,7 @@
         <translation>删除第 {0} 行：{1}</translation>
     </message>
     <message>
-        <source>Line {0} was {1}, now line {2}: {3}</source>
+        <source>Line {0}: {1}. Changed to line {2}: {3}</source>
         <translation>第 {0} 行原为 {1}，现为第 {2} 行：{3}</translation>
     </message>
     <message>
@@ -6454,7 +6454,7 @@
 <context>
     <name>Inbox</name>
     <message numerus="yes">
-        <source>%n questions wait</source>
+        <source>%n questions waiting</source>
         <translation>
             <numerusform>%n 个问题等待处理</numerusform>
         </translation>
@@ -6539,7 +6539,7 @@
 <context>
     <name>InboxButton</name>
     <message>
-        <source>Inbox, nothing waits</source>
+        <source>Inbox, nothing waiting</source>
         <translation>收件箱，没有等待项</translation>
     </message>
     <message>
@@ -6581,7 +6581,7 @@
         <translation>全部标为已看</translation>
     </message>
     <message>
-        <source>Nothing waits for you</source>
+        <source>Nothing is waiting for you</source>
         <translation>没有等待您的内容</translation>
     </message>
     <message>
@@ -6589,7 +6589,7 @@
         <translation>这里显示所有会话的问题，以及您查看其他内容时结束的轮次。</translation>
     </message>
     <message>
-        <source>What waits for you</source>
+        <source>Waiting for you</source>
         <translation>等待您的内容</translation>
     </message>
 </context>
@@ -8490,7 +8490,7 @@
 <context>
     <name>RewindDialog</name>
     <message numerus="yes">
-        <source>%n files are put back as they were before.</source>
+        <source>%n files are restored to their earlier state.</source>
         <translation>
             <numerusform>%n 个文件将恢复到之前的状态。</numerusform>
         </translation>
@@ -8524,8 +8524,8 @@
         <translation>回到此消息之前？</translation>
     </message>
     <message>
-        <source>Message to go back to before</source>
-        <translation>要回到其之前的消息</translation>
+        <source>Go back to before which message</source>
+        <translation>回到哪条消息之前</translation>
     </message>
     <message numerus="yes">
         <source>The agent no longer sees %n turns, from this message on.</source>
@@ -10209,8 +10209,8 @@
         <translation>最长回答</translation>
     </message>
     <message>
-        <source>Longest command</source>
-        <translation>最长命令</translation>
+        <source>Command time limit</source>
+        <translation>命令时限</translation>
     </message>
     <message>
         <source>MCP servers</source>
@@ -10445,7 +10445,7 @@
         <translation>默认模型在所有尝试后仍过载时，由此模型回答请求，写作 PROVIDER/NAME。对话中会说明；下一次请求仍发给默认模型。</translation>
     </message>
     <message>
-        <source>The model&apos;s name, as its provider calls it.</source>
+        <source>The model&apos;s name at its provider.</source>
         <translation>模型的名称，以提供商的叫法为准。</translation>
     </message>
     <message>
@@ -10509,8 +10509,8 @@
         <translation>浅色或深色；需要时可选更高的对比度。系统也可以要求高对比度。</translation>
     </message>
     <message>
-        <source>Longest scan</source>
-        <translation>最长扫描时间</translation>
+        <source>Scan time limit</source>
+        <translation>扫描时限</translation>
     </message>
     <message>
         <source>Room for server tools</source>
@@ -10561,7 +10561,7 @@
         <translation>由谁的模型回答。演示按脚本进行，不需要密钥和网络。</translation>
     </message>
     <message>
-        <source>The same limit in bytes; the smaller one counts.</source>
+        <source>The same limit in bytes. The smaller of the two applies.</source>
         <translation>以字节计的同一限制；以较小者为准。</translation>
     </message>
     <message>
@@ -10641,8 +10641,8 @@
         <translation>命令运行时监视哪些内容的更改，从而可以撤销。</translation>
     </message>
     <message>
-        <source>What may be spent before the agent asks; without a window, it stops.</source>
-        <translation>代理询问之前可以花费多少；没有窗口时会停止。</translation>
+        <source>What may be spent before the agent asks. Without a window, the agent stops instead.</source>
+        <translation>代理在询问之前可以花费多少。没有窗口时，它会改为停止。</translation>
     </message>
     <message>
         <source>When a conversation is summarised, so that it still fits the model.</source>
@@ -10725,7 +10725,7 @@
         <translation>请求失败</translation>
     </message>
     <message>
-        <source>the usual one</source>
+        <source>the default one</source>
         <translation>默认账户</translation>
     </message>
     <message>
@@ -10883,7 +10883,7 @@
         <translation>“{0}”的新按键</translation>
     </message>
     <message>
-        <source>Press the key to follow {0}.</source>
+        <source>Press the key that follows {0}.</source>
         <translation>请按下 {0} 之后的按键。</translation>
     </message>
     <message>
@@ -11177,7 +11177,7 @@
 <context>
     <name>TextWidget</name>
     <message>
-        <source>Answer, being written</source>
+        <source>Answer in progress</source>
         <translation>回答，正在书写</translation>
     </message>
     <message>

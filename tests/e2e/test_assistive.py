@@ -52,7 +52,7 @@ CONTROLS = {
     "approvalPicker": r"Approvals: Asks before writing",
     "sandboxPicker": r"Sandbox: .+",
     "reviewPanel": "Review",
-    "inboxButton": "Inbox, nothing waits",
+    "inboxButton": "Inbox, nothing waiting",
 }
 
 

@@ -178,7 +178,7 @@ class SessionActions(Controller):
 
     def _refuse_running(self, session_id: SessionId, consequence: str) -> None:
         if self._live.is_running(session_id):
-            raise SessionBusyError(f"The agent works in this session, {consequence}.", hint="Stop it first.")
+            raise SessionBusyError(f"The agent is working in this session, {consequence}.", hint="Stop it first.")
 
     def _on_new_window(self) -> None:
         self._launch(self._open_window())

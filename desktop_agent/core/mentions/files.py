@@ -221,7 +221,7 @@ def _named(path: str, boundary: Boundary) -> ResolvedPath:
         outside = (boundary.root / path).resolve()
         place = ResolvedPath(outside, str(outside))
     if place.absolute.is_dir():
-        raise UsageError("It is a folder.", hint="Include its files by their names.")
+        raise UsageError("It is a folder.", hint="Include its files by name.")
     if not place.absolute.exists():
         raise UsageError("There is no such file.")
     return place
@@ -306,7 +306,7 @@ class SymbolMentions(Struct, eq=False):
         if extent is None:
             named = await self._named(target.name)
             hint = f"It is defined elsewhere: {_ways(named)}." if named else ""
-            raise UsageError(f"{target.path} defines nothing of that name.", hint=hint)
+            raise UsageError(f"{target.path} defines nothing with that name.", hint=hint)
         first, last = extent
         attached = await self._files.attach(PathMention(target.path, mention.written, mention.start, first, last))
         assert attached is not None  # only what is not certain may be text

@@ -135,7 +135,7 @@ class Turn:
             case "max_tokens" if calls and self._cut_off < MAX_CUT_OFF:
                 return None
             case "max_tokens":
-                await self._notify("max_tokens", "The reply was cut at its length limit.", "Say “go on” to continue.")
+                await self._notify("max_tokens", "The reply was cut at its length limit.", "Send “go on” to continue.")
                 return "limit"
             case "model_context_window_exceeded" if self.usual.make_room():
                 return None

@@ -63,7 +63,7 @@ class ExecutionSettings(Section, frozen=True, kw_only=True):
     )
     timeout_seconds: float | None = setting(
         None,
-        title="Longest command",
+        title="Command time limit",
         text="The longest that a command may take, even if its call asks for more.",
         unit="seconds",
         unset="set by each call",
@@ -134,7 +134,7 @@ class CaptureSettings(Section, frozen=True, kw_only=True):
     )
     max_seconds: float = setting(
         20.0,
-        title="Longest scan",
+        title="Scan time limit",
         text="How long one scan of the workspace may take.",
         unit="seconds",
         is_advanced=True,
@@ -152,7 +152,7 @@ class ToolLimits(Section, frozen=True, kw_only=True):
     max_stdout_bytes: int = setting(
         131_072,
         title="Bytes of a result",
-        text="The same limit in bytes; the smaller one counts.",
+        text="The same limit in bytes. The smaller of the two applies.",
         unit="KiB",
         per_unit=1024,
         is_advanced=True,
@@ -275,7 +275,7 @@ class ModelSettings(Section, frozen=True, kw_only=True):
     name: str = setting(
         DEFAULT_MODEL,
         title="Model",
-        text="The model's name, as its provider calls it.",
+        text="The model's name at its provider.",
         effect="next session",
         variables={vendor.id: vendor.model_variable for vendor in VENDORS if vendor.model_variable},
     )
@@ -299,7 +299,7 @@ class ModelSettings(Section, frozen=True, kw_only=True):
         "",
         title="Account",
         text="Which of the provider's accounts is used. `desktop-agent auth status` lists them.",
-        unset="the usual one",
+        unset="the default one",
         effect="next session",
     )
     effort: str = setting(
@@ -517,7 +517,9 @@ class Settings(Section, frozen=True, kw_only=True):
 
     model: ModelSettings = section(ModelSettings, "Model", "Which model answers, and how much it thinks.")
     spending: SpendingSettings = section(
-        SpendingSettings, "Spending", "What may be spent before the agent asks; without a window, it stops."
+        SpendingSettings,
+        "Spending",
+        "What may be spent before the agent asks. Without a window, the agent stops instead.",
     )
     compaction: CompactionSettings = section(
         CompactionSettings, "Long conversations", "When a conversation is summarised, so that it still fits the model."

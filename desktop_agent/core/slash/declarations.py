@@ -82,7 +82,7 @@ BUILT_IN: tuple[Declaration, ...] = (
     Declaration(
         name="rewind",
         arguments="[TURN [conversation|files|both]]",
-        summary="Go back to before TURN, by default conversation and files; without TURN, list the turns",
+        summary="Go back to before TURN, by default with conversation and files; without TURN, list the turns",
         works_meanwhile=False,
     ),
     Declaration(

@@ -228,7 +228,7 @@ _IN_TURN: Final = "Turn {} changed the same place later. Undo that first, or cho
 _WHO_CHANGED_LINES: Final[Mapping[str, str]] = {
     "person": SAME_LINES,
     "agent": _IN_TURN,
-    "unknown": "A running server, or you, changed the same lines since.",
+    "unknown": "A running server or you changed the same lines since.",
     "other_session": "Another session changed the same lines since.",
     "undo": "The undo of turn {} changed the same lines since.",
     "redo": "The redo of turn {} changed the same lines since.",

@@ -55,7 +55,7 @@ class RewindDialog(QDialog):
         self._theme = theme
         self._choices = choices
         self._picker = Picker(self)
-        set_names(self._picker, "rewindPicker", self.tr("Message to go back to before"))
+        set_names(self._picker, "rewindPicker", self.tr("Go back to before which message"))
         self._picker.addItems(
             [self.tr("{0}: {1}").format(choice.turn, first_line(choice.prompt, _MAX_TITLE_CHARS)) for choice in choices]
         )
@@ -84,7 +84,7 @@ class RewindDialog(QDialog):
             card.deleteLater()
         self._cards = {}
         conversation = self._conversation_words(choice)
-        one, many = "%n file is put back as it was before.", "%n files are put back as they were before."
+        one, many = "%n file is restored to its earlier state.", "%n files are restored to their earlier state."
         files = plural("RewindDialog", len(choice.files), one, many)
         offers: list[tuple[RewindScope, str, str]] = []
         if choice.turns and choice.files:

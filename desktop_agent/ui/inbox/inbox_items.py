@@ -134,7 +134,7 @@ def kind(item: InboxItem) -> str:
     if item.request is not None:
         return _asked(item.request)
     if item.kind == "questions":
-        return plural("Inbox", item.asks, "%n question waits", "%n questions wait")
+        return plural("Inbox", item.asks, "%n question waiting", "%n questions waiting")
     limit = _tr("The turn ended at a limit")
     words: dict[str, str] = {
         "completed": _tr("The agent has finished"),

@@ -260,7 +260,7 @@ class InboxPopup(Popup):
         self._seen = compact_button(
             self.tr("Mark all as seen"), "inboxAllSeenButton", clicked=self.all_seen, variant="flat"
         )
-        self._empty = make_label(self.tr("Nothing waits for you"), role="strong")
+        self._empty = make_label(self.tr("Nothing is waiting for you"), role="strong")
         self._explained = make_label(
             self.tr(
                 "Questions of all sessions appear here, and turns that ended while you were looking at something else."
@@ -282,7 +282,7 @@ class InboxPopup(Popup):
         self._list = QWidget()
         self._list_layout = vbox(self._more, STRETCH, on=self._list, margins=(Space.S, Space.XS, Space.S, Space.S))
         self._scroll = QScrollArea()
-        set_names(self._scroll, "inboxList", self.tr("What waits for you"))
+        set_names(self._scroll, "inboxList", self.tr("Waiting for you"))
         self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         scroll_down(self._scroll, self._list)
         self._head = hbox(heading, STRETCH, self._seen, margins=(Space.L, Space.S, Space.S, Space.XS))

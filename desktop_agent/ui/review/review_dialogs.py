@@ -57,7 +57,7 @@ class CommentsDialog(QDialog):
         self._field = QPlainTextEdit(placeholderText=self.tr("Introduction (optional)"), tabChangesFocus=True)
         set_names(self._field, "commentsIntroEdit", self.tr("Introduction to the comments"))
         self._field.setFixedHeight(64)
-        cancel = make_button(self.tr("Not yet"), clicked=self.reject)
+        cancel = make_button(self.tr("Not now"), clicked=self.reject)
         self._send = make_button(object_name="sendAllCommentsButton", clicked=self._on_send, variant="primary")
         answer_with_ctrl_enter(self, self._send)
         parts = (self._heading, hint, self._area, self._field, Space.XS)

@@ -83,7 +83,7 @@ class ShortcutRecorder(QFrame):
     def _on_more(self) -> None:
         self._before = self._keys
         self._offer("")
-        self._note.say(self.tr("Press the key to follow {0}.").format(native_keys(self._before)))
+        self._note.say(self.tr("Press the key that follows {0}.").format(native_keys(self._before)))
         self.field.setFocus()
 
     @property

@@ -164,7 +164,7 @@ class BrowserWait(QWidget):
         super().__init__()
         self._words = make_label(role="strong", wraps=True, is_plain=True, object_name="browserWaitNote")
         self._how = make_label(role="secondary", wraps=True, is_plain=True)
-        self._address = make_line("signInAddressEdit", self.tr("Address of the sign-in"))
+        self._address = make_line("signInAddressEdit", self.tr("Sign-in address"))
         self._address.setReadOnly(True)
         name = self.tr("Copy the address")
         self._copy = make_button(self.tr("Copy"), "copyAddressButton", accessible_name=name, clicked=self._on_copy)

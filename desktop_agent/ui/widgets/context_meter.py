@@ -57,7 +57,7 @@ class ContextMeter(DrawnButton):
                 "%n tools of MCP servers are not sent: the agent searches for them.",
             )
         if self.is_nearly_full:
-            words += "\n" + self.tr("The window is nearly full.")
+            words += "\n" + self.tr("The context window is nearly full.")
         self.setToolTip(words + "\n" + self.tr("Click to see what the model sees."))
         self.setAccessibleDescription(words)
         self.update()

@@ -50,7 +50,7 @@ class InboxButton(QToolButton):
 
     def _spoken(self, items: int, waiting: int) -> str:
         if not items:
-            return self.tr("Inbox, nothing waits")
+            return self.tr("Inbox, nothing waiting")
         if not waiting:
             return self.tr("Inbox, {0} new").format(items)
         if waiting == items:

@@ -82,7 +82,7 @@ def test_a_call_of_a_session_out_of_sight_is_allowed_in_the_inbox_and_its_end_sh
         assert {"Make a file", "The agent has finished"} <= set(said(row))
         await user.press(Qt.Key.Key_Return)
         await user.until_true(lambda: user.transcript.session.title == "Make a file", "the session is shown")
-        await count(user, "Inbox, nothing waits")
+        await count(user, "Inbox, nothing waiting")
 
     model = (reply(tool_use("run_terminal_cmd", command="touch made.txt")), reply(text("Hello.")), reply(text("Made.")))
     with serve(*model) as server:
@@ -101,7 +101,7 @@ def test_a_question_that_was_left_is_listed_at_the_next_start_and_shown_from_the
         await count(user, "Inbox, 1 waiting for you")
         await user.click("inboxButton")
         (row,) = rows(user)
-        assert {"Make a file", "1 question waits"} <= set(said(row))
+        assert {"Make a file", "1 question waiting"} <= set(said(row))
         await press(user, row, "inboxShowButton")
         await user.until_true(lambda: bool(user.transcript.pending_approvals), "the question is in sight")
         assert not rows(user)

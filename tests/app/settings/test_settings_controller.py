@@ -67,7 +67,7 @@ def test_a_setting_is_searched_changed_and_taken_back_by_keyboard(go: Go, file: 
     async def journey(user: Driver) -> None:
         dialog = await user.open_settings()
         (await user.see(QLineEdit, "settingsSearch")).setText("longest command")
-        name = "Longest command, seconds"
+        name = "Command time limit, seconds"
 
         def found() -> QLineEdit | None:
             named = (line for line in dialog.findChildren(QLineEdit) if line.accessibleName() == name)
@@ -80,7 +80,7 @@ def test_a_setting_is_searched_changed_and_taken_back_by_keyboard(go: Go, file: 
         saved = "# mine\n\n[execution]\ntimeout_seconds = 9.0\n"
         await user.until_true(lambda: saved.split() == read(file).split(), "it is saved")
         undo = await user.see(QPushButton, "undoSettingButton")
-        assert any("Longest command: set by each call → 9 seconds." in text for text in texts(dialog))
+        assert any("Command time limit: set by each call → 9 seconds." in text for text in texts(dialog))
         undo.click()
         await user.until_true(lambda: "timeout" not in read(file), "it is taken back")
         await user.until_true(lambda: field.text() == "", "the field shows that")

@@ -331,7 +331,7 @@ async def test_an_included_file_of_the_workspace_was_read_so_it_can_be_edited(in
     ("name", "reason"),
     [
         ("none.txt", "There is no such file."),
-        ("", "It is a folder. Include its files by their names."),
+        ("", "It is a folder. Include its files by name."),
         ("tool.bin", "It is not text: ELF file, 6 bytes."),
         ("id_rsa", "often holds secrets, and what is read goes to the model. Copy the part that the model may read"),
         ("hard.txt", "is another name (a hard link) of"),

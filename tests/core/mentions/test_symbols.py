@@ -112,7 +112,7 @@ async def test_what_was_mentioned_was_read_so_it_can_be_edited(ground: Ground) -
         ("@symbol:nothing_of_that_name", "The folder has no function, class or constant of that name."),
         ("@symbol:only_made", "The folder has no function, class or constant of that name."),
         ("@symbol:src/store.py:LEAST", "It is defined elsewhere: `@symbol:web/store.ts:LEAST`."),
-        ("@symbol:src/store.py:Gone", "src/store.py defines nothing of that name."),
+        ("@symbol:src/store.py:Gone", "src/store.py defines nothing with that name."),
         ("@symbol:none.py:Store", "There is no such file in the folder"),
         ("@symbol:src:Store", "It is a folder"),
         ("@symbol:../other.py:Store", "outside the folder"),

@@ -58,7 +58,7 @@ def test_each_way_says_what_it_does(qtbot: QtBot, theme: Theme, session: Session
     assert cards(dialog) == ["Conversation and files", "Files only", "Conversation only"]
     both = next(card for card in dialog.findChildren(ChoiceCard) if card.isChecked())
     assert both.accessibleDescription() == (
-        "The agent no longer sees 2 turns, from this message on. 2 files are put back as they were before."
+        "The agent no longer sees 2 turns, from this message on. 2 files are restored to their earlier state."
     )
     assert part(dialog, QLabel, "rewindFiles").text().startswith("a.py\nb.py\n")
 

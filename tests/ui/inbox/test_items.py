@@ -56,7 +56,7 @@ def test_questions_come_first_the_oldest_at_the_top_then_ends_the_last_at_the_to
     seen: dict[str, int] = dict.fromkeys(("late", "early", "done", "failed"), 0)
     found = items_of(opened, [left, summary("idle", 0), summary("away", 1, is_archived=True)], seen)
     assert [one.session_id for one in found] == ["left", "early", "late", "failed", "done"]
-    assert [inbox_items.kind(one) for one in found[::3]] == ["2 questions wait", "The turn failed"]
+    assert [inbox_items.kind(one) for one in found[::3]] == ["2 questions waiting", "The turn failed"]
 
 
 def test_a_session_that_is_open_is_not_listed_a_second_time() -> None:

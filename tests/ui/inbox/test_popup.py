@@ -368,7 +368,7 @@ def test_the_button_shows_a_number_and_is_amber_while_something_waits(stage: Sta
 @pytest.mark.parametrize(
     ("items", "waiting", "said"),
     [
-        (0, 0, "Inbox, nothing waits"),
+        (0, 0, "Inbox, nothing waiting"),
         (2, 0, "Inbox, 2 new"),
         (2, 2, "Inbox, 2 waiting for you"),
         (3, 1, "Inbox, 1 waiting for you, 2 new"),

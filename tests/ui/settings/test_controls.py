@@ -36,7 +36,7 @@ def test_a_choice_is_told_by_its_name_in_the_settings(
         ("appearance", "Size of diffs, pixels", "12.5", "ui.diff_font_px", 12.5),
         ("changes", "Largest file, MiB", "2", "capture.max_file_bytes", 2 * 2**20),
         ("tools", "Bytes of a result, KiB", "0.5", "tools.limits.max_stdout_bytes", 512),
-        ("approvals", "Longest command, seconds", "90", "execution.timeout_seconds", 90.0),
+        ("approvals", "Command time limit, seconds", "90", "execution.timeout_seconds", 90.0),
         ("command line", "Audit log", " ~/audit.jsonl ", "runner.audit_log", "~/audit.jsonl"),
     ],
 )
@@ -52,7 +52,7 @@ def test_what_is_typed_is_told_in_the_unit_of_the_settings_and_only_when_it_is_c
 def test_an_emptied_field_unsets_what_may_be_unset(desk: Desk) -> None:
     desk.show(with_setting(Settings(), "execution.timeout_seconds", 90))
     desk.turn_to("approvals")
-    line = desk.line("Longest command, seconds")
+    line = desk.line("Command time limit, seconds")
     line.clear()
     QTest.keyClick(line, Qt.Key.Key_Return)
     assert desk.changed == [("execution.timeout_seconds", None)]

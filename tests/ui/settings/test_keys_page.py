@@ -122,7 +122,7 @@ def test_keys_are_pressed_one_after_the_other_and_a_clash_with_the_first_is_name
     press(keys, "newKeysField", Qt.Key.Key_K, CTRL)
     assert said(keys).startswith("Ctrl+K belongs to “Command palette…”")
     keys.click("moreKeysButton")
-    assert said(keys) == "Press the key to follow Ctrl+K."
+    assert said(keys) == "Press the key that follows Ctrl+K."
     assert not keys.button("useKeysButton").isEnabled()
     press(keys, "newKeysField", Qt.Key.Key_S, CTRL)
     expected = "Ctrl+K, Ctrl+S begins with Ctrl+K, and “Command palette…” would lose that shortcut."

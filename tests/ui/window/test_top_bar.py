@@ -99,7 +99,7 @@ def test_a_long_title_moves_nothing_out_of_the_bar(bar: TopBar) -> None:
 
 
 def test_what_waits_is_counted_and_one_click_away(qtbot: QtBot, bar: TopBar, actions: Actions) -> None:
-    assert bar.inbox_button.accessibleName() == "Inbox, nothing waits"
+    assert bar.inbox_button.accessibleName() == "Inbox, nothing waiting"
     bar.inbox_button.show_count(2, 2)
     assert bar.inbox_button.text().endswith("2")
     with qtbot.waitSignal(actions.open_inbox.triggered):

@@ -252,7 +252,7 @@ class TextWidget(MarkdownWidget):
         self.read()
         entry = self.row.entry_as(TextEntry)
         if entry.is_open:
-            self.setAccessibleName(self.tr("Answer, being written"))
+            self.setAccessibleName(self.tr("Answer in progress"))
         else:
             self.setAccessibleName(self.tr("Answer: {text}").format(text=" ".join(entry.text[:SPOKEN_CHARS].split())))
         if entry.is_final and not self._acts:

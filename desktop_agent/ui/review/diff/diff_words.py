@@ -179,7 +179,7 @@ def _line_words(rows: DiffRows, index: int) -> str:
     new = visible_line(without_ending(rows.diff.new_lines[row.new])).text if row.new is not None else ""
     match row.kind:
         case "changed":
-            text = _tr("Line {0} was {1}, now line {2}: {3}")
+            text = _tr("Line {0}: {1}. Changed to line {2}: {3}")
             return text.format((row.old or 0) + 1, old, (row.new or 0) + 1, new)
         case "removed":
             return _tr("Line {0} removed: {1}").format((row.old or 0) + 1, old)

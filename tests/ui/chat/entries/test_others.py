@@ -59,7 +59,7 @@ class TestAnswers:
         conversation = stage.talk()
         conversation.stream("an answer")
         stage.view.row_layout.flush()
-        assert stage.widget(1).accessibleName() == "Answer, being written"
+        assert stage.widget(1).accessibleName() == "Answer in progress"
         conversation.finish("an answer")
         stage.view.row_layout.flush()
         assert stage.widget(1).accessibleName() == "Answer: an answer"

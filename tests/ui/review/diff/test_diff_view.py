@@ -234,7 +234,7 @@ def test_the_marked_row_is_described_to_a_screen_reader(view: DiffView) -> None:
     assert view.accessibleDescription() == "7 unchanged lines, folded. Press Enter to show them"
     for _ in range(5):
         QTest.keyClick(view, Qt.Key.Key_Down)
-    assert view.accessibleDescription() == "Line 11 was line 11, now line 11: ELEVEN"
+    assert view.accessibleDescription() == "Line 11: line 11. Changed to line 11: ELEVEN"
 
 
 def test_page_keys_move_by_what_is_visible(view: DiffView) -> None:
