@@ -5,6 +5,7 @@ can follow any character, and quotation marks end an address, because models quo
 """
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -194,3 +195,66 @@ def _words(tokens: Sequence[MarkdownToken]) -> str:
         _words(token.children or ()) if token.type == "image" else "\n" if token.type == "softbreak" else token.content
         for token in tokens
     )
+
+
+def in_bold(rich: RichText) -> RichText:
+    spans: list[InlineSpan] = []
+    at = 0
+    for span in rich.spans:
+        if span.start > at:
+            spans.append(InlineSpan(at, span.start - at, BOLD))
+        spans.append(span._replace(style=span.style | BOLD))
+        at = span.start + span.length
+    if at < utf16_length(rich.text):
+        spans.append(InlineSpan(at, utf16_length(rich.text) - at, BOLD))
+    return RichText(rich.text, tuple(spans))
+
+
+def read_code_spans(text: str) -> RichText:
+    parts = text.split("`")
+    if len(parts) < 3 or len(parts) % 2 == 0:
+        return RichText(text)
+    spans: list[InlineSpan] = []
+    at = 0
+    for index, part in enumerate(parts):
+        length = utf16_length(part)
+        if index % 2 and length:
+            spans.append(InlineSpan(at, length, CODE))
+        at += length
+    return RichText("".join(parts), tuple(spans))
+
+
+_ISOLATE, _END_OF_ISOLATE = "\u2066", "\u2069"
+_IN_ISOLATE = re.compile(f"{_ISOLATE}[^{_END_OF_ISOLATE}]*{_END_OF_ISOLATE}")
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
+
+
+def isolates_code(rich: RichText) -> bool:
+    """Whether inline code must be kept apart from text that is written from right to left."""
+    has_code = any(span.style & CODE for span in rich.spans)
+    return has_code and _RIGHT_TO_LEFT.search(rich.text) is not None
+
+
+def isolated(rich: RichText) -> tuple[str, list[int]]:
+    """Isolate inline code, whose brackets would move in text from right to left. Return also the added places."""
+    if not isolates_code(rich):
+        return rich.text, []
+    code = [span for span in rich.spans if span.style & CODE]
+    parts: list[str] = []
+    at = 0
+    for span in code:
+        end = span.start + span.length
+        inside = utf16_slice(rich.text, span.start, end)
+        parts += (utf16_slice(rich.text, at, span.start), _ISOLATE, inside, _END_OF_ISOLATE)
+        at = end
+    parts.append(utf16_slice(rich.text, at, utf16_length(rich.text)))
+    return "".join(parts), [place for span in code for place in (span.start, span.start + span.length)]
+
+
+def is_right_to_left(rich: RichText) -> bool:
+    """Whether the first letter outside inline code belongs to a script that is written from right to left."""
+    if rich.text.isascii():
+        return False
+    prose = _IN_ISOLATE.sub("", isolated(rich)[0])
+    kinds = (unicodedata.bidirectional(letter) for letter in prose)
+    return next((kind != "L" for kind in kinds if kind in ("L", "R", "AL")), False)

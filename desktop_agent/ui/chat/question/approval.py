@@ -15,11 +15,11 @@ from desktop_agent.core.protocol.model import ApprovalRequest, ApprovalScope, De
 from desktop_agent.ui.chat.cards.tool_body import CardLoader
 from desktop_agent.ui.chat.entries.entry import EntryActions
 from desktop_agent.ui.chat.entries.questions import PADDING, QuestionCard, SpendingCard
-from desktop_agent.ui.chat.markdown.inline import utf16_slice
+from desktop_agent.ui.chat.markdown.inline import read_code_spans, utf16_slice
 from desktop_agent.ui.chat.question.card_answers import CardAnswers
 from desktop_agent.ui.chat.question.request_card import FLAT_PADDING, CardField, ChangeField, card_notes, shown_lines
 from desktop_agent.ui.chat.question.server_question import SamplingCard, ServerQuestionCard
-from desktop_agent.ui.chat.text.passage import Paragraph, read_code_spans
+from desktop_agent.ui.chat.text.passage import Paragraph
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.open_question import OpenQuestion
 from desktop_agent.ui.theme import Space

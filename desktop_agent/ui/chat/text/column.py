@@ -16,12 +16,18 @@ from PySide6.QtGui import QColor, QPainter, QTextCharFormat
 from desktop_agent.core.base.plain_text import with_directions_named
 from desktop_agent.ui.chat.markdown.block_parser import References
 from desktop_agent.ui.chat.markdown.blocks import Block
-from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, InlineSpan, RichText, rich_text, utf16_slice
-from desktop_agent.ui.chat.text.boxes import RULE_HEIGHT, Box, Passage, TablePassage, code_padding
+from desktop_agent.ui.chat.markdown.inline import (
+    LINE_BREAK,
+    InlineSpan,
+    RichText,
+    isolates_code,
+    rich_text,
+    utf16_slice,
+)
 from desktop_agent.ui.chat.text.column_text import ColumnHighlights, ColumnText, TextPosition
 from desktop_agent.ui.chat.text.file_links import file_links, with_file_links
-from desktop_agent.ui.chat.text.passage import TextPassage, isolates_code
-from desktop_agent.ui.chat.text.styles import CODE_PADDING_X, LINK_TINT, TextMark, TextStyles
+from desktop_agent.ui.chat.text.passage import RULE_HEIGHT, Box, Passage, TablePassage, TextPassage
+from desktop_agent.ui.chat.text.styles import CODE_PADDING_X, LINK_TINT, TextMark, TextStyles, code_padding
 from desktop_agent.ui.widgets.text_colours import Colouring, Lexers, colour_code, diff_lines, format_ranges, is_diff
 from desktop_agent.ui.wording.visible_text import utf16_length
 

@@ -1,10 +1,8 @@
-"""A block's text laid out at a width, to be painted, hit and highlighted; and a widget for one such text.
+"""Blocks of text laid out at a width, to be painted, hit and highlighted: passages, tables, and the boxes around them.
 
 Positions are UTF-16 offsets.
 """
 
-import re
-import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
@@ -12,50 +10,53 @@ from math import ceil
 from typing import cast
 
 from msgspec import Struct
-from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
-from PySide6.QtGui import QFont, QPainter, QPaintEvent, QTextCharFormat, QTextLayout, QTextLine, QTextOption
+from PySide6.QtCore import QCoreApplication, QLineF, QPoint, QPointF, QRectF, Qt
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QPainter,
+    QPainterPath,
+    QPaintEvent,
+    QPen,
+    QPixmap,
+    QRegion,
+    QTextCharFormat,
+    QTextLayout,
+    QTextLine,
+    QTextOption,
+)
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.ui.chat.markdown.inline import CODE, LINE_BREAK, InlineSpan, RichText, utf16_slice
-from desktop_agent.ui.chat.text.styles import PILL_PADDING, TextStyles
-from desktop_agent.ui.widgets.text_colours import format_ranges
+from desktop_agent.core.base.plain_text import with_directions_named
+from desktop_agent.ui.chat.markdown.block_parser import References
+from desktop_agent.ui.chat.markdown.blocks import Alignment, Block
+from desktop_agent.ui.chat.markdown.inline import (
+    CODE,
+    LINE_BREAK,
+    InlineSpan,
+    RichText,
+    in_bold,
+    is_right_to_left,
+    isolated,
+    isolates_code,
+    read_code_spans,
+    rich_text,
+)
+from desktop_agent.ui.chat.text.file_links import with_file_links
+from desktop_agent.ui.chat.text.styles import (
+    CODE_HEADER,
+    CODE_PADDING_X,
+    LIST_INDENT,
+    MOST_INDENTS,
+    PILL_PADDING,
+    QUOTE_BAR,
+    QUOTE_INDENT,
+    TextStyles,
+    code_padding,
+)
+from desktop_agent.ui.theme import Radius
+from desktop_agent.ui.widgets.text_colours import diff_lines, format_ranges, is_diff
 from desktop_agent.ui.wording.visible_text import utf16_length
-
-_ISOLATE, _END_OF_ISOLATE = "\u2066", "\u2069"
-_IN_ISOLATE = re.compile(f"{_ISOLATE}[^{_END_OF_ISOLATE}]*{_END_OF_ISOLATE}")
-_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
-
-
-def isolates_code(rich: RichText) -> bool:
-    """Whether inline code must be kept apart from text that is written from right to left."""
-    has_code = any(span.style & CODE for span in rich.spans)
-    return has_code and _RIGHT_TO_LEFT.search(rich.text) is not None
-
-
-def _isolated(rich: RichText) -> tuple[str, list[int]]:
-    """Isolate inline code, whose brackets would move in text from right to left. Return also the added places."""
-    if not isolates_code(rich):
-        return rich.text, []
-    code = [span for span in rich.spans if span.style & CODE]
-    parts: list[str] = []
-    at = 0
-    for span in code:
-        end = span.start + span.length
-        inside = utf16_slice(rich.text, span.start, end)
-        parts += (utf16_slice(rich.text, at, span.start), _ISOLATE, inside, _END_OF_ISOLATE)
-        at = end
-    parts.append(utf16_slice(rich.text, at, utf16_length(rich.text)))
-    return "".join(parts), [place for span in code for place in (span.start, span.start + span.length)]
-
-
-def is_right_to_left(rich: RichText) -> bool:
-    """Whether the first letter outside inline code belongs to a script that is written from right to left."""
-    if rich.text.isascii():
-        return False
-    prose = _IN_ISOLATE.sub("", _isolated(rich)[0])
-    kinds = (unicodedata.bidirectional(letter) for letter in prose)
-    return next((kind != "L" for kind in kinds if kind in ("L", "R", "AL")), False)
-
 
 _ORIGIN = QPoint(0, 0)
 
@@ -87,7 +88,7 @@ class TextPassage:
         self.text = rich.text
         self.length = utf16_length(rich.text)
         self._spans = rich.spans
-        text, self._isolates = _isolated(rich)
+        text, self._isolates = isolated(rich)
         self._layout = QTextLayout(text, font)
         self._layout.setCacheEnabled(True)
         self.is_right_to_left = not is_code and is_right_to_left(rich)
@@ -259,6 +260,408 @@ def x_in(line: QTextLine, offset: int) -> float:
     return cast("tuple[float, int]", line.cursorToX(offset))[0]
 
 
+_PADDING_X = 10
+_PADDING_Y = 5
+_LEAST_WIDTH = 28.0
+_UNBOUNDED = 100_000.0
+_FLAGS: dict[Alignment, Qt.AlignmentFlag] = {
+    "left": Qt.AlignmentFlag.AlignLeft,
+    "center": Qt.AlignmentFlag.AlignHCenter,
+    "right": Qt.AlignmentFlag.AlignRight,
+}
+
+
+class _Cell:
+    """A table cell. Laid out on a single line, and again only if its column is too narrow for that."""
+
+    def __init__(self, content: str, *, is_header: bool, styles: TextStyles, references: References) -> None:
+        self.content = content
+        self.is_header = is_header
+        rich = with_file_links(rich_text(content, references), styles.files)
+        self._rich = in_bold(rich) if is_header else rich
+        self._styles = styles
+        self._line = self._lay_out(_UNBOUNDED)
+        self.natural_width = self._line.natural_width
+        self.passage = self._line
+        self._width: float = _UNBOUNDED
+        self.start = 0
+        self.origin = QPointF()
+
+    def fit(self, width: float, alignment: Alignment) -> None:
+        if width >= self.natural_width:
+            self.passage, self._width = self._line, _UNBOUNDED
+        elif width != self._width:
+            self.passage, self._width = self._lay_out(width, alignment), width
+
+    def shift(self, width: float, alignment: Alignment) -> float:
+        if self._width != _UNBOUNDED:
+            return 0
+        return {"right": width - self.natural_width, "center": (width - self.natural_width) / 2}.get(alignment, 0)
+
+    def _lay_out(self, width: float, alignment: Alignment = "left") -> TextPassage:
+        formats = self._styles.formats(self._rich.spans, is_isolated=isolates_code(self._rich))
+        return TextPassage(
+            self._rich,
+            self._styles.body,
+            format_ranges(formats),
+            width=width,
+            line_height=self._styles.text_line,
+            room_before=_PADDING_X,
+            alignment=_FLAGS[alignment] | Qt.AlignmentFlag.AlignAbsolute,
+        )
+
+
+class TablePassage:
+    """A block with all or some rows of a table. It has the interface of a `TextPassage`."""
+
+    def __init__(
+        self,
+        block: Block,
+        references: References,
+        styles: TextStyles,
+        width: float,
+        *,
+        natural_widths: Sequence[float] | None,
+        before: "TablePassage | None",
+    ) -> None:
+        """`before` is the previous layout. `natural_widths` belong to the continued table; `None` begins a table."""
+        self._styles = styles
+        self._alignments = block.alignments
+        self._has_header = block.joint is None
+        self._rows = self._make_cells(block, references, before)
+        self.natural_widths = natural_widths or [
+            max((row[at].natural_width for row in self._rows if at < len(row)), default=0.0)
+            for at in range(len(block.alignments))
+        ]
+        self._widths = _share(self.natural_widths, width - 2 * _PADDING_X * len(block.alignments))
+        self._row_tops = self._place()
+        self._cells = [cell for row in self._rows for cell in row]
+        self._linked = [cell for cell in self._cells if cell.passage.links()]
+        self.text = self._join()
+        self.length = utf16_length(self.text)
+
+    @property
+    def height(self) -> int:
+        return self._row_tops[-1]
+
+    def _make_cells(self, block: Block, references: References, before: "TablePassage | None") -> list[list[_Cell]]:
+        old = before._rows if before is not None and before._styles is self._styles else []
+        rows: list[list[_Cell]] = []
+        for number, contents in enumerate(block.rows):
+            row: list[_Cell] = []
+            is_header = number == 0 and self._has_header
+            for column, content in enumerate(contents):
+                cell = old[number][column] if number < len(old) and column < len(old[number]) else None
+                if cell is None or cell.content != content or cell.is_header != is_header or "[" in content:
+                    cell = _Cell(content, is_header=is_header, styles=self._styles, references=references)
+                row.append(cell)
+            rows.append(row)
+        return rows
+
+    def _place(self) -> list[int]:
+        tops = [0]
+        for row in self._rows:
+            x = float(_PADDING_X)
+            height = self._styles.text_line
+            for cell, width, alignment in zip(row, self._widths, self._alignments, strict=False):
+                cell.fit(width, alignment)
+                cell.origin = QPointF(x + cell.shift(width, alignment), tops[-1] + _PADDING_Y)
+                x += width + 2 * _PADDING_X
+                height = max(height, cell.passage.height)
+            tops.append(tops[-1] + height + 2 * _PADDING_Y)
+        return tops
+
+    def _join(self) -> str:
+        parts: list[str] = []
+        at = 0
+        for row in self._rows:
+            for cell in row:
+                cell.start = at
+                parts += (cell.passage.text, "\t")
+                at += cell.passage.length + 1
+            parts[-1:] = "\n"
+        return "".join(parts[:-1])
+
+    # -- painting --
+
+    def draw_grounds(self, painter: QPainter) -> None:
+        for cell in self._cells:
+            painter.translate(cell.origin)
+            cell.passage.draw_grounds(painter)
+            painter.translate(-cell.origin)
+
+    def draw(self, painter: QPainter, highlights: Sequence[Highlight]) -> None:
+        pen = painter.pen()
+        right = sum(self._widths) + 2 * _PADDING_X * len(self._widths)
+        for number, top in enumerate(self._row_tops[1:], 1):
+            is_under_header = number == 1 and self._has_header
+            role = self._styles.colours.border_strong if is_under_header else self._styles.colours.border
+            painter.setPen(QPen(QColor(role), 1))
+            painter.drawLine(QLineF(0, top - 0.5, right, top - 0.5))
+        painter.setPen(pen)
+        for cell in self._cells:
+            inside = [
+                Highlight(max(0, item.start - cell.start), min(cell.passage.length, item.end - cell.start), item.format)
+                for item in highlights
+                if item.start < cell.start + cell.passage.length and item.end > cell.start
+            ]
+            painter.translate(cell.origin)
+            cell.passage.draw(painter, inside)
+            painter.translate(-cell.origin)
+
+    # -- positions --
+
+    def _cell_at(self, x: float, y: float) -> _Cell:
+        row = self._rows[max(0, min(bisect_right(self._row_tops, y) - 1, len(self._rows) - 1))]
+        edge = 0.0
+        for cell, width in zip(row, self._widths, strict=False):
+            edge += width + 2 * _PADDING_X
+            if x < edge:
+                return cell
+        return row[-1]
+
+    def offset_at(self, x: float, y: float) -> int:
+        if y < 0:
+            return 0
+        if y >= self.height:
+            return self.length
+        cell = self._cell_at(x, y)
+        inside_y = min(max(0.0, y - cell.origin.y()), cell.passage.height - 1)
+        return cell.start + cell.passage.offset_at(x - cell.origin.x(), inside_y)
+
+    def span_at(self, x: float, y: float) -> InlineSpan | None:
+        cell = self._cell_at(x, y)
+        span = cell.passage.span_at(x - cell.origin.x(), y - cell.origin.y())
+        return span._replace(start=span.start + cell.start) if span is not None else None
+
+    def links(self) -> list[InlineSpan]:
+        return [span._replace(start=span.start + cell.start) for cell in self._linked for span in cell.passage.links()]
+
+    def rects(self, start: int, end: int) -> list[QRectF]:
+        starts = [cell.start for cell in self._cells]
+        first, last = max(0, bisect_right(starts, start) - 1), bisect_right(starts, end)
+        return [
+            rect.translated(cell.origin)
+            for cell in self._cells[first:last]
+            for rect in cell.passage.rects(max(0, start - cell.start), min(cell.passage.length, end - cell.start))
+        ]
+
+
+Passage = TextPassage | TablePassage
+
+
+def _share(naturals: Sequence[float], available: float) -> list[float]:
+    """Return the natural column widths if they fit. Otherwise wide columns share the space left by narrow ones."""
+    widths = [max(_LEAST_WIDTH, width) for width in naturals]
+    if sum(widths) <= available:
+        return widths
+    left, waiting = max(available, 1.0), sorted(range(len(widths)), key=widths.__getitem__)
+    for position, index in enumerate(waiting):
+        share = left / (len(waiting) - position)
+        widths[index] = min(widths[index], max(share, 1.0))
+        left -= widths[index]
+    return widths
+
+
+RULE_HEIGHT = 17
+_TASK_SIGNS = "☐☑"
+
+
+class Box:
+    """A block laid out at a width. Its `height` includes the gap above it."""
+
+    def __init__(
+        self,
+        block: Block,
+        passage: Passage | None,
+        styles: TextStyles,
+        *,
+        width: int,
+        gap: int,
+        is_framed: bool,
+        is_continued: bool,
+        before: Block | None,
+        room: int = 0,
+    ) -> None:
+        """`is_framed` gives code its background; `room` is left free at the lower edge."""
+        self.block = block
+        self.passage = passage
+        self.width = width
+        self.gap = gap
+        self.is_continued = is_continued
+        self.before = before
+        self._styles = styles
+        self._has_ground = is_framed and block.kind == "code"
+        self._pixmap: QPixmap | None = None
+        self._painted: object = None
+        self._is_mirrored = isinstance(passage, TextPassage) and passage.is_right_to_left
+        x = 0 if self._is_mirrored else styles.indent(block.containers)
+        if self._has_ground:
+            top, bottom = code_padding(block, is_continued=is_continued)
+            self.origin = QPointF(x + CODE_PADDING_X, gap + top)
+            is_label_alone = block.label and not block.content
+            self.height = gap + top + (0 if is_label_alone else (passage.height if passage else 0) + bottom) + room
+        else:
+            self.origin = QPointF(x, gap)
+            self.height = gap + (passage.height if passage else RULE_HEIGHT) + room
+
+    def draw(
+        self, painter: QPainter, y: int, ground: QColor, text: QColor, highlights: Sequence[Highlight], key: object
+    ) -> None:
+        """Paint the box at `y`. If `key` is unchanged, a cached picture of the box is copied."""
+        scale = painter.device().devicePixelRatio()
+        if scale != int(scale):  # a picture would fall between pixels and blur
+            painter.save()
+            painter.translate(0, y)
+            self._paint(painter, text, highlights)
+            painter.restore()
+            return
+        key = (scale, ground.rgba(), text.rgba(), key)
+        if self._pixmap is None or self._painted != key:
+            pixmap = QPixmap(int(self.width * scale), int(self.height * scale))
+            pixmap.setDevicePixelRatio(scale)
+            pixmap.fill(ground)
+            with QPainter(pixmap) as into:
+                self._paint(into, text, highlights)
+            self._pixmap, self._painted = pixmap, key
+        painter.drawPixmap(0, y, self._pixmap)
+
+    def _paint(self, painter: QPainter, text: QColor, highlights: Sequence[Highlight]) -> None:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if self._has_ground:
+            self._paint_code_ground(painter)
+        if self.block.containers:
+            self._paint_containers(painter)
+        if self.passage is None:
+            painter.setPen(QPen(self._styles.colour("border"), 1))
+            y = self.gap + RULE_HEIGHT // 2 + 0.5
+            painter.drawLine(QLineF(self.origin.x(), y, self.width, y))
+            return
+        painter.translate(self.origin)
+        if self._has_ground and is_diff(self.block.language):
+            self._paint_changed_lines(painter)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._styles.colour("sunken"))
+        self.passage.draw_grounds(painter)
+        overflow: list[tuple[int, int]] = []
+        if self.block.kind == "code" and isinstance(self.passage, TextPassage):
+            overflow = self._paint_overflow(painter, self.passage)
+        painter.setPen(text)
+        self.passage.draw(painter, highlights)
+        if overflow:
+            painter.setClipping(False)
+
+    def _paint_code_ground(self, painter: QPainter) -> None:
+        x = self.origin.x() - CODE_PADDING_X
+        radius = Radius.CARD
+        top = self.gap if self.block.joint is None else self.gap - 2 * radius
+        bottom = self.height + 2 * radius if self.is_continued else self.height
+        path = QPainterPath()
+        path.addRoundedRect(QRectF(x, top, self.width - x, bottom - top), radius, radius)
+        painter.setClipRect(QRectF(0, self.gap, self.width, self.height - self.gap))
+        painter.fillPath(path, self._styles.colour("sunken"))
+        painter.setClipping(False)
+        if self.block.joint is None:
+            painter.setPen(self._styles.colour("muted"))
+            painter.setFont(self._styles.small)
+            width = self.width - x if self.block.label else (self.width - x) // 2  # without a label there are buttons
+            area = QRectF(x + CODE_PADDING_X, self.gap, width - CODE_PADDING_X, CODE_HEADER)
+            metrics = painter.fontMetrics()
+            said = metrics.elidedText(
+                self.block.label or fence_label(self.block.language), Qt.TextElideMode.ElideRight, int(area.width())
+            )
+            painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, said)
+
+    def _paint_changed_lines(self, painter: QPainter) -> None:
+        assert isinstance(self.passage, TextPassage)
+        for start, length, role in diff_lines(with_directions_named(self.block.content)):
+            if ground := {"added_text": "added_line", "removed_text": "removed_line"}.get(role):
+                for top, height in self.passage.line_areas(start, start + length):
+                    area = QRectF(1 - CODE_PADDING_X, top, self.width - self.origin.x() + CODE_PADDING_X - 2, height)
+                    painter.fillRect(area, self._styles.colour(ground))
+
+    def _paint_containers(self, painter: QPainter) -> None:
+        x = 0
+        containers = self.block.containers[:MOST_INDENTS]
+        known = self.before.containers if self.before is not None else ""
+        last_list = containers.rfind("l")
+        for depth, container in enumerate(containers):
+            if container == "q":
+                # One bar through everything in the same quote, gaps included.
+                top = 0 if known[: depth + 1] == containers[: depth + 1] else self.gap
+                bar = QRectF(self._side(x, QUOTE_BAR), top, QUOTE_BAR, self.height - top)
+                painter.fillRect(bar, self._styles.colour("border_strong"))
+                x += QUOTE_INDENT
+            else:
+                if depth == last_list and self.block.marker:
+                    self._paint_marker(painter, x)
+                x += LIST_INDENT
+
+    def _side(self, x: float, width: float) -> float:
+        """Return the left edge of an item of this `width`, `x` away from the side on which reading begins."""
+        return self.width - x - width if self._is_mirrored else x
+
+    def _paint_marker(self, painter: QPainter, x: float) -> None:
+        line_height = self._styles.line_height(self.block)
+        middle = self.origin.y() + line_height / 2
+        marker = self.block.marker
+        if marker in _TASK_SIGNS:
+            self._paint_task(painter, QPointF(self._side(x + 3, 13), middle - 6), is_done=marker == "☑")
+        elif marker == "•":
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(self._styles.colour("muted"))
+            painter.drawEllipse(QPointF(self._side(x + 9, 0), middle + 0.5), 2.25, 2.25)
+        else:
+            painter.setPen(self._styles.colour("muted"))
+            painter.setFont(self._styles.body)
+            room = 40 + LIST_INDENT - 6
+            area = QRectF(self._side(x - 40, room), middle - line_height / 2, room, line_height)
+            side = Qt.AlignmentFlag.AlignLeft if self._is_mirrored else Qt.AlignmentFlag.AlignRight
+            if self._is_mirrored:
+                painter.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # the dot is on the side of the text
+            painter.drawText(area, side | Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignAbsolute, marker)
+
+    def _paint_task(self, painter: QPainter, at: QPointF, *, is_done: bool) -> None:
+        square = QRectF(at.x() + 0.5, at.y() + 0.5, 12, 12)
+        painter.setPen(QPen(self._styles.colour("accent" if is_done else "faint"), 1))
+        painter.setBrush(self._styles.colour("accent") if is_done else Qt.BrushStyle.NoBrush)
+        painter.drawRoundedRect(square, 3, 3)
+        if is_done:
+            painter.setPen(QPen(self._styles.colour("on_accent"), 1.6))
+            painter.drawPolyline([at + QPointF(3.5, 6.5), at + QPointF(5.8, 9), at + QPointF(9.7, 4.2)])
+
+    def _paint_overflow(self, painter: QPainter, passage: TextPassage) -> list[tuple[int, int]]:
+        """Mark the lines that continue beyond the edge, and exclude the marks from the clip. Return their areas."""
+        width = self.width - self.origin.x()
+        lines = passage.overflowing_lines(width)
+        if not lines:
+            return []
+        left = width - 2 * self._styles.code_width
+        painter.setFont(self._styles.code)
+        painter.setPen(self._styles.colour("muted"))
+        region = QRegion(QRectF(0, 0, width, passage.height).toAlignedRect())
+        for top, height in lines:
+            area = QRectF(left, top, width - left, height)
+            painter.drawText(area, Qt.AlignmentFlag.AlignCenter, "…")
+            region -= QRegion(area.toAlignedRect())
+        painter.setClipRegion(region)
+        return lines
+
+
+def fence_label(language: str) -> str:
+    match language.lower():
+        case "math" | "latex" | "tex" | "katex":
+            return _tr("{0}: formula, shown as source").format(language)
+        case "mermaid" | "plantuml" | "dot" | "graphviz":
+            return _tr("{0}: diagram, shown as source").format(language)
+        case _:
+            return language
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("FenceLabel", text)
+
+
 def count_lines(text: str, font: QFont, width: float, limit: int) -> int:
     """Return how many lines plain text takes at a width, at most `limit`. Further lines cost no time."""
     if text.count("\n") >= limit:
@@ -292,17 +695,3 @@ class Paragraph(QWidget):
             with QPainter(self) as painter:
                 painter.setPen(self._styles.colour(self._role))
                 self._passage.draw(painter)
-
-
-def read_code_spans(text: str) -> RichText:
-    parts = text.split("`")
-    if len(parts) < 3 or len(parts) % 2 == 0:
-        return RichText(text)
-    spans: list[InlineSpan] = []
-    at = 0
-    for index, part in enumerate(parts):
-        length = utf16_length(part)
-        if index % 2 and length:
-            spans.append(InlineSpan(at, length, CODE))
-        at += length
-    return RichText("".join(parts), tuple(spans))

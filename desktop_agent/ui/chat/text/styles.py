@@ -224,3 +224,8 @@ class TextStyles:
     def indent(self, containers: str) -> int:
         near = containers[:MOST_INDENTS]
         return near.count("l") * LIST_INDENT + near.count("q") * QUOTE_INDENT
+
+
+def code_padding(block: Block, *, is_continued: bool) -> tuple[int, int]:
+    """Return the space above and below the text in a block of a fence, within the fence's background."""
+    return (CODE_HEADER if block.joint is None else 0), (0 if is_continued else CODE_PADDING_Y)

@@ -12,9 +12,9 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.ui.chat.markdown.blocks import Block, plain_blocks
 from desktop_agent.ui.chat.markdown.inline import utf16_slice
 from desktop_agent.ui.chat.markdown.markdown_stream import MarkdownStream
-from desktop_agent.ui.chat.text.boxes import Box, fence_label
 from desktop_agent.ui.chat.text.column import Column, Heights
 from desktop_agent.ui.chat.text.column_text import TextMatch, TextPosition
+from desktop_agent.ui.chat.text.passage import Box, fence_label
 from desktop_agent.ui.chat.text.styles import LINK_TINT, TextMark, TextStyles
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.text_colours import Lexers
