@@ -18,7 +18,7 @@ from desktop_agent.core.store.session_catalog import SessionCatalog
 from desktop_agent.core.store.session_folder import is_locked
 from desktop_agent.core.system.workspace import current_folder
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.ui.chat.markdown.block_parser import parser
+from desktop_agent.ui.chat.markdown.parser import parser
 from desktop_agent.ui.runtime.eventloop import idle
 from desktop_agent.ui.window.session_handle import OwnSession
 

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.base.plain_text import named, with_directions_named
-from desktop_agent.ui.chat.markdown.block_parser import MarkdownToken, References, parser
+from desktop_agent.ui.chat.markdown.parser import MarkdownToken, References, parser
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 BOLD = 1

@@ -1,26 +1,346 @@
-"""Parses markdown that arrives in pieces. The blocks do not depend on how the text is cut into pieces.
+"""Parses markdown that arrives in pieces into blocks, which do not depend on how the text is cut into pieces.
 
-A block is *settled* once the next block has begun on a complete line; settled source is never parsed again. Long blocks
-settle in parts: a paragraph at its soft cuts, a list by item, a table by rows.
+A region of the source is parsed on its own: markdown-it-py parses the structure, this module flattens it. A block is
+*settled* once the next block has begun on a complete line; settled source is never parsed again. Long blocks settle in
+parts: a paragraph at its soft cuts, a list by item, a table by rows.
 """
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
 
 from msgspec import Struct
 
-from desktop_agent.ui.chat.markdown.block_parser import SENTINEL, Node, References, Region, Resumption, language_of
 from desktop_agent.ui.chat.markdown.blocks import (
     CHUNK_CHARS,
     SOFT_LIMIT,
+    Alignment,
     Block,
+    BlockKind,
+    TextSlice,
     bounded,
     code_cut,
+    code_parts,
     prose_cut,
+    prose_parts,
     skip_joint,
+    table_parts,
 )
 from desktop_agent.ui.chat.markdown.inline import rich_text
+from desktop_agent.ui.chat.markdown.parser import MAX_NESTING, MarkdownToken, References, parser
 from desktop_agent.ui.widgets.text_colours import lexer_for_language
+
+SENTINEL = "\u2060"
+"""A word joiner, put before a line from the middle of a paragraph. It is invisible, and no block starts with it."""
+
+BULLET = "•"
+_NEWLINE = re.compile("\n")
+_ALIGNMENTS: dict[str, Alignment] = {"text-align:center": "center", "text-align:right": "right"}
+_TASK_SIGNS = {"[ ] ": "☐", "[x] ": "☑", "[X] ": "☑"}
+
+
+class Node(Struct, frozen=True):
+    """A node of a parsed region: its tokens `first:last` and its lines `line:end_line`."""
+
+    first: int
+    last: int
+    line: int
+    end_line: int
+
+
+Resumption = Literal["", "paragraph", "list", "table"]
+
+
+class Region:
+    """A part of the source that is parsed on its own.
+
+    The first `prefix` characters of `text` are not in the source: they continue a paragraph or a table (`resumes`).
+    `number` continues an ordered list, and `joint` continues a paragraph. `offset` is the message position of the first
+    character after the prefix.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        offset: int,
+        *,
+        prefix: int = 0,
+        resumes: Resumption = "",
+        number: int | None = None,
+        joint: str = "",
+        references: References | None = None,
+    ) -> None:
+        self.text, self.offset, self.prefix = text, offset, prefix
+        self.resumes, self.number, self.joint, self.references = resumes, number, joint, references or {}
+        self.tokens: list[MarkdownToken] = []
+        markdown = parser()
+        env = {"references": self.references, "is_mid_paragraph": resumes == "paragraph"}
+        markdown.block.parse(text, markdown, env, self.tokens)
+        self.nodes = _top_level(self.tokens)
+        self.line_starts = [0, *(found.end() for found in _NEWLINE.finditer(text))]
+
+    @property
+    def complete_lines(self) -> int:
+        """How many lines end in a newline. The meaning of an unfinished last line can still change."""
+        return len(self.line_starts) - 1
+
+    def position(self, line: int) -> int:
+        at = self.line_starts[line] if line < len(self.line_starts) else len(self.text)
+        return self.offset + max(0, at - self.prefix)
+
+    def span(self, line: int, end_line: int) -> tuple[int, int]:
+        """Return start and end of these lines in the message, without trailing blank lines."""
+        start, end = self.position(line), self.position(end_line)
+        shift = self.prefix - self.offset
+        return start, start + len(self.text[start + shift : end + shift].rstrip())
+
+    def text_start(self, line: int) -> int:
+        """Return where the text of a top-level paragraph that begins in `line` starts, as a position in the message."""
+        at = max(self.line_starts[line], self.prefix)
+        while self.text[at] in " \t":
+            at += 1
+        return self.offset + at - self.prefix
+
+    def blocks(self, nodes: Sequence[Node]) -> list[Block]:
+        """A list among the blocks may lack its last items."""
+        found: list[Block] = []
+        for node in nodes:
+            flattener = _Flattener(self, is_first=node.first == 0)
+            if self.tokens[node.first].type in ("bullet_list_open", "ordered_list_open"):
+                for item in self.items(node):
+                    flattener.flatten(item)
+            else:
+                flattener.flatten(node)
+            found += flattener.found
+        return found
+
+    def first_fence(self) -> int | None:
+        for index, node in enumerate(self.nodes):
+            if self.tokens[node.first].type == "fence" and node.line < self.complete_lines:
+                return index
+        return None
+
+    def items(self, node: Node) -> list[Node]:
+        starts = [
+            index
+            for index in range(node.first, node.last)
+            if self.tokens[index].level == 1 and self.tokens[index].type == "list_item_open"
+        ]
+        ends = [*starts[1:], node.last]
+        lines = [(self.tokens[index].map or [0, 0])[0] for index in starts]
+        starts[0] = node.first
+        return [
+            Node(first, last, line, end_line)
+            for first, last, line, end_line in zip(starts, ends, lines, [*lines[1:], node.end_line], strict=True)
+        ]
+
+    def row_lines(self, node: Node) -> list[int]:
+        return _row_lines(self.tokens[node.first : node.last])[1:]
+
+
+def _top_level(tokens: Sequence[MarkdownToken]) -> list[Node]:
+    nodes: list[Node] = []
+    first = 0
+    for index, token in enumerate(tokens):
+        if token.level == 0 and token.nesting <= 0:
+            line, end_line = tokens[first].map or (0, 0)
+            nodes.append(Node(first, index + 1, line, end_line))
+            first = index + 1
+    return nodes
+
+
+@dataclass(slots=True)
+class _Flattener:
+    region: Region
+    is_first: bool
+    """Whether the node is the first of its region. Only the first can continue a block from before the region."""
+    found: list[Block] = field(default_factory=list[Block])
+    containers: str = ""
+    marker: str = ""
+    """The marker of an item that has no block yet."""
+    item_lines: tuple[int, int] = (0, 0)
+    numbers: list[int | None] = field(default_factory=list[int | None])
+    """The next number of each open list, `None` for bullets."""
+
+    def flatten(self, node: Node) -> None:
+        tokens = self.region.tokens[node.first : node.last]
+        if max(token.level for token in tokens) >= MAX_NESTING - 1:
+            self._as_source(node, tokens)
+            return
+        index = 0
+        while index < len(tokens):
+            index += self._take(tokens, index)
+
+    def _as_source(self, node: Node, tokens: list[MarkdownToken]) -> None:
+        """Add the source itself, because markdown-it-py drops deeply nested content."""
+        for token in tokens:
+            if token.level == 0 and token.nesting == 1:
+                self._take([token], 0)
+        if self.numbers and (number := self.numbers[-1]) is not None:
+            self.numbers[-1] = number + 1
+        start, end = self.region.span(node.line, node.end_line)
+        shift = self.region.prefix - self.region.offset
+        self._add("plain", (node.line, node.end_line), code_parts(self.region.text[start + shift : end + shift]))
+        for token in tokens:
+            if token.level == 0 and token.nesting == -1:
+                self._take([token], 0)
+
+    def _take(self, tokens: list[MarkdownToken], index: int) -> int:
+        """Return the number of tokens processed."""
+        token = tokens[index]
+        lines = (token.map[0], token.map[1]) if token.map else (0, 0)
+        match token.type:
+            case "paragraph_open":
+                self._paragraph(lines, tokens[index + 1].content)
+            case "heading_open":
+                self._heading(token, lines, tokens[index + 1].content)
+            case "fence" | "code_block" | "math_block":
+                parts = code_parts(token.content.removesuffix("\n"))
+                self._add("code", lines, parts, language=language_of(token.info))
+            case "hr":
+                self._add("rule", lines, [TextSlice(0, "", None)])
+            case "table_open":
+                end = next(at for at in range(index, len(tokens)) if tokens[at].type == "table_close") + 1
+                self._table(tokens[index:end])
+                return end - index
+            case "list_item_open":
+                self._begin_item(token.markup, lines)
+            case "list_item_close":
+                self._finish_empty_item()
+            case "bullet_list_open" | "ordered_list_open":
+                self._finish_empty_item()  # a list at the start of an item is placed below the item's marker
+                self.numbers.append(self._first_number(token) if token.type == "ordered_list_open" else None)
+                self.containers += "l"
+            case "blockquote_open":
+                self.containers += "q"
+            case "bullet_list_close" | "ordered_list_close":
+                self.numbers.pop()
+                self.containers = self.containers[:-1]
+            case "blockquote_close":
+                self.containers = self.containers[:-1]
+            case _:
+                pass
+        return 1
+
+    def _resumes(self, what: Resumption) -> bool:
+        return self.is_first and not self.found and self.region.resumes == what
+
+    def _first_number(self, token: MarkdownToken) -> int:
+        if self.is_first and not self.numbers and self.region.number is not None:
+            return self.region.number
+        return int(token.attrs.get("start", 1))
+
+    def _begin_item(self, markup: str, lines: tuple[int, int]) -> None:
+        self._finish_empty_item()
+        number = self.numbers[-1]
+        self.marker = BULLET if number is None else f"{number}{markup}"
+        self.item_lines = lines
+        if number is not None:
+            self.numbers[-1] = number + 1
+
+    def _finish_empty_item(self) -> None:
+        if self.marker:
+            line = self.item_lines[0]
+            self._add("text", (line, line + 1), [TextSlice(0, "", None)])
+
+    def _paragraph(self, lines: tuple[int, int], content: str) -> None:
+        is_resumed = self._resumes("paragraph")
+        content = content.removeprefix(SENTINEL) if is_resumed else content
+        if self.marker and (sign := _TASK_SIGNS.get(content[:4])):
+            self.marker, content = sign, content[4:].lstrip()
+        parts = prose_parts(content)
+        if is_resumed:
+            parts[0] = parts[0]._replace(joint=self.region.joint)
+        if self.containers:
+            self._add("text", lines, parts)
+            return
+        # A top-level paragraph keeps its source text, so that every part has its position in the source.
+        start = self.region.text_start(lines[0])
+        for part in parts:
+            at = start + part.start
+            self.found.append(Block("text", part.text, at, at + len(part.text), joint=part.joint))
+
+    def _heading(self, token: MarkdownToken, lines: tuple[int, int], content: str) -> None:
+        level = int(token.tag[1:])
+        text = content.removeprefix(SENTINEL) if self._resumes("paragraph") else content
+        if token.markup.startswith("#") or not prose_cut(text):
+            self._add("heading", lines, prose_parts(text), level=level)
+            return
+        # An underlined paragraph: parts that settled before the underline stay a paragraph.
+        self._paragraph(lines, content)
+        end = self.region.span(*lines)[1]
+        self.found[-1] = self.found[-1]._replace(kind="heading", level=level, joint=None, end=end)
+
+    def _add(
+        self, kind: BlockKind, lines: tuple[int, int], parts: list[TextSlice], *, level: int = 0, language: str = ""
+    ) -> None:
+        start, end = self.region.span(*lines)
+        for part in parts:
+            block = Block(
+                kind, part.text, start, end, part.joint, self.containers, self.marker, level=level, language=language
+            )
+            self.found.append(block)
+            self.marker = ""
+
+    def _table(self, tokens: list[MarkdownToken]) -> None:
+        rows, alignments = _cells(tokens)
+        lines = _row_lines(tokens)
+        is_resumed = self._resumes("table")
+        if is_resumed and len(rows) == 1:
+            return
+        at = 1
+        for part_end in table_parts(rows[1:]):
+            is_continued = is_resumed or at > 1
+            last = 1 + part_end
+            end_line = lines[last - 1] + 1 if last > 1 else lines[0] + 2
+            start, end = self.region.span(lines[at if is_continued else 0], end_line)
+            block = Block(
+                "table",
+                "",
+                start,
+                end,
+                "\n" if is_continued else None,
+                self.containers,
+                self.marker,
+                rows=tuple(rows[at if is_continued else 0 : last]),
+                alignments=alignments,
+            )
+            self.found.append(block)
+            self.marker = ""
+            at = last
+
+
+def _row_lines(tokens: Sequence[MarkdownToken]) -> list[int]:
+    return [token.map[0] for token in tokens if token.type == "tr_open" and token.map]
+
+
+def _cells(tokens: Sequence[MarkdownToken]) -> tuple[list[tuple[str, ...]], tuple[Alignment, ...]]:
+    rows: list[tuple[str, ...]] = []
+    alignments: list[Alignment] = []
+    row: list[str] = []
+    for token in tokens:
+        match token.type:
+            case "th_open":
+                alignments.append(_ALIGNMENTS.get(str(token.attrs.get("style", "")), "left"))
+            case "inline":
+                row.append(token.content)
+            case "tr_close":
+                rows.append(tuple(row))
+                row = []
+            case _:
+                pass
+    return rows, tuple(alignments)
+
+
+def language_of(info: str) -> str:
+    word = info.split(maxsplit=1)[0] if info.strip() else ""
+    if "\\" not in word and "&" not in word:
+        return word
+    from markdown_it.common.utils import unescapeAll
+
+    return unescapeAll(word)
+
 
 _FENCE = r"(?P<fence>`{3,}(?=[^`\n]*\n)|~{3,})(?P<info>[^\n]*)\n"
 _OPENING = re.compile("^" + _FENCE, re.MULTILINE)

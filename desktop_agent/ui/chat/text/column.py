@@ -14,7 +14,6 @@ from PySide6.QtCore import QPointF, QRect, QRectF
 from PySide6.QtGui import QColor, QPainter, QTextCharFormat
 
 from desktop_agent.core.base.plain_text import with_directions_named
-from desktop_agent.ui.chat.markdown.block_parser import References
 from desktop_agent.ui.chat.markdown.blocks import Block
 from desktop_agent.ui.chat.markdown.inline import (
     LINE_BREAK,
@@ -24,6 +23,7 @@ from desktop_agent.ui.chat.markdown.inline import (
     rich_text,
     utf16_slice,
 )
+from desktop_agent.ui.chat.markdown.parser import References
 from desktop_agent.ui.chat.text.column_text import ColumnHighlights, ColumnText, TextPosition
 from desktop_agent.ui.chat.text.file_links import file_links, with_file_links
 from desktop_agent.ui.chat.text.passage import RULE_HEIGHT, Box, Passage, TablePassage, TextPassage

@@ -28,7 +28,6 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.base.plain_text import with_directions_named
-from desktop_agent.ui.chat.markdown.block_parser import References
 from desktop_agent.ui.chat.markdown.blocks import Alignment, Block
 from desktop_agent.ui.chat.markdown.inline import (
     CODE,
@@ -42,6 +41,7 @@ from desktop_agent.ui.chat.markdown.inline import (
     read_code_spans,
     rich_text,
 )
+from desktop_agent.ui.chat.markdown.parser import References
 from desktop_agent.ui.chat.text.file_links import with_file_links
 from desktop_agent.ui.chat.text.styles import (
     CODE_HEADER,

@@ -3,9 +3,8 @@
 import pytest
 
 from desktop_agent.ui.chat.markdown import markdown_stream
-from desktop_agent.ui.chat.markdown.block_parser import Region
 from desktop_agent.ui.chat.markdown.blocks import Block
-from desktop_agent.ui.chat.markdown.markdown_stream import MarkdownStream
+from desktop_agent.ui.chat.markdown.markdown_stream import MarkdownStream, Region
 from tests.attacks.corpus import cases
 
 ROW = "| " + " | ".join(f"cell {number}" for number in range(5)) + " |\n"

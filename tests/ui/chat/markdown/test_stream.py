@@ -7,10 +7,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from desktop_agent.ui.chat.markdown import block_parser, blocks, markdown_stream
-from desktop_agent.ui.chat.markdown.block_parser import Region
+from desktop_agent.ui.chat.markdown import blocks, markdown_stream, parser
 from desktop_agent.ui.chat.markdown.blocks import CHUNK_LINES, SOFT_LIMIT, TABLE_ROWS, Block
-from desktop_agent.ui.chat.markdown.markdown_stream import MarkdownStream
+from desktop_agent.ui.chat.markdown.markdown_stream import MarkdownStream, Region
 
 PIECES = [
     *("a", "word", "é", "😀", " ", "  ", "\t", "\\", "`", "``", "*", "**", "_", "~~", "<b>", "![x](y)", "\u2060"),
@@ -61,7 +60,7 @@ def limits(request: pytest.FixtureRequest) -> Iterator[None]:
     """Use the real limits, and limits that make short examples long."""
     patch = pytest.MonkeyPatch()
     if request.param == "small limits":
-        for module in (blocks, block_parser, markdown_stream):
+        for module in (blocks, parser, markdown_stream):
             for name, value in SMALL.items():
                 if hasattr(module, name):
                     patch.setattr(module, name, value)

@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
-from desktop_agent.ui.chat.markdown.block_parser import References
 from desktop_agent.ui.chat.markdown.blocks import Block
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, RichText, rich_text, utf16_slice
 from desktop_agent.ui.chat.markdown.markdown_stream import MarkdownStream
+from desktop_agent.ui.chat.markdown.parser import References
 
 
 class Run(NamedTuple):
