@@ -33,6 +33,8 @@ if TYPE_CHECKING:  # the SDK is imported when the first server is needed
 OpenClient = Callable[[ServerDefinition, Surroundings], AbstractAsyncContextManager["ServerClient"]]
 """Starts or reaches a server, and ends it on exit. Must be entered and left in the same task."""
 
+OpenedClient = AsyncGenerator["ServerClient"]
+
 logger = logging.getLogger(__name__)
 
 MOST_FAILURES: Final = 5

@@ -4,21 +4,18 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.mcp.client import ServerCredentials, Surroundings
 from desktop_agent.core.mcp.confining import ServerConfiner
-from desktop_agent.core.mcp.connection import Connection
+from desktop_agent.core.mcp.connection import Connection, OpenClient, OpenedClient
 from desktop_agent.core.mcp.definition import Program, ServerDefinition
 from desktop_agent.core.mcp.server_log import ServerLog
 from desktop_agent.core.mcp.server_status import ServerStatus
 from desktop_agent.core.system.processes.process_tree import Activity
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
-
-if TYPE_CHECKING:  # the SDK is imported when the first server is needed
-    from desktop_agent.core.mcp.sdk.sdk_client import SdkClients, ServerClient
 
 
 class _Key(NamedTuple):
@@ -57,7 +54,7 @@ class ServerPool:
         self._environ = environ
         self._logs = logs
         self._processes = ProcessRunner(clock)
-        self._clients: SdkClients | None = None
+        self._opens: OpenClient | None = None
         self._credentials = credentials
         self._confiner = confiner
         self._connections: dict[_Key, Connection] = {}
@@ -100,7 +97,7 @@ class ServerPool:
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
     def reopen(self) -> None:
-        self._processes, self._clients = ProcessRunner(self._clock), None
+        self._processes, self._opens = ProcessRunner(self._clock), None
 
     async def aclose(self) -> None:
         closing, processes = tuple(self._connections.values()), self._processes  # it may be opened again meanwhile
@@ -137,16 +134,16 @@ class ServerPool:
                 yield confined
 
     @asynccontextmanager
-    async def _open(self, definition: ServerDefinition, surroundings: Surroundings) -> AsyncGenerator["ServerClient"]:
-        if self._clients is None:
-            self._clients = await asyncio.to_thread(self._import_clients)
-        async with self._clients.open(definition, surroundings) as client:
+    async def _open(self, definition: ServerDefinition, surroundings: Surroundings) -> OpenedClient:
+        if self._opens is None:  # imports the SDK
+            self._opens = await asyncio.to_thread(self._import_clients)
+        async with self._opens(definition, surroundings) as client:
             yield client
 
-    def _import_clients(self) -> "SdkClients":
+    def _import_clients(self) -> OpenClient:
         from desktop_agent.core.mcp.sdk.sdk_client import SdkClients
 
-        return SdkClients(self._processes, self._credentials)
+        return SdkClients(self._processes, self._credentials).open
 
     def _tell(self, status: ServerStatus) -> None:
         for listener in tuple(self._listeners):
