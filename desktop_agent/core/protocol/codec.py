@@ -27,7 +27,7 @@ def as_object(value: object) -> JsonObject:
     return cast("JsonObject", value) if isinstance(value, dict) else {}
 
 
-def text_in(fields: JsonObject, key: str) -> str:
+def text_in(fields: Mapping[str, object], key: str) -> str:
     value = fields.get(key)
     return value if isinstance(value, str) else ""
 

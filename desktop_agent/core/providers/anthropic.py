@@ -24,9 +24,10 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
     UserBlock,
 )
+from desktop_agent.core.providers import sdk_types as sdk
 from desktop_agent.core.providers.anthropic_stream import WEB_SEARCH, AnthropicReader, read_refusal, settle, text_block
 from desktop_agent.core.providers.faults import FailedCall, Refusal, RefusedError, not_the_api
-from desktop_agent.core.providers.strict_json import repaired, repaired_json
+from desktop_agent.core.providers.strict_json import repaired, repaired_object
 from desktop_agent.core.providers.wire_format import (
     PICTURE_GONE,
     EncodedPictures,
@@ -42,25 +43,27 @@ from desktop_agent.core.providers.wire_format import (
 
 _LONGEST_NAME = 128
 _LONGEST_CALL_ID = 1_000
-_CACHED: JsonObject = {"type": "ephemeral"}
+_CACHED: "sdk.AnthropicMark" = {"type": "ephemeral"}
 _ONLY_FOR_ANSWERS = frozenset({"max_tokens", "stream", "diagnostics"})
-_CACHEABLE = frozenset({"text", "tool_use", "tool_result"})
 
 
 class _Entry(NamedTuple):
     role: Literal["user", "assistant"]
-    blocks: list[JsonObject]
+    blocks: "list[sdk.AnthropicBlock]"
 
 
 def _mark(entries: list[_Entry]) -> None:
     for entry in reversed(entries):
         for block in reversed(entry.blocks):
-            if block.get("type") in _CACHEABLE:
-                block["cache_control"] = _CACHED
-                return
+            match block:
+                case {"type": "text" | "tool_use" | "tool_result"}:
+                    block["cache_control"] = _CACHED
+                    return
+                case _:
+                    pass
 
 
-def _joined(entries: list[_Entry]) -> list[JsonObject]:
+def _joined(entries: list[_Entry]) -> "list[sdk.AnthropicMessage]":
     """Drop empty messages and join neighbours of one role, with tool results first."""
     joined: list[_Entry] = []
     for entry in entries:
@@ -70,13 +73,15 @@ def _joined(entries: list[_Entry]) -> list[JsonObject]:
             joined[-1].blocks.extend(entry.blocks)
         else:
             joined.append(entry)
+    for entry in joined:
+        entry.blocks.sort(key=lambda block: block.get("type") != "tool_result")
     return [
-        {"role": entry.role, "content": sorted(entry.blocks, key=lambda block: block.get("type") != "tool_result")}
-        for entry in joined
+        {"role": "user", "content": blocks} if role == "user" else {"role": "assistant", "content": blocks}
+        for role, blocks in joined
     ]
 
 
-def _block(part: AssistantBlock | UserBlock, pictures: Pictures) -> JsonObject | None:
+def _block(part: AssistantBlock | UserBlock, pictures: Pictures) -> "sdk.AnthropicBlock | None":
     match part:
         case TextBlock():
             return text_block(part) if part.text.strip() else None
@@ -87,7 +92,7 @@ def _block(part: AssistantBlock | UserBlock, pictures: Pictures) -> JsonObject |
         case RedactedThinkingBlock():
             return {"type": "redacted_thinking", "data": part.data}
         case ToolUseBlock():
-            arguments = repaired_json(part.arguments)
+            arguments = repaired_object(part.arguments)
             call_id, name = call_id_in(part.id, _LONGEST_CALL_ID), tool_name_in(part.name, _LONGEST_NAME)
             return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
         case ToolResultBlock():
@@ -95,27 +100,41 @@ def _block(part: AssistantBlock | UserBlock, pictures: Pictures) -> JsonObject |
         case ImageBlock(image=image):
             return _picture(image, pictures)
         case OpaqueBlock():
-            return dict(part.payload) or None
+            # A block of the API's own, sent back as it came: it can be newer than the SDK.
+            return cast("sdk.AnthropicBlock", dict(part.payload)) if part.payload else None
         case _:
             assert_never(part)
 
 
-def _tool_result(result: ToolResultBlock, pictures: Pictures) -> JsonObject:
-    block: JsonObject = {"type": "tool_result", "tool_use_id": call_id_in(result.call_id, _LONGEST_CALL_ID)}
+def _tool_result(result: ToolResultBlock, pictures: Pictures) -> "sdk.AnthropicResult":
+    call_id = call_id_in(result.call_id, _LONGEST_CALL_ID)
+    block: sdk.AnthropicResult = {"type": "tool_result", "tool_use_id": call_id}
     content = repaired(result.content) if result.content.strip() else ""
     if result.is_error:  # an error must say something
-        return block | {"content": content or "The call failed without saying why.", "is_error": True}
-    if result.images:
-        text: list[JsonObject] = [{"type": "text", "text": content}] if content else []
-        return block | {"content": text + [_picture(image, pictures) for image in result.images]}
-    return block | {"content": content} if content else block
+        block["content"] = content or "The call failed without saying why."
+        block["is_error"] = True
+    elif result.images:
+        text: list[sdk.AnthropicText] = [{"type": "text", "text": content}] if content else []
+        block["content"] = [*text, *(_picture(image, pictures) for image in result.images)]
+    elif content:
+        block["content"] = content
+    return block
 
 
-def _picture(image: BlobRef, pictures: Pictures) -> JsonObject:
+def _picture(image: BlobRef, pictures: Pictures) -> "sdk.AnthropicText | sdk.AnthropicPicture":
     data = data_of(image, pictures)
     if data is None:
         return {"type": "text", "text": PICTURE_GONE}
-    return {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": data}}
+    source = cast("sdk.AnthropicSource", {"type": "base64", "media_type": image.media_type, "data": data})
+    return {"type": "image", "source": source}  # the type is one of the four that `data_of` knows
+
+
+def _tool(tool: ToolDefinition) -> "sdk.AnthropicTool":
+    name, schema, description = offered_tool(tool, _LONGEST_NAME)
+    wire: sdk.AnthropicTool = {"name": name, "input_schema": schema}
+    if description:
+        wire["description"] = description
+    return wire
 
 
 def _listed(entry: JsonObject) -> ListedModel:
@@ -150,7 +169,6 @@ class AnthropicFormat(WireFormat):
     models_path = "/v1/models?limit=1000"  # the API's largest page, the newest first
     count_path = "/v1/messages/count_tokens"
     headers: ClassVar[Mapping[str, str]] = {"anthropic-version": API_VERSION}
-    web_search = WEB_SEARCH
 
     def __init__(self, *, never: Collection[str] = (), searches: bool = False, cloud: Cloud | None = None) -> None:
         super().__init__("diagnostics", never=never, searches=searches)
@@ -158,7 +176,7 @@ class AnthropicFormat(WireFormat):
             self.models_path = ""
             self.count_path = self.count_path if cloud.counts else ""
 
-    def body(self, request: ModelRequest, pictures: Pictures) -> JsonObject:
+    def body(self, request: ModelRequest, pictures: Pictures) -> "sdk.AnthropicBody":
         """Return the body as a JSON object. The body shares parts with `request`, so do not modify it."""
         entries = [
             _Entry(message.role, [block for part in message.content if (block := _block(part, pictures)) is not None])
@@ -170,26 +188,24 @@ class AnthropicFormat(WireFormat):
         if request.pinned.strip() and entries and entries[-1].role == "user":
             # Behind the breakpoint: the next request has this message without it, and finds the rest in the cache.
             entries[-1].blocks.append({"type": "text", "text": repaired(request.pinned)})
-        body: JsonObject = {
+        body: sdk.AnthropicBody = {
             "model": request.model,
             "max_tokens": request.max_tokens,
             "stream": True,
             "messages": _joined(entries),
         }
         if request.effort:
-            body["output_config"] = {"effort": request.effort}
+            # The level is of the model's own list, which can be newer than the SDK.
+            body["output_config"] = cast("sdk.AnthropicOutput", {"effort": request.effort})
         if request.system.strip():
             body["system"] = [{"type": "text", "text": repaired(request.system), "cache_control": _CACHED}]
         if request.tools:
-            tools = self.tools(request)
+            tools = self.tools(request, _tool, WEB_SEARCH)
             tools[-1]["cache_control"] = _CACHED
             body["tools"] = tools
         if request.follows is not None:
             body["diagnostics"] = {"previous_message_id": request.follows or None}
         return body
-
-    def tool(self, tool: ToolDefinition) -> JsonObject:
-        return offered_tool(tool, _LONGEST_NAME, "input_schema")
 
     def reader(self) -> AnthropicReader:
         return AnthropicReader()

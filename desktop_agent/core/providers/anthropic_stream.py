@@ -29,6 +29,7 @@ from desktop_agent.core.protocol.model import (
     Usage,
     WebPage,
 )
+from desktop_agent.core.providers import sdk_types as sdk
 from desktop_agent.core.providers.faults import ErrorEventError, Refusal, RefusedError, broken_off, fault_of_status
 from desktop_agent.core.providers.provider import Completion, StreamPiece
 from desktop_agent.core.providers.strict_json import parse_arguments, repaired
@@ -126,7 +127,7 @@ def cache_miss_in(message: JsonObject) -> CacheMiss | None:
     return CacheMiss(reason=reason, tokens=count_in(why, "cache_missed_input_tokens", 0)) if reason else None
 
 
-WEB_SEARCH: JsonObject = {"type": "web_search_20250305", "name": "web_search", "max_uses": 8}
+WEB_SEARCH: "sdk.AnthropicSearch" = {"type": "web_search_20250305", "name": "web_search", "max_uses": 8}
 """The version of the web search that needs no code execution; all models that can search accept it."""
 
 _LOCATION = "web_search_result_location"
@@ -169,9 +170,9 @@ def citation_in(citation: JsonObject) -> Citation | None:
     return Citation(url=url, title=title, quote=quote, seal=seal)
 
 
-def text_block(block: TextBlock) -> JsonObject:
-    wire: JsonObject = {"type": "text", "text": repaired(block.text)}
-    citations = [
+def text_block(block: TextBlock) -> "sdk.AnthropicText":
+    wire: sdk.AnthropicText = {"type": "text", "text": repaired(block.text)}
+    citations: list[sdk.AnthropicCitation] = [
         {
             "type": _LOCATION,
             "url": each.url,
@@ -182,10 +183,12 @@ def text_block(block: TextBlock) -> JsonObject:
         for each in block.citations
         if each.seal
     ]
-    return wire | {"citations": citations} if citations else wire
+    if citations:
+        wire["citations"] = citations
+    return wire
 
 
-def settle(entries: Sequence[tuple[str, list[JsonObject]]]) -> None:
+def settle(entries: "Sequence[tuple[str, list[sdk.AnthropicBlock]]]") -> None:
     """Remove, in place, searches without a result and results without a search, because the API refuses them."""
     asked = {text_in(block, "id"): at for at, (_, blocks) in enumerate(entries) for block in blocks if _is_use(block)}
     ended = {
@@ -198,7 +201,7 @@ def settle(entries: Sequence[tuple[str, list[JsonObject]]]) -> None:
     after = [block for _, blocks in entries[last + 1 :] for block in blocks]
     goes_on = not after or after[0].get("type") == "tool_result"
 
-    def is_whole(block: JsonObject, at: int) -> bool:
+    def is_whole(block: "sdk.AnthropicBlock", at: int) -> bool:
         if _is_use(block):
             return ended.get(text_in(block, "id"), -1) >= at or (at == last and goes_on)
         return not _is_end(block) or asked.get(text_in(block, "tool_use_id"), len(entries)) <= at
@@ -207,11 +210,11 @@ def settle(entries: Sequence[tuple[str, list[JsonObject]]]) -> None:
         blocks[:] = [block for block in blocks if is_whole(block, at)]
 
 
-def _is_use(block: JsonObject) -> bool:
+def _is_use(block: "sdk.AnthropicBlock") -> bool:
     return block.get("type") == _USE
 
 
-def _is_end(block: JsonObject) -> bool:
+def _is_end(block: "sdk.AnthropicBlock") -> bool:
     return text_in(block, "type").endswith("_tool_result")
 
 

@@ -6,7 +6,7 @@ https://openrouter.ai/docs/guides/features/server-tools/web-search
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import cast
+from typing import Final, cast
 
 from msgspec.structs import replace
 
@@ -24,6 +24,7 @@ from desktop_agent.core.protocol.model import (
     ThinkingBlock,
     WebPage,
 )
+from desktop_agent.core.providers import sdk_types as sdk
 from desktop_agent.core.providers.faults import ErrorEventError, broken_off
 from desktop_agent.core.providers.openai import cost_in, read_usage, reported_error, searches_in
 from desktop_agent.core.providers.provider import Completion, StreamPiece
@@ -41,8 +42,8 @@ from desktop_agent.core.providers.wire_format import (
 )
 from desktop_agent.core.system.network.connections import MAX_CALLS, MAX_CHARS, MAX_NAME_CHARS, oversized
 
-THINKING_FIELDS = ("reasoning_content", "reasoning")
-DETAILS = "reasoning_details"
+THINKING_FIELDS: Final = ("reasoning_content", "reasoning")
+DETAILS: Final = "reasoning_details"
 
 _SAYING = ("content", "refusal", "tool_calls", "function_call", "annotations", DETAILS, *THINKING_FIELDS)
 
@@ -90,7 +91,8 @@ class _Thinking(GrowingText):
                 last[key] = value
 
 
-WEB_SEARCH: JsonObject = {"type": "openrouter:web_search", "parameters": {"max_results": 5}}
+WEB_SEARCH = cast("sdk.ChatTool", {"type": "openrouter:web_search", "parameters": {"max_results": 5}})
+"""A tool of OpenRouter's own, which OpenAI does not know."""
 
 _LONGEST_QUOTE = 600
 

@@ -4,6 +4,7 @@ Source: https://platform.openai.com/docs/api-reference/responses
 """
 
 from collections.abc import Collection, Iterator, Sequence
+from typing import Final, cast
 
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
@@ -19,16 +20,17 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
     UserMessage,
 )
+from desktop_agent.core.providers import sdk_types as sdk
 from desktop_agent.core.providers.openai import OpenAIFormat, result_text
 from desktop_agent.core.providers.responses_stream import (
     CACHE_FIELDS,
+    CACHE_KEY,
     CACHE_OPTIONS,
     COMPARED,
     PHASE,
     SOURCES,
     WEB_SEARCH,
     ResponsesReader,
-    cache_fields,
 )
 from desktop_agent.core.providers.strict_json import repaired
 from desktop_agent.core.providers.wire_format import (
@@ -44,18 +46,21 @@ from desktop_agent.core.providers.wire_format import (
 LONGEST_NAME = 64
 LONGEST_CALL_ID = 64
 
-ENCRYPTED = "reasoning.encrypted_content"
+ENCRYPTED: Final = "reasoning.encrypted_content"
 
 
-def _reasoning(request: ModelRequest, left_out: frozenset[str]) -> JsonObject:
-    wanted: JsonObject = {"summary": "auto"}
-    if request.effort:
-        wanted["effort"] = request.effort
-    return {name: value for name, value in wanted.items() if f"reasoning.{name}" not in left_out}
+def _reasoning(request: ModelRequest, left_out: frozenset[str]) -> "sdk.ResponsesReasoning":
+    wanted: sdk.ResponsesReasoning = {}
+    if "reasoning.summary" not in left_out:
+        wanted["summary"] = "auto"
+    if request.effort and "reasoning.effort" not in left_out:
+        # The level is of the model's own list, which can be newer than the SDK.
+        wanted["effort"] = cast("sdk.Effort", request.effort)
+    return wanted
 
 
-def _user_items(message: UserMessage, pictures: Pictures) -> Iterator[JsonObject]:
-    parts: list[JsonObject] = []
+def _user_items(message: UserMessage, pictures: Pictures) -> "Iterator[sdk.ResponsesItem]":
+    parts: list[sdk.ResponsesPart] = []
     for block in message.content:
         match block:
             case ToolResultBlock():
@@ -70,25 +75,27 @@ def _user_items(message: UserMessage, pictures: Pictures) -> Iterator[JsonObject
         yield _user_message(parts)
 
 
-def _assistant_items(content: Sequence[AssistantBlock]) -> Iterator[JsonObject]:
+def _assistant_items(content: Sequence[AssistantBlock]) -> "Iterator[sdk.ResponsesItem]":
     """Yield the items of one answer. The API refuses thinking unless a message or a call follows it."""
-    waiting: list[JsonObject] = []
+    waiting: list[sdk.ResponsesItem] = []
     phase: object = None
     for block in content:
         match block:
             case OpaqueBlock(payload={"type": "reasoning"} as item):
-                waiting.append(dict(item))
+                waiting.append(_returned(item))
             case OpaqueBlock(payload={"type": "message", "phase": phase}):
                 pass  # it belongs to the text that follows
             case OpaqueBlock(payload=item) if item:
                 yield from waiting
                 waiting.clear()
-                yield dict(item)
+                yield _returned(item)
             case TextBlock(text=text) if text.strip():
                 yield from waiting
                 waiting.clear()
-                said: JsonObject = {"type": "message", "role": "assistant", "content": repaired(text)}
-                yield said | ({PHASE: phase} if phase else {})
+                said: sdk.ResponsesMessage = {"type": "message", "role": "assistant", "content": repaired(text)}
+                if phase:
+                    said[PHASE] = cast("sdk.ResponsesPhase", phase)  # as it came, even if it is newer than the SDK
+                yield said
                 phase = None
             case ToolUseBlock():
                 yield from waiting
@@ -100,27 +107,42 @@ def _assistant_items(content: Sequence[AssistantBlock]) -> Iterator[JsonObject]:
                 pass
 
 
-def _result(result: ToolResultBlock, pictures: Pictures) -> JsonObject:
-    content = result_text(result)
-    item: JsonObject = {"type": "function_call_output", "call_id": call_id_in(result.call_id, LONGEST_CALL_ID)}
+def _returned(item: JsonObject) -> "sdk.ResponsesItem":
+    """Return a copy of an item of the API's own, sent back as it came: it can be newer than the SDK."""
+    return cast("sdk.ResponsesItem", dict(item))
+
+
+def _result(result: ToolResultBlock, pictures: Pictures) -> "sdk.ResponsesItem":
+    content, call_id = result_text(result), call_id_in(result.call_id, LONGEST_CALL_ID)
     if not result.images:
-        return item | {"output": content}
-    return item | {"output": [_text(content), *(_picture(image, pictures) for image in result.images)]}
+        return {"type": "function_call_output", "call_id": call_id, "output": content}
+    parts = [_text(content), *(_picture(image, pictures) for image in result.images)]
+    # The SDK declares these parts twice: for messages, and here with optional fields.
+    return {"type": "function_call_output", "call_id": call_id, "output": cast("sdk.ResponsesOutput", parts)}
 
 
-def _user_message(content: list[JsonObject]) -> JsonObject:
+def _user_message(content: "list[sdk.ResponsesPart]") -> "sdk.ResponsesMessage":
     return {"type": "message", "role": "user", "content": content}
 
 
-def _picture(image: BlobRef, pictures: Pictures) -> JsonObject:
+def _picture(image: BlobRef, pictures: Pictures) -> "sdk.ResponsesPart":
     data = data_of(image, pictures)
     if data is None:
         return _text(PICTURE_GONE)
     return {"type": "input_image", "detail": "auto", "image_url": f"data:{image.media_type};base64,{data}"}
 
 
-def _text(text: str) -> JsonObject:
+def _text(text: str) -> "sdk.ResponsesPart":
     return {"type": "input_text", "text": repaired(text)}
+
+
+def _tool(tool: ToolDefinition) -> "sdk.ResponsesTool":
+    name, schema, description = offered_tool(tool, LONGEST_NAME)
+    # Not strict: that would want every property required, and a tool's schema is passed on as it is.
+    wire: sdk.ResponsesTool = {"type": "function", "strict": False, "name": name, "parameters": schema}
+    if description:
+        wire["description"] = description
+    return wire
 
 
 NOT_ON_A_PLAN = frozenset({"max_output_tokens", *CACHE_FIELDS})
@@ -134,7 +156,6 @@ _EFFORT = frozenset({"reasoning", "reasoning.effort"})
 
 class ResponsesFormat(OpenAIFormat):
     answers_path = "/responses"
-    web_search = WEB_SEARCH
 
     def __init__(self, *, never: Collection[str] = (), searches: bool = False, names_sources: bool = False) -> None:
         # Models that do not think refuse `reasoning` and `include`; a summary also needs an organisation that was
@@ -152,9 +173,9 @@ class ResponsesFormat(OpenAIFormat):
         )
         self._names_sources = names_sources
 
-    def body(self, request: ModelRequest, pictures: Pictures) -> JsonObject:
+    def body(self, request: ModelRequest, pictures: Pictures) -> "sdk.ResponsesBody":
         left_out, searches = self.left_out(request.model), self.offers_search(request)
-        items: list[JsonObject] = []
+        items: list[sdk.ResponsesItem] = []
         for message in request.messages:
             match message:
                 case UserMessage():
@@ -163,27 +184,25 @@ class ResponsesFormat(OpenAIFormat):
                     items.extend(_assistant_items(message.content))
         if request.pinned.strip():
             items.append(_user_message([_text(request.pinned)]))
-        body: JsonObject = {
+        body: sdk.ResponsesBody = {
             "model": request.model,
             "max_output_tokens": request.max_tokens,
             "stream": True,
             "store": False,
             "include": [ENCRYPTED, SOURCES] if searches and self._names_sources else [ENCRYPTED],
             "input": items,
-        } | cache_fields(request)
+        }
+        if request.conversation:
+            body[CACHE_KEY] = request.conversation
+        if request.follows and f"{CACHE_OPTIONS}.{COMPARED}" not in left_out:
+            body[CACHE_OPTIONS] = {COMPARED: request.follows}
         if request.system.strip():
             body["instructions"] = repaired(request.system)
         if request.tools:
-            body["tools"] = self.tools(request)
+            body["tools"] = self.tools(request, _tool, WEB_SEARCH)
         if reasoning := _reasoning(request, left_out):
             body["reasoning"] = reasoning
-        if f"{CACHE_OPTIONS}.{COMPARED}" in left_out:
-            body.pop(CACHE_OPTIONS, None)
         return body
-
-    def tool(self, tool: ToolDefinition) -> JsonObject:
-        # Not strict: that would want every property required, and a tool's schema is passed on as it is.
-        return {"type": "function", "strict": False} | offered_tool(tool, LONGEST_NAME, "parameters")
 
     def reader(self) -> ResponsesReader:
         return ResponsesReader()

@@ -1,6 +1,7 @@
 """Reads an answer of OpenAI's Responses: its items while they arrive, its web searches, and cache misses."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -13,7 +14,6 @@ from desktop_agent.core.protocol.model import (
     Citation,
     HostedCall,
     JsonObject,
-    ModelRequest,
     OpaqueBlock,
     StopReason,
     TextBlock,
@@ -21,6 +21,7 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
     WebPage,
 )
+from desktop_agent.core.providers import sdk_types as sdk
 from desktop_agent.core.providers.faults import ErrorEventError, broken_off
 from desktop_agent.core.providers.openai import read_usage, reported_error
 from desktop_agent.core.providers.provider import Completion, StreamPiece
@@ -44,9 +45,9 @@ from desktop_agent.core.providers.wire_format import (
     thinking_in,
 )
 
-CACHE_KEY = "prompt_cache_key"
-CACHE_OPTIONS = "prompt_cache_options"
-COMPARED = "comparison_response_id"
+CACHE_KEY: Final = "prompt_cache_key"
+CACHE_OPTIONS: Final = "prompt_cache_options"
+COMPARED: Final = "comparison_response_id"
 
 CACHE_FIELDS = frozenset({CACHE_KEY, CACHE_OPTIONS})
 
@@ -63,15 +64,6 @@ _REASONS: Mapping[str, CacheMissReason] = {
 }
 
 
-def cache_fields(request: ModelRequest) -> JsonObject:
-    fields: JsonObject = {}
-    if request.conversation:
-        fields[CACHE_KEY] = request.conversation
-    if request.follows:
-        fields[CACHE_OPTIONS] = {COMPARED: request.follows}
-    return fields
-
-
 def cache_miss_in(response: JsonObject) -> CacheMiss | None:
     diagnostics = object_in(response, "prompt_cache_diagnostics")
     if text_in(diagnostics, "type") != "cache_miss":
@@ -80,8 +72,8 @@ def cache_miss_in(response: JsonObject) -> CacheMiss | None:
     return CacheMiss(reason=reason, tokens=count_in(diagnostics, "cache_missed_tokens", 0))
 
 
-WEB_SEARCH: JsonObject = {"type": "web_search"}
-SOURCES = "web_search_call.action.sources"
+WEB_SEARCH: "sdk.ResponsesSearch" = {"type": "web_search"}
+SOURCES: Final = "web_search_call.action.sources"
 
 _CALL = "web_search_call"
 _SEARCH_FAILED = "The provider's search failed."
@@ -112,7 +104,7 @@ def _query(action: JsonObject) -> str:
     return text_in(action, "query") or ", ".join(texts_in(action, "queries"))
 
 
-PHASE = "phase"
+PHASE: Final = "phase"
 """The field for the kind of a text: interim commentary, or the final answer. It has to be sent back."""
 _PARAGRAPH = "\n\n"
 

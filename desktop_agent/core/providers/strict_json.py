@@ -25,12 +25,16 @@ def with_joined_pairs(text: str) -> str:
     return text if is_encodable(text) else text.encode(whole, "surrogatepass").decode(whole, "surrogatepass")
 
 
+def repaired_object(fields: JsonObject) -> JsonObject:
+    return {repaired(key): repaired_json(item) for key, item in fields.items()}
+
+
 def repaired_json(value: object) -> object:
     match value:
         case str():
             return repaired(value)
         case dict():
-            return {repaired(key): repaired_json(item) for key, item in cast("dict[str, object]", value).items()}
+            return repaired_object(cast("JsonObject", value))
         case list():
             return [repaired_json(item) for item in cast("list[object]", value)]
         case _:

@@ -5,10 +5,11 @@ import math
 import re
 from abc import ABC, abstractmethod
 from base64 import b64encode
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from hashlib import blake2b
 from secrets import token_hex
-from typing import ClassVar, Literal, cast, get_args
+from typing import ClassVar, Literal, NamedTuple, TypeVar, cast, get_args
 
 from msgspec.structs import replace
 
@@ -38,7 +39,7 @@ from desktop_agent.core.providers.strict_json import (
     is_too_deep,
     parse_arguments,
     repaired,
-    repaired_json,
+    repaired_object,
     weight_of,
     with_joined_pairs,
 )
@@ -49,6 +50,10 @@ _PICTURE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"
 
 Pictures = Mapping[Digest, str]
 """Maps each picture's digest to its data, or to a placeholder until the body is encoded."""
+
+
+T = TypeVar("T")
+S = TypeVar("S")
 
 
 class EncodedPictures:
@@ -79,7 +84,6 @@ class WireFormat(ABC):
     """Empty where no list of models can be asked for."""
     count_path: str = ""
     headers: ClassVar[Mapping[str, str]] = {}
-    web_search: ClassVar[JsonObject]
 
     def __init__(
         self, *optional: str, never: Collection[str], searches: bool, effort_fields: Collection[str] = ()
@@ -119,12 +123,8 @@ class WireFormat(ABC):
         raise NotImplementedError
 
     @abstractmethod
-    def body(self, request: ModelRequest, pictures: Pictures) -> JsonObject:
+    def body(self, request: ModelRequest, pictures: Pictures) -> Mapping[str, object]:
         """Return the body with `pictures` as the data of its pictures. The caller must not modify it."""
-
-    @abstractmethod
-    def tool(self, tool: ToolDefinition) -> JsonObject:
-        """Return the definition of a tool for the API. Raises `ProviderError` for an invalid one."""
 
     @abstractmethod
     def reader(self) -> "MessageReader": ...
@@ -142,11 +142,11 @@ class WireFormat(ABC):
     def sends_effort(self, model: str) -> bool:
         return self.left_out(model).isdisjoint(self._effort_fields)
 
-    def tools(self, request: ModelRequest) -> list[JsonObject]:
+    def tools(self, request: ModelRequest, define: Callable[[ToolDefinition], T], search: S) -> list[T | S]:
+        """Return the definitions of the tools, with `search` for a tool in whose place the provider searches."""
         searches = self.offers_search(request)
         return [
-            dict(self.web_search) if tool.hosted_tool == _SEARCH_TOOL and searches else self.tool(tool)
-            for tool in request.tools
+            copy(search) if tool.hosted_tool == _SEARCH_TOOL and searches else define(tool) for tool in request.tools
         ]
 
     def offers_search(self, request: ModelRequest) -> bool:
@@ -185,7 +185,13 @@ def tool_name_in(name: str, longest: int) -> str:
     return _OTHER.sub("_", name)[:longest] or "unknown"
 
 
-def offered_tool(tool: ToolDefinition, longest_name: int, schema_field: str) -> JsonObject:
+class OfferedTool(NamedTuple):
+    name: str
+    schema: JsonObject
+    description: str
+
+
+def offered_tool(tool: ToolDefinition, longest_name: int) -> OfferedTool:
     """Return a tool's definition for the API. Raises `ProviderError` for a name that the API does not accept."""
     if len(tool.name) > longest_name or not _ALLOWED.fullmatch(tool.name):
         raise ProviderError(
@@ -193,13 +199,13 @@ def offered_tool(tool: ToolDefinition, longest_name: int, schema_field: str) -> 
             fault="invalid_request",
             hint=f"Disable it, or rename it: letters, digits, _ and -, {longest_name} at most.",
         )
-    schema = cast("JsonObject", repaired_json(tool.input_schema))
-    wire: JsonObject = {"name": tool.name, schema_field: {"type": "object"} | schema}
-    return wire | {"description": repaired(tool.description)} if tool.description.strip() else wire
+    schema: JsonObject = {"type": "object"} | repaired_object(tool.input_schema)
+    description = repaired(tool.description) if tool.description.strip() else ""
+    return OfferedTool(tool.name, schema, description)
 
 
 def arguments_text(block: ToolUseBlock) -> str:
-    return json.dumps(repaired_json(block.arguments), ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(repaired_object(block.arguments), ensure_ascii=False, separators=(",", ":"))
 
 
 def call_id_in(call_id: CallId, longest: int) -> str:
@@ -644,7 +650,7 @@ def kept_payload(payload: JsonObject, what: str) -> JsonObject:
     """Return a part that is sent back unmodified. Raises `ProviderError` if it is nested too deeply to be stored."""
     if is_too_deep(payload):
         raise broken_off(f"{what} is nested too deeply to be kept")
-    return cast("JsonObject", repaired_json(payload))
+    return repaired_object(payload)
 
 
 _STOP_REASONS: Mapping[str, StopReason] = {

@@ -1,6 +1,6 @@
 """A conversation of several vendors' models is a valid request to each of them.
 
-The SDKs' types and each API's rules decide (`tests/servers/validation`).
+Each API's rules decide (`tests/servers/validation`); the type checker proves the shape of what is sent.
 """
 
 import json
