@@ -1,20 +1,18 @@
-"""Would the Chat Completions API accept this request? Checks its shape by the SDK's types, then the API's rules.
+"""Would the Chat Completions API accept this request? `check_request(body)` returns problems as `path: problem`."""
 
-`check_request(body)` returns problems as `path: problem`.
-"""
-
-import re
 from collections import Counter
 from collections.abc import Iterator, Set
 from itertools import pairwise
 
 from desktop_agent.core.protocol.model import JsonObject
-from tests.servers.validation import openai_rules as rules
-from tests.servers.validation.openai_rules import fields_of, is_blank, objects
-from tests.servers.validation.shape import is_object, mismatches
+from tests.servers.validation import rules
+from tests.servers.validation.rules import fields_of, is_blank, objects
 
 _LONGEST_CALL_ID = 40
-_UNKNOWN = ": unknown field"
+_OTHERS = {"reasoning", "messages.*.content.*.cache_control"} | {
+    f"messages.*.{field}" for field in ("reasoning", "reasoning_content", "reasoning_details")
+}
+"""The fields of compatible servers."""
 _LEADERS = ("system", "developer")
 
 
@@ -23,32 +21,33 @@ def check_request(
 ) -> list[str]:
     """Return what is wrong with the body of a streaming request.
 
-    `takes` are extra fields of a compatible server: `reasoning`, `messages.*.reasoning_content`, and
-    `server_tools` the types of tools that it runs itself.
+    `takes` are those of `_OTHERS` that the server knows, and `server_tools` the types of tools that it runs itself.
     """
-    from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
-
-    if is_object(body) and server_tools and "tools" in body:
-        ours = [tool for tool in objects(body["tools"]) if tool.get("type") not in server_tools]
-        body = body | {"tools": ours} if ours else {name: value for name, value in body.items() if name != "tools"}
-    found = [each for each in mismatches(body, CompletionCreateParamsStreaming, "body") if not _is_taken(each, takes)]
-    return found or list(_nonsense(fields_of(body), alternates=alternates))
+    fields = fields_of(body)
+    unknown = (f"body.{name}: unknown field" for name in sorted(_OTHERS.intersection(_paths(fields)) - takes))
+    return [*unknown, *_nonsense(fields, server_tools, alternates=alternates)]
 
 
-def _is_taken(problem: str, takes: Set[str]) -> bool:
-    place = problem.removesuffix(_UNKNOWN).removeprefix("body.")
-    return problem.endswith(_UNKNOWN) and re.sub(r"(?<=\.)\d+(?=\.|$)", "*", place) in takes
+def _paths(value: object, path: str = "") -> Iterator[str]:
+    yield path.removeprefix(".")
+    for name, item in fields_of(value).items():
+        yield from _paths(item, f"{path}.{name}")
+    for item in objects(value):
+        yield from _paths(item, f"{path}.*")
 
 
-def _nonsense(body: JsonObject, *, alternates: bool) -> Iterator[str]:
-    messages = objects(body["messages"])
+def _nonsense(body: JsonObject, server_tools: Set[str], *, alternates: bool) -> Iterator[str]:
+    from openai.types.shared_params import ReasoningEffort
+
+    messages = objects(body.get("messages"))
+    yield from rules.effort(body.get("reasoning_effort"), ReasoningEffort, "reasoning_effort")
     yield from _order(messages)
     yield from _pairing(messages)
     for number, message in enumerate(messages):
         yield from _message(message, f"messages.{number}")
     if alternates:
         yield from _turns(messages)
-    yield from _tools(body)
+    yield from _tools(body, server_tools)
     if body.get("max_tokens") is not None and body.get("max_completion_tokens") is not None:
         yield "body: max_tokens and max_completion_tokens exclude each other"
 
@@ -133,9 +132,11 @@ def _parts(parts: list[JsonObject], path: str) -> Iterator[str]:
         yield from rules.picture(fields_of(part.get("image_url")).get("url"), f"{path}.{number}.image_url")
 
 
-def _tools(body: JsonObject) -> Iterator[str]:
+def _tools(body: JsonObject, server_tools: Set[str]) -> Iterator[str]:
     declared = objects(body.get("tools"))
-    yield from rules.functions([fields_of(tool.get("function")) for tool in declared])
+    yield from rules.functions([fields_of(tool["function"]) for tool in declared if tool["type"] == "function"])
+    strange = {tool["type"] for tool in declared} - {"function", *server_tools}
+    yield from (f"tools: {kind!r} is not a type that may stand here" for kind in strange)
     if body.get("tools") == []:
         yield "tools: empty"
     if not declared:

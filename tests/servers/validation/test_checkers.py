@@ -1,6 +1,5 @@
 import copy
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import pytest
 
@@ -75,33 +74,6 @@ def test_a_good_request_to_count_passes() -> None:
     ("path", "value", "problem"),
     [
         ("temperature", 1.0, "body.temperature: unknown field"),
-        ("max_tokens", None, "body.max_tokens: missing"),
-        ("max_tokens", True, "body.max_tokens: bool instead of int"),
-        ("max_tokens", "100", "body.max_tokens: str instead of int"),
-        ("stream", False, "body.stream: False is none of True"),
-        ("messages", "Go.", "body.messages: str instead of a list"),
-        ("messages.0.metadata", {}, "body.messages.0.metadata: unknown field"),
-        ("messages.1.content.1.rejected", "why", "body.messages.1.content.1.rejected: unknown field"),
-        ("messages.2.content.0.error_type", "fatal", "body.messages.2.content.0.error_type: unknown field"),
-        ("messages.2.content.2.cache_control.scope", "x", "body.messages.2.content.2.cache_control.scope: unknown"),
-        ("messages.1.content.0.cache_control", {"type": "ephemeral"}, "content.0.cache_control: unknown field"),
-        ("messages.1.content.0.type", "musing", "body.messages.1.content.0.type: 'musing' is not a type"),
-        ("messages.1.content.1.input", [], "body.messages.1.content.1.input: list instead of an object"),
-        ("messages.1.content.1.id", None, "body.messages.1.content.1.id: missing"),
-        ("messages.2.content.0.is_error", "no", "body.messages.2.content.0.is_error: str instead of bool"),
-        ("tools.0.strictness", 1, "body.tools.0.strictness: unknown field"),
-        ("system.0.text", 3, "body.system.0.text: int instead of str"),
-    ],
-)
-def test_a_wrong_shape_is_found_at_any_depth(path: str, value: object, problem: str) -> None:
-    violations = check_messages(changed(MESSAGES, path, value))
-    assert len(violations) == 1
-    assert problem in violations[0]
-
-
-@pytest.mark.parametrize(
-    ("path", "value", "problem"),
-    [
         ("messages", [], "messages: empty"),
         ("messages.0.role", "assistant", "a message of assistant where one of user belongs"),
         ("messages.0.content", [], "messages.0.content: empty"),
@@ -120,6 +92,8 @@ def test_a_wrong_shape_is_found_at_any_depth(path: str, value: object, problem: 
         ("tools.0.name", "has space", "'has space' is not a tool's name"),
         ("tools", [{"name": "read_file", "input_schema": {"type": "object"}}] * 2, "2 tools are named 'read_file'"),
         ("tools.0.input_schema.type", "array", "not of type object"),
+        ("messages.1.content.0.type", "musing", "messages.1.content: 'musing' is not a type that may stand here"),
+        ("output_config", {"effort": "hard"}, "output_config.effort: 'hard' is none of low, medium"),
     ],
 )
 def test_a_request_that_makes_no_sense_is_found_messages(path: str, value: object, problem: str) -> None:
@@ -199,8 +173,7 @@ def test_a_good_request_passes_chat() -> None:
     ("path", "value", "problem"),
     [
         ("messages", [], "messages: empty"),
-        ("messages.1.role", "person", "body.messages.1.role: 'person' is not a role that may stand here"),
-        ("reasoning_effort", "hard", "body.reasoning_effort: 'hard' is none of"),
+        ("reasoning_effort", "hard", "reasoning_effort: 'hard' is none of"),
         ("messages", [{"role": "system", "content": "x"}], "messages: nothing but the system"),
         ("messages.1", {"role": "assistant", "content": "x"}, "messages.1: a message of assistant where one of user"),
         ("messages.5", {"role": "developer", "content": "x"}, "messages.5: a message of developer in the middle"),
@@ -220,10 +193,10 @@ def test_a_good_request_passes_chat() -> None:
         ("messages.2.tool_calls.0.function.name", "a.b", "'a.b' is not a tool's name"),
         ("messages.2.tool_calls.0.function.arguments", "{", "'{' is not an object in JSON"),
         ("messages.2.tool_calls.0.function.arguments", "[]", "'[]' is not an object in JSON"),
-        ("messages.3.content", [CHAT_PICTURE], "body.messages.3.content.0.type: 'image_url' is none of 'text'"),
         ("messages.6.content.1.image_url.url", "data:image/bmp;base64,YWJj", "not the address of a picture"),
         ("messages.6.content.1.image_url.url", "data:image/png;base64,no base64!", "the data is not base64"),
         ("tools", [], "tools: empty"),
+        ("tools.0.type", "web_search", "tools: 'web_search' is not a type that may stand here"),
         ("tools.0.function.name", "n" * 65, "is not a tool's name"),
         ("tools.0.function.parameters.type", "array", "not of type object"),
         ("tools.0.function.strict", True, "strict, and additionalProperties is not false"),
@@ -263,7 +236,7 @@ def test_turns_are_taken_only_where_the_model_wants_it() -> None:
 def test_a_service_may_take_more_fields() -> None:
     body = changed(changed(CHAT, "messages.2.reasoning", "Hm."), "reasoning", {"effort": "high"})
     assert check_chat(body, {"reasoning", "messages.*.reasoning"}) == []
-    assert check_chat(body, {"reasoning"}) == ["body.messages.2.reasoning: unknown field"]
+    assert check_chat(body, {"reasoning"}) == ["body.messages.*.reasoning: unknown field"]
 
 
 ITEMS_PICTURE = {"type": "input_image", "detail": "auto", "image_url": "data:image/png;base64,YWJj"}
@@ -324,8 +297,8 @@ def test_a_good_request_passes_items() -> None:
     ("path", "value", "problem"),
     [
         ("model", None, "body.model: missing"),
-        ("include", ["thinking"], "body.include.0: 'thinking' is none of"),
-        ("input.8.type", "speech", "body.input.8.type: 'speech' is not a type that may stand here"),
+        ("reasoning.effort", "hard", "reasoning.effort: 'hard' is none of"),
+        ("input.8.type", "speech", "input: 'speech' is not a type that may stand here"),
         ("input", [], "body.input: missing"),
         ("input", " ", "input: text must not be blank"),
         ("input.0", None, "input: begins with reasoning where a message of user belongs"),
@@ -404,39 +377,3 @@ def test_a_plan_takes_fewer_parameters() -> None:
     ]
     for name in NOT_ON_A_PLAN:
         assert check_items(on_a_plan | {name: None}, is_plan=True)
-
-
-class Format(NamedTuple):
-    check: Callable[[object], list[str]]
-    good: JsonObject
-
-
-FORMATS = [
-    Format(check_messages, MESSAGES),
-    Format(check_chat, CHAT),
-    Format(check_items, ITEMS),
-]
-
-
-def places(value: object, path: str = "") -> Iterator[tuple[str, object]]:
-    if path:
-        yield path, value
-    inner = list[tuple[object, object]]()
-    if isinstance(value, dict):
-        inner += cast("dict[object, object]", value).items()
-    elif isinstance(value, list):
-        inner += enumerate(cast("list[object]", value))
-    for step, item in inner:
-        yield from places(item, f"{path}.{step}" if path else str(step))
-
-
-@pytest.mark.parametrize("spoken", FORMATS, ids=["messages", "chat", "responses"])
-def test_a_foreign_field_is_found_wherever_fields_have_names(spoken: Format) -> None:
-    free = ("properties", "cache_control", "$defs", "parameters", "input_schema", "arguments")
-    for path, value in places(spoken.good):
-        if isinstance(value, dict) and not any(name in path.split(".") for name in free):
-            if path.endswith(".input"):  # the arguments of a call
-                continue
-            assert any(
-                "foreign: unknown field" in each for each in spoken.check(changed(spoken.good, f"{path}.foreign", 1))
-            )

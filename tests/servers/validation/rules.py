@@ -1,15 +1,15 @@
-"""The rules of both OpenAI formats: names, ids, arguments, schemas, pictures."""
+"""The rules that formats share: kinds of parts, names, ids, arguments, schemas, pictures."""
 
 import json
 import re
 from base64 import b64decode
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import cast
+from collections.abc import Iterator, Sequence, Set
+from functools import cache
+from typing import cast, get_args, get_type_hints
 
 from desktop_agent.core.protocol.model import JsonObject
 
-_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _PICTURE = re.compile(r"data:image/(?:png|jpeg|webp|gif);base64,(.*)", re.DOTALL)
 _SCHEME = re.compile(r"https?://.+")
 
@@ -23,27 +23,33 @@ def fields_of(value: object) -> JsonObject:
     return cast("JsonObject", value) if isinstance(value, dict) else {}
 
 
+@cache
+def kinds_of(union: object) -> Set[object]:
+    """Return every `type` of a union of an SDK's types."""
+    return {kind for option in get_args(union) for kind in get_args(get_type_hints(option).get("type"))}
+
+
 def is_blank(content: object) -> bool:
     return not isinstance(content, str) or not content.strip()
 
 
-def functions(declared: Sequence[JsonObject]) -> Iterator[str]:
+def functions(declared: Sequence[JsonObject], schema: str = "parameters", *, longest: int = 64) -> Iterator[str]:
     names = Counter(str(function.get("name")) for function in declared)
     for name, count in names.items():
-        yield from tool_name(name, "tools")
+        yield from tool_name(name, "tools", longest=longest)
         if count > 1:
             yield f"tools: {count} tools are named {name!r}"
     for function in declared:
         where = f"tools.{function.get('name')}"
-        parameters = fields_of(function.get("parameters"))
+        parameters = fields_of(function.get(schema))
         if parameters and parameters.get("type") != "object":
             yield f"{where}: the schema of the arguments is not of type object"
         if function.get("strict") is True:
             yield from _strictness(parameters, where)
 
 
-def tool_name(name: object, path: str) -> Iterator[str]:
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
+def tool_name(name: object, path: str, *, longest: int = 64) -> Iterator[str]:
+    if not isinstance(name, str) or not re.fullmatch(rf"[a-zA-Z0-9_-]{{1,{longest}}}", name):
         yield f"{path}: {name!r} is not a tool's name"
 
 
@@ -61,6 +67,13 @@ def arguments(value: object, path: str) -> Iterator[str]:
         parsed = None
     if not isinstance(parsed, dict):
         yield f"{path}: {value!r} is not an object in JSON"
+
+
+def effort(value: object, levels: object, path: str) -> Iterator[str]:
+    """The `levels` are an SDK's `Optional[Literal[…]]`."""
+    known = get_args(get_args(levels)[0])
+    if value is not None and value not in known:
+        yield f"{path}: {value!r} is none of {', '.join(known)}"
 
 
 def picture(url: object, path: str) -> Iterator[str]:
