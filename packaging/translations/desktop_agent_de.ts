@@ -1350,7 +1350,7 @@
     </message>
     <message>
         <source>Both, disk version last</source>
-        <translation>Beide, Fassung auf der Platte zuletzt</translation>
+        <translation>Beide, Plattenfassung zuletzt</translation>
     </message>
     <message>
         <source>Both, yours last</source>
@@ -1366,7 +1366,7 @@
     </message>
     <message>
         <source>Keep disk version</source>
-        <translation>Fassung auf der Platte behalten</translation>
+        <translation>Plattenfassung behalten</translation>
     </message>
     <message>
         <source>Keep it as it is</source>
@@ -2118,15 +2118,15 @@
         <translation>Ein laufender Server oder Sie haben seither dieselben Zeilen geändert.</translation>
     </message>
     <message>
-        <source>A stored file content could not be read.</source>
+        <source>The stored content of a file could not be read.</source>
         <translation>Ein gespeicherter Dateiinhalt konnte nicht gelesen werden.</translation>
     </message>
     <message>
-        <source>A stored file content is damaged.</source>
+        <source>The stored content of a file is damaged.</source>
         <translation>Ein gespeicherter Dateiinhalt ist beschädigt.</translation>
     </message>
     <message>
-        <source>A stored file content is missing.</source>
+        <source>The stored content of a file is missing.</source>
         <translation>Ein gespeicherter Dateiinhalt fehlt.</translation>
     </message>
     <message>
@@ -2482,7 +2482,7 @@
         <translation>Er bleibt, solange Dateien darin sind.</translation>
     </message>
     <message>
-        <source>It was changed since; your version was left alone.</source>
+        <source>It was changed since, so your version was left alone.</source>
         <translation>Sie wurde seither geändert; Ihre Fassung wurde unberührt gelassen.</translation>
     </message>
     <message>
@@ -2514,15 +2514,15 @@
         <translation>Ihr Ordner liegt nicht mehr im Arbeitsordner.</translation>
     </message>
     <message>
-        <source>Its owner or extended attributes were changed since; those were left alone.</source>
+        <source>Its owner or extended attributes were changed since, so these were left alone.</source>
         <translation>Eigentümer oder erweiterte Attribute wurden seither geändert; sie wurden unberührt gelassen.</translation>
     </message>
     <message>
-        <source>Its permissions were changed since; it was left alone.</source>
+        <source>Its permissions were changed since, so it was left alone.</source>
         <translation>Die Rechte wurden seither geändert; sie wurde unberührt gelassen.</translation>
     </message>
     <message>
-        <source>Its permissions were changed since; they were left alone.</source>
+        <source>Its permissions were changed since, so they were left alone.</source>
         <translation>Die Rechte wurden seither geändert; diese wurden unberührt gelassen.</translation>
     </message>
     <message>
@@ -6240,7 +6240,7 @@
         </translation>
     </message>
     <message numerus="yes">
-        <source>1 line goes on for %n characters</source>
+        <source>1 line continues for another %n characters</source>
         <translation>
             <numerusform>1 Zeile geht noch %n Zeichen weiter</numerusform>
             <numerusform>1 Zeile geht noch %n Zeichen weiter</numerusform>
@@ -11439,7 +11439,7 @@
         </translation>
     </message>
     <message numerus="yes">
-        <source>%n lines go on for {0}</source>
+        <source>%n lines continue for another {0}</source>
         <translation>
             <numerusform>%n Zeile geht noch {0} weiter</numerusform>
             <numerusform>%n Zeilen gehen noch {0} weiter</numerusform>

@@ -2107,15 +2107,15 @@
         <translation>正在运行的服务器或您此后更改了相同的行。</translation>
     </message>
     <message>
-        <source>A stored file content could not be read.</source>
+        <source>The stored content of a file could not be read.</source>
         <translation>无法读取已存储的文件内容。</translation>
     </message>
     <message>
-        <source>A stored file content is damaged.</source>
+        <source>The stored content of a file is damaged.</source>
         <translation>已存储的文件内容已损坏。</translation>
     </message>
     <message>
-        <source>A stored file content is missing.</source>
+        <source>The stored content of a file is missing.</source>
         <translation>已存储的文件内容缺失。</translation>
     </message>
     <message>
@@ -2471,7 +2471,7 @@
         <translation>只要其中还有文件，它就会保留。</translation>
     </message>
     <message>
-        <source>It was changed since; your version was left alone.</source>
+        <source>It was changed since, so your version was left alone.</source>
         <translation>此后已更改；您的版本保留不动。</translation>
     </message>
     <message>
@@ -2503,15 +2503,15 @@
         <translation>其文件夹已不在工作区中。</translation>
     </message>
     <message>
-        <source>Its owner or extended attributes were changed since; those were left alone.</source>
+        <source>Its owner or extended attributes were changed since, so these were left alone.</source>
         <translation>其所有者或扩展属性此后已更改；这些保留不动。</translation>
     </message>
     <message>
-        <source>Its permissions were changed since; it was left alone.</source>
+        <source>Its permissions were changed since, so it was left alone.</source>
         <translation>其权限此后已更改；文件保留不动。</translation>
     </message>
     <message>
-        <source>Its permissions were changed since; they were left alone.</source>
+        <source>Its permissions were changed since, so they were left alone.</source>
         <translation>其权限此后已更改；权限保留不动。</translation>
     </message>
     <message>
@@ -6220,7 +6220,7 @@
         </translation>
     </message>
     <message numerus="yes">
-        <source>1 line goes on for %n characters</source>
+        <source>1 line continues for another %n characters</source>
         <translation>
             <numerusform>1 行还有 %n 个字符</numerusform>
         </translation>
@@ -11391,7 +11391,7 @@
         </translation>
     </message>
     <message numerus="yes">
-        <source>%n lines go on for {0}</source>
+        <source>%n lines continue for another {0}</source>
         <translation>
             <numerusform>%n 行还有 {0}</numerusform>
         </translation>

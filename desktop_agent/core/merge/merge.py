@@ -126,7 +126,7 @@ def _recoded(piece: bytes | Clashing, encoding: str) -> bytes | Clashing:
 
 
 SAME_LINES: Final = "You changed the same lines since."
-CHANGED_SINCE: Final = "It was changed since; your version was left alone."
+CHANGED_SINCE: Final = "It was changed since, so your version was left alone."
 GONE: Final = "It is gone."
 PLACE_TAKEN: Final = "Something else has taken its place since."
 
@@ -146,7 +146,7 @@ def merge_states(base: FileState | None, yours: FileState | None, wanted: FileSt
     merged = _merged_content(base, yours, wanted)
     if merged.kind != yours.kind and yours.mode != base.mode:
         # A symlink has no permissions of its own, so permissions that were set since would be lost.
-        raise ClashError("Its permissions were changed since; it was left alone.")
+        raise ClashError("Its permissions were changed since, so it was left alone.")
     return replace(merged, mode=_merged_mode(base, yours, wanted))
 
 
@@ -169,7 +169,7 @@ def _merged_mode(base: FileState, yours: FileState, wanted: FileState) -> int:
         return wanted.mode
     if base.mode == wanted.mode:
         return yours.mode
-    raise ClashError("Its permissions were changed since; they were left alone.")
+    raise ClashError("Its permissions were changed since, so they were left alone.")
 
 
 def _is_same(left: FileState, right: FileState) -> bool:

@@ -259,10 +259,10 @@ def _is_kept(file: BlobFile, size: int) -> bool:
 
 def _not_read(digest: Digest, reason: Exception | None) -> StorageError:
     if isinstance(reason, DamagedError):
-        return StorageError("A stored file content is damaged.", detail=f"{digest}: {reason}")
+        return StorageError("The stored content of a file is damaged.", detail=f"{digest}: {reason}")
     if reason is None or isinstance(reason, FileNotFoundError):
-        return StorageError("A stored file content is missing.", detail=digest)
-    return StorageError("A stored file content could not be read.", detail=f"{digest}: {reason}")
+        return StorageError("The stored content of a file is missing.", detail=digest)
+    return StorageError("The stored content of a file could not be read.", detail=f"{digest}: {reason}")
 
 
 BLOCK_BYTES = 2**20

@@ -35,7 +35,7 @@ OTHER_SESSION: Final = (
 
 STAYS_WITH_FILES: Final = "It is not empty, so it stays."
 
-OTHER_EXTRAS: Final = "Its owner or extended attributes were changed since; those were left alone."
+OTHER_EXTRAS: Final = "Its owner or extended attributes were changed since, so these were left alone."
 
 _OUTCOME_WORDS: dict[OutcomeState, str] = {
     "restored": "restored",

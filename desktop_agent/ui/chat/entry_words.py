@@ -85,11 +85,11 @@ def counted(number: int, one: str, many: str) -> str:
 
 
 def cut_lines(lines: int, characters: int) -> str:
-    """Return the amount of text cut from long lines: `1 line goes on for 6 044 characters`. Empty if none is cut."""
+    """Return how much of long lines is cut: `1 line continues for another 6 044 characters`. Empty if none is cut."""
     if not lines:
         return ""
     length = counted(characters, "%n character", "%n characters")
-    return counted(lines, "%n line goes on for {0}", "%n lines go on for {0}").format(length)
+    return counted(lines, "%n line continues for another {0}", "%n lines continue for another {0}").format(length)
 
 
 def state(entry: ToolEntry) -> str:

@@ -369,7 +369,7 @@ class ExactField(QPlainTextEdit):
 def unseen_words(unseen: Unseen) -> str:
     parts: list[str] = []
     if unseen.characters:
-        one, many = "1 line goes on for %n character", "1 line goes on for %n characters"
+        one, many = "1 line continues for another %n character", "1 line continues for another %n characters"
         parts.append(plural("FoldBar", unseen.characters, one, many))
     if unseen.lines:
         parts.append(plural("FoldBar", unseen.lines, "%n more line", "%n more lines"))

@@ -111,9 +111,9 @@ def test_what_has_no_lines_says_why(stage: Stage, loads: Loads) -> None:
     stage.show(edit(loads.change("1.1", "a.bin", b"\0\1", b"\0\2")))
     loads.finish()
     assert lines(stage)[0].startswith(" Binary file")
-    loads.error = StorageError("A stored file content is missing.")
+    loads.error = StorageError("The stored content of a file is missing.")
     show_edit(stage, loads)
-    assert lines(stage) == [" A stored file content is missing."]
+    assert lines(stage) == [" The stored content of a file is missing."]
 
 
 def test_what_arrives_later_does_not_move_what_is_read(stage: Stage, loads: Loads) -> None:

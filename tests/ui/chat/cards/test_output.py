@@ -162,7 +162,7 @@ def test_a_card_says_how_far_a_line_goes_on_and_leads_to_all_of_it(stage: Stage,
     assert stage.shown_text(0) == line[:500]
     bar = stage.widget(0).findChildren(ToolBody)[0].bar()
     assert bar is not None
-    assert "1 line goes on for 1\N{NARROW NO-BREAK SPACE}999\N{NARROW NO-BREAK SPACE}" in bar.text
+    assert "1 line continues for another 1\N{NARROW NO-BREAK SPACE}999\N{NARROW NO-BREAK SPACE}" in bar.text
     wanted = record(stage.view.entry_actions.output_requested)
     click(stage.button("Show all output"))
     assert wanted == [(stage.row(0).entry,)]

@@ -62,10 +62,10 @@ def test_a_broken_or_missing_picture_says_so(stage: Stage, loads: Loads) -> None
         "Picture shot.png: This picture is damaged and cannot be shown.",
     ]
     assert not any(button.isEnabled() for button in pictures(stage))
-    loads.error = StorageError("A stored file content is missing.")
+    loads.error = StorageError("The stored content of a file is missing.")
     stage.show(look(loads.picture("a", png(40, 30))))
     loads.finish()
-    assert pictures(stage)[0].accessibleName() == "Picture shot.png: A stored file content is missing."
+    assert pictures(stage)[0].accessibleName() == "Picture shot.png: The stored content of a file is missing."
 
 
 def test_it_is_fetched_once_and_not_while_it_is_folded(stage: Stage, loads: Loads) -> None:
