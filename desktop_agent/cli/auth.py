@@ -5,26 +5,37 @@ import asyncio
 import getpass
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import cast, get_args
 
 from msgspec.structs import replace
 
 from desktop_agent.cli.console import Console, table
-from desktop_agent.core.base.errors import CredentialsError, UnsafeSettingsError, UsageError
+from desktop_agent.core.base.errors import CredentialsError, ProviderError, UnsafeSettingsError, UsageError
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.models.account import Account, AccountKind, account_problem, is_same_name, named, usual_account
-from desktop_agent.core.models.vendors import VENDORS, LocalServer, vendor_of
+from desktop_agent.core.models.account import (
+    Account,
+    AccountKind,
+    account_problem,
+    is_same_name,
+    named,
+    usual_account,
+    with_cloud,
+)
+from desktop_agent.core.models.vendors import VENDORS, CloudField, LocalServer, vendor_of
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile, LoadedAccounts
 from desktop_agent.core.providers.auth.keys import ResolvedKey, SystemKeyStore, entry_of, resolve_key
 from desktop_agent.core.providers.local import Place, is_here, look_for_servers
+from desktop_agent.core.providers.provider_catalog import who_asks
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.model_choice import Destination, destination
+from desktop_agent.core.settings.sections import ModelSettings
 
 _WITHOUT_A_KEY: Mapping[AccountKind, str] = {
     "key": "no key",
     "oauth": "a sign-in",
-    "profile": "a profile of the vendor's own tools",
+    "profile": "a sign-in of the vendor's own tools",
     "none": "needs no key",
 }
 
@@ -44,30 +55,67 @@ def show_status(args: argparse.Namespace, console: Console) -> None:
         if vendor.is_local
     ]
     local = list(dict.fromkeys(place for place in places if is_here(place.address)))
-    found = asyncio.run(look_for_servers(local))  # noqa: TID251 - entry point
-    servers = dict(zip(local, found, strict=True))
     chosen = live.current.model
+    keys = {entry_of(account): _key_of(account, args.environ, store) for _, account, _ in accounts}
+    clouds = {
+        entry_of(account): (account if there.named_by == "" else replace(account, address=there.address))
+        for vendor, account, there in accounts
+        if vendor.cloud is not None and (account in loaded.added or _is_chosen(account, chosen))
+    }
+    asking = {entry: (account, keys[entry][0].value) for entry, account in clouds.items() if not keys[entry][1]}
+    found, identities = asyncio.run(_look(local, asking, args.environ))  # noqa: TID251 - entry point
+    servers = dict(zip(local, found, strict=True))
     documents: list[JsonObject] = []
     rows: list[list[str]] = []
     for vendor, account, there in accounts:
-        is_chosen = account.provider == chosen.provider and is_same_name(account.name, named(chosen.account))
-        used_for = "new sessions" if is_chosen else ""
-        try:
-            key, problem = resolve_key(account, args.environ, store), ""
-        except CredentialsError as error:
-            key, problem = ResolvedKey(None, None), str(error)
+        used_for = "new sessions" if _is_chosen(account, chosen) else ""
+        key, problem = keys[entry_of(account)]
         words = {
             "environment": f"from {vendor.key_variable}",
             "keyring": "in the system keyring",
             "run": "of this run",
             None: problem or _WITHOUT_A_KEY[account.kind],
         }
+        identity, unfit = identities.get(entry_of(account), ("", ""))
         server = _server_document(servers.get(Place(provider=account.provider, address=there.address)))
-        more = {"problem": problem, "used_for": used_for, "server": server}
+        more = {"problem": problem or unfit, "used_for": used_for, "server": server, "identity": identity}
         documents.append(_document(account, key.source, there) | more)
         rows.append([vendor.id, account.label, words[key.source], there.words, used_for])
-    below = ["", *(server.words for server in found)] if found else []
+    told = [server.words for server in found]
+    told += [
+        f"{clouds[entry].full_label}: {identity}" if identity else problem
+        for entry, (identity, problem) in identities.items()
+    ]
+    below = ["", *told] if told else []
     console.result({"providers": documents}, "\n".join([table(rows), *below]))
+
+
+def _is_chosen(account: Account, chosen: ModelSettings) -> bool:
+    return account.provider == chosen.provider and is_same_name(account.name, named(chosen.account))
+
+
+def _key_of(account: Account, environ: Mapping[str, str], store: SystemKeyStore) -> tuple[ResolvedKey, str]:
+    """Return an account's key, and why it could not be read, or an empty text."""
+    try:
+        return resolve_key(account, environ, store), ""
+    except CredentialsError as error:
+        return ResolvedKey(None, None), str(error)
+
+
+async def _look(
+    local: Sequence[Place], asking: Mapping[str, tuple[Account, str | None]], environ: Mapping[str, str]
+) -> tuple[Sequence[LocalServer], dict[str, tuple[str, str]]]:
+    """Return the local servers, and of each account in `asking` who asks, or why nobody can."""
+    looking = asyncio.gather(*(_identity(account, key, environ) for account, key in asking.values()))
+    found = await look_for_servers(local)
+    return found, dict(zip(asking, await looking, strict=True))
+
+
+async def _identity(account: Account, key: str | None, environ: Mapping[str, str]) -> tuple[str, str]:
+    try:
+        return await who_asks(account, key, environ), ""
+    except ProviderError as error:
+        return "", f"{error.title} {error.hint}".rstrip()
 
 
 def store_key(args: argparse.Namespace, console: Console) -> None:
@@ -129,6 +177,7 @@ def _document(account: Account, source: str | None, there: Destination) -> JsonO
         "address_from": there.named_by,
         "proxy": there.proxy,
         "kind": account.kind,
+        "cloud": dict(account.cloud),
     }
 
 
@@ -143,13 +192,19 @@ def _account_for_key(args: argparse.Namespace, loaded: LoadedAccounts) -> Accoun
     _require_offered(args.provider)
     name = named(args.account or "")
     known = loaded.find(args.provider, name) or replace(usual_account(args.provider), name=name)
-    if known.kind in ("oauth", "profile"):
+    cloud = vendor_of(args.provider).cloud
+    if cloud is not None and not vendor_of(args.provider).key_variable:
+        raise UsageError(
+            f"{known.full_label} takes no key.",
+            hint=f"It uses the cloud's own credentials: `desktop-agent auth sign-in {known.provider}`.",
+        )
+    if known.kind == "oauth" or (known.kind == "profile" and cloud is None):
         raise UsageError(
             f"{known.full_label} is signed in, and takes no key.",
             hint=f"Give the key to another account with --account, or sign this one out first: "
             f"`desktop-agent auth sign-out {known.provider} --account {known.label}`.",
         )
-    account = replace(known, kind="key")
+    account = with_cloud(replace(known, kind="key"), {**cloud_in(args), "profile": ""})
     if args.base_url is not None:
         account = replace(account, address=args.base_url.strip())
     if args.header is not None:
@@ -162,6 +217,12 @@ def _account_for_key(args: argparse.Namespace, loaded: LoadedAccounts) -> Accoun
     if reason := account_problem(account):
         raise UsageError(f"The account cannot be used: {reason}.")
     return account
+
+
+def cloud_in(args: argparse.Namespace) -> dict[str, str]:
+    """Return the fields of a cloud's account that the options say."""
+    options = {name: cast("str | None", getattr(args, name, None)) for name in get_args(CloudField)}
+    return {name: value.strip() for name, value in options.items() if value is not None}
 
 
 def _read_key() -> str:

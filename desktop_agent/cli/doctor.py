@@ -12,20 +12,21 @@ from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from desktop_agent.cli.console import Console, table
 from desktop_agent.core.approvals import RULES_NAME, LiveRules, RulesFile
-from desktop_agent.core.base.errors import CredentialsError
+from desktop_agent.core.base.errors import CredentialsError, ProviderError
 from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.base.web_address import address_of, is_readable_on_the_way
 from desktop_agent.core.mcp.definition import Program
 from desktop_agent.core.mcp.definition_file import read_definitions
-from desktop_agent.core.models.account import named
-from desktop_agent.core.models.vendors import known_vendor
+from desktop_agent.core.models.account import Account, named
+from desktop_agent.core.models.vendors import known_vendor, vendor_of
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile, LoadedAccounts
-from desktop_agent.core.providers.auth.keys import SystemKeyStore
+from desktop_agent.core.providers.auth.keys import SystemKeyStore, resolve_key
 from desktop_agent.core.providers.local import local_places, look_for_servers
+from desktop_agent.core.providers.provider_catalog import who_asks
 from desktop_agent.core.sandbox.bubblewrap import Bubblewrap
 from desktop_agent.core.sandbox.find import Sandbox, SandboxSearch, find_sandbox
 from desktop_agent.core.settings.live_settings import LiveSettings
@@ -244,12 +245,25 @@ def request_checks(live: LiveSettings, accounts: LoadedAccounts, environ: Mappin
     chosen, checks = live.current.model, list[Check]()
     account = accounts.find(chosen.provider, named(chosen.account)) if known_vendor(chosen.provider) else None
     if account is not None:
-        checks.append(Check("requests go to", "ok", destination(account, live.loaded, environ).words))
+        there = destination(account, live.loaded, environ)
+        checks.append(Check("requests go to", "ok", there.words))
+        if vendor_of(account.provider).cloud is not None:
+            checks.append(
+                _credentials_check(replace(account, address=there.address if there.named_by else ""), environ)
+            )
     for url in (chosen.base_url, *(account.address for account in accounts.added)):
         if is_readable_on_the_way(url):
             message = f"{address_of(url)} is not encrypted: anyone on the way can read the key and the conversation."
             checks.append(Check("model address", "warning", message, "Use an https:// address."))
     return checks
+
+
+def _credentials_check(account: Account, environ: Mapping[str, str]) -> Check:
+    try:
+        key = resolve_key(account, environ, SystemKeyStore()).value
+        return Check("credentials", "ok", asyncio.run(who_asks(account, key, environ)))  # noqa: TID251 - entry point
+    except (CredentialsError, ProviderError) as error:
+        return Check("credentials", "warning", error.title, error.hint)
 
 
 def local_server_checks(accounts: LoadedAccounts, live: LiveSettings, environ: Mapping[str, str]) -> list[Check]:

@@ -9,7 +9,7 @@ from typing import get_args
 from desktop_agent.core.base.file_names import real_path_named
 from desktop_agent.core.base.package import __version__
 from desktop_agent.core.base.web_address import address_argument
-from desktop_agent.core.models.vendors import PROVIDER_IDS, VENDORS, KeyHeader
+from desktop_agent.core.models.vendors import PROVIDER_IDS, VENDORS, CloudField, KeyHeader
 
 APPROVALS = ("always", "on_write", "on_request", "never")
 SANDBOXES = ("restricted", "strict", "none")
@@ -123,6 +123,8 @@ def _add_run(commands: Commands) -> None:
     run.add_argument("--model", metavar="M", help="the model")
     run.add_argument("--base-url", type=address_argument, metavar="URL", help="another address of the provider")
     run.add_argument("--account", metavar="NAME", help="the provider's account; `auth status` lists them")
+    client_help = "who sends requests to Anthropic: direct (this program, quicker) or sdk (Anthropic's SDK)"
+    run.add_argument("--client", choices=("direct", "sdk"), metavar="C", help=client_help)
     run.add_argument("--effort", metavar="LEVEL", help="how much the model thinks; `models list` shows its levels")
     run.add_argument("--role", choices=ROLES, metavar="R", help=f"its tools and prompt: {', '.join(ROLES)} (worker)")
     add_mode(run)
@@ -298,6 +300,15 @@ _VENDOR_IDS = tuple(vendor.id for vendor in VENDORS)
 _HEADERS = " (the default) or ".join(get_args(KeyHeader))
 
 
+_CLOUD_OPTIONS: Mapping[CloudField, tuple[str, str]] = {
+    "region": ("R", "for a cloud: the region (default: as its own tools are set up)"),
+    "project": ("P", "for vertex: the project"),
+    "resource": ("R", "for foundry: the resource"),
+    "workspace_id": ("W", "for aws: the workspace"),
+    "profile": ("P", "for bedrock and aws: a profile of AWS's own tools"),
+}
+
+
 def _add_auth(commands: Commands) -> None:
     actions = group(commands, "auth", "Keep accounts with providers, and their keys in the system keyring.")
     command(actions, "status", "Say of each account where its key comes from, and where it goes.", "auth status")
@@ -307,15 +318,23 @@ def _add_auth(commands: Commands) -> None:
     keep.add_argument("--header", choices=get_args(KeyHeader), metavar="H", help=f"how it travels: {_HEADERS}")
     remove = command(actions, "delete", "Remove a key, and the account if it has a name.", "auth delete anthropic")
     which = "which of the provider's accounts (default: the usual one)"
+    sign_in = command(
+        actions,
+        "sign-in",
+        "Sign in by the browser (openai, openrouter), or use the sign-in of other tools (anthropic, bedrock, vertex, "
+        "foundry, aws).",
+        "auth sign-in openai",
+        "PROVIDER",
+    )
+    forget = command(actions, "sign-out", "Forget a sign-in.", "auth sign-out openai", "PROVIDER")
+    for action in (sign_in, forget):
+        action.add_argument("--account", metavar="NAME", help="the account, when there are several of the provider")
+    for field, (metavar, summary) in _CLOUD_OPTIONS.items():
+        for action in (keep, sign_in) if field != "profile" else (sign_in,):
+            action.add_argument(f"--{field.replace('_', '-')}", metavar=metavar, help=summary)
     for action in (keep, remove):
         action.add_argument("provider", metavar="PROVIDER", help=f"one of {', '.join(_VENDOR_IDS)}")
         action.add_argument("--account", metavar="NAME", help=which)
-    for name, summary in (
-        ("sign-in", "Sign in by the browser: openai (ChatGPT), openrouter; or use a profile of Anthropic's tools."),
-        ("sign-out", "Forget a sign-in."),
-    ):
-        action = command(actions, name, summary, f"auth {name} openai", "PROVIDER")
-        action.add_argument("--account", metavar="NAME", help="the account, when there are several of the provider")
 
 
 def _add_models(commands: Commands) -> None:

@@ -7,14 +7,17 @@ import sys
 import webbrowser
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
+from desktop_agent.cli.auth import cloud_in
 from desktop_agent.cli.console import Console
 from desktop_agent.cli.mcp import required_definition
 from desktop_agent.cli.signals import run_cancellable
 from desktop_agent.core.base.clock import SystemClock
-from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.errors import ProviderError, UsageError
 from desktop_agent.core.base.paths import AppPaths, real_path
-from desktop_agent.core.models.account import Account, named
-from desktop_agent.core.models.vendors import vendor_of
+from desktop_agent.core.models.account import Account, account_problem, named, usual_account, with_cloud
+from desktop_agent.core.models.vendors import VENDORS, known_vendor, vendor_of
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
 from desktop_agent.core.providers.auth.anthropic_profiles import active_name, profiles
@@ -23,12 +26,11 @@ from desktop_agent.core.providers.auth.server_credentials import ServerKeyring
 from desktop_agent.core.providers.auth.server_sign_ins import ServerSignIns
 from desktop_agent.core.providers.auth.sign_ins import (
     CHATGPT_NAME,
-    CHATGPT_PROVIDER,
     OPENROUTER_PROVIDER,
-    PROFILE_PROVIDER,
     SignIns,
     other_sign_ins,
 )
+from desktop_agent.core.providers.provider_catalog import who_asks
 from desktop_agent.core.system.workspace import current_folder
 
 _WAITING = "Waiting for the browser, at most 10 minutes. Ctrl+C cancels."
@@ -40,10 +42,10 @@ def with_provider(args: argparse.Namespace, console: Console) -> None:
     sign_ins = SignIns(
         SystemKeyStore(tell=console.say), accounts, paths.data, clock=SystemClock(), environ=args.environ
     )
+    is_out, name = args.action == "sign-out", None if args.account is None else named(args.account)
     command = Signing(sign_ins, accounts, console, args.environ)
-    work = command.sign_in if args.action == "sign-in" else command.sign_out
-    name = None if args.account is None else named(args.account)
-    asyncio.run(run_cancellable(work(args.provider, name)))  # noqa: TID251 - entry point
+    work = command.sign_out(args.provider, name) if is_out else command.sign_in(args.provider, name, cloud_in(args))
+    asyncio.run(run_cancellable(work))  # noqa: TID251 - entry point
 
 
 class Signing:
@@ -55,9 +57,16 @@ class Signing:
         self._console = console
         self._environ = environ
 
-    async def sign_in(self, provider: str, name: str | None) -> None:
-        """Sign in in the provider's way. `name` is the name of the account; `None` means the usual one."""
+    async def sign_in(self, provider: str, name: str | None, cloud: Mapping[str, str] | None = None) -> None:
+        """Sign in in the provider's way. `name` is the name of the account; `None` means the usual one.
+
+        `cloud` has fields of a cloud's account; an empty one is taken out.
+        """
         browser = TerminalBrowser(self._console, self._environ)
+        vendor = known_vendor(provider)
+        if vendor is not None and (vendor.cloud is not None or cloud):
+            await self._use_cloud(provider, name or "", cloud or {})
+            return
         match provider:
             case "openai":
                 self._explain_others("Codex")
@@ -72,11 +81,25 @@ class Signing:
                 account = await self._sign_ins.use_profile(self._profile(name))
                 self._tell(account, f"The profile {account.name!r} of Anthropic's tools is an account now.")
             case _:
-                known = ", ".join((CHATGPT_PROVIDER, OPENROUTER_PROVIDER, PROFILE_PROVIDER))
+                known = ", ".join(vendor.id for vendor in VENDORS if vendor.sign_in)
                 raise UsageError(
                     f"There is no sign-in for {provider!r}.",
                     hint=f"There is one for: {known}. Others take a key: `desktop-agent auth set {provider}`.",
                 )
+
+    async def _use_cloud(self, provider: str, name: str, cloud: Mapping[str, str]) -> None:
+        known = self._accounts.load().find(provider, name) or replace(usual_account(provider), name=name)
+        account = with_cloud(replace(known, kind="profile"), cloud)
+        if reason := account_problem(account):
+            raise UsageError(f"The account cannot be used: {reason}.")
+        await self._sign_ins.use_cloud(account)
+        try:
+            asked_as = f"It is asked as {await who_asks(account, None, self._environ)}."
+        except ProviderError as error:
+            asked_as = ""
+            self._console.say(f"warning: {error.title} {error.hint}")
+        label = vendor_of(provider).label
+        self._tell(account, f"The account uses the credentials of {label}'s own tools. {asked_as}".rstrip())
 
     async def sign_out(self, provider: str, name: str | None) -> None:
         account = self._signed_in(provider, name)
@@ -89,7 +112,8 @@ class Signing:
         found = [
             account
             for account in self._accounts.load().of(provider)
-            if account.kind in ("oauth", "profile") or provider == OPENROUTER_PROVIDER
+            if (account.kind in ("oauth", "profile") and account != usual_account(provider))
+            or provider == OPENROUTER_PROVIDER
         ]
         meant = [account for account in found if name is None or account.name.casefold() == name.casefold()]
         if len(meant) == 1 or (meant and provider == OPENROUTER_PROVIDER and name is None):
@@ -154,7 +178,7 @@ class TerminalBrowser:
 def _what_remains(account: Account) -> str:
     match account.kind:
         case "profile":
-            return " The profile is untouched: it belongs to Anthropic's tools."
+            return " What the provider's own tools signed in stays as it is."
         case "key":
             return f" The key is still good: revoke it at {vendor_of(account.provider).keys_page}."
         case _:

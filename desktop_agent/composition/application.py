@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 from desktop_agent.composition.stored_sessions import StoredSessions
 from desktop_agent.core.approvals import RULES_NAME, LiveRules, RulesFile
@@ -47,6 +47,8 @@ class OwnParts(TypedDict, total=False):
     """Parts that a program can supply instead of the application's own."""
 
     environ: Mapping[str, str]
+    client: Literal["direct", "sdk"] | None
+    """Who sends requests to Anthropic, instead of the setting."""
     clock: Clock | None
     key_store: SystemKeyStore | None
     sign_ins: SignIns | None
@@ -137,8 +139,9 @@ class Application:
             models=self.models,
             is_paced=own.get("is_paced", False),
             allows_readable_proxy=lambda: self.live.current.model.allow_readable_proxy,
-            uses_sdk=lambda: self.live.current.model.client == "sdk",
+            uses_sdk=lambda: (own.get("client") or self.live.current.model.client) == "sdk",
         )
+        self.started_early = self._providers.started_early
         self.provider_source = own.get("provider_source") or self._providers.build
         self.retry = own.get("retry") or RetryPolicy()
         self.calibration = Calibration()

@@ -50,7 +50,7 @@ def paths() -> AppPaths:
 def test_the_usual_account_needs_no_name_and_no_file(auth: Auth, backend: MemoryKeyring, paths: AppPaths) -> None:
     assert auth("set", "anthropic", "--json").json == {
         "provider": "anthropic", "account": "", "source": "keyring", "address": "https://api.anthropic.com",
-        "kind": "key", "address_from": "", "proxy": "",
+        "kind": "key", "address_from": "", "proxy": "", "cloud": {},
     }  # fmt: skip
     assert backend.entries == {("desktop-agent", "anthropic"): KEY}
     assert not (paths.config / "accounts.toml").exists()
@@ -173,6 +173,12 @@ def test_an_address_without_a_scheme_is_completed(auth: Auth) -> None:
         (["set", "anthropic", "--account", "a", "--base-url", "ftp://models.example"], "begin with https://"),
         (["set", "anthropic", "--account", "a", "--base-url", "https://me:pw@models.example"], "password"),
         (["delete", "anthropic", "--account", "work"], "Available: usual"),
+        (["set", "anthropic", "--region", "eu-central-1"], "anthropic has no region"),
+        (["set", "bedrock", "--project", "p"], "bedrock has no project; it has region, profile"),
+        (["set", "aws", "--region", "two words"], "region must be letters"),
+        (["set", "vertex"], "takes no key"),
+        (["sign-in", "bedrock", "--resource", "r"], "bedrock has no resource"),
+        (["sign-in", "openai", "--region", "eu-central-1"], "openai has no region"),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_is_kept(
@@ -198,6 +204,65 @@ def test_an_account_that_signed_in_is_not_made_one_with_a_key(
     assert backend.entries == {}
     (account,) = AccountsFile(paths.config / "accounts.toml").load().added
     assert account.kind == "oauth"
+
+
+def test_a_cloud_has_a_key_with_what_it_must_know(auth: Auth, backend: MemoryKeyring, paths: AppPaths) -> None:
+    said = auth("set", "bedrock", "--account", "work", "--region", "eu-central-1", "--json").json
+    assert (said["kind"], said["cloud"]) == ("key", {"region": "eu-central-1"})
+    assert said["address"] == "https://bedrock-runtime.eu-central-1.amazonaws.com"
+    assert backend.entries == {("desktop-agent", "bedrock:work"): KEY}
+    auth("set", "bedrock", "--account", "work", "--region", "")
+    auth("set", "foundry", "--resource", "mine", key="a-key-of-the-resource")
+    work, usual = AccountsFile(paths.config / "accounts.toml").load().added
+    assert (work.kind, work.cloud) == ("key", {})
+    assert (usual.kind, usual.cloud) == ("key", {"resource": "mine"})
+    told = status_of(auth, "foundry")
+    assert (told["source"], told["identity"]) == ("keyring", f"an API key, at {usual.where}")
+    assert auth("sign-in", "foundry").code == 2, "or the key would lie in the keyring for good"
+    auth("delete", "foundry")
+    assert status_of(auth, "foundry")["kind"] == "profile"
+
+
+def test_an_account_uses_what_the_clouds_own_tools_signed_in(
+    auth: Auth, paths: AppPaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIATESTTESTTEST1234")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a-secret-of-the-test-0123456789")
+    asked_as = "AWS access key …1234 (env), region eu-west-1, at https://bedrock-runtime.eu-west-1.amazonaws.com"
+    ran = auth("sign-in", "bedrock", "--account", "work", "--region", "eu-west-1")
+    assert (ran.code, ran.err) == (0, "")
+    assert f"It is asked as {asked_as}." in ran.out
+    assert "--provider bedrock --account work" in ran.out
+    (account,) = AccountsFile(paths.config / "accounts.toml").load().added
+    assert account == Account(provider="bedrock", name="work", kind="profile", cloud={"region": "eu-west-1"})
+    shown = auth("status")
+    assert f"Amazon Bedrock (work): {asked_as}" in shown.out.splitlines()
+    assert "a-secret-of-the-test" not in shown.out
+    assert auth("sign-out", "bedrock").code == 0
+    assert AccountsFile(paths.config / "accounts.toml").load().added == ()
+    assert auth("sign-out", "bedrock").code == 2
+
+
+def test_who_is_asked_is_looked_up_for_the_chosen_cloud_only(
+    auth: Auth, paths: AppPaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    save_setting(paths.settings_file(), "model.provider", "bedrock")
+    told = status_of(auth, "bedrock")
+    assert told["identity"] == ""
+    assert "no usable credentials for Amazon Bedrock" in str(told["problem"])
+    assert "aws sso login" in str(told["problem"])
+    assert (status_of(auth, "aws")["identity"], status_of(auth, "aws")["problem"]) == ("", "")
+    checks = {check["name"]: check for check in CommandLine.__call__(auth, "doctor", "--json").json["checks"]}
+    assert checks["credentials"]["state"] == "warning"
+    assert "aws sso login" in checks["credentials"]["hint"]
+
+
+def status_of(auth: Auth, provider: str) -> dict[str, object]:
+    told = auth("status", "--json").json["providers"]
+    return next(account for account in told if account["provider"] == provider)
 
 
 def test_a_keyring_that_keeps_nothing_adds_no_account(

@@ -1,7 +1,8 @@
 """An authorisation server on loopback that enforces OAuth 2, PKCE and OpenID Connect.
 
-It plays ChatGPT's (`/authorize`, `/token`), OpenRouter's (`/auth`, `/keys`) and Anthropic's (`/v1/oauth/token`). Codes
-and refresh tokens work once; a second use of a refresh token ends the sign-in, as at the real ones.
+It plays ChatGPT's (`/authorize`, `/token`), OpenRouter's (`/auth`, `/keys`) and Anthropic's (`/v1/oauth/token`), with
+its list of models (`/v1/models`), which wants a token that was granted and is not among the `refused`. Codes and
+refresh tokens work once; a second use of a refresh token ends the sign-in, as at the real ones.
 """
 
 import asyncio
@@ -47,6 +48,9 @@ class AuthorizationServer:
         self.token_requests: list[Fields] = []
         self.token_headers: list[dict[str, str]] = []
         self.secrets: set[str] = set()
+        self.refused: set[str] = set()
+        self.requests: list[dict[str, str]] = []
+        """The headers of requests for the list of models."""
         self.violations: list[str] = []
         self.was_asked_for_tokens = asyncio.Event()
         self._go_on = asyncio.Event()
@@ -113,6 +117,12 @@ class AuthorizationServer:
                 await self._redirect(responder, self._callback(dict(parse_qsl(query))))
             case "/token" | "/keys" | "/v1/oauth/token":
                 await self._tokens(path, request, responder)
+            case "/v1/models":
+                self.requests.append(request.headers)
+                token = request.headers["authorization"].removeprefix("Bearer ")
+                is_good = token in self.secrets - self.refused
+                unknown: JsonObject = {"error": {"type": "authentication_error", "message": "unknown token"}}
+                await responder.whole(200 if is_good else 401, {"data": []} if is_good else unknown, {})
             case _:
                 await responder.whole(404, {"error": "not_found"}, {})
 

@@ -121,7 +121,8 @@ class _TaskRunner:
         args.max_cost = min(filter(None, (args.max_cost, max_cost)), default=None)
         args.environ = self._environ
         environ = environ_of(args)
-        bench = Workbench(self._paths, LiveSettings.load(self._paths.settings_file(environ), environ), environ=environ)
+        live = LiveSettings.load(self._paths.settings_file(environ), environ)
+        bench = Workbench(self._paths, live, environ=environ, client=args.client)
         options = run_options(args, bench)
         approver = approver_of(args, copy, bench.blobs)
         self._run = HeadlessRun(bench, options, run_logs(args), approve=approver)

@@ -11,6 +11,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from desktop_agent.core.base.secrets import is_secret_name, mask
 from desktop_agent.core.base.web_address import why_no_address
@@ -105,6 +106,12 @@ def header_problem(name: str, value: str) -> str:
     if not (value.isascii() and value.isprintable()):
         return "its value must be plain text"
     return ""
+
+
+def with_cloud(account: Account, said: Mapping[str, str]) -> Account:
+    """Return the account with these fields of its cloud changed; an empty one is taken out."""
+    cloud = {**account.cloud, **said}
+    return replace(account, cloud={name: value for name, value in cloud.items() if value})
 
 
 def cloud_problem(account: Account) -> str:

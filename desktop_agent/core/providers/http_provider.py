@@ -210,7 +210,7 @@ class HttpProvider:
             found = await sdk.identity(await self._headers())
         except sdk.failures as error:
             raise sdk.explain(error, call) from None
-        return f"{found.who}, at {found.address}"
+        return f"{found.who}, at {found.address.rstrip('/')}"
 
     async def prepare(self) -> None:
         """Start what the first request would wait for. Never raises."""
@@ -293,7 +293,7 @@ class HttpProvider:
         return explain_refusal(self._wire.refusal(error), known, wait_s=retry_after_s(error.headers, self._clock.now()))
 
     def _call(self, model: str | None = None) -> FailedCall:
-        given = self._address
+        given, sdk = self._address, self._endpoint.sdk
         if reason := why_no_address(given):
             raise bad_address(reason)
         address = address_of(given) or ""
@@ -304,7 +304,7 @@ class HttpProvider:
             address=address,
             model=model,
             proxy=proxy,
-            secrets=(*self._credential.secrets, *self._endpoint.secrets),
+            secrets=(*self._credential.secrets, *self._endpoint.secrets, *(sdk.secrets if sdk is not None else ())),
             key_hint=self._endpoint.key_hint,
         )
 

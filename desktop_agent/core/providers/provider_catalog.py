@@ -2,12 +2,12 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, suppress
 from typing import cast
 
 from desktop_agent.core.base.clock import Clock
-from desktop_agent.core.base.errors import AccountGoneError, CredentialsError
+from desktop_agent.core.base.errors import AccountGoneError, AgentError, CredentialsError
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.models.model_catalog import ModelCatalog
@@ -59,7 +59,7 @@ def account_provider(
 
 
 def needs_sdk(account: Account) -> bool:
-    return vendor_of(account.provider).cloud is not None
+    return account.kind == "profile" or vendor_of(account.provider).cloud is not None
 
 
 def sdk_connection(account: Account, environ: Mapping[str, str], silence_s: float = SILENCE_S) -> SdkConnection:
@@ -68,7 +68,7 @@ def sdk_connection(account: Account, environ: Mapping[str, str], silence_s: floa
     cloud = vendor.cloud
     if cloud is None:
         is_profile = account.kind == "profile"
-        options = {"profile": account.name} if is_profile else {}
+        options = {"profile": account.name} if is_profile and account.name else {}
         variables, name, address = _PROFILE_VARIABLES if is_profile else (), "anthropic", account.where
     else:
         options = {cloud.fields[cast("CloudField", field)]: said for field, said in account.cloud.items()}
@@ -83,6 +83,14 @@ def sdk_connection(account: Account, environ: Mapping[str, str], silence_s: floa
     )
     how = other_credential(account)
     return SdkConnection(client, account.full_label, how, cloud.extra if cloud is not None else "")
+
+
+async def who_asks(account: Account, key: str | None, environ: Mapping[str, str]) -> str:
+    """Return as whom a cloud's account is asked, and where. Asks no model. Raises `ProviderError`."""
+    connection = sdk_connection(account, environ)
+    provider = account_provider(account, key_credential(account, key), environ=environ, sdk=connection)
+    async with aclosing(provider):
+        return await provider.identity()
 
 
 _PROFILE_VARIABLES = (
@@ -187,6 +195,23 @@ class ProviderCatalog:
         await provider.prepare()
         return provider
 
+    @asynccontextmanager
+    async def started_early(self, model: ModelRef) -> AsyncGenerator[None]:
+        """Start the SDK's process if requests to `model` need it, and keep it during the block."""
+        sdk = None
+        with suppress(AgentError):  # the first request says so
+            sdk = self._shared_sdk(await self.account_of(model)) if model.provider != DEMO else None
+        if sdk is None:
+            yield
+            return
+        sdk.used()
+        try:
+            with suppress(OSError):  # the first request says so
+                await sdk.start()
+            yield
+        finally:
+            await sdk.aclose()
+
     async def list_models(self, account: Account) -> Sequence[ListedModel]:
         async with aclosing(self._provider(account, await self.credential_of(account), None)) as provider:
             return await provider.list_models()
@@ -213,7 +238,7 @@ class ProviderCatalog:
         return await in_daemon_thread(lambda: self.accounts.load().of_model(model))
 
     async def credential_of(self, account: Account) -> Credential:
-        if account.kind in ("oauth", "profile") and not needs_sdk(account):
+        if account.kind == "oauth":
             return await self._sign_ins.credential(account)
         return key_credential(account, await in_daemon_thread(lambda: self._key_of(account)))
 

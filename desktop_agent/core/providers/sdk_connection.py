@@ -6,6 +6,7 @@ Importing the SDK takes a second and 44 MB, so it runs in a process of its own, 
 import asyncio
 import sys
 import threading
+from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from desktop_agent.core.system.processes.worker_process import WorkerDiedError, 
 
 _MODULE: Final = "desktop_agent.core.providers.sdk_worker"
 _IDLE_S: Final = 600.0
+_REMEMBERED: Final = 20
 
 SdkName = Literal["anthropic", "bedrock", "vertex", "foundry", "aws"]
 """One of the SDK's clients."""
@@ -66,6 +68,8 @@ class Cancel(NamedTuple):
 class Begun(NamedTuple):
     id: int
     headers: Mapping[str, str]
+    secrets: tuple[str, ...]
+    """What was sent to authenticate, which no message may show."""
 
 
 class Piece(NamedTuple):
@@ -82,6 +86,7 @@ class Refused(NamedTuple):
     status: int
     headers: Mapping[str, str]
     text: str
+    secrets: tuple[str, ...]
 
 
 class Failed(NamedTuple):
@@ -149,10 +154,15 @@ class SdkConnection:
         self._starting = asyncio.Lock()
         self._sending = threading.Lock()
         self._idle: asyncio.TimerHandle | None = None
+        self._sent: deque[str] = deque(maxlen=_REMEMBERED)
 
     @property
     def pid(self) -> int | None:
         return self._worker.pid if self._worker is not None else None
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        return tuple(self._sent)
 
     def used(self) -> Self:
         """Return this connection, counting one more user, who must call `aclose`."""
@@ -192,7 +202,7 @@ class SdkConnection:
     def explain(self, error: Exception, call: FailedCall, *, has_started: bool = False) -> ProviderError:
         """Return what the user reads for one of the `failures`. `has_started`: the answer had begun."""
         assert isinstance(error, SdkFailedError)
-        detail = mask(error.detail, call.secrets)
+        detail = mask(error.detail, (*call.secrets, *self.secrets))
         match error.kind:
             case "timeout" if not has_started:
                 hint = "Try again. If it stays silent, check the network."
@@ -267,12 +277,19 @@ class SdkConnection:
                     raise SdkFailedError("broken", "the process of the SDK ended")
                 case Failed(_, kind, detail):
                     raise SdkFailedError(kind, detail)
-                case Refused(_, status, headers, text):
+                case Refused(_, status, headers, text, secrets):
+                    self._remember(secrets)
                     raise RefusedError(status, headers, text)
                 case Over():
                     return
+                case Begun() as begun:
+                    self._remember(begun.secrets)
+                    yield begun
                 case answer:
                     yield answer
+
+    def _remember(self, secrets: tuple[str, ...]) -> None:
+        self._sent.extend(secret for secret in secrets if secret not in self._sent)
 
     def _started(self, loop: asyncio.AbstractEventLoop) -> WorkerProcess:
         worker = WorkerProcess(_MODULE, dict(self.client.environment))

@@ -23,9 +23,11 @@ from anthropic import (
     AsyncAnthropicFoundry,
     AsyncAPIResponse,
     AsyncStream,
+    CredentialsError,
 )
 from anthropic.lib.bedrock import AsyncAnthropicBedrock
 from anthropic.lib.bedrock._stream_decoder import AWSEventStreamDecoder
+from anthropic.lib.credentials import WorkloadIdentityError
 from anthropic.lib.vertex import AsyncAnthropicVertex
 
 from desktop_agent.core.base.errors import ProviderError
@@ -59,6 +61,7 @@ _CLIENTS: Mapping[str, type[Any]] = {
 }
 _ENTRA_SCOPE = "https://ai.azure.com/.default"
 _RAW = {"X-Stainless-Raw-Response": "stream"}
+_SECRET_HEADERS = ("authorization", "x-api-key", "api-key", "x-amz-security-token")
 _EVENT_STREAM = "application/vnd.amazon.eventstream"
 _QUICK = {
     "AWS_METADATA_SERVICE_TIMEOUT": "1",
@@ -124,40 +127,27 @@ class _Worker:
             client = self._built.get(question.key) or await asyncio.to_thread(self._build, question.key)
             self._built[question.key] = client
             if isinstance(question, Ask):
-                await self._pass_on(client, question)
+                await self._pass_on(question.id, await _answered(client, question))
             else:
                 who = await asyncio.to_thread(_identity, self._wanted, client, question.key)
                 self._say(Identity(question.id, who, str(client.base_url)))
         except APIStatusError as error:
             text = error.response.text.strip()
-            self._say(Refused(question.id, error.status_code, dict(error.response.headers), text))
+            told = Refused(question.id, error.status_code, dict(error.response.headers), text, _sent(error.response))
+            self._say(told)
         except Exception as error:  # noqa: BLE001 - the libraries of three clouds: told to the user
             self._say(Failed(question.id, *_failure(error)))
 
-    async def _pass_on(self, client: _Client, ask: Ask) -> None:
-        options: Any = {"headers": {**ask.headers, **_RAW}}
-        if ask.method == "GET":
-            response = await client.get(ask.path, cast_to=AsyncAPIResponse[object], options=options)
-        else:
-            body = json.loads(ask.body)
-            response = await client.post(
-                ask.path,
-                cast_to=AsyncAPIResponse[object],
-                body=body,
-                options=options,
-                stream=bool(body.get("stream")),
-                stream_cls=AsyncStream[object],
-            )
-        answer = cast("AsyncAPIResponse[object]", response).http_response
+    async def _pass_on(self, number: int, answer: httpx2.Response) -> None:
         try:
             headers = dict(answer.headers)
             is_framed = headers.get("content-type", "").startswith(_EVENT_STREAM)
             if is_framed:
                 headers["content-type"] = "text/event-stream"
-            self._say(Begun(ask.id, headers))
+            self._say(Begun(number, headers, _sent(answer)))
             async for data in _unframed(answer.aiter_bytes()) if is_framed else answer.aiter_bytes():
-                self._say(Piece(ask.id, data))
-            self._say(Over(ask.id))
+                self._say(Piece(number, data))
+            self._say(Over(number))
         finally:
             await answer.aclose()
 
@@ -168,16 +158,53 @@ class _Worker:
             options["api_key"] = key
         elif wanted.name == "foundry":
             options["azure_ad_token_provider"] = _entra_tokens()
-        if wanted.address:
+        has_profile = "profile" in options
+        if wanted.address and not has_profile:
             options["base_url"] = wanted.address
         timeout = httpx2.Timeout(wanted.silence_s, connect=CONNECT_S)
         client = cast("_Client", _CLIENTS[wanted.name](**options, max_retries=0, timeout=timeout, open_telemetry=False))
+        if has_profile and str(client.base_url).rstrip("/") != wanted.address.rstrip("/"):
+            raise CredentialsError(f"The profile is for {client.base_url} now. Sign out of the account and in again.")
         # The client that limits answers needs the address, to know the proxy.
         ours = model_client(proxy=proxy_for(str(client.base_url)), timeout=timeout)
         return client.copy(http_client=ours)
 
     def _say(self, answer: Answer) -> None:
         write_message(self._answers, answer)
+
+
+def _sent(answer: httpx2.Response) -> tuple[str, ...]:
+    headers = answer.request.headers
+    values = (headers.get(name, "").removeprefix("Bearer ") for name in _SECRET_HEADERS)
+    return tuple(value for value in values if value)
+
+
+async def _answered(client: _Client, ask: Ask) -> httpx2.Response:
+    try:
+        return await _response(client, ask)
+    except APIStatusError as error:
+        tokens = getattr(client, "_token_cache", None)
+        if error.status_code != 401 or tokens is None:
+            raise
+        tokens.invalidate()  # without retries, the SDK does not renew a refused token
+        return await _response(client, ask)
+
+
+async def _response(client: _Client, ask: Ask) -> httpx2.Response:
+    options: Any = {"headers": {**ask.headers, **_RAW}}
+    if ask.method == "GET":
+        response = await client.get(ask.path, cast_to=AsyncAPIResponse[object], options=options)
+    else:
+        body = json.loads(ask.body)
+        response = await client.post(
+            ask.path,
+            cast_to=AsyncAPIResponse[object],
+            body=body,
+            options=options,
+            stream=bool(body.get("stream")),
+            stream_cls=AsyncStream[object],
+        )
+    return cast("AsyncAPIResponse[object]", response).http_response
 
 
 async def _unframed(data: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -226,6 +253,12 @@ def _failure(error: Exception) -> tuple[FailureKind, str]:
         return "missing", words
     if any(isinstance(cause, ProviderError) for cause in causes):
         return "broken", "; ".join(str(cause) for cause in causes if isinstance(cause, ProviderError))
+    if isinstance(error, CredentialsError | WorkloadIdentityError):
+        status: int = getattr(error, "status_code", None) or 0
+        is_outage = status >= 500 or any(isinstance(cause, httpx2.HTTPError) for cause in causes)
+        # The body of a refusal may quote the token that was sent.
+        told = f"the request for a token was answered with HTTP {status}" if status else words
+        return "network" if is_outage else "credentials", told
     if isinstance(error, APITimeoutError | httpx2.TimeoutException):
         return "timeout", names_of(causes)
     if any(type(cause).__module__.startswith("botocore.eventstream") for cause in causes):

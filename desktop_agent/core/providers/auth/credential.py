@@ -68,9 +68,8 @@ _REMEMBERED = 10
 class TokenCredential:
     """Bearer tokens of one account. Belongs to one event loop. Its `repr` shows no token."""
 
-    def __init__(self, source: TokenSource, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(self, source: TokenSource) -> None:
         self._source = source
-        self._headers = dict(headers or {})
         self._sent: deque[str] = deque(maxlen=_REMEMBERED)
         self._last: WeakKeyDictionary[asyncio.Task[object], str] = WeakKeyDictionary()
         """The last token that each task sent, so that a late refusal is not blamed on a newer token."""
@@ -85,7 +84,7 @@ class TokenCredential:
             self._sent.append(token)
         if (task := asyncio.current_task()) is not None:
             self._last[task] = token
-        return {"Authorization": f"Bearer {token}", **self._headers}
+        return {"Authorization": f"Bearer {token}"}
 
     async def renew(self) -> bool:
         """Renew the refused token, which the current task sent last. Raises like `headers`."""

@@ -15,7 +15,7 @@ from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.vendors import vendor_of
 from desktop_agent.core.providers.auth import vendor_sign_ins
 from desktop_agent.core.providers.auth.accounts import AccountsFile
-from desktop_agent.core.providers.auth.anthropic_profiles import read_profile, request_headers, token_source
+from desktop_agent.core.providers.auth.anthropic_profiles import read_profile
 from desktop_agent.core.providers.auth.browser_sign_in import Browser
 from desktop_agent.core.providers.auth.credential import TokenCredential
 from desktop_agent.core.providers.auth.keys import (
@@ -26,7 +26,7 @@ from desktop_agent.core.providers.auth.keys import (
     read_record,
     write_record,
 )
-from desktop_agent.core.providers.auth.token_renewal import KeyringTokens, RenewingSource, TokenSource, renewing
+from desktop_agent.core.providers.auth.token_renewal import KeyringTokens, RenewingSource, renewing
 from desktop_agent.core.providers.auth.vendor_sign_ins import (
     CHATGPT,
     OPENROUTER,
@@ -103,7 +103,7 @@ class SignIns:
         self._environ = environ
         self._tell = tell
         self._services = services or SignInServices()
-        self._sources: dict[str, TokenSource] = {}
+        self._sources: dict[str, RenewingSource] = {}
 
     async def sign_in_with_chatgpt(self, browser: Browser, name: str = CHATGPT_NAME) -> Account:
         """Have the user sign in, store the tokens, and return the account, which is added if it is new.
@@ -149,6 +149,14 @@ class SignIns:
         await asyncio.to_thread(self._accounts.put, account)
         return account
 
+    async def use_cloud(self, account: Account) -> None:
+        """Add an account that a cloud's own credentials are for. Raises `UsageError` if it has a key."""
+        known = (await asyncio.to_thread(self._accounts.load)).find(account.provider, account.name)
+        if known is not None and known.kind == "key":
+            command = f"desktop-agent auth delete {known.provider} --account {known.label}"
+            raise UsageError(f"{known.full_label} has a key.", hint=f"Remove it first: `{command}`.")
+        await asyncio.to_thread(self._accounts.put, account)
+
     async def sign_out(self, account: Account) -> None:
         """Remove the credential, and the account unless it is the usual one. Raises `CredentialsError`.
 
@@ -162,21 +170,13 @@ class SignIns:
         elif account.kind == "key":
             await in_daemon_thread(lambda: self._keys.delete(entry))
         self._sources.pop(entry, None)
-        if not account.is_usual:
+        if not account.is_usual or account.kind == "profile":
             await asyncio.to_thread(self._accounts.remove, account)
 
     async def registration(self, account: Account) -> Registration | None:
         return await in_daemon_thread(lambda: self._read_registration(entry_of(account)))
 
     async def credential(self, account: Account) -> TokenCredential:
-        if account.kind == "profile":
-            profile = await asyncio.to_thread(read_profile, account.name, self._environ)
-            _require_address(account, profile.base_url)
-            source = self._shared(
-                account,
-                lambda: token_source(profile, lock=lambda: self._lock(f"profile:{profile.name}"), clock=self._clock),
-            )
-            return TokenCredential(source, request_headers(profile))
         _require_address(account, self._services.chatgpt.resource)
         registration = await self.registration(account)
         if registration is None:
@@ -184,18 +184,13 @@ class SignIns:
                 f"You are not signed in for {account.full_label}.",
                 hint=f"Sign in: `desktop-agent auth sign-in {account.provider} --account {account.label}`.",
             )
-        return TokenCredential(self._shared(account, lambda: self._chatgpt_source(account, registration)))
+        source = self._chatgpt_source(account, registration)
+        return TokenCredential(self._sources.setdefault(entry_of(account), source))
 
     def _read_registration(self, entry: str) -> Registration | None:
         return read_record(self._keys, f"{entry}/registration", Registration)
 
-    def _shared(self, account: Account, make: Callable[[], TokenSource]) -> TokenSource:
-        entry = entry_of(account)
-        if entry not in self._sources:
-            self._sources[entry] = make()
-        return self._sources[entry]
-
-    def _chatgpt_source(self, account: Account, registration: Registration) -> TokenSource:
+    def _chatgpt_source(self, account: Account, registration: Registration) -> RenewingSource:
         entry = entry_of(account)
         return RenewingSource(
             self._kept(account),

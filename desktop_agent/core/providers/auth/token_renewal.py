@@ -7,7 +7,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Protocol
@@ -176,32 +176,27 @@ class RefreshGrant(Renewal):
         *,
         how_to_sign_in: str,
         clock: Clock,
-        over: Collection[str] | None = None,
-        sends_json: bool = False,
-        life_s: float | None = None,
+        over: Collection[str],
     ) -> None:
-        """The errors in `over` end the sign-in; without `over`, every error does."""
+        """The errors in `over` end the sign-in."""
         super().__init__(endpoint.service, how_to_sign_in)
         self._endpoint = endpoint
         self._fields = fields
         self._clock = clock
         self._over = over
-        self._sends_json = sends_json
-        self._life_s = life_s
 
     async def renewed(self, tokens: Tokens) -> Tokens:
         if not tokens.refresh:
             raise self.signed_out("there is no refresh token")
         fields = {"grant_type": "refresh_token", "refresh_token": tokens.refresh, **self._fields}
         try:
-            body = await self._endpoint.post(fields, as_json=self._sends_json)
+            body = await self._endpoint.post(fields)
         except RefusedGrantError as error:
-            if self._over is None or error.code in self._over:
+            if error.code in self._over:
                 raise self.signed_out(str(error)) from None
             title = f"{self.service} did not renew the sign-in."
             raise CredentialsError(title, hint=f"Try again. {self.how_to_sign_in}", detail=str(error)) from None
-        grant = read_grant(body, self.service)
-        return replace(grant, expires_in=grant.expires_in or self._life_s).tokens(self._clock.now(), before=tokens)
+        return read_grant(body, self.service).tokens(self._clock.now(), before=tokens)
 
 
 class RenewingSource:

@@ -30,7 +30,6 @@ class Tokens:
 
     access: str = field(repr=False)
     refresh: str | None = field(default=None, repr=False)
-    """`None` if another program renews the access token."""
     expires_at: datetime | None = None
     """When the access token expires. `None`: unknown, so the token is used until it is refused."""
     scopes: frozenset[str] = frozenset()
