@@ -15,8 +15,7 @@ from desktop_agent.core.slash.declarations import typed_prompt
 from desktop_agent.core.transcript import Patch, Transcript
 from desktop_agent.ui.approvals.rule_judging import RuleMaths
 from desktop_agent.ui.chat.composer.message_edit import PromptHistory
-from desktop_agent.ui.chat.transcript.entry_rows import KeptPlace
-from desktop_agent.ui.chat.transcript.navigation import Navigation
+from desktop_agent.ui.chat.transcript.navigation import KeptPlace, Navigation
 from desktop_agent.ui.review.diff_source import DiffSource, Spawn
 from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.window.panel_controllers import (

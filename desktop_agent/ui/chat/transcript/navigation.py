@@ -1,5 +1,7 @@
 """Goes to a call, a turn or the end of a conversation, and requests pages in or near the viewport."""
 
+from typing import NamedTuple
+
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QAbstractScrollArea, QPushButton
 
@@ -7,7 +9,6 @@ from desktop_agent.core.protocol.events import PromptSubmitted
 from desktop_agent.core.transcript import ToolEntry, Transcript
 from desktop_agent.ui.chat.conversation_search import Finder
 from desktop_agent.ui.chat.entries.entry import EntryRow
-from desktop_agent.ui.chat.transcript.entry_rows import KeptPlace, entry_number, find_entry
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Space
@@ -16,6 +17,24 @@ _NEAR = 2
 
 _NEAR_END = 4
 """A divisor of the view's height. Nearer to the end than the quotient, no button covers the text."""
+
+
+class KeptPlace(NamedTuple):
+    """A reading position for the reopened session. `distance` is from the block's top to the view's top edge."""
+
+    entry: int
+    """The entry, counted from the beginning of the session, whichever pages are loaded."""
+    block: int
+    """The block in the entry; -1 for the entry itself."""
+    distance: int
+
+
+class FoundEntry(NamedTuple):
+    row: int
+    """The index of its row, or of the row of the page that it is on."""
+    page: int | None
+    """The page that must be loaded before the entry can be shown; None if it is loaded."""
+    share: float
 
 
 class Navigation(QObject):
@@ -162,3 +181,27 @@ class Navigation(QObject):
         first, last = rows.heights.at(start + top), rows.heights.at(start + bottom)
         pages = (rows[index].page for index in range(max(0, first), last + 1))
         return list(dict.fromkeys(page for page in pages if page is not None))
+
+
+def entry_number(transcript: Transcript, index: int) -> int:
+    """Return the number of the entry at `index`, counted from the beginning of the session."""
+    paged, before = transcript.paged, 0
+    for number, page in enumerate(paged.pages):
+        span = paged.span_of_page(number)
+        if index < span.stop:
+            return before + index - span.start
+        before += page.entries
+    return before + index - paged.base
+
+
+def find_entry(transcript: Transcript, entry: int) -> FoundEntry | None:
+    paged, before = transcript.paged, 0
+    for number, page in enumerate(paged.pages):
+        if entry < before + page.entries:
+            span, inside = paged.span_of_page(number), entry - before
+            if paged.is_loaded(number):
+                return FoundEntry(min(span.start + inside, span.stop - 1), None, 0.0)
+            return FoundEntry(span.start, number, inside / page.entries)
+        before += page.entries
+    index = paged.base + entry - before
+    return FoundEntry(index, None, 0.0) if index < len(paged.entries) else None

@@ -1,28 +1,271 @@
-"""Lays out a scrolling column of rows, with widgets only near the viewport, and follows their changes.
+"""The entries of a transcript as rows in a scrolling column, with widgets only near the viewport.
 
-Heights of rows that were never visible are estimates. The reading position (`ReadingPlace`) stays while they become
-exact.
+Heights are exact for rows that were on screen, and estimated for others. The reading position (`ReadingPlace`) stays
+while they become exact.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from PySide6.QtCore import QElapsedTimer, QObject, QRect, Signal
 from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
 from desktop_agent.core.protocol.events import PromptSubmitted
-from desktop_agent.core.transcript import SpendingEntry, ToolEntry
+from desktop_agent.core.transcript import Entry, PageEntry, Patch, SpendingEntry, ToolEntry, Transcript
 from desktop_agent.ui.chat.entries.entry import EntryRow, EntryWidget
 from desktop_agent.ui.chat.entries.prompt import EDIT
-from desktop_agent.ui.chat.text.column import Slice
+from desktop_agent.ui.chat.text.column import Heights, Slice
 from desktop_agent.ui.chat.text.file_links import KnownFiles
 from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.chat.transcript.entry_rows import EntryRows, ReadingPlace
+from desktop_agent.ui.chat.transcript.height_estimates import HeightEstimates
 from desktop_agent.ui.runtime.pacing import Throttle, one_shot
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.layouts import discard
 from desktop_agent.ui.widgets.text_colours import Lexers
+
+
+class EntryRows:
+    """The rows of a transcript. A row's height includes the gap below it."""
+
+    def __init__(self) -> None:
+        self.heights = Heights()
+        self._rows: list[EntryRow] = []
+        self.estimates = HeightEstimates()
+        self._plan: EntryRow | None = None
+        self.changed: dict[EntryRow, None] = {}
+        """The rows whose entries the last patches changed or whose plans they superseded."""
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, index: int) -> EntryRow:
+        return self._rows[index]
+
+    def __iter__(self) -> Iterator[EntryRow]:
+        return iter(self._rows)
+
+    def reset(self, entries: Sequence[Entry]) -> None:
+        self._rows = _rows_of(entries)
+        self._find_plan()
+        self.measure(self.estimates.width, None)
+
+    def exchange(self, entries: Sequence[Entry]) -> list[EntryRow]:
+        """Show `entries`, of which the last are the same as now and keep their widgets. Return the removed rows."""
+        before = self._rows
+        kept = _same_at_end([row.entry for row in before], entries)
+        stay, gone = before[len(before) - kept :], before[: len(before) - kept]
+        heights = [self.heights[row.index] for row in stay]
+        first = len(entries) - kept
+        self._rows = _rows_of(entries[:first])
+        for index, row in enumerate(stay, start=first):
+            row.entry, row.index, row.page = entries[index], index, None
+        self._rows += stay
+        self._find_plan()
+        self.heights.replace(0, [*map(self.estimates.of, self._rows[:first]), *heights])
+        return gone
+
+    def number_pages(self, transcript: Transcript) -> None:
+        for number in transcript.paged.loaded_pages:
+            for index in transcript.paged.span_of_page(number):
+                self._rows[index].page = number
+
+    def measure(self, width: int, styles: TextStyles | None) -> None:
+        self.estimates.use(width, styles)
+        for row in self._rows:
+            row.height_hint = 0
+        self.heights.replace(0, map(self.estimates.of, self._rows))
+
+    def apply(  # noqa: C901 - one closed vocabulary
+        self, entries: Sequence[Entry], patches: Sequence[Patch]
+    ) -> list[EntryRow]:
+        """Apply patches. `entries` are those after the patches. Return the removed rows."""
+        self.changed.clear()
+        if not entries:
+            removed, self._rows = self._rows, []
+            self.heights.replace(0, ())
+            return removed
+        removed: list[EntryRow] = []
+        added: list[EntryRow] = []
+        for patch in patches:
+            match patch.kind:
+                case "append":
+                    added.append(EntryRow(entries[-1], patch.index))
+                    self._rows.append(added[-1])
+                    self.heights.splice(patch.index, 0, (0,))
+                case "remove":
+                    removed.append(self._rows.pop(patch.index))
+                    self.heights.splice(patch.index, 1, ())
+                case "update" | "text" | "output":
+                    row = self._rows[patch.index]
+                    self.changed[row] = None
+                    if patch.kind == "update" and _is_plan(row):
+                        self._take_plan(row)
+                case "expand":
+                    removed += self._expand(patch, entries)
+                case "collapse":
+                    removed += self._collapse(patch, entries)
+                case "changes" | "status":
+                    pass
+        if removed:
+            self._number_from(0)
+            for row in removed:
+                self.changed.pop(row, None)
+        for row in added:
+            if row.index < len(self._rows) and self._rows[row.index] is row:
+                row.entry = entries[row.index]
+                self.heights.set(row.index, self.estimates.of(row))
+        return removed
+
+    def _number_from(self, start: int) -> None:
+        for index in range(start, len(self._rows)):
+            self._rows[index].index = index
+
+    def _expand(self, patch: Patch, entries: Sequence[Entry]) -> list[EntryRow]:
+        start, gone = patch.index, self._rows[patch.index]
+        rows = [
+            EntryRow(entry, index, gone.page)
+            for index, entry in enumerate(entries[start : start + patch.count], start=start)
+        ]
+        self._rows[start : start + 1] = rows
+        self._number_from(start + len(rows))
+        for row in filter(_is_plan, rows):
+            if self._plan is None or self._plan.index < row.index:
+                self._take_plan(row)
+            else:
+                row.is_superseded = True
+        self.heights.splice(start, 1, map(self.estimates.of, rows))
+        return [gone]
+
+    def _collapse(self, patch: Patch, entries: Sequence[Entry]) -> list[EntryRow]:
+        start, end = patch.index, patch.index + patch.count
+        gone = self._rows[start:end]
+        row = EntryRow(entries[start], start, gone[0].page if gone else None)
+        row.height_hint = self.heights.top(end) - self.heights.top(start)
+        self._rows[start:end] = [row]
+        if self._plan in gone:
+            self._plan = None
+        self.heights.splice(start, patch.count, (row.height_hint,))
+        return gone
+
+    def _find_plan(self) -> None:
+        self._plan = None
+        for row in filter(_is_plan, self._rows):
+            row.is_superseded = False
+            self._take_plan(row)
+        self.changed.clear()
+
+    def _take_plan(self, row: EntryRow) -> None:
+        if self._plan is not None and self._plan is not row and self._plan.index < row.index:
+            self._plan.is_superseded = True
+            self.changed[self._plan] = None
+        self._plan = row
+
+
+def _rows_of(entries: Sequence[Entry]) -> list[EntryRow]:
+    return [
+        EntryRow(entry, index, entry.number if isinstance(entry, PageEntry) else None)
+        for index, entry in enumerate(entries)
+    ]
+
+
+def _same_at_end(first: Sequence[Entry], second: Sequence[Entry]) -> int:
+    pairs = zip(reversed(first), reversed(second), strict=False)
+    return next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(first), len(second)))
+
+
+def _is_plan(row: EntryRow) -> bool:
+    entry = row.entry
+    return isinstance(entry, ToolEntry) and entry.result is not None and "todos" in entry.result.metadata
+
+
+class Anchor(NamedTuple):
+    row: EntryRow
+    block: int
+    """The block in the row; -1 for the row itself."""
+    distance: int
+
+
+class PagePlace(NamedTuple):
+    row: int
+    distance: int
+    height: int
+
+
+class ReadingPlace:
+    """Keeps the reading position by an anchor. Without one, the scroll value stays, unless the end is followed."""
+
+    def __init__(self, rows: EntryRows) -> None:
+        self._rows = rows
+        self._anchor: Anchor | None = None
+        self.is_following = True
+
+    def row_top(self, row: EntryRow) -> int:
+        return Space.XL + self._rows.heights.top(row.index)
+
+    def row_at(self, y: int) -> EntryRow | None:
+        index = self._rows.heights.at(y - Space.XL)
+        return self._rows[index] if index >= 0 else None
+
+    def follow_end(self) -> None:
+        self.is_following = True
+        self._anchor = None
+
+    def take(self, y: int) -> None:
+        row = self.row_at(y)
+        if row is None:
+            self._anchor = None
+            return
+        distance, widget = y - self.row_top(row), row.widget
+        self._anchor = Anchor(row, -1, distance)
+        if widget is not None and widget.is_column_shown and widget.column.text.blocks:
+            self._anchor = Anchor(row, *widget.column.anchor(distance - widget.column_origin.y()))
+
+    def forget(self, row: EntryRow) -> None:
+        if self._anchor is not None and self._anchor.row is row:
+            self._anchor = None
+
+    def value(self, shown: int, maximum: int) -> int:
+        """Return the scroll value that keeps the reading position, at most `maximum`. `shown` is the current value."""
+        if self.is_following:
+            return maximum
+        if self._anchor is None:
+            return min(shown, maximum)
+        row, block, distance = self._anchor
+        y = self.row_top(row) + distance
+        if block >= 0 and row.widget is not None:
+            y += row.widget.column_origin.y() + row.widget.column.top(block)
+        return max(0, min(y, maximum))
+
+    def from_end(self) -> tuple[int, int, int] | None:
+        """Return the anchor's row counted from the end, its block and its distance; `None` while following the end."""
+        if self.is_following or self._anchor is None:
+            return None
+        return len(self._rows) - self._anchor.row.index, self._anchor.block, self._anchor.distance
+
+    def put_on(self, row: EntryRow, block: int, distance: int) -> None:
+        self.is_following = False
+        self._anchor = Anchor(row, block, distance)
+
+    def hold(self, index: int) -> PagePlace | None:
+        """Return the position in the page at `index`, for `put_back` once the page's rows are loaded."""
+        row = self._rows[index]
+        if self._anchor is None or self._anchor.row is not row:
+            return None
+        return PagePlace(index, self._anchor.distance, self._rows.heights[index])
+
+    def put_back(self, place: PagePlace, count: int, view_height: int) -> None:
+        """Restore the reading position: at the row after the page if it was visible, otherwise within the page."""
+        heights, end = self._rows.heights, place.row + count
+        is_end_in_view = place.height - place.distance < view_height
+        if is_end_in_view and end < len(self._rows):
+            self._anchor = Anchor(self._rows[end], -1, place.distance - place.height)
+            return
+        top, height = heights.top(place.row), heights.top(end) - heights.top(place.row)
+        inside = height * place.distance // max(1, place.height)
+        self.take(Space.XL + top + inside)
+
 
 _SHELF = 64
 
@@ -76,7 +319,7 @@ class RowWidgets(QObject):
 
     def measure(self, row: EntryRow) -> bool:
         if row.widget is None:
-            self._rows.heights.set(row.index, self._rows.estimate(row))
+            self._rows.heights.set(row.index, self._rows.estimates.of(row))
             return True
         height = row.widget.entry_height() + self.styles.entry_gap
         is_changed = height != self._rows.heights[row.index]
