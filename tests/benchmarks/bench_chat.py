@@ -20,8 +20,8 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.core.protocol.events import PromptSubmitted, TextDelta, ToolCallStarted, ToolOutputDelta
 from desktop_agent.core.protocol.model import ToolCall
 from desktop_agent.core.transcript import Entry, TextEntry, Transcript, TurnState
-from desktop_agent.core.transcript.entry_fold import EntryFold
 from desktop_agent.core.transcript.paged import PagedEntries
+from desktop_agent.core.transcript.transcript import EntryFold
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.theme import Theme
 

@@ -18,8 +18,8 @@ from desktop_agent.core.transcript import (
     replay,
 )
 from desktop_agent.core.transcript.change_state import CHANGE_EVENTS
-from desktop_agent.core.transcript.entry_fold import ENTRY_EVENTS
-from desktop_agent.core.transcript.transcript import CONTEXT_EVENTS, TURN_EVENTS
+from desktop_agent.core.transcript.session_info import CONTEXT_EVENTS, TURN_EVENTS
+from desktop_agent.core.transcript.transcript import ENTRY_EVENTS
 from tests.core.samples import CHANGE, SAMPLE_EVENTS
 
 MODEL = ModelRef(provider="demo", model="demo")

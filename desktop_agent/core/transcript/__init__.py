@@ -27,15 +27,15 @@ from desktop_agent.core.transcript.entries import (
     spending_line as spending_line,
     todos_of as todos_of,
 )
-from desktop_agent.core.transcript.entry_fold import (
-    FALLBACK as FALLBACK,
-    RETRYING as RETRYING,
-)
 from desktop_agent.core.transcript.paged import Patch as Patch
-from desktop_agent.core.transcript.transcript import (
+from desktop_agent.core.transcript.session_info import (
     ContextState as ContextState,
     SessionInfo as SessionInfo,
-    Transcript as Transcript,
     TurnState as TurnState,
+)
+from desktop_agent.core.transcript.transcript import (
+    FALLBACK as FALLBACK,
+    RETRYING as RETRYING,
+    Transcript as Transcript,
     replay as replay,
 )

@@ -1,299 +1,425 @@
-"""The transcript: one event in, and patches with the resulting changes out. Passes events to five folds."""
+"""The transcript: one event in, and patches with the resulting changes out.
 
-from collections.abc import Iterable
+One fold makes the entries: which ones an event adds, and which ones it affects. The others hold the changes and what is
+known of the session, its turns and its context.
+"""
+
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Final, Literal
+from typing import Final, Literal, Self
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from desktop_agent.core.base.ids import CallId, ChangeId, SessionId
+from desktop_agent.core.base.ids import CallId, ChangeId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
-    ApprovalPolicy,
     ApprovalRequest,
-    CacheMiss,
-    ContextUse,
-    Flaw,
-    FolderIdentity,
-    GuidanceFile,
-    Job,
-    ModelRef,
-    Pin,
-    Rule,
-    SandboxMode,
-    SessionPurpose,
-    TodoItem,
-    Usage,
+    AssistantBlock,
+    Citation,
+    HostedCall,
+    JsonObject,
+    OpaqueBlock,
+    TextBlock,
+    ToolCall,
+    ToolResult,
+    ToolUseBlock,
+    WebPage,
 )
 from desktop_agent.core.transcript.change_state import CHANGE_EVENTS, ChangeState
 from desktop_agent.core.transcript.entries import (
+    CUT_OFF_KEY,
     ChangeRecord,
+    CompactionEntry,
+    Destroyed,
     Entry,
     Fold,
     JournalPage,
-    QueuedPrompt,
-    first_line,
+    NoticeEntry,
+    Piece,
+    SpendingEntry,
+    TextEntry,
+    ToolEntry,
+    readable,
     todos_of,
 )
-from desktop_agent.core.transcript.entry_fold import ENTRY_EVENTS, EntryFold
 from desktop_agent.core.transcript.paged import CHANGES, STATUS, PagedEntries, Patch
+from desktop_agent.core.transcript.session_info import CONTEXT_EVENTS, TURN_EVENTS, ContextState, SessionInfo, TurnState
 
-CONTEXT_EVENTS: Final = frozenset(
-    (
-        ev.Rewound,
-        ev.Compacted,
-        ev.CompactionUndone,
-        ev.UsageReported,
-        ev.Pinned,
-        ev.Unpinned,
-        ev.GuidanceLoaded,
-        ev.ContextMeasured,
+UNFINISHED = "The provider did not finish this."
+
+
+def hosted_calls(content: Sequence[AssistantBlock], *, goes_on: bool) -> dict[CallId, HostedCall]:
+    """Return a message's hosted calls, in order. A call without an end has failed, unless the message `goes_on`."""
+    calls: dict[CallId, HostedCall] = {}
+    for block in content:
+        if isinstance(block, OpaqueBlock) and (call := block.call) is not None:
+            begun = calls.get(call.id)
+            calls[call.id] = replace(call, tool=begun.tool, query=call.query or begun.query) if begun else call
+    if not goes_on:
+        for call_id, call in calls.items():
+            if call.state == "started":
+                calls[call_id] = replace(call, state="failed", error=UNFINISHED)
+    return calls
+
+
+def citations_of(content: Sequence[AssistantBlock]) -> dict[str, Citation]:
+    cited: dict[str, Citation] = {}
+    for block in content:
+        for citation in block.citations if isinstance(block, TextBlock) else ():
+            known = cited.setdefault(citation.url, citation)
+            if not known.quote:
+                cited[citation.url] = citation
+    return cited
+
+
+def begun_entry(call: HostedCall, turn: int, at: datetime) -> ToolEntry:
+    entry = ToolEntry(
+        turn=turn,
+        call=ToolCall(id=call.id, name=call.tool, arguments={}),
+        title=call.query,
+        is_read_only=False,
+        started_at=at,
     )
-)
-"""The events that `ContextState.apply` folds; it ignores all others."""
+    update_hosted_call(entry, call, {})
+    return entry
 
 
-class ContextState(Fold):
-    context_tokens: int = 0
-    use: ContextUse | None = None
-    """As last reported by the running session."""
-    pins: dict[str, Pin] = field(default_factory=dict[str, Pin])
-    guidance: tuple[GuidanceFile, ...] = ()
-    compactions: dict[str, int] = field(default_factory=dict[str, int])
-    """Each summary that is neither undone nor rewound, with the last turn it covers. The model sees the last one."""
-    rewound: set[int] = field(default_factory=set[int])
-    """The turns that the model no longer sees."""
-
-    @property
-    def compaction_in_force(self) -> str | None:
-        return next(reversed(self.compactions), None)
-
-    def apply(self, event: ev.Event, last_turn: int) -> None:
-        match event:
-            case ev.Rewound(turn=turn, scope=scope) if scope != "files":
-                self.rewound.update(range(turn, last_turn + 1))
-                self.compactions = {name: last for name, last in self.compactions.items() if last < turn}
-            case ev.Compacted(compaction_id=compaction_id, through_turn=through_turn):
-                self.compactions[compaction_id] = through_turn
-            case ev.CompactionUndone(compaction_id=compaction_id):
-                self.compactions.pop(compaction_id, None)
-            case ev.UsageReported(usage=usage, is_aside=False):
-                self.context_tokens = usage.context_tokens
-            case ev.Pinned(pin=pin):
-                self.pins[pin.id] = pin
-            case ev.Unpinned(pin_id=pin_id):
-                self.pins.pop(pin_id, None)
-            case ev.GuidanceLoaded(files=files):
-                self.guidance = files
-            case ev.ContextMeasured(use=use):
-                self.use = use
-            case _:
-                pass
+def update_hosted_call(entry: ToolEntry, call: HostedCall, cited: dict[str, Citation]) -> None:
+    query = call.query or entry.title
+    arguments: JsonObject = {"url" if call.tool == "web_fetch" else "query": query} if query else {}
+    entry.call, entry.title = ToolCall(id=call.id, name=call.tool, arguments=arguments), query
+    entry.state = call.state
+    if call.state != "started":
+        entry.result = _result(call, cited)
 
 
-_SESSION_EVENTS: Final = frozenset(
+def with_cited(calls: dict[CallId, HostedCall], cited: dict[str, Citation]) -> dict[CallId, HostedCall]:
+    """Add cited pages that no call lists to the last search, which must have found them."""
+    listed = {page.url for call in calls.values() for page in call.pages}
+    more = tuple(WebPage(url=each.url, title=each.title) for each in cited.values() if each.url not in listed)
+    searches = [call for call in calls.values() if call.tool == "web_search" and call.state == "completed"]
+    if not more or not searches:
+        return calls
+    last = searches[-1]
+    return calls | {last.id: replace(last, pages=(*last.pages, *more))}
+
+
+def _result(call: HostedCall, cited: dict[str, Citation]) -> ToolResult:
+    if call.error:
+        return ToolResult(content=call.error, is_error=True, metadata={"at_provider": True})
+    pages = sorted(call.pages, key=lambda page: page.url not in cited)  # what the answer rests on comes first
+    found = [_found(page, cited.get(page.url)) for page in pages]
+    content = "\n".join("\n".join(filter(None, map(str, page.values()))) for page in found)
+    results: JsonObject = {"results": found} if call.tool == "web_search" else {}
+    return ToolResult(content=content, metadata=results | {"at_provider": True})
+
+
+def _found(page: WebPage, cited: Citation | None) -> JsonObject:
+    title = page.title or (cited.title if cited is not None else "")
+    return {"title": title or page.url, "link": page.url, "snippet": cited.quote if cited is not None else ""}
+
+
+RETRYING = "retrying"
+"""The notice code after which a half-streamed message is void, because the request is sent again."""
+
+FALLBACK = "fallback"
+"""The notice code after which another model answers, so that a half-streamed message is void as well."""
+
+ANEW: Final = frozenset((RETRYING, FALLBACK))
+
+
+class RetryNotices(Struct):
+    waiting: int | None = None
+    """The notice's position among the live entries; `None` while no turn waits."""
+
+    def begin(self, paged: PagedEntries, wait_s: float) -> list[Patch]:
+        """Mark the last notice that announced a wait. The answer to a command may follow it."""
+        lasts = range(len(paged.entries) - 1, paged.base - 1, -1)
+        self.waiting = next((at - paged.base for at in lasts if _tells_retry(paged.entries[at])), None)
+        return self._mark(paged, is_waiting=True, wait_s=wait_s)
+
+    def end(self, paged: PagedEntries) -> list[Patch]:
+        patches = self._mark(paged, is_waiting=False, wait_s=0.0)
+        self.waiting = None
+        return patches
+
+    def _mark(self, paged: PagedEntries, *, is_waiting: bool, wait_s: float) -> list[Patch]:
+        if self.waiting is None:
+            return []
+        index = paged.base + self.waiting
+        entry = paged.entries[index]
+        if isinstance(entry, NoticeEntry):
+            entry.is_waiting, entry.wait_s = is_waiting, wait_s
+        return [Patch("update", index)]
+
+    def give_way(self, paged: PagedEntries, event: ev.Notice) -> list[Patch]:
+        """Remove the last entry if it reports a failed try and `event` the next one."""
+        if len(paged.entries) == paged.base or event.turn is None:
+            return []
+        last = paged.entries[-1]
+        is_same_turn = isinstance(last, NoticeEntry) and _tells_retry(last) and last.notice.turn == event.turn
+        if not (is_same_turn and (event.code in ANEW or event.level == "error")):
+            return []
+        self.waiting = None
+        return [paged.remove(len(paged.entries) - 1)]
+
+
+def _tells_retry(entry: Entry) -> bool:
+    return isinstance(entry, NoticeEntry) and entry.notice.code == RETRYING
+
+
+OUTPUT_TAIL_CHARS = 65_536
+"""How many characters of a call's live output are kept."""
+
+ENTRY_EVENTS: Final = frozenset(
     (
-        ev.SessionOpened,
-        ev.FolderAccepted,
-        ev.SessionRenamed,
-        ev.SessionForked,
-        ev.SessionArchived,
-        ev.SessionPinned,
-        ev.ModeSet,
-        ev.TurnStarted,
-        ev.PromptSubmitted,
-        ev.JobsReported,
-        ev.RulesReported,
-    )
-)
-
-
-class SessionInfo(Struct):
-    session_id: SessionId = ""
-    workspace: str = ""
-    folder: FolderIdentity | None = None
-    """The identity of the session's last folder; `None` if not recorded."""
-    title: str = ""
-    model: ModelRef | None = None
-    approval: ApprovalPolicy = "on_write"
-    sandbox: SandboxMode = "restricted"
-    jobs: tuple[Job, ...] = ()
-    rules: tuple[Rule, ...] = ()
-    opened_at: datetime = ev.UNSTAMPED
-    updated_at: datetime = ev.UNSTAMPED
-    last_seq: int = 0
-    is_title_given: bool = False
-    is_archived: bool = False
-    is_pinned: bool = False
-    forked_from: SessionId = ""
-    purpose: SessionPurpose = "conversation"
-
-    def apply(self, event: ev.Event) -> None:
-        if isinstance(event, ev.DurableEvent):
-            self.last_seq = max(self.last_seq, event.seq)  # a line of another program may say anything
-            self.updated_at = event.at
-        if type(event) in _SESSION_EVENTS:
-            self._take_in(event)
-
-    def _take_in(self, event: ev.Event) -> None:
-        match event:
-            case ev.SessionOpened():
-                self.session_id, self.workspace = event.session_id, event.workspace
-                self.folder = event.folder
-                self.purpose, self.opened_at = event.purpose, event.at
-                self.model, self.approval, self.sandbox = event.model, event.approval, event.sandbox
-            case ev.FolderAccepted(folder=folder):
-                self.folder = folder
-            case ev.SessionRenamed(title=title, is_generated=is_generated):
-                self.title, self.is_title_given = title, not is_generated
-            case ev.SessionForked(source=source):
-                self.forked_from = source
-            case ev.SessionArchived(is_archived=is_archived):
-                self.is_archived = is_archived
-            case ev.SessionPinned(is_pinned=is_pinned):
-                self.is_pinned = is_pinned
-            case ev.ModeSet():
-                self.model, self.approval, self.sandbox = event.model, event.approval, event.sandbox
-            case ev.TurnStarted(model=model):
-                self.model = model
-            case ev.PromptSubmitted(text=text) if not self.title:
-                self.title = first_line(text)
-            case ev.JobsReported(jobs=jobs):
-                self.jobs = jobs
-            case ev.RulesReported(rules=rules):
-                self.rules = rules
-            case _:
-                pass
-
-
-Status = Literal["idle", "working", "waiting"]
-
-CUT = 2_000
-
-TURN_EVENTS: Final = frozenset(
-    (
-        ev.TurnStarted,
-        ev.TurnEnded,
+        ev.TextDelta,
+        ev.ThinkingDelta,
+        ev.ToolOutputDelta,
+        ev.HostedCallReported,
         ev.MessageDone,
-        ev.Compacted,
-        ev.ToolProgress,
-        ev.ToolCallStarted,
-        ev.ToolCallFinished,
-        ev.ApprovalRequested,
-        ev.ApprovalResolved,
         ev.PromptSubmitted,
         ev.Steered,
-        ev.Queued,
-        ev.Unqueued,
-        ev.UsageReported,
+        ev.TurnEnded,
+        ev.ToolCallStarted,
+        ev.ToolCallFinished,
+        ev.ChangesRecorded,
+        ev.ApprovalRequested,
+        ev.ApprovalResolved,
+        ev.CommandJudged,
+        ev.Notice,
+        ev.RetryWaitReported,
+        ev.Compacted,
+        ev.SummaryEdited,
+        ev.CompactionUndone,
+        ev.Rewound,
         ev.SessionForked,
+        ev.CommandRun,
     )
 )
-"""The events that `TurnState.apply` folds; it ignores all others."""
+"""The events that `EntryFold.apply` folds; it ignores all others."""
 
 
-class TurnState(Fold):
-    todos: tuple[TodoItem, ...] = ()
-    turn: int = 0
-    is_running: bool = False
-    last_end: ev.TurnEndReason | None = None
-    activity: str = ""
-    """Present activity beyond the entries, such as `writing edit_file (3.2 kB)`."""
-    usage: Usage = field(default_factory=Usage)
-    """The sum over all requests. Copied requests of a fork add no cost."""
-    turn_usage: Usage = field(default_factory=Usage)
-    cache_miss: CacheMiss | None = None
-    mended: list[Flaw] = field(default_factory=list[Flaw])
-    queued: list[QueuedPrompt] = field(default_factory=list[QueuedPrompt])
-    """Prompts that wait for the running turn: first the steering ones, then the others, each group oldest first."""
-    prompts: dict[int, str] = field(default_factory=dict[int, str])
-    """The user's prompts by turn. Only the beginning of a long prompt on a page is kept."""
-    cut_prompts: set[int] = field(default_factory=set[int])
-    """The turns for which `prompts` has only the beginning of the prompt."""
-    waiting: dict[CallId, ApprovalRequest] = field(default_factory=dict[CallId, ApprovalRequest])
-    asked_at: dict[CallId, datetime] = field(default_factory=dict[CallId, datetime])
-    ended_at: datetime | None = None
+class EntryFold(Fold):
+    paged: PagedEntries = field(default_factory=PagedEntries)
+    _open: list[int] = field(default_factory=list[int])
+    """Entries of the message that is being streamed, by position from the first live entry."""
+    _retries: RetryNotices = field(default_factory=RetryNotices)
+    _unfinished: set[CallId] = field(default_factory=set[CallId])
 
-    @property
-    def status(self) -> Status:
-        if not self.is_running:
-            return "idle"
-        return "waiting" if self.waiting else "working"
+    def copy(self) -> Self:
+        return replace(super().copy(), paged=self.paged.copy(), _retries=replace(self._retries))
 
-    @property
-    def is_working(self) -> bool:
-        """Whether a turn does more than wait for answers. A server that asks continues to work."""
-        is_server_at_work = any(request.question is not None for request in self.waiting.values())
-        return self.is_running and (not self.waiting or is_server_at_work)
-
-    @property
-    def pending_approvals(self) -> list[ApprovalRequest]:
-        return list(self.waiting.values()) if self.is_running else []
-
-    def cut_prompt(self, turn: int, text: str) -> None:
-        if len(text) > CUT:
-            self.prompts[turn] = text[:CUT]
-            self.cut_prompts.add(turn)
-
-    def apply(self, event: ev.Event, *, is_known_call: bool) -> None:
-        """Fold one event; `is_known_call` says whether the event's call exists."""
+    def apply(self, event: ev.Event) -> list[Patch]:  # noqa: C901 - one vocabulary
+        """Fold one event. Entries for undos and redos are added by the fold of changes (`add`, `note_recovered`)."""
         match event:
-            case ev.TurnStarted(turn=turn):
-                self.turn, self.is_running, self.activity = turn, True, ""
-                self._stop_steering()
-                self.turn_usage, self.cache_miss = Usage(), None
-            case ev.TurnEnded(reason=reason, at=at):
-                self.is_running, self.last_end, self.activity = False, reason, ""
-                self.ended_at = at
-                self._stop_steering()
-            case ev.MessageDone() | ev.Compacted():
-                self.activity = ""
-                self.mended += event.mended if isinstance(event, ev.MessageDone) else ()
-            case ev.ToolProgress(message=message):
-                self.activity = message
-            case ev.ToolCallStarted(call=call):
-                self._stop_waiting(call.id)
-            case ev.ToolCallFinished(result=result) if is_known_call:
-                todos = todos_of(result)
-                self.todos = self.todos if todos is None else todos
-            case ev.ApprovalRequested(request=request, at=at) if is_known_call or request.spending is not None:
-                self.waiting[request.call_id] = request
-                self.asked_at[request.call_id] = at
-            case ev.ApprovalResolved(call_id=call_id):
-                self._stop_waiting(call_id)
-            case ev.PromptSubmitted() | ev.Steered() | ev.Queued() | ev.Unqueued():
-                self._ask(event)
-            case ev.UsageReported():
-                self._count(event)
-            case ev.SessionForked():
-                self.usage = self.usage.paid_elsewhere()
-                self.turn_usage = self.turn_usage.paid_elsewhere()
+            case ev.TextDelta():
+                return self._stream("text", event.turn, event.text)
+            case ev.ThinkingDelta():
+                return self._stream("thinking", event.turn, event.text)
+            case ev.MessageDone():
+                return self._message_done(event)
+            case ev.HostedCallReported():
+                return self._hosted_call(event)
+            case ev.PromptSubmitted() | ev.Steered() | ev.Rewound() | ev.SessionForked() | ev.CommandRun():
+                return [self.add(event)]
+            case ev.TurnEnded():
+                return self._turn_ended(event)
+            case ev.Notice():
+                return self._notice(event)
+            case ev.RetryWaitReported(is_waiting=is_waiting, delay_s=delay_s):
+                return self._retries.begin(self.paged, delay_s) if is_waiting else self._retries.end(self.paged)
+            case ev.Compacted() | ev.SummaryEdited() | ev.CompactionUndone():
+                return self._compaction(event)
+            case ev.ToolCallStarted(turn=turn, call=call, title=title, is_read_only=is_read_only):
+                entry = ToolEntry(turn=turn, call=call, title=title, is_read_only=is_read_only, started_at=event.at)
+                return [self.add(entry)]
+            case ev.ToolOutputDelta():
+                return self._output(event)
+            case ev.CommandJudged():
+                return self._judged(event)
+            case ev.ApprovalRequested(turn=turn, request=request) if request.spending is not None:
+                return [self.add(SpendingEntry(turn=turn, request=request))]
+            case ev.ApprovalRequested(request=request):
+                return self._update_call(request.call_id, event)
+            case ev.ApprovalResolved(call_id=call_id) if self.paged.is_question(call_id):
+                return self._answer_question(event)
+            case ev.ApprovalResolved() | ev.ToolCallFinished() | ev.ChangesRecorded():
+                return self._update_call(event.call_id, event)
             case _:
-                pass
+                return []
 
-    def _stop_waiting(self, call_id: CallId) -> None:
-        self.waiting.pop(call_id, None)
-        self.asked_at.pop(call_id, None)
+    def add(self, entry: Entry) -> Patch:
+        return self.paged.append(entry)
 
-    def _count(self, event: ev.UsageReported) -> None:
-        self.usage += event.usage
-        if event.turn == self.turn:
-            self.turn_usage += event.usage
-            self.cache_miss = event.cache_miss or self.cache_miss
+    def note_recovered(self, destroyed: dict[CallId, Destroyed]) -> list[Patch]:
+        patches: list[Patch] = []
+        for call_id, known in destroyed.items():
+            index, entry = self.paged.locate(call_id)
+            if entry is not None and entry.is_recovered != known.is_recovered:
+                entry.is_recovered = known.is_recovered
+                patches.append(Patch("update", index))
+        return patches
 
-    def _stop_steering(self) -> None:
-        self.queued = [replace(prompt, is_steering=False) for prompt in self.queued]
+    def note_in_force(self, compaction_id: str | None) -> list[Patch]:
+        patches: list[Patch] = []
+        for index, entry in enumerate(self.paged.entries):
+            if isinstance(entry, CompactionEntry) and entry.is_in_force != (entry.event.compaction_id == compaction_id):
+                entry.is_in_force = not entry.is_in_force
+                patches.append(Patch("update", index))
+        return patches
 
-    def _ask(self, event: ev.PromptSubmitted | ev.Steered | ev.Queued | ev.Unqueued) -> None:
-        self.queued = [prompt for prompt in self.queued if prompt.prompt_id != event.prompt_id]
-        if isinstance(event, ev.Queued):
-            prompt = QueuedPrompt(event.prompt_id, event.text, event.attachments, event.is_steering)
-            places = [waiting.prompt_id for waiting in self.queued]
-            self.queued.insert(places.index(event.before) if event.before in places else len(places), prompt)
-            self.queued.sort(key=lambda waiting: not waiting.is_steering)
-        elif isinstance(event, ev.PromptSubmitted):
-            self.prompts[event.turn] = event.text
+    def _stream(self, kind: Literal["text", "thinking"], turn: int, text: str) -> list[Patch]:
+        if self._open:
+            index = self.paged.base + self._open[-1]
+            entry = self.paged.entries[index]
+            if isinstance(entry, TextEntry) and entry.kind == kind:
+                entry.chunks.append(text)
+                return [Patch("text", index, text)]
+        patch = self.add(TextEntry(turn=turn, chunks=[text], is_open=True, kind=kind))
+        self._open.append(patch.index - self.paged.base)
+        return [patch]
+
+    def _message_done(self, event: ev.MessageDone) -> list[Patch]:
+        """Finalise the streamed entries of a message, or create them in a replay."""
+        content, goes_on = event.content, event.stop_reason == "pause_turn"
+        streamed = [_piece(self.paged.entries[self.paged.base + at]) for at in self._open]
+        cited = citations_of(content)
+        calls = with_cited(hosted_calls(content, goes_on=goes_on), cited)
+        # A call that the message before began has its entry there.
+        final = [piece for piece in readable(content) if piece[0] != "call" or piece[1] not in self._unfinished]
+        patches: list[Patch] = []
+        if streamed != final:
+            patches = self._discard_open()
+            for kind, text in final:
+                if kind == "call":
+                    patches.append(self.add(begun_entry(calls[text], event.turn, event.at)))
+                else:
+                    patches.append(self.add(TextEntry(turn=event.turn, chunks=[text], is_open=False, kind=kind)))
+        for call in calls.values():
+            patches += self._update_hosted_call(call, cited)
+        self._unfinished = {call.id for call in calls.values() if call.state == "started"}
+        last = self.paged.entries[-1] if self.paged.entries else None
+        if (
+            isinstance(last, TextEntry)
+            and last.turn == event.turn
+            and not goes_on
+            and event.stop_reason != "interrupted"
+        ):
+            last.is_final = last.kind == "text" and not any(isinstance(block, ToolUseBlock) for block in content)
+        return [*patches, *self._close_open()]
+
+    def _hosted_call(self, event: ev.HostedCallReported) -> list[Patch]:
+        index, entry = self.paged.locate(event.call.id)
+        is_open = index - self.paged.base in self._open or event.call.id in self._unfinished
+        if entry is not None and is_open:
+            return self._update_hosted_call(event.call, {})
+        patch = self.add(begun_entry(event.call, event.turn, event.at))
+        self._open.append(patch.index - self.paged.base)
+        return [patch]
+
+    def _update_hosted_call(self, call: HostedCall, cited: dict[str, Citation]) -> list[Patch]:
+        index, entry = self.paged.locate(call.id)
+        if entry is None:
+            return []
+        update_hosted_call(entry, call, cited)
+        return [Patch("update", index)]
+
+    def _discard_open(self) -> list[Patch]:
+        patches = [self.paged.remove(self.paged.base + at) for at in reversed(self._open)]
+        self._open.clear()
+        return patches
+
+    def _close_open(self) -> list[Patch]:
+        patches: list[Patch] = []
+        for at in self._open:
+            entry = self.paged.entries[self.paged.base + at]
+            if isinstance(entry, TextEntry):
+                entry.is_open = False
+                patches.append(Patch("update", self.paged.base + at))
+        self._open.clear()
+        return patches
+
+    def _output(self, event: ev.ToolOutputDelta) -> list[Patch]:
+        index, entry = self.paged.locate(event.call_id)
+        if entry is None:
+            return []
+        entry.output_chars += len(event.text)
+        entry.output_tail = (entry.output_tail + event.text)[-OUTPUT_TAIL_CHARS:]
+        return [Patch("output", index, event.text)]
+
+    def _judged(self, event: ev.CommandJudged) -> list[Patch]:
+        index, entry = self.paged.locate(event.call_id)
+        if entry is None or not entry.is_waiting:
+            return []
+        entry.judged = event
+        return [Patch("update", index)]
+
+    def _update_call(
+        self,
+        call_id: CallId,
+        event: ev.ApprovalRequested | ev.ApprovalResolved | ev.ToolCallFinished | ev.ChangesRecorded,
+    ) -> list[Patch]:
+        index, entry = self.paged.locate(call_id, event)
+        if entry is None:
+            return []
+        match event:
+            case ev.ApprovalRequested(request=request):
+                entry.ask(request, event.at)
+            case ev.ApprovalResolved(decision=decision):
+                entry.resolve(decision, event.at)
+            case ev.ToolCallFinished():
+                entry.state, entry.result, entry.duration_s = event.state, event.result, event.duration_s
+                if CUT_OFF_KEY in event.result.metadata:
+                    entry.duration_s = None  # nobody saw when it ended
+            case ev.ChangesRecorded():
+                entry.record(event)
+        return [Patch("update", index)]
+
+    def _answer_question(self, event: ev.ApprovalResolved) -> list[Patch]:
+        index, entry = self.paged.locate_question(event)
+        if entry is None:
+            return []
+        entry.decision = event.decision
+        return [Patch("update", index)]
+
+    def _turn_ended(self, event: ev.TurnEnded) -> list[Patch]:
+        patches = [*self._close_open(), *self._retries.end(self.paged), *self._give_up()]
+        if event.reason != "completed":
+            patches.append(self.add(event))
+        return patches
+
+    def _give_up(self) -> list[Patch]:
+        unfinished, self._unfinished = self._unfinished, set()
+        calls = [HostedCall(id=each, error=UNFINISHED, state="failed") for each in sorted(unfinished)]
+        return [patch for call in calls for patch in self._update_hosted_call(call, {})]
+
+    def _notice(self, event: ev.Notice) -> list[Patch]:
+        patches = self._discard_open() if event.code in ANEW else []
+        return [*patches, *self._retries.give_way(self.paged, event), self.add(NoticeEntry(notice=event))]
+
+    def _compaction(self, event: ev.Compacted | ev.SummaryEdited | ev.CompactionUndone) -> list[Patch]:
+        if isinstance(event, ev.Compacted):
+            return [self.add(CompactionEntry(event=event, summary=event.summary))]
+        index, entry = self.paged.locate_compaction(event)
+        if entry is None:
+            return []
+        if isinstance(event, ev.SummaryEdited):
+            entry.summary = event.summary
+        else:
+            entry.is_undone = True
+        return [Patch("update", index)]
+
+
+def _piece(entry: Entry) -> Piece | None:
+    match entry:
+        case TextEntry():
+            return entry.kind, entry.text
+        case ToolEntry():
+            return "call", entry.call.id
+        case _:
+            return None
 
 
 _CHANGING: Final = CHANGE_EVENTS - {ev.ToolCallStarted, ev.ApprovalRequested, ev.ChangesPrepared}

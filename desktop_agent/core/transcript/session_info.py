@@ -1,0 +1,284 @@
+"""What the events say of a session beside its entries and changes: its settings, its turns, and what the model sees."""
+
+from datetime import datetime
+from typing import Final, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from desktop_agent.core.base.ids import CallId, SessionId
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import (
+    ApprovalPolicy,
+    ApprovalRequest,
+    CacheMiss,
+    ContextUse,
+    Flaw,
+    FolderIdentity,
+    GuidanceFile,
+    Job,
+    ModelRef,
+    Pin,
+    Rule,
+    SandboxMode,
+    SessionPurpose,
+    TodoItem,
+    Usage,
+)
+from desktop_agent.core.transcript.entries import Fold, QueuedPrompt, first_line, todos_of
+
+CONTEXT_EVENTS: Final = frozenset(
+    (
+        ev.Rewound,
+        ev.Compacted,
+        ev.CompactionUndone,
+        ev.UsageReported,
+        ev.Pinned,
+        ev.Unpinned,
+        ev.GuidanceLoaded,
+        ev.ContextMeasured,
+    )
+)
+"""The events that `ContextState.apply` folds; it ignores all others."""
+
+
+class ContextState(Fold):
+    context_tokens: int = 0
+    use: ContextUse | None = None
+    """As last reported by the running session."""
+    pins: dict[str, Pin] = field(default_factory=dict[str, Pin])
+    guidance: tuple[GuidanceFile, ...] = ()
+    compactions: dict[str, int] = field(default_factory=dict[str, int])
+    """Each summary that is neither undone nor rewound, with the last turn it covers. The model sees the last one."""
+    rewound: set[int] = field(default_factory=set[int])
+    """The turns that the model no longer sees."""
+
+    @property
+    def compaction_in_force(self) -> str | None:
+        return next(reversed(self.compactions), None)
+
+    def apply(self, event: ev.Event, last_turn: int) -> None:
+        match event:
+            case ev.Rewound(turn=turn, scope=scope) if scope != "files":
+                self.rewound.update(range(turn, last_turn + 1))
+                self.compactions = {name: last for name, last in self.compactions.items() if last < turn}
+            case ev.Compacted(compaction_id=compaction_id, through_turn=through_turn):
+                self.compactions[compaction_id] = through_turn
+            case ev.CompactionUndone(compaction_id=compaction_id):
+                self.compactions.pop(compaction_id, None)
+            case ev.UsageReported(usage=usage, is_aside=False):
+                self.context_tokens = usage.context_tokens
+            case ev.Pinned(pin=pin):
+                self.pins[pin.id] = pin
+            case ev.Unpinned(pin_id=pin_id):
+                self.pins.pop(pin_id, None)
+            case ev.GuidanceLoaded(files=files):
+                self.guidance = files
+            case ev.ContextMeasured(use=use):
+                self.use = use
+            case _:
+                pass
+
+
+_SESSION_EVENTS: Final = frozenset(
+    (
+        ev.SessionOpened,
+        ev.FolderAccepted,
+        ev.SessionRenamed,
+        ev.SessionForked,
+        ev.SessionArchived,
+        ev.SessionPinned,
+        ev.ModeSet,
+        ev.TurnStarted,
+        ev.PromptSubmitted,
+        ev.JobsReported,
+        ev.RulesReported,
+    )
+)
+
+
+class SessionInfo(Struct):
+    session_id: SessionId = ""
+    workspace: str = ""
+    folder: FolderIdentity | None = None
+    """The identity of the session's last folder; `None` if not recorded."""
+    title: str = ""
+    model: ModelRef | None = None
+    approval: ApprovalPolicy = "on_write"
+    sandbox: SandboxMode = "restricted"
+    jobs: tuple[Job, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    opened_at: datetime = ev.UNSTAMPED
+    updated_at: datetime = ev.UNSTAMPED
+    last_seq: int = 0
+    is_title_given: bool = False
+    is_archived: bool = False
+    is_pinned: bool = False
+    forked_from: SessionId = ""
+    purpose: SessionPurpose = "conversation"
+
+    def apply(self, event: ev.Event) -> None:
+        if isinstance(event, ev.DurableEvent):
+            self.last_seq = max(self.last_seq, event.seq)  # a line of another program may say anything
+            self.updated_at = event.at
+        if type(event) in _SESSION_EVENTS:
+            self._take_in(event)
+
+    def _take_in(self, event: ev.Event) -> None:
+        match event:
+            case ev.SessionOpened():
+                self.session_id, self.workspace = event.session_id, event.workspace
+                self.folder = event.folder
+                self.purpose, self.opened_at = event.purpose, event.at
+                self.model, self.approval, self.sandbox = event.model, event.approval, event.sandbox
+            case ev.FolderAccepted(folder=folder):
+                self.folder = folder
+            case ev.SessionRenamed(title=title, is_generated=is_generated):
+                self.title, self.is_title_given = title, not is_generated
+            case ev.SessionForked(source=source):
+                self.forked_from = source
+            case ev.SessionArchived(is_archived=is_archived):
+                self.is_archived = is_archived
+            case ev.SessionPinned(is_pinned=is_pinned):
+                self.is_pinned = is_pinned
+            case ev.ModeSet():
+                self.model, self.approval, self.sandbox = event.model, event.approval, event.sandbox
+            case ev.TurnStarted(model=model):
+                self.model = model
+            case ev.PromptSubmitted(text=text) if not self.title:
+                self.title = first_line(text)
+            case ev.JobsReported(jobs=jobs):
+                self.jobs = jobs
+            case ev.RulesReported(rules=rules):
+                self.rules = rules
+            case _:
+                pass
+
+
+Status = Literal["idle", "working", "waiting"]
+
+CUT = 2_000
+
+TURN_EVENTS: Final = frozenset(
+    (
+        ev.TurnStarted,
+        ev.TurnEnded,
+        ev.MessageDone,
+        ev.Compacted,
+        ev.ToolProgress,
+        ev.ToolCallStarted,
+        ev.ToolCallFinished,
+        ev.ApprovalRequested,
+        ev.ApprovalResolved,
+        ev.PromptSubmitted,
+        ev.Steered,
+        ev.Queued,
+        ev.Unqueued,
+        ev.UsageReported,
+        ev.SessionForked,
+    )
+)
+"""The events that `TurnState.apply` folds; it ignores all others."""
+
+
+class TurnState(Fold):
+    todos: tuple[TodoItem, ...] = ()
+    turn: int = 0
+    is_running: bool = False
+    last_end: ev.TurnEndReason | None = None
+    activity: str = ""
+    """Present activity beyond the entries, such as `writing edit_file (3.2 kB)`."""
+    usage: Usage = field(default_factory=Usage)
+    """The sum over all requests. Copied requests of a fork add no cost."""
+    turn_usage: Usage = field(default_factory=Usage)
+    cache_miss: CacheMiss | None = None
+    mended: list[Flaw] = field(default_factory=list[Flaw])
+    queued: list[QueuedPrompt] = field(default_factory=list[QueuedPrompt])
+    """Prompts that wait for the running turn: first the steering ones, then the others, each group oldest first."""
+    prompts: dict[int, str] = field(default_factory=dict[int, str])
+    """The user's prompts by turn. Only the beginning of a long prompt on a page is kept."""
+    cut_prompts: set[int] = field(default_factory=set[int])
+    """The turns for which `prompts` has only the beginning of the prompt."""
+    waiting: dict[CallId, ApprovalRequest] = field(default_factory=dict[CallId, ApprovalRequest])
+    asked_at: dict[CallId, datetime] = field(default_factory=dict[CallId, datetime])
+    ended_at: datetime | None = None
+
+    @property
+    def status(self) -> Status:
+        if not self.is_running:
+            return "idle"
+        return "waiting" if self.waiting else "working"
+
+    @property
+    def is_working(self) -> bool:
+        """Whether a turn does more than wait for answers. A server that asks continues to work."""
+        is_server_at_work = any(request.question is not None for request in self.waiting.values())
+        return self.is_running and (not self.waiting or is_server_at_work)
+
+    @property
+    def pending_approvals(self) -> list[ApprovalRequest]:
+        return list(self.waiting.values()) if self.is_running else []
+
+    def cut_prompt(self, turn: int, text: str) -> None:
+        if len(text) > CUT:
+            self.prompts[turn] = text[:CUT]
+            self.cut_prompts.add(turn)
+
+    def apply(self, event: ev.Event, *, is_known_call: bool) -> None:
+        """Fold one event; `is_known_call` says whether the event's call exists."""
+        match event:
+            case ev.TurnStarted(turn=turn):
+                self.turn, self.is_running, self.activity = turn, True, ""
+                self._stop_steering()
+                self.turn_usage, self.cache_miss = Usage(), None
+            case ev.TurnEnded(reason=reason, at=at):
+                self.is_running, self.last_end, self.activity = False, reason, ""
+                self.ended_at = at
+                self._stop_steering()
+            case ev.MessageDone() | ev.Compacted():
+                self.activity = ""
+                self.mended += event.mended if isinstance(event, ev.MessageDone) else ()
+            case ev.ToolProgress(message=message):
+                self.activity = message
+            case ev.ToolCallStarted(call=call):
+                self._stop_waiting(call.id)
+            case ev.ToolCallFinished(result=result) if is_known_call:
+                todos = todos_of(result)
+                self.todos = self.todos if todos is None else todos
+            case ev.ApprovalRequested(request=request, at=at) if is_known_call or request.spending is not None:
+                self.waiting[request.call_id] = request
+                self.asked_at[request.call_id] = at
+            case ev.ApprovalResolved(call_id=call_id):
+                self._stop_waiting(call_id)
+            case ev.PromptSubmitted() | ev.Steered() | ev.Queued() | ev.Unqueued():
+                self._ask(event)
+            case ev.UsageReported():
+                self._count(event)
+            case ev.SessionForked():
+                self.usage = self.usage.paid_elsewhere()
+                self.turn_usage = self.turn_usage.paid_elsewhere()
+            case _:
+                pass
+
+    def _stop_waiting(self, call_id: CallId) -> None:
+        self.waiting.pop(call_id, None)
+        self.asked_at.pop(call_id, None)
+
+    def _count(self, event: ev.UsageReported) -> None:
+        self.usage += event.usage
+        if event.turn == self.turn:
+            self.turn_usage += event.usage
+            self.cache_miss = event.cache_miss or self.cache_miss
+
+    def _stop_steering(self) -> None:
+        self.queued = [replace(prompt, is_steering=False) for prompt in self.queued]
+
+    def _ask(self, event: ev.PromptSubmitted | ev.Steered | ev.Queued | ev.Unqueued) -> None:
+        self.queued = [prompt for prompt in self.queued if prompt.prompt_id != event.prompt_id]
+        if isinstance(event, ev.Queued):
+            prompt = QueuedPrompt(event.prompt_id, event.text, event.attachments, event.is_steering)
+            places = [waiting.prompt_id for waiting in self.queued]
+            self.queued.insert(places.index(event.before) if event.before in places else len(places), prompt)
+            self.queued.sort(key=lambda waiting: not waiting.is_steering)
+        elif isinstance(event, ev.PromptSubmitted):
+            self.prompts[event.turn] = event.text
