@@ -115,8 +115,6 @@ class ModelServer:
     # -- start and stop --
 
     async def __aenter__(self) -> Self:
-        if self._is_checking:
-            await asyncio.to_thread(self._load_checker)
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(lambda: _Connection(self._accept), "127.0.0.1", self._port)
         self._port = cast("int", self._server.sockets[0].getsockname()[1])
@@ -180,9 +178,6 @@ class ModelServer:
         self.exchanges.append(exchange)
         self._on_request(exchange)
         return exchange
-
-    def _load_checker(self) -> None:
-        self._dialect.violations(self._dialect.answers_at, {})
 
     # -- answers --
 

@@ -13,6 +13,7 @@ from tests.servers import fault
 from tests.servers.anthropic_server import AnthropicServer
 from tests.servers.dialects.anthropic import ANTHROPIC
 from tests.servers.dialects.chat import CHAT, OPENROUTER
+from tests.servers.dialects.clouds import bedrock
 from tests.servers.dialects.dialect import Dialect
 from tests.servers.dialects.responses import CHATGPT_PLAN, RESPONSES
 from tests.servers.model_server import ModelServer
@@ -34,6 +35,7 @@ _CHAT: JsonObject = {"model": "m", "stream": True, "messages": _MESSAGES}
 _ITEMS: JsonObject = {"model": "m", "stream": True, "store": False, "input": _MESSAGES}
 SPOKEN = {
     "anthropic": Spoken(ANTHROPIC, _CHAT | {"max_tokens": 10}),
+    "bedrock": Spoken(bedrock("m"), {"anthropic_version": "v", "max_tokens": 9, "messages": _MESSAGES}),
     "chat": Spoken(CHAT, _CHAT),
     "openrouter": Spoken(OPENROUTER, _CHAT),
     "responses": Spoken(RESPONSES, _ITEMS),

@@ -22,6 +22,7 @@ from tests.servers.script import (
     ToolUse,
     Whole,
 )
+from tests.servers.validation.anthropic import check_count_request, check_request
 
 MODELS: tuple[JsonObject, ...] = (
     {
@@ -60,8 +61,6 @@ class AnthropicDialect:
         return Refusal(400, "invalid_request_error", "anthropic-version: header is required")
 
     def violations(self, path: str, body: object) -> list[str]:
-        from tests.servers.validation.anthropic import check_count_request, check_request
-
         match path:
             case self.answers_at:
                 return check_request(body)

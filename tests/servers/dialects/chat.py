@@ -26,6 +26,7 @@ from tests.servers.script import (
     ToolUse,
     Whole,
 )
+from tests.servers.validation.chat import check_request
 
 
 @dataclass(frozen=True)
@@ -296,8 +297,6 @@ class ChatDialect(ChatHabits):
         return None
 
     def violations(self, path: str, body: object) -> list[str]:
-        from tests.servers.validation.chat import check_request
-
         if path != self.answers_at:
             return []
         thinking = {f"messages.*.{field}" for field in self.thinking_fields}

@@ -14,6 +14,7 @@ from desktop_agent.core.protocol.model import JsonObject
 from tests.servers.dialects.anthropic import AnthropicDialect
 from tests.servers.dialects.dialect import Ask
 from tests.servers.script import Event, Garbage, Refusal, Reply, StreamError
+from tests.servers.validation.anthropic import check_request
 
 
 @dataclass(frozen=True)
@@ -28,8 +29,8 @@ class CloudDialect(AnthropicDialect):
             whole = {name: value for name, value in sent.items() if name != "anthropic_version"}
             wrong = [] if "anthropic_version" in sent else ["anthropic_version: Field required"]
             wrong += ["model: Extra inputs are not permitted"] if "model" in sent else []
-            return wrong + super().violations("/v1/messages", whole | {"model": self._model, "stream": True})
-        return super().violations("/v1/messages" if path == self.answers_at else path, body)
+            return wrong + check_request(whole | {"model": self._model, "stream": True})
+        return super().violations(path, body)
 
     def objection(self, headers: Mapping[str, str]) -> Refusal | None:
         return super().objection(headers) if self.cloud in ("foundry", "aws") else None

@@ -26,6 +26,7 @@ from tests.servers.script import (
     ToolUse,
     Whole,
 )
+from tests.servers.validation.responses import check_request
 
 Status = Literal["in_progress", "completed", "incomplete", "failed"]
 
@@ -251,8 +252,6 @@ class ResponsesDialect:
         return None
 
     def violations(self, path: str, body: object) -> list[str]:
-        from tests.servers.validation.responses import check_request
-
         return check_request(body, is_plan=self.is_plan) if path == self.answers_at else []
 
     def besides(self, method: str, path: str, body: object, models: Sequence[JsonObject]) -> Whole | Refusal:

@@ -5,8 +5,7 @@ import re
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
-from functools import cache
-from typing import cast, get_args, get_type_hints
+from typing import cast
 
 from desktop_agent.core.protocol.model import JsonObject
 
@@ -23,10 +22,10 @@ def fields_of(value: object) -> JsonObject:
     return cast("JsonObject", value) if isinstance(value, dict) else {}
 
 
-@cache
-def kinds_of(union: object) -> Set[object]:
-    """Return every `type` of a union of an SDK's types."""
-    return {kind for option in get_args(union) for kind in get_args(get_type_hints(option).get("type"))}
+def kinds(parts: Sequence[JsonObject], known: Set[str], path: str) -> Iterator[str]:
+    for number, part in enumerate(parts):
+        if part.get("type", "message") not in known:
+            yield f"{path}.{number}: {part['type']!r} is not a type that may stand here"
 
 
 def is_blank(content: object) -> bool:
@@ -69,11 +68,9 @@ def arguments(value: object, path: str) -> Iterator[str]:
         yield f"{path}: {value!r} is not an object in JSON"
 
 
-def effort(value: object, levels: object, path: str) -> Iterator[str]:
-    """The `levels` are an SDK's `Optional[Literal[…]]`."""
-    known = get_args(get_args(levels)[0])
-    if value is not None and value not in known:
-        yield f"{path}: {value!r} is none of {', '.join(known)}"
+def effort(value: object, levels: Sequence[str], path: str) -> Iterator[str]:
+    if value is not None and value not in levels:
+        yield f"{path}: {value!r} is none of {', '.join(levels)}"
 
 
 def picture(url: object, path: str) -> Iterator[str]:

@@ -1,13 +1,20 @@
 import copy
-from typing import Any, cast
+from typing import Any, cast, get_args, get_type_hints
 
 import pytest
+from anthropic.types import ContentBlockParam, OutputConfigParam
+from anthropic.types.message_count_tokens_params import MessageCountTokensParams
+from anthropic.types.message_create_params import MessageCreateParamsStreaming
+from openai.types.responses import ResponseInputItemParam
+from openai.types.shared_params import ReasoningEffort
 
+from desktop_agent.core.models.known_model import LEVELS
 from desktop_agent.core.protocol.model import JsonObject
-from tests.servers.validation.anthropic import check_count_request
+from tests.servers.validation.anthropic import COUNTED, FIELDS, check_count_request
+from tests.servers.validation.anthropic import KINDS as BLOCKS
 from tests.servers.validation.anthropic import check_request as check_messages
 from tests.servers.validation.chat import check_request as check_chat
-from tests.servers.validation.responses import NOT_ON_A_PLAN
+from tests.servers.validation.responses import KINDS, NOT_ON_A_PLAN
 from tests.servers.validation.responses import check_request as check_items
 
 
@@ -92,7 +99,7 @@ def test_a_good_request_to_count_passes() -> None:
         ("tools.0.name", "has space", "'has space' is not a tool's name"),
         ("tools", [{"name": "read_file", "input_schema": {"type": "object"}}] * 2, "2 tools are named 'read_file'"),
         ("tools.0.input_schema.type", "array", "not of type object"),
-        ("messages.1.content.0.type", "musing", "messages.1.content: 'musing' is not a type that may stand here"),
+        ("messages.1.content.0.type", "musing", "messages.1.content.0: 'musing' is not a type that may stand here"),
         ("output_config", {"effort": "hard"}, "output_config.effort: 'hard' is none of low, medium"),
     ],
 )
@@ -196,7 +203,7 @@ def test_a_good_request_passes_chat() -> None:
         ("messages.6.content.1.image_url.url", "data:image/bmp;base64,YWJj", "not the address of a picture"),
         ("messages.6.content.1.image_url.url", "data:image/png;base64,no base64!", "the data is not base64"),
         ("tools", [], "tools: empty"),
-        ("tools.0.type", "web_search", "tools: 'web_search' is not a type that may stand here"),
+        ("tools.0.type", "web_search", "tools.0: 'web_search' is not a type that may stand here"),
         ("tools.0.function.name", "n" * 65, "is not a tool's name"),
         ("tools.0.function.parameters.type", "array", "not of type object"),
         ("tools.0.function.strict", True, "strict, and additionalProperties is not false"),
@@ -298,7 +305,7 @@ def test_a_good_request_passes_items() -> None:
     [
         ("model", None, "body.model: missing"),
         ("reasoning.effort", "hard", "reasoning.effort: 'hard' is none of"),
-        ("input.8.type", "speech", "input: 'speech' is not a type that may stand here"),
+        ("input.8.type", "speech", "input.8: 'speech' is not a type that may stand here"),
         ("input", [], "body.input: missing"),
         ("input", " ", "input: text must not be blank"),
         ("input.0", None, "input: begins with reasoning where a message of user belongs"),
@@ -377,3 +384,15 @@ def test_a_plan_takes_fewer_parameters() -> None:
     ]
     for name in NOT_ON_A_PLAN:
         assert check_items(on_a_plan | {name: None}, is_plan=True)
+
+
+def test_what_is_known_here_is_known_to_the_sdks() -> None:
+    def kinds(union: object) -> set[object]:
+        return {kind for option in get_args(union) for kind in get_args(get_type_hints(option).get("type"))}
+
+    assert kinds(ContentBlockParam) > BLOCKS
+    assert kinds(ResponseInputItemParam) > KINDS
+    assert MessageCreateParamsStreaming.__annotations__.keys() > FIELDS
+    assert MessageCountTokensParams.__annotations__.keys() > COUNTED
+    efforts = (get_type_hints(OutputConfigParam)["effort"], ReasoningEffort, ReasoningEffort)
+    assert list(LEVELS.values()) == [get_args(get_args(levels)[0]) for levels in efforts]

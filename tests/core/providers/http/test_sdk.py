@@ -51,8 +51,10 @@ def request_to_bedrock(model_request: ModelRequest) -> ModelRequest:
 
 
 async def test_answers_come_whole_and_the_sdk_is_not_imported_here(
-    provider: HttpProvider, server: ModelServer, request_to_bedrock: ModelRequest
+    provider: HttpProvider, server: ModelServer, request_to_bedrock: ModelRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for imported_by_other_tests in ("anthropic", "boto3"):
+        monkeypatch.delitem(sys.modules, imported_by_other_tests, raising=False)
     server.will(reply(text("Größe, 思考."), tool_use("read_file", path="a.py")))
     completion = await whole_answer(provider, request_to_bedrock)
     assert [type(block) for block in completion.content] == [TextBlock, ToolUseBlock]
