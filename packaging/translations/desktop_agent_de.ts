@@ -11145,8 +11145,8 @@
         <translation>Terminal ausblenden</translation>
     </message>
     <message>
-        <source>Hide. What runs in it continues.</source>
-        <translation>Ausblenden. Was darin läuft, läuft weiter.</translation>
+        <source>Hide. Running programs continue.</source>
+        <translation>Ausblenden. Laufende Programme laufen weiter.</translation>
     </message>
     <message>
         <source>The pasted text contains invisible characters; control characters are left out.</source>

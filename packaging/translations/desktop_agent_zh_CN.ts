@@ -11106,7 +11106,7 @@
         <translation>隐藏终端</translation>
     </message>
     <message>
-        <source>Hide. What runs in it continues.</source>
+        <source>Hide. Running programs continue.</source>
         <translation>隐藏。其中运行的程序会继续。</translation>
     </message>
     <message>

@@ -252,7 +252,7 @@ class TerminalPanel(QWidget):
             clicked=self.closed,
             variant="flat",
             accessible_name=self.tr("Hide the terminal"),
-            tooltip=self.tr("Hide. What runs in it continues."),
+            tooltip=self.tr("Hide. Running programs continue."),
         )
         self._asking_no = compact_button(self.tr("Do not paste"), "terminalPasteNo", clicked=self._forget_paste)
         self._asking_yes = compact_button(self.tr("Paste"), "terminalPasteYes", clicked=self._paste_all_the_same)
