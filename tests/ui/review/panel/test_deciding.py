@@ -257,7 +257,7 @@ def test_only_what_is_on_disk_as_shown_can_be_edited(qtbot: QtBot, reviewed: Rev
     assert offer.isEnabled()
     session.undo("2.3")
     reviewed.refresh()
-    qtbot.waitUntil(lambda: "is undone" in offer.toolTip())
+    qtbot.waitUntil(lambda: "are undone" in offer.toolTip())
     session.redo("2.3")
     session.start_turn(3)
     reviewed.refresh()
