@@ -57,6 +57,7 @@ class TranscriptView(QAbstractScrollArea):
         self.row_layout.widgets.made.connect(self.finder.decorate)
         self.row_layout.widgets.changed.connect(self.finder.row_changed)
         self.row_layout.laid_out.connect(self._on_laid_out)
+        self.entry_actions.approval_answered.connect(self._follow_end)  # the next question may be below
         self.navigation = Navigation(self, self.row_layout, self.finder)
         self.keyboard = KeyboardOrder(self, self.row_layout)
         self.status = ConversationStatus(self, theme, self.row_layout, self.entry_actions)
@@ -144,6 +145,9 @@ class TranscriptView(QAbstractScrollArea):
         widget = make_widget(place, self._now, self._loader)
         widget.column.highlights.select(self.selected.range_in(row))
         return widget
+
+    def _follow_end(self) -> None:
+        self.row_layout.scroll_to_bottom()
 
     def _on_laid_out(self) -> None:
         self.status.place()

@@ -469,6 +469,23 @@ def test_a_question_at_the_end_stays_whole_while_it_grows(stage: Stage) -> None:
     assert stage.widget(-1).geometry().bottom() < stage.view.viewport().height()
 
 
+def test_the_end_is_followed_again_once_a_question_that_was_scrolled_to_is_answered(stage: Stage) -> None:
+    waiting = call("run_terminal_cmd", "git push", approval=question())
+    transcript = stage.show(*(answer(long_text(6)) for _ in range(5)), waiting, is_running=True)
+    until_it_listens(stage)
+    be_active(stage)
+    layout = stage.view.row_layout
+    layout.scroll_to(layout.top_edge - 40)
+    assert not layout.reading.is_following
+    answers = record(stage.view.entry_actions.approval_answered)
+    click(stage.button("Allow once"))
+    assert len(answers) == 1
+    assert layout.reading.is_following
+    stage.view.apply(transcript.apply(ApprovalResolved(turn=1, call_id="c1", decision=Allowed())))
+    layout.flush()
+    assert layout.reading.is_following
+
+
 SERVER_CALL = replace(
     question(None),
     changes=(),
