@@ -50,11 +50,10 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.sandbox.guarded import places_of_stand_ins
 from desktop_agent.core.session.aside_requests import Retries, SessionModel, Titling
-from desktop_agent.core.session.recorder import Recorder, Sink
+from desktop_agent.core.session.recorder import Recorder, SessionState, Sink
 from desktop_agent.core.session.resume import close_with_snapshot, read_whole_history
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.session.session_parts import SessionParts
-from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.session.spending import SpendingGuard, TurnLimits
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings

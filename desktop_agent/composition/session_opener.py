@@ -18,10 +18,9 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import FolderIdentity, ModelRef
 from desktop_agent.core.session.failure_notices import NO_ACCOUNT, notice_of
-from desktop_agent.core.session.recorder import Sink
+from desktop_agent.core.session.recorder import SessionState, Sink
 from desktop_agent.core.session.resume import ReplayState, resume_beside, show_end
 from desktop_agent.core.session.session import Session
-from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.records import Follower, Yielder
 from desktop_agent.core.store.session_upkeep import NEVER_WRITTEN

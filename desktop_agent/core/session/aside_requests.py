@@ -18,7 +18,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import ModelRef, ModelRequest, TextBlock, UserMessage
 from desktop_agent.core.providers.provider import ProviderSource, RetryPolicy, answer_aside
-from desktop_agent.core.session.session_state import SessionState
+from desktop_agent.core.session.recorder import SessionState
 from desktop_agent.core.session.spending import SpendingGuard
 from desktop_agent.core.tools.servers.asking_back import AsideAnswer, AsideFacts
 from desktop_agent.core.transcript import RETRYING, TextEntry, Transcript

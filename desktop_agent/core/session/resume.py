@@ -24,7 +24,7 @@ from desktop_agent.core.base.learned import learned
 from desktop_agent.core.context.history import History
 from desktop_agent.core.context.history_fold import Beginning, HistoryFold
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.session.session_state import SessionState
+from desktop_agent.core.session.recorder import SessionState
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal_reader import Damage, reading
 from desktop_agent.core.store.journal.records import (

@@ -17,8 +17,7 @@ from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.providers.provider import ProviderSource
 from desktop_agent.core.session.aside_requests import Retries, Titling
-from desktop_agent.core.session.recorder import Recorder
-from desktop_agent.core.session.session_state import SessionState
+from desktop_agent.core.session.recorder import Recorder, SessionState
 from desktop_agent.core.session.spending import SpendingGuard, TurnLimits
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings

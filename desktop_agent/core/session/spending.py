@@ -27,7 +27,7 @@ from desktop_agent.core.protocol.model import (
     SpendingQuestion,
     Usage,
 )
-from desktop_agent.core.session.session_state import SessionState, day_of
+from desktop_agent.core.session.recorder import SessionState, day_of
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.store.digest import until_usd_on, usage_on
 

@@ -20,6 +20,7 @@ from desktop_agent.core.providers.provider import Provider
 from desktop_agent.core.providers.scripted import Say
 from desktop_agent.core.providers.wire_format import EncodedPictures, WireFormat
 from desktop_agent.core.session import resume as opening
+from desktop_agent.core.session.recorder import SessionState
 from desktop_agent.core.session.resume import (
     ReplayState,
     close_with_snapshot,
@@ -29,7 +30,6 @@ from desktop_agent.core.session.resume import (
     sections_of,
     start_snapshot,
 )
-from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal_reader import read_journal
 from desktop_agent.core.store.journal.records import PageSize, read_page

@@ -19,7 +19,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Allowed, Denied, SpendingQuestion, ToolUseBlock, Usage
 from desktop_agent.core.providers.scripted import Call, Cost, Fail, Hang, Reply, Say
-from desktop_agent.core.session.session_state import SessionState, SpendingState, day_of
+from desktop_agent.core.session.recorder import SessionState, SpendingState, day_of
 from desktop_agent.core.session.spending import TurnLimits
 from desktop_agent.core.settings.sections import Settings, SpendingSettings
 from desktop_agent.core.store.blobs import Blobs

@@ -38,8 +38,7 @@ from desktop_agent.core.diff.hunks import RENAMING, WHOLE_FILE, all_keys
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, FileChange, FileImage, ModelRef
-from desktop_agent.core.session.recorder import Recorder
-from desktop_agent.core.session.session_state import SessionState
+from desktop_agent.core.session.recorder import Recorder, SessionState
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import Journal
 from desktop_agent.core.store.journal.journal_reader import read_journal

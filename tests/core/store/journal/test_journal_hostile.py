@@ -14,7 +14,7 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import encode_event
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.session.session_state import SessionState
+from desktop_agent.core.session.recorder import SessionState
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import lines
 from desktop_agent.core.store.journal.journal import Journal
