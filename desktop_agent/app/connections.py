@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 from PySide6.QtCore import QCoreApplication, QUrl
@@ -42,8 +43,14 @@ class WindowBrowser:
         self._show(address, False)
 
 
-async def models_at(bench: Workbench, account: Account, typed: str = "") -> Sequence[KnownModel]:
-    """Return the models for the typed key, or else the account's. Store them for the menu. Raises `AgentError`."""
+class Answer(NamedTuple):
+    models: Sequence[KnownModel]
+    who: str
+    """A sentence that says where a cloud is asked, and as whom; empty for other accounts."""
+
+
+async def ask(bench: Workbench, account: Account, typed: str = "") -> Answer:
+    """Ask with the typed key, or else the account's credential. Store the models for the menu. Raises `AgentError`."""
     asked = account
     if account.is_usual and not account.address:
         meant = bench.model_meant(NamedModel(provider=account.provider, account=account.label))
@@ -56,9 +63,15 @@ async def models_at(bench: Workbench, account: Account, typed: str = "") -> Sequ
         sdk=sdk_connection(asked, bench.environ) if needs_sdk(asked) else None,
     )
     try:
-        return await bench.models.keep(asked, await client.list_models())
+        said = _identity_words(*await client.identity()) if vendor_of(account.provider).cloud is not None else ""
+        return Answer(await bench.models.keep(asked, await client.list_models()), said)
     finally:
         await client.aclose()
+
+
+def _identity_words(who: str, address: str) -> str:
+    text = QCoreApplication.translate("Connections", "Requests go to {0}. Credentials: {1}.")
+    return text.format(address, core_words(who))
 
 
 async def _credential(bench: Workbench, account: Account, typed: str) -> Credential:

@@ -1,7 +1,7 @@
 """Shows the welcome dialog and carries out its requests. A connection is tested before it is stored."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.app.connections import (
+    Answer,
     WindowBrowser,
     all_local_servers,
+    ask,
     keep_key,
     model_to_begin_with,
-    models_at,
     signed_in,
 )
 from desktop_agent.app.controller import Controller, OneAtATime, WindowContext, in_background
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError, CredentialsError, ProviderError, UsageError
 from desktop_agent.core.models.account import Account
-from desktop_agent.core.models.known_model import KnownModel
-from desktop_agent.core.models.vendors import VENDORS, SignInWay
+from desktop_agent.core.models.vendors import VENDORS, SignInWay, vendor_of
 from desktop_agent.core.providers.auth.anthropic_profiles import profiles
 from desktop_agent.core.providers.auth.sign_ins import other_sign_ins
 from desktop_agent.core.settings.live_settings import LiveSettings
@@ -53,16 +53,17 @@ async def _change(live: LiveSettings, key: str, value: str) -> None:
 async def tried(bench: Workbench, account: Account, typed: str) -> Connected:
     """Test an account with the typed key, or with its credential, then store it. Raises `AgentError` if it fails."""
     await _require_free(bench, account)
-    models = await _models(bench, account, typed)
+    answer = await _asked(bench, account, typed)
     note = await keep_key(bench, account, typed) if typed else ""
-    if not account.is_usual:
+    if not account.is_usual or vendor_of(account.provider).cloud is not None:
         await asyncio.to_thread(bench.accounts.put, account)
-    return connected(account, models, note)
+    return connected(account, answer, note)
 
 
-def connected(account: Account, models: Sequence[KnownModel], note: str = "") -> Connected:
-    names = tuple(model.name for model in models)
-    return Connected(account=account, models=names, usual_model=model_to_begin_with(account, models), note=note)
+def connected(account: Account, answer: Answer, note: str = "") -> Connected:
+    names = tuple(model.name for model in answer.models)
+    usual = model_to_begin_with(account, answer.models)
+    return Connected(account=account, models=names, usual_model=usual, note=note, who=answer.who)
 
 
 async def _require_free(bench: Workbench, account: Account) -> None:
@@ -74,10 +75,10 @@ async def _require_free(bench: Workbench, account: Account) -> None:
         )
 
 
-async def _models(bench: Workbench, account: Account, typed: str) -> Sequence[KnownModel]:
-    """Return the models of an account. If the key is refused, the error's hint refers to the key field."""
+async def _asked(bench: Workbench, account: Account, typed: str) -> Answer:
+    """Ask an account. If the key is refused, the error's hint refers to the key field."""
     try:
-        return await models_at(bench, account, typed)
+        return await ask(bench, account, typed)
     except ProviderError as error:
         if error.fault != "authentication" or not typed:
             raise
@@ -158,7 +159,7 @@ class Welcome(Controller):
         self._show_busy(self.tr("Preparing the sign-in…"))
         account = await signed_in(self._bench, way, name, WindowBrowser(self._show_waiting))
         self._show_busy(self.tr("You are signed in. Asking {0}…").format(account.full_label))
-        self._show_connected(connected(account, await models_at(self._bench, account)))
+        self._show_connected(connected(account, await ask(self._bench, account)))
 
     async def _begin(self, account: Account, model: str) -> None:
         await choose(self._bench.live, account, model)
@@ -194,6 +195,7 @@ def _found(bench: Workbench) -> Found:
         has_keyring=has_keyring,
         provider=bench.settings.model.provider,
         keys={vendor.id: vendor.key_variable for vendor in VENDORS if environ.get(vendor.key_variable)},
+        clouds={vendor.id: vendor.cloud.said_in(environ) for vendor in VENDORS if vendor.cloud is not None},
         profiles=tuple(profile.name for profile in profiles(environ)),
         others=tuple(f"{other.reason} {other.instead}" for other in other_sign_ins(environ)),
     )

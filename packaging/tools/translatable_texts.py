@@ -12,7 +12,7 @@ from pathlib import Path
 
 import desktop_agent
 from desktop_agent.core.mcp.server_status import STATE_WORDS
-from desktop_agent.core.models.vendors import PROVIDER_LABELS
+from desktop_agent.core.models.vendors import PROVIDER_LABELS, VENDORS
 from desktop_agent.core.settings.values import declared_section, declared_settings
 
 PLURAL = "plural"
@@ -274,7 +274,7 @@ _MODULES = (
     ),
     *("core/system/workspace.py", "composition/session_opener.py"),
     *("core/providers/provider.py", "core/providers/http_provider.py", "core/providers/http_connection.py"),
-    "core/providers/wire_format.py",
+    *("core/providers/wire_format.py", "core/providers/sdk_connection.py"),
     *("core/providers/faults.py", "core/providers/auth/credential.py"),
     *("core/providers/provider_catalog.py", "core/providers/auth/keys.py", "core/providers/auth/sign_in_failures.py"),
     *(
@@ -334,6 +334,9 @@ _MORE = (
     *("State: idle, {0} turn", "State: idle, {0} turns"),
     *("Tokens: not known yet", "Tokens: {0} of {1}", "on, above {0} tokens", "waiting for you"),
     "The session could not be read.",
+    *("an API key", "AWS access key …{0} ({1}), region {2}", "your Google sign-in", "your Entra sign-in"),
+    "{0}, project {1}, region {2}",
+    "Set what is missing in the account or in the environment. {0}",
     *(
         "it writes {0} and reaches {1}",
         "it writes {0}, also reads {1} and reaches {2}",
@@ -376,6 +379,7 @@ def core_texts() -> list[str]:
     file_types = ast.parse((PACKAGE / "core/base/file_types.py").read_bytes())
     found |= {name for name in texts_in(file_types, "_SIGNATURES") if " " in name}
     found |= {text for module in _REASONED for text in _reasons_in(module)}
+    found |= {vendor.cloud.sign_in for vendor in VENDORS if vendor.cloud is not None}
     return sorted(found | set(_MORE) | {command.summary for command in BUILT_IN})
 
 

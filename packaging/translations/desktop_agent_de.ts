@@ -12,6 +12,10 @@
         <translation>{0} wird gefragt …</translation>
     </message>
     <message>
+        <source>No model has been asked yet.</source>
+        <translation>Noch wurde kein Modell gefragt.</translation>
+    </message>
+    <message>
         <source>Preparing the sign-in…</source>
         <translation>Die Anmeldung wird vorbereitet …</translation>
     </message>
@@ -170,6 +174,14 @@
     <message>
         <source>Requests go to {0}, with a profile of the provider&apos;s own tools, which store the tokens.</source>
         <translation>Anfragen gehen an {0}, mit einem Profil der Werkzeuge des Anbieters, die seine Token aufbewahren.</translation>
+    </message>
+    <message>
+        <source>Requests go to {0}, with credentials that the cloud&apos;s own tools store.</source>
+        <translation>Anfragen gehen an {0}, mit Zugangsdaten, die die Werkzeuge der Cloud aufbewahren.</translation>
+    </message>
+    <message>
+        <source>as the environment says</source>
+        <translation>aus der Umgebung</translation>
     </message>
     <message>
         <source>profile</source>
@@ -1255,6 +1267,10 @@
 <context>
     <name>ChooseStep</name>
     <message>
+        <source>Claude through AWS, Google or Microsoft</source>
+        <translation>Claude über AWS, Google oder Microsoft</translation>
+    </message>
+    <message>
         <source>Continue</source>
         <translation>Weiter</translation>
     </message>
@@ -1312,7 +1328,11 @@
     </message>
     <message>
         <source>With Ollama, LM Studio or llama.cpp. No key, and nothing leaves this machine.</source>
-        <translation>Mit Ollama, LM Studio oder llama.cpp. Kein Schlüssel, und nichts verlässt diesen Rechner.</translation>
+        <translation>Mit Ollama, LM Studio oder llama.cpp. Kein Schlüssel, alles bleibt hier.</translation>
+    </message>
+    <message>
+        <source>With the credentials of the cloud&apos;s own tools, or with a key.</source>
+        <translation>Mit den Zugangsdaten der Cloud-Werkzeuge oder mit einem Schlüssel.</translation>
     </message>
     <message>
         <source>You can change this at any time in Settings.</source>
@@ -1571,6 +1591,116 @@
     <message>
         <source>edited by hand</source>
         <translation>von Hand bearbeitet</translation>
+    </message>
+</context>
+<context>
+    <name>CloudFields</name>
+    <message>
+        <source>A profile of the AWS tools. Empty: the default profile.</source>
+        <translation>Ein Profil der AWS-Werkzeuge. Leer: das Standardprofil.</translation>
+    </message>
+    <message>
+        <source>An API key</source>
+        <translation>Ein API-Schlüssel</translation>
+    </message>
+    <message>
+        <source>As the Claude Console shows it.</source>
+        <translation>Wie die Claude Console sie zeigt.</translation>
+    </message>
+    <message>
+        <source>Credentials</source>
+        <translation>Zugangsdaten</translation>
+    </message>
+    <message>
+        <source>For example: {0}</source>
+        <translation>Zum Beispiel: {0}</translation>
+    </message>
+    <message>
+        <source>It is kept in your system keyring, and nowhere else.</source>
+        <translation>Er liegt in Ihrem Schlüsselbund und nirgends sonst.</translation>
+    </message>
+    <message>
+        <source>Missing: {0}.</source>
+        <translation>Es fehlt: {0}.</translation>
+    </message>
+    <message>
+        <source>Profile</source>
+        <translation>Profil</translation>
+    </message>
+    <message>
+        <source>Project</source>
+        <translation>Projekt</translation>
+    </message>
+    <message>
+        <source>Region</source>
+        <translation>Region</translation>
+    </message>
+    <message>
+        <source>Resource</source>
+        <translation>Ressource</translation>
+    </message>
+    <message>
+        <source>The ID of the project that pays. Empty: the project of the sign-in.</source>
+        <translation>Die ID des Projekts, das bezahlt. Leer: das Projekt der Anmeldung.</translation>
+    </message>
+    <message>
+        <source>The account cannot be used: {0}.</source>
+        <translation>Das Konto kann nicht verwendet werden: {0}.</translation>
+    </message>
+    <message>
+        <source>The first part of the address, before .services.ai.azure.com.</source>
+        <translation>Der erste Teil der Adresse, vor .services.ai.azure.com.</translation>
+    </message>
+    <message>
+        <source>Those of the AWS tools</source>
+        <translation>Die der AWS-Werkzeuge</translation>
+    </message>
+    <message>
+        <source>Those of the Azure tools</source>
+        <translation>Die der Azure-Werkzeuge</translation>
+    </message>
+    <message>
+        <source>Those of the Google Cloud tools</source>
+        <translation>Die der Google-Cloud-Werkzeuge</translation>
+    </message>
+    <message>
+        <source>Where you have access to Claude.</source>
+        <translation>Wo Sie Zugang zu Claude haben.</translation>
+    </message>
+    <message>
+        <source>Where you have access to Claude. Empty: the region of the profile.</source>
+        <translation>Wo Sie Zugang zu Claude haben. Leer: die Region des Profils.</translation>
+    </message>
+    <message>
+        <source>Workspace ID</source>
+        <translation>Workspace-ID</translation>
+    </message>
+</context>
+<context>
+    <name>CloudStep</name>
+    <message>
+        <source>API key</source>
+        <translation>API-Schlüssel</translation>
+    </message>
+    <message>
+        <source>Check and continue</source>
+        <translation>Prüfen und weiter</translation>
+    </message>
+    <message>
+        <source>Claude through AWS, Google or Microsoft</source>
+        <translation>Claude über AWS, Google oder Microsoft</translation>
+    </message>
+    <message>
+        <source>Cloud</source>
+        <translation>Cloud</translation>
+    </message>
+    <message>
+        <source>Leave it empty to use the key in {0}.</source>
+        <translation>Leer lassen, um den Schlüssel in {0} zu verwenden.</translation>
+    </message>
+    <message>
+        <source>The check shows where requests go, and as whom. It asks no model, so it costs nothing.</source>
+        <translation>Die Prüfung zeigt, wohin Anfragen gehen und in wessen Namen. Sie fragt kein Modell und kostet daher nichts.</translation>
     </message>
 </context>
 <context>
@@ -1853,6 +1983,10 @@
 </context>
 <context>
     <name>Connections</name>
+    <message>
+        <source>Requests go to {0}. Credentials: {1}.</source>
+        <translation>Anfragen gehen an {0}. Zugangsdaten: {1}.</translation>
+    </message>
     <message>
         <source>{0} The key is kept for this run only.</source>
         <translation>{0} Der Schlüssel wird nur für diesen Lauf behalten.</translation>
@@ -3062,6 +3196,10 @@
         <translation>Die Datei ist kein JSON.</translation>
     </message>
     <message>
+        <source>AWS access key …{0} ({1}), region {2}</source>
+        <translation>AWS-Zugriffsschlüssel …{0} ({1}), Region {2}</translation>
+    </message>
+    <message>
         <source>The file is too large to be compared.</source>
         <translation>Die Datei ist zu groß für einen Vergleich.</translation>
     </message>
@@ -3806,6 +3944,10 @@
         <translation>Untersucht Seiten in Chrome: Konsole, Netz, Leistung.</translation>
     </message>
     <message>
+        <source>Install them with {0}.</source>
+        <translation>Installieren Sie sie mit {0}.</translation>
+    </message>
+    <message>
         <source>It became a hard link to another file. A redo after an undo makes it a separate file.</source>
         <translation>Sie wurde ein Hardlink auf eine andere Datei. Ein Wiederherstellen nach dem Rückgängigmachen macht sie zu einer eigenen Datei.</translation>
     </message>
@@ -3990,12 +4132,28 @@
         <translation>Der Durchgang durch den Ordner dauerte länger als {0} s; {1} Ordner und ihr Inhalt werden nicht beobachtet.</translation>
     </message>
     <message>
+        <source>Set what is missing in the account or in the environment. {0}</source>
+        <translation>Ergänzen Sie im Konto oder in der Umgebung, was fehlt. {0}</translation>
+    </message>
+    <message>
         <source>Several files had this path one after another. Undo all of its changes, or choose between the versions.</source>
         <translation>Mehrere Dateien hatten nacheinander diesen Pfad. Machen Sie alle seine Änderungen rückgängig, oder wählen Sie zwischen den Fassungen.</translation>
     </message>
     <message>
         <source>Sign in with `ant auth login`, or use a key.</source>
         <translation>Melden Sie sich mit `ant auth login` an, oder verwenden Sie einen Schlüssel.</translation>
+    </message>
+    <message>
+        <source>Sign in with `aws sso login`, or set up access with `aws configure`.</source>
+        <translation>Melden Sie sich mit `aws sso login` an, oder richten Sie den Zugang mit `aws configure` ein.</translation>
+    </message>
+    <message>
+        <source>Sign in with `az login`, or use a key of the resource.</source>
+        <translation>Melden Sie sich mit `az login` an, oder verwenden Sie einen Schlüssel der Ressource.</translation>
+    </message>
+    <message>
+        <source>Sign in with `gcloud auth application-default login`, or name a key file in GOOGLE_APPLICATION_CREDENTIALS.</source>
+        <translation>Melden Sie sich mit `gcloud auth application-default login` an, oder nennen Sie in GOOGLE_APPLICATION_CREDENTIALS eine Schlüsseldatei.</translation>
     </message>
     <message>
         <source>Something else is there now.</source>
@@ -4118,6 +4276,10 @@
         <translation>Das Rückgängigmachen von Runde {0} hat sie seither geändert; diese Fassung wurde unberührt gelassen.</translation>
     </message>
     <message>
+        <source>There are no usable credentials for {0}.</source>
+        <translation>Für {0} gibt es keine brauchbaren Zugangsdaten.</translation>
+    </message>
+    <message>
         <source>There is no active summary.</source>
         <translation>Es gilt keine Zusammenfassung.</translation>
     </message>
@@ -4136,6 +4298,10 @@
     <message>
         <source>They include lines of yours or of another change.</source>
         <translation>Darunter sind Zeilen von Ihnen oder aus einer anderen Änderung.</translation>
+    </message>
+    <message>
+        <source>This build cannot have them. Install the package from PyPI instead: {0}.</source>
+        <translation>In diese Ausgabe lassen sie sich nicht einbauen. Installieren Sie stattdessen das Paket von PyPI: {0}.</translation>
     </message>
     <message>
         <source>This command mentions `{0}`, which you blocked. Another program may start it.</source>
@@ -4410,6 +4576,10 @@
         <translation>ein Wort, das hinter seiner Zeile beginnt</translation>
     </message>
     <message>
+        <source>an API key</source>
+        <translation>einem API-Schlüssel</translation>
+    </message>
+    <message>
         <source>an assignment that was not recognised</source>
         <translation>eine Zuweisung, die nicht erkannt wurde</translation>
     </message>
@@ -4494,6 +4664,18 @@
         <translation>Wörter, die ineinander übergehen</translation>
     </message>
     <message>
+        <source>your Entra sign-in</source>
+        <translation>Ihrer Entra-Anmeldung</translation>
+    </message>
+    <message>
+        <source>your Google sign-in</source>
+        <translation>Ihrer Google-Anmeldung</translation>
+    </message>
+    <message>
+        <source>{0} cannot be asked with these settings.</source>
+        <translation>{0} kann mit diesen Einstellungen nicht gefragt werden.</translation>
+    </message>
+    <message>
         <source>{0} is reserved for the account without a name</source>
         <translation>{0} ist für das Konto ohne Namen reserviert</translation>
     </message>
@@ -4502,8 +4684,16 @@
         <translation>{0} ist zu lang: Dateien in {1} ließen sich unter diesem Pfad nicht öffnen.</translation>
     </message>
     <message>
+        <source>{0} needs packages that are not installed.</source>
+        <translation>{0} braucht Pakete, die nicht installiert sind.</translation>
+    </message>
+    <message>
         <source>{0} was not used, or not in full: {1}.</source>
         <translation>{0} wurde nicht oder nicht ganz verwendet: {1}.</translation>
+    </message>
+    <message>
+        <source>{0}, project {1}, region {2}</source>
+        <translation>{0}, Projekt {1}, Region {2}</translation>
     </message>
     <message>
         <source>{0}Its changes so far are kept. Raise the time limit, or continue the session.</source>
@@ -10975,6 +11165,10 @@
     <message>
         <source>Cancel</source>
         <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Check</source>
+        <translation>Prüfen</translation>
     </message>
     <message>
         <source>Check the sign-in</source>

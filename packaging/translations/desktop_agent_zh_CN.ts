@@ -12,6 +12,10 @@
         <translation>正在询问 {0}…</translation>
     </message>
     <message>
+        <source>No model has been asked yet.</source>
+        <translation>尚未向任何模型发出请求。</translation>
+    </message>
+    <message>
         <source>Preparing the sign-in…</source>
         <translation>正在准备登录…</translation>
     </message>
@@ -170,6 +174,14 @@
     <message>
         <source>Requests go to {0}, with a profile of the provider&apos;s own tools, which store the tokens.</source>
         <translation>请求使用提供商自己工具的配置文件发送到 {0}，令牌由这些工具保存。</translation>
+    </message>
+    <message>
+        <source>Requests go to {0}, with credentials that the cloud&apos;s own tools store.</source>
+        <translation>请求发送到 {0}，使用云自带工具保管的凭据。</translation>
+    </message>
+    <message>
+        <source>as the environment says</source>
+        <translation>由环境变量决定</translation>
     </message>
     <message>
         <source>profile</source>
@@ -1251,6 +1263,10 @@
 <context>
     <name>ChooseStep</name>
     <message>
+        <source>Claude through AWS, Google or Microsoft</source>
+        <translation>通过 AWS、Google 或 Microsoft 使用 Claude</translation>
+    </message>
+    <message>
         <source>Continue</source>
         <translation>继续</translation>
     </message>
@@ -1309,6 +1325,10 @@
     <message>
         <source>With Ollama, LM Studio or llama.cpp. No key, and nothing leaves this machine.</source>
         <translation>使用 Ollama、LM Studio 或 llama.cpp。无需密钥，数据不离开本机。</translation>
+    </message>
+    <message>
+        <source>With the credentials of the cloud&apos;s own tools, or with a key.</source>
+        <translation>使用云自带工具的凭据，或使用密钥。</translation>
     </message>
     <message>
         <source>You can change this at any time in Settings.</source>
@@ -1563,6 +1583,116 @@
     <message>
         <source>edited by hand</source>
         <translation>手动编辑</translation>
+    </message>
+</context>
+<context>
+    <name>CloudFields</name>
+    <message>
+        <source>A profile of the AWS tools. Empty: the default profile.</source>
+        <translation>AWS 工具的配置文件。留空：默认配置文件。</translation>
+    </message>
+    <message>
+        <source>An API key</source>
+        <translation>API 密钥</translation>
+    </message>
+    <message>
+        <source>As the Claude Console shows it.</source>
+        <translation>与 Claude Console 中显示的一致。</translation>
+    </message>
+    <message>
+        <source>Credentials</source>
+        <translation>凭据</translation>
+    </message>
+    <message>
+        <source>For example: {0}</source>
+        <translation>例如：{0}</translation>
+    </message>
+    <message>
+        <source>It is kept in your system keyring, and nowhere else.</source>
+        <translation>它只保存在系统密钥环中。</translation>
+    </message>
+    <message>
+        <source>Missing: {0}.</source>
+        <translation>缺少：{0}。</translation>
+    </message>
+    <message>
+        <source>Profile</source>
+        <translation>配置文件</translation>
+    </message>
+    <message>
+        <source>Project</source>
+        <translation>项目</translation>
+    </message>
+    <message>
+        <source>Region</source>
+        <translation>区域</translation>
+    </message>
+    <message>
+        <source>Resource</source>
+        <translation>资源</translation>
+    </message>
+    <message>
+        <source>The ID of the project that pays. Empty: the project of the sign-in.</source>
+        <translation>付费项目的 ID。留空：登录所属的项目。</translation>
+    </message>
+    <message>
+        <source>The account cannot be used: {0}.</source>
+        <translation>无法使用该账户：{0}。</translation>
+    </message>
+    <message>
+        <source>The first part of the address, before .services.ai.azure.com.</source>
+        <translation>地址的第一部分，即 .services.ai.azure.com 之前的部分。</translation>
+    </message>
+    <message>
+        <source>Those of the AWS tools</source>
+        <translation>AWS 工具的凭据</translation>
+    </message>
+    <message>
+        <source>Those of the Azure tools</source>
+        <translation>Azure 工具的凭据</translation>
+    </message>
+    <message>
+        <source>Those of the Google Cloud tools</source>
+        <translation>Google Cloud 工具的凭据</translation>
+    </message>
+    <message>
+        <source>Where you have access to Claude.</source>
+        <translation>您有权访问 Claude 的区域。</translation>
+    </message>
+    <message>
+        <source>Where you have access to Claude. Empty: the region of the profile.</source>
+        <translation>您有权访问 Claude 的区域。留空：配置文件中的区域。</translation>
+    </message>
+    <message>
+        <source>Workspace ID</source>
+        <translation>工作区 ID</translation>
+    </message>
+</context>
+<context>
+    <name>CloudStep</name>
+    <message>
+        <source>API key</source>
+        <translation>API 密钥</translation>
+    </message>
+    <message>
+        <source>Check and continue</source>
+        <translation>检查并继续</translation>
+    </message>
+    <message>
+        <source>Claude through AWS, Google or Microsoft</source>
+        <translation>通过 AWS、Google 或 Microsoft 使用 Claude</translation>
+    </message>
+    <message>
+        <source>Cloud</source>
+        <translation>云</translation>
+    </message>
+    <message>
+        <source>Leave it empty to use the key in {0}.</source>
+        <translation>留空则使用 {0} 中的密钥。</translation>
+    </message>
+    <message>
+        <source>The check shows where requests go, and as whom. It asks no model, so it costs nothing.</source>
+        <translation>检查会显示请求发往何处、以谁的身份发出。它不调用模型，因此不产生费用。</translation>
     </message>
 </context>
 <context>
@@ -1843,6 +1973,10 @@
 </context>
 <context>
     <name>Connections</name>
+    <message>
+        <source>Requests go to {0}. Credentials: {1}.</source>
+        <translation>请求发送到 {0}。凭据：{1}。</translation>
+    </message>
     <message>
         <source>{0} The key is kept for this run only.</source>
         <translation>{0} 密钥仅在本次运行中保留。</translation>
@@ -3051,6 +3185,10 @@
         <translation>该文件不是 JSON。</translation>
     </message>
     <message>
+        <source>AWS access key …{0} ({1}), region {2}</source>
+        <translation>AWS 访问密钥 …{0}（{1}），区域 {2}</translation>
+    </message>
+    <message>
         <source>The file is too large to be compared.</source>
         <translation>文件过大，无法比较。</translation>
     </message>
@@ -3795,6 +3933,10 @@
         <translation>检查 Chrome 中的页面：控制台、网络、性能。</translation>
     </message>
     <message>
+        <source>Install them with {0}.</source>
+        <translation>请用 {0} 安装。</translation>
+    </message>
+    <message>
         <source>It became a hard link to another file. A redo after an undo makes it a separate file.</source>
         <translation>它成为某个文件的另一个名称（硬链接）。撤销后重做会使其成为独立文件。</translation>
     </message>
@@ -3979,12 +4121,28 @@
         <translation>扫描文件夹超过 {0} 秒；{1} 个文件夹及其内容不受监视。</translation>
     </message>
     <message>
+        <source>Set what is missing in the account or in the environment. {0}</source>
+        <translation>请在账户或环境中补充缺少的内容。{0}</translation>
+    </message>
+    <message>
         <source>Several files had this path one after another. Undo all of its changes, or choose between the versions.</source>
         <translation>先后有多个文件使用过此路径。请全部撤销，或在各版本之间选择。</translation>
     </message>
     <message>
         <source>Sign in with `ant auth login`, or use a key.</source>
         <translation>请用 `ant auth login` 创建，或使用密钥。</translation>
+    </message>
+    <message>
+        <source>Sign in with `aws sso login`, or set up access with `aws configure`.</source>
+        <translation>请用 `aws sso login` 登录，或用 `aws configure` 设置访问权限。</translation>
+    </message>
+    <message>
+        <source>Sign in with `az login`, or use a key of the resource.</source>
+        <translation>请用 `az login` 登录，或使用该资源的密钥。</translation>
+    </message>
+    <message>
+        <source>Sign in with `gcloud auth application-default login`, or name a key file in GOOGLE_APPLICATION_CREDENTIALS.</source>
+        <translation>请用 `gcloud auth application-default login` 登录，或在 GOOGLE_APPLICATION_CREDENTIALS 中指定密钥文件。</translation>
     </message>
     <message>
         <source>Something else is there now.</source>
@@ -4107,6 +4265,10 @@
         <translation>第 {0} 轮的撤销此后更改了它；该版本保留不动。</translation>
     </message>
     <message>
+        <source>There are no usable credentials for {0}.</source>
+        <translation>没有可用于 {0} 的凭据。</translation>
+    </message>
+    <message>
         <source>There is no active summary.</source>
         <translation>没有生效的摘要。</translation>
     </message>
@@ -4125,6 +4287,10 @@
     <message>
         <source>They include lines of yours or of another change.</source>
         <translation>其间有用户或其他更改的行。</translation>
+    </message>
+    <message>
+        <source>This build cannot have them. Install the package from PyPI instead: {0}.</source>
+        <translation>此版本无法包含它们。请改为安装 PyPI 上的软件包：{0}。</translation>
     </message>
     <message>
         <source>This command mentions `{0}`, which you blocked. Another program may start it.</source>
@@ -4399,6 +4565,10 @@
         <translation>有从所在行之后开始的单词</translation>
     </message>
     <message>
+        <source>an API key</source>
+        <translation>API 密钥</translation>
+    </message>
+    <message>
         <source>an assignment that was not recognised</source>
         <translation>有无法识别的赋值</translation>
     </message>
@@ -4483,6 +4653,18 @@
         <translation>有连在一起的单词</translation>
     </message>
     <message>
+        <source>your Entra sign-in</source>
+        <translation>您的 Entra 登录</translation>
+    </message>
+    <message>
+        <source>your Google sign-in</source>
+        <translation>您的 Google 登录</translation>
+    </message>
+    <message>
+        <source>{0} cannot be asked with these settings.</source>
+        <translation>使用这些设置无法向 {0} 发出请求。</translation>
+    </message>
+    <message>
         <source>{0} is reserved for the account without a name</source>
         <translation>{0} 是没有名称的账户</translation>
     </message>
@@ -4491,8 +4673,16 @@
         <translation>{0} 太长：{1} 中的内容在那里将无法打开。</translation>
     </message>
     <message>
+        <source>{0} needs packages that are not installed.</source>
+        <translation>{0} 需要尚未安装的软件包。</translation>
+    </message>
+    <message>
         <source>{0} was not used, or not in full: {1}.</source>
         <translation>未按原样使用 {0}：{1}。</translation>
+    </message>
+    <message>
+        <source>{0}, project {1}, region {2}</source>
+        <translation>{0}，项目 {1}，区域 {2}</translation>
     </message>
     <message>
         <source>{0}Its changes so far are kept. Raise the time limit, or continue the session.</source>
@@ -10936,6 +11126,10 @@
     <message>
         <source>Cancel</source>
         <translation>取消</translation>
+    </message>
+    <message>
+        <source>Check</source>
+        <translation>检查</translation>
     </message>
     <message>
         <source>Check the sign-in</source>

@@ -154,7 +154,7 @@ def test_a_local_model_answers_without_a_key(
 
 def test_another_address_becomes_an_account_that_answers(start: Start, keyring: MemoryKeyring) -> None:
     async def journey(user: Driver) -> None:
-        await go_way(user, 4)
+        await go_way(user, 5)
         await user.press(Qt.Key.Key_Down)
         await user.press(Qt.Key.Key_Return)
         await user.type("newAccountNameEdit", "work")
@@ -258,7 +258,7 @@ def test_openrouter_makes_a_key_that_answers(
     async def journey(user: Driver) -> None:
         async with UserInBrowser() as browser:
             with BrowserOfTheDesktop(browser):
-                await go_way(user, 4)
+                await go_way(user, 5)
                 await user.press(Qt.Key.Key_Return)
                 # The keyring is tested first, with a test entry.
                 await user.until_true(lambda: ENTRY in keyring.entries, "the key is kept")

@@ -1,8 +1,9 @@
 """Updates the model picker with the accounts' models, and carries out the choice."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from types import MappingProxyType
 
 from msgspec.structs import replace
 from PySide6.QtCore import QCoreApplication
@@ -24,9 +25,15 @@ from desktop_agent.ui.models.model_offers import AccountOffers, ModelKey, ModelO
 
 
 def accounts_offered(
-    loaded: LoadedAccounts, now: ModelRef | None, reached: Callable[[Account], Account]
+    loaded: LoadedAccounts,
+    now: ModelRef | None,
+    reached: Callable[[Account], Account],
+    environ: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[Account]:
-    """Yield the current model's account first. Accounts with the same address and key are offered once."""
+    """Yield the current model's account first. Accounts with the same address and key are offered once.
+
+    The usual account of a cloud is offered if the user, the environment or the current model names it.
+    """
     if loaded.problems:
         return
     seen: set[tuple[str, str]] = set()
@@ -35,6 +42,9 @@ def accounts_offered(
         is_named = any(account.provider == vendor.id for account in loaded.added)
         if place not in seen or is_named:
             accounts = loaded.of(vendor.id)
+            is_present = now is not None and now.provider == vendor.id
+            if vendor.cloud is not None and not is_present and not environ.get(vendor.key_variable):
+                accounts = tuple(account for account in accounts if account in loaded.added)
             for account in sorted(accounts, key=lambda account: now is None or account.name != now.account):
                 yield _in_force(loaded, account, now) or reached(account)
         seen.add(place)
@@ -181,7 +191,8 @@ class ModelOffering(Controller):
     async def _offer(self) -> None:
         """Show the available accounts now, and the rest once the keyring answers, because it may ask the user first."""
         loaded = await asyncio.to_thread(self._bench.accounts.load)
-        self._accounts = tuple(accounts_offered(loaded, self._session.transcript.session.model, self._reached))
+        now = self._session.transcript.session.model
+        self._accounts = tuple(accounts_offered(loaded, now, self._reached, self._bench.environ))
         await self._lists.read(self._accounts)
         self._show()
         if asked := [account for account in self._accounts if not self._needs_no_keyring(account)]:

@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QCoreApplication, Signal
 
-from desktop_agent.app.connections import WindowBrowser, keep_key, key_of, local_server, models_at, signed_in
+from desktop_agent.app.connections import Answer, WindowBrowser, ask, keep_key, key_of, local_server, signed_in
 from desktop_agent.app.controller import Controller, OneAtATime, WindowContext, in_background
 from desktop_agent.app.file_opening import open_in_editor
 from desktop_agent.app.settings.server_control import ServerControl
@@ -60,6 +60,13 @@ class AccountActions(Controller):
         except AgentError as error:
             self._fail(error)
 
+    async def change(self, account: Account) -> None:
+        try:
+            await asyncio.to_thread(self._bench.accounts.put, account)
+        except AgentError as error:
+            self._fail(error)
+        await self.refresh()
+
     async def remove(self, account: Account) -> None:
         try:
             await self._bench.sign_ins.sign_out(account)
@@ -106,13 +113,13 @@ class AccountActions(Controller):
         label = account.full_label
         self._show_busy(account, self.tr("Asking {0}…").format(label))
         try:
-            await models_at(self._bench, account, typed)
+            answer = await ask(self._bench, account, typed)
         except AgentError as error:
             self._show_result(account, error_words(error), is_good=False)
         else:
             has_key = typed or account.kind == "key"
             words = self.tr("The key works.") if has_key else self.tr("{0} answers.").format(label)
-            self._show_result(account, words, is_good=True)
+            self._show_result(account, _cloud_words(answer) or words, is_good=True)
 
     async def show_key(self, account: Account) -> None:
         await idle()  # the first access imports the keyring, which would slow down showing the dialog
@@ -167,10 +174,10 @@ class AccountActions(Controller):
 
     async def _check_sign_in(self, account: Account) -> None:
         self._show_sign_in(self.tr("Asking {0}…").format(account.full_label))
-        await models_at(self._bench, account)
+        answer = await ask(self._bench, account)
         if self.dialog is not None:
             words = self.tr("You are signed in, and {0} answers.").format(account.full_label)
-            self.dialog.sign_in.show_result(words, is_good=True)
+            self.dialog.sign_in.show_result(_cloud_words(answer) or words, is_good=True)
 
     def _show_sign_in(self, words: str) -> None:
         if self.dialog is not None:
@@ -183,6 +190,11 @@ class AccountActions(Controller):
     def _show_sign_in_failure(self, error: AgentError) -> None:
         if self.dialog is not None:
             self.dialog.sign_in.show_result(error_words(error), is_good=False)
+
+
+def _cloud_words(answer: Answer) -> str:
+    nothing = QCoreApplication.translate("AccountActions", "No model has been asked yet.")
+    return f"{answer.who} {nothing}" if answer.who else ""
 
 
 class Setup(Controller):
@@ -211,6 +223,7 @@ class Setup(Controller):
             answer_project=self.project_answered.emit,
             revoke_rule=self.rule_revoked.emit,
             add_account=in_background(launch, accounts.add),
+            change_account=in_background(launch, accounts.change),
             remove_account=in_background(launch, accounts.remove),
             show_key=in_background(launch, accounts.show_key),
             save_key=in_background(launch, accounts.save_key),
@@ -280,7 +293,7 @@ class Setup(Controller):
     def sign_in_again(self, model: ModelRef) -> None:
         vendor = known_vendor(model.provider)
         self.open().connect_provider(model.provider)
-        if vendor is not None and vendor.sign_in is not None:
+        if vendor is not None and vendor.sign_in is not None and vendor.cloud is None:
             self._accounts.sign_in(vendor.sign_in, model.account)
 
     def show_project(self, project: WorkspaceSettings) -> None:

@@ -22,6 +22,15 @@ SignInWay = Literal["chatgpt", "openrouter", "profile"]
 CloudField = Literal["region", "project", "resource", "workspace_id", "profile"]
 
 
+_FIELD_VARIABLES: Mapping[CloudField, tuple[str, ...]] = {
+    "region": ("AWS_REGION", "AWS_DEFAULT_REGION", "CLOUD_ML_REGION"),
+    "project": ("ANTHROPIC_VERTEX_PROJECT_ID", "GOOGLE_CLOUD_PROJECT"),
+    "resource": ("ANTHROPIC_FOUNDRY_RESOURCE",),
+    "workspace_id": ("ANTHROPIC_AWS_WORKSPACE_ID",),
+    "profile": ("AWS_PROFILE",),
+}
+
+
 class Cloud(Struct, frozen=True, kw_only=True):
     """A cloud that offers Claude. Its own tools keep the credentials; Anthropic's SDK finds them."""
 
@@ -35,10 +44,21 @@ class Cloud(Struct, frozen=True, kw_only=True):
     """The address, with the field that it depends on."""
     domain: str
     sign_in: str
+    needed: tuple[CloudField, ...] = ()
+    """What neither the account nor the environment may leave open."""
     extra: str = ""
     """The extra of our package that brings the cloud's library; empty if it is needed only for a sign-in."""
     counts: bool = True
     """Whether tokens can be counted without asking the model."""
+
+    def said_in(self, environ: Mapping[str, str]) -> dict[str, str]:
+        """Return the fields that the environment answers."""
+        found: dict[str, str] = {}
+        for field in self.fields:
+            names = (name for name in _FIELD_VARIABLES[field] if name.startswith(self.variables))
+            if value := next(filter(None, (environ.get(name, "").strip() for name in names)), ""):
+                found[field] = value
+        return found
 
 
 class LocalSign(Struct, frozen=True, kw_only=True):
@@ -156,6 +176,7 @@ VENDORS: tuple[Vendor, ...] = (
             domain="googleapis.com",
             sign_in="Sign in with `gcloud auth application-default login`, or name a key file in "
             "GOOGLE_APPLICATION_CREDENTIALS.",
+            needed=("region",),
             extra="vertex",
         ),
         sign_in="profile",
@@ -176,6 +197,7 @@ VENDORS: tuple[Vendor, ...] = (
             place="https://{resource}.services.ai.azure.com/anthropic",
             domain="services.ai.azure.com",
             sign_in="Sign in with `az login`, or use a key of the resource.",
+            needed=("resource",),
             extra="foundry",
         ),
         sign_in="profile",
@@ -196,6 +218,7 @@ VENDORS: tuple[Vendor, ...] = (
             place="https://aws-external-anthropic.{region}.api.aws",
             domain="api.aws",
             sign_in="Sign in with `aws sso login`, or set up access with `aws configure`.",
+            needed=("region", "workspace_id"),
             extra="bedrock",
         ),
         sign_in="profile",

@@ -200,17 +200,17 @@ class HttpProvider:
             raise connection.explain(error, call) from None
         return self._wire.read_count(answer, call)
 
-    async def identity(self) -> str:
-        """Return who asks a cloud, and where; empty for other accounts. Asks no model. Raises `ProviderError`."""
+    async def identity(self) -> tuple[str, str]:
+        """Return who asks a cloud, and its address; empty for other accounts. Asks no model. Raises `ProviderError`."""
         call, sdk = self._call(), self._endpoint.sdk
         if sdk is None:
-            return ""
+            return "", ""
         await self._ready()
         try:
             found = await sdk.identity(await self._headers())
         except sdk.failures as error:
             raise sdk.explain(error, call) from None
-        return f"{found.who}, at {found.address.rstrip('/')}"
+        return found.who, found.address.rstrip("/")
 
     async def prepare(self) -> None:
         """Start what the first request would wait for. Never raises."""

@@ -90,7 +90,7 @@ async def who_asks(account: Account, key: str | None, environ: Mapping[str, str]
     connection = sdk_connection(account, environ)
     provider = account_provider(account, key_credential(account, key), environ=environ, sdk=connection)
     async with aclosing(provider):
-        return await provider.identity()
+        return ", at ".join(await provider.identity())
 
 
 _PROFILE_VARIABLES = (

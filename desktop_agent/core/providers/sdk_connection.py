@@ -231,11 +231,13 @@ class SdkConnection:
                 )
             case "missing":
                 command = f"`pip install 'desktop-agent[{self._extra}]'`"
-                is_frozen = getattr(sys, "frozen", False)
+                hint = f"Install them with {command}."
+                if getattr(sys, "frozen", False):
+                    hint = f"This build cannot have them. Install the package from PyPI instead: {command}."
                 return ProviderError(
                     f"{self._label} needs packages that are not installed.",
                     fault="configuration",
-                    hint="The package from PyPI can have them: " * is_frozen + f"Install them with {command}.",
+                    hint=hint,
                     detail=detail,
                 )
             case _:

@@ -15,6 +15,7 @@ from desktop_agent.ui.onboarding.welcome_steps import (
     DEMO_WAY,
     AddressStep,
     ChooseStep,
+    CloudStep,
     DoneStep,
     KeyStep,
     LocalStep,
@@ -51,6 +52,7 @@ class OnboardingDialog(QDialog):
         self._subscription = SubscriptionStep(theme, actions)
         self._other = OtherStep(theme, actions)
         self._address = AddressStep(actions)
+        self._cloud = CloudStep(actions)
         self._waiting = WaitingStep()
         self._done = DoneStep(actions)
         self._steps: dict[str, Step] = {
@@ -60,6 +62,7 @@ class OnboardingDialog(QDialog):
             "subscription": self._subscription,
             "other": self._other,
             "address": self._address,
+            "cloud": self._cloud,
             "waiting": self._waiting,
             "done": self._done,
         }
@@ -97,6 +100,7 @@ class OnboardingDialog(QDialog):
     def show_found(self, found: Found) -> None:
         self._key.show_found(found)
         self._subscription.show_found(found)
+        self._cloud.show_found(found)
 
     def show_servers(self, servers: Sequence[LocalServer]) -> None:
         self._local.show_servers(servers)

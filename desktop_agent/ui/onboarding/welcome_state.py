@@ -12,6 +12,8 @@ class Found(Struct, frozen=True, kw_only=True):
     provider: str = ""
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
     """The environment variables that hold a key, by provider."""
+    clouds: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
+    """What the environment says of each cloud, by provider."""
     profiles: tuple[str, ...] = ()
     """The profiles of Anthropic's tools, the active one first."""
     others: tuple[str, ...] = ()
@@ -23,6 +25,8 @@ class Connected(Struct, frozen=True, kw_only=True):
     account: Account
     models: tuple[str, ...]
     usual_model: str
+    who: str = ""
+    """A sentence that says where a cloud is asked, and as whom."""
     note: str = ""
 
 

@@ -11,13 +11,14 @@ from desktop_agent.core.base.web_address import is_readable_on_the_way
 from desktop_agent.core.models.account import Account, usual_account
 from desktop_agent.core.models.vendors import VENDORS, LocalServer, Vendor, vendor_of
 from desktop_agent.ui.onboarding.welcome_state import Connected, Found, WelcomeActions
-from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.account_fields import AccountFields, ApiKeyField, BrowserWait
 from desktop_agent.ui.widgets.buttons import Picker, make_button
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
+from desktop_agent.ui.widgets.cloud_fields import CloudFields
 from desktop_agent.ui.widgets.labels import Note, make_label, show_text
-from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, discard, hbox, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, Part, add_parts, discard, hbox, vbox
 
 
 class Step(QWidget):
@@ -128,6 +129,8 @@ class CardsStep(Step):
 
 DEMO_WAY = "demo"
 
+_NAME_WIDTH = 112
+
 
 class ChooseStep(CardsStep):
     def __init__(self, theme: Theme) -> None:
@@ -137,6 +140,7 @@ class ChooseStep(CardsStep):
         key = self.tr("For Anthropic, OpenAI, OpenRouter or xAI. Kept in your system keyring, and nowhere else.")
         local = self.tr("With Ollama, LM Studio or llama.cpp. No key, and nothing leaves this machine.")
         plan = self.tr("Sign in with your ChatGPT plan, or use a profile of Anthropic's tools.")
+        cloud = self.tr("With the credentials of the cloud's own tools, or with a key.")
         other = self.tr("Sign in with OpenRouter, or enter the address of any compatible server.")
         self.show_choices(
             [
@@ -144,6 +148,7 @@ class ChooseStep(CardsStep):
                 (self.tr("Enter an API key"), key, "key"),
                 (self.tr("Use a model on this machine"), local, "local"),
                 (self.tr("Use a subscription"), plan, "subscription"),
+                (self.tr("Claude through AWS, Google or Microsoft"), cloud, "cloud"),
                 (self.tr("OpenRouter or another address"), other, "other"),
             ]
         )
@@ -151,6 +156,7 @@ class ChooseStep(CardsStep):
         self.offer("key", self.tr("Enter a key…"), "enterKeyButton", self._on_clicked)
         self.offer("local", self.tr("Look for models…"), "localModelsButton", self._on_clicked)
         self.offer("subscription", self.tr("Continue"), "subscriptionButton", self._on_clicked)
+        self.offer("cloud", self.tr("Continue"), "cloudButton", self._on_clicked)
         self.offer("other", self.tr("Continue"), "otherAddressButton", self._on_clicked)
         self.column.addStretch()
 
@@ -191,8 +197,8 @@ class KeyStep(Step):
                     "in, so it is used until you quit."
                 )
             )
-        place = self._provider.findData(next(iter(found.keys), found.provider))
-        self._provider.setCurrentIndex(max(place, 0))
+        places = map(self._provider.findData, (*found.keys, found.provider))
+        self._provider.setCurrentIndex(next((place for place in places if place >= 0), 0))
         self._on_provider()
 
     def take_focus(self) -> None:
@@ -285,6 +291,81 @@ class AddressStep(Step):
 
     def _on_try(self) -> None:
         self._actions.connect(self._account, self.key.text if self._account.kind == "key" else "")
+
+
+class CloudStep(Step):
+    def __init__(self, actions: WelcomeActions) -> None:
+        super().__init__(
+            self.tr("Claude through AWS, Google or Microsoft"),
+            self.tr("The check shows where requests go, and as whom. It asks no model, so it costs nothing."),
+        )
+        self._actions = actions
+        self._found = Found()
+        clouds = [(vendor.label, vendor.id) for vendor in VENDORS if vendor.cloud is not None]
+        self._provider = Picker(object_name="cloudPicker", accessible_name=self.tr("Cloud"), choices=clouds, fills=True)
+        self._fields = CloudFields(_lay_out_row)
+        self.key = ApiKeyField()
+        self._key_row = QWidget()
+        self._there = Note()
+        self.problem = self._problem = Note(role="error", object_name="cloudProblem")
+        self._try = self.add_button(self.tr("Check and continue"), "tryCloudButton", self._on_try)
+        choice = QWidget()
+        _lay_out_row(self.tr("Cloud"), self._provider, on=choice)
+        _lay_out_row(self.tr("API key"), self.key, self._there, on=self._key_row)
+        rows = (choice, Space.M, self._fields, Space.M, self._key_row, Space.S, self.problem)
+        add_parts(self.column, *rows, STRETCH)
+        self._provider.currentIndexChanged.connect(self._on_provider)
+        self._fields.changed.connect(self._update)
+        self._fields.confirmed.connect(self._on_try)
+        self.key.changed.connect(self._update)
+        self._on_provider()
+
+    def show_found(self, found: Found) -> None:
+        self._found = found
+        said = [cloud for cloud in found.clouds if cloud in found.keys or found.clouds[cloud]]
+        self._provider.setCurrentIndex(max(self._provider.findData(next(iter(said), "")), 0))
+        self._on_provider()
+
+    def take_focus(self) -> None:
+        self._provider.setFocus()
+
+    def forget(self) -> None:
+        self.key.forget()
+
+    @property
+    def _vendor(self) -> Vendor:
+        return vendor_of(str(self._provider.currentData()))
+
+    def _on_provider(self) -> None:
+        vendor = self._vendor
+        said = self._found.clouds.get(vendor.id, {})
+        account = usual_account(vendor.id)
+        kind = "key" if vendor.id in self._found.keys else account.kind
+        self._fields.show_account(vendor, replace(account, kind=kind, cloud=dict(said)), said)
+        variable = self._found.keys.get(vendor.id, "")
+        show_text(self._there, variable and self.tr("Leave it empty to use the key in {0}.").format(variable))
+        self._update()
+
+    def _update(self) -> None:
+        takes_key = self._fields.takes_key
+        self._key_row.setVisible(takes_key)
+        self._problem.say("")
+        self._problem.setToolTip("")
+        self._try.setEnabled(not takes_key or bool(self.key.text) or self._vendor.id in self._found.keys)
+        self.changed.emit()
+
+    def _on_try(self) -> None:
+        account = self._fields.account(usual_account(self._vendor.id))
+        self._problem.say(self._fields.problem_with(account), "error")
+        if not self._problem.text() and self._try.isEnabled():
+            self._actions.connect(account, self.key.text if self._fields.takes_key else "")
+
+
+def _lay_out_row(name: str, *parts: Part, on: QWidget) -> None:
+    label = make_label(name)
+    label.setFixedWidth(_NAME_WIDTH)
+    label.setMinimumHeight(Height.BUTTON)
+    hbox((label, Qt.AlignmentFlag.AlignTop), (vbox(*parts, spacing=Space.XS), 1), on=on, spacing=Space.L)
 
 
 class LocalStep(CardsStep):
@@ -417,7 +498,8 @@ class DoneStep(Step):
         self._model.editTextChanged.connect(self._update)
         hint = Note(self.tr("Another one can be chosen below the message field at any time."))
         heading = make_label(name, role="strong")
-        add_parts(self.column, heading, self._model, Space.S, hint, Space.S, self._note, STRETCH)
+        self._who = Note(object_name="identityNote")
+        add_parts(self.column, heading, self._model, Space.S, hint, Space.S, self._who, self._note, STRETCH)
 
     def show_connected(self, connected: Connected) -> None:
         self._connected = connected
@@ -428,6 +510,7 @@ class DoneStep(Step):
         self._model.clear()
         self._model.addItems(connected.models)
         self._model.setCurrentText(connected.usual_model)
+        show_text(self._who, connected.who)
         show_text(self._note, connected.note)
         self._update()
 

@@ -4,16 +4,17 @@ A key is in its field only while it is typed. It is passed on only by signal, ne
 log. The field forgets the key and its undo history once the key is saved or the dialog is closed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Literal
 from urllib.parse import urlsplit
 
 from msgspec import Struct
+from msgspec.structs import replace
 from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from desktop_agent.core.models.account import Account, is_same_name
+from desktop_agent.core.models.account import Account, is_same_name, usual_account
 from desktop_agent.core.models.vendors import SignInWay, vendor_of
 from desktop_agent.core.settings.model_choice import Destination
 from desktop_agent.ui.settings.page_parts import AddingForm, Removal, field_row
@@ -21,6 +22,7 @@ from desktop_agent.ui.settings.settings_view import AccountsView, SettingsAction
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.account_fields import AccountFields, ApiKeyField, BrowserWait
 from desktop_agent.ui.widgets.buttons import Picker, make_button
+from desktop_agent.ui.widgets.cloud_fields import CloudFields
 from desktop_agent.ui.widgets.labels import Note, make_label, show_text
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 
@@ -161,8 +163,9 @@ class SignInPanel(QWidget):
         self._actions = actions
         self._way: SignInWay | None = None
         self._account: Account | None = None
+        self._is_cloud = False
         self._sign_in = make_button(object_name="accountSignInButton", clicked=self._on_sign_in)
-        self._check = make_button(self.tr("Check the sign-in"), "checkSignInButton", clicked=self._on_check)
+        self._check = make_button(object_name="checkSignInButton", clicked=self._on_check)
         self._cancel = make_button(self.tr("Cancel"), "cancelSignInButton", clicked=self._on_cancel)
         self._wait = BrowserWait()
         self._result = Note("", object_name="signInNote")
@@ -173,19 +176,24 @@ class SignInPanel(QWidget):
         self.hide()
 
     def show_account(self, provider: str, account: Account | None) -> None:
-        way = vendor_of(provider).sign_in
-        if way != self._way:
+        vendor = vendor_of(provider)
+        way, self._is_cloud = vendor.sign_in, vendor.cloud is not None
+        if way != self._way or (self._is_cloud and account != self._account):
             self._result.hide()
         self._way, self._account = way, account
-        self.setVisible(way is not None)
+        self.setVisible(way is not None and not (self._is_cloud and not self._is_signed_in))
         if way is not None:
             self._sign_in.setText(self.tr("Sign in again…") if self._is_signed_in else _offer(way))
-            self._check.setVisible(self._is_signed_in and self._cancel.isHidden())
+            self._check.setText(self.tr("Check") if self._is_cloud else self.tr("Check the sign-in"))
+            self._show_buttons(is_waiting=not self._cancel.isHidden())
+
+    def _show_buttons(self, *, is_waiting: bool) -> None:
+        self._cancel.setVisible(is_waiting)
+        self._sign_in.setVisible(not is_waiting and not self._is_cloud)
+        self._check.setVisible(not is_waiting and self._is_signed_in)
 
     def show_busy(self, words: str) -> None:
-        self._sign_in.hide()
-        self._check.hide()
-        self._cancel.show()
+        self._show_buttons(is_waiting=True)
         self._cancel.setFocus(Qt.FocusReason.OtherFocusReason)
         self._say(words)
 
@@ -211,11 +219,10 @@ class SignInPanel(QWidget):
     def _end_wait(self) -> None:
         had_focus = self._cancel.hasFocus()
         self._wait.hide()
-        self._cancel.hide()
-        self._sign_in.show()
-        self._check.setVisible(self._is_signed_in)
+        self._show_buttons(is_waiting=False)
         if had_focus:
-            self._sign_in.setFocus(Qt.FocusReason.OtherFocusReason)
+            home = self._check if self._is_cloud else self._sign_in
+            home.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _on_sign_in(self) -> None:
         if self._way is not None:
@@ -246,7 +253,10 @@ _tr = partial(QCoreApplication.translate, "Accounts")
 
 def account_label(account: Account, there: Destination) -> str:
     kinds = {"oauth": _tr("signed in"), "profile": _tr("profile")}
-    return f"{account.name or _tr('Default')} · {kinds.get(account.kind) or urlsplit(there.address).netloc}"
+    place = kinds.get(account.kind) or urlsplit(there.address).netloc
+    if vendor_of(account.provider).cloud is not None:
+        place = ", ".join(account.cloud.values()) or _tr("as the environment says")
+    return f"{account.name or _tr('Default')} · {place}"
 
 
 def account_purpose(account: Account, there: Destination) -> str:
@@ -256,7 +266,45 @@ def account_purpose(account: Account, there: Destination) -> str:
         "oauth": _tr("Requests go to {0}, signed in as you. Removing the account signs you out."),
         "profile": _tr("Requests go to {0}, with a profile of the provider's own tools, which store the tokens."),
     }
+    if account.kind == "profile" and vendor_of(account.provider).cloud is not None:
+        return _tr("Requests go to {0}, with credentials that the cloud's own tools store.").format(_where(there))
     return texts[account.kind].format(_where(there))
+
+
+class CloudEditor(QWidget):
+    """The fields of a cloud's account that exists. They are saved when they are left."""
+
+    def __init__(self, actions: SettingsActions) -> None:
+        super().__init__()
+        self._actions = actions
+        self._account: Account | None = None
+        self._problem = Note("", "error", object_name="cloudProblem")
+        self._fields = CloudFields(field_row)
+        self._problem_row = QWidget()
+        field_row("", self._problem, on=self._problem_row)
+        vbox(self._fields, self._problem_row, on=self, spacing=Space.XS)
+        self.hide()
+        self._fields.left.connect(self._on_left)
+        self._fields.changed.connect(self._problem_row.hide)
+
+    def show_account(self, account: Account | None, environ: Mapping[str, str]) -> None:
+        cloud = vendor_of(account.provider).cloud if account is not None else None
+        if account is not None and cloud is not None and account != self._account:
+            self._fields.show_account(vendor_of(account.provider), account, cloud.said_in(environ))
+            self._problem_row.hide()
+        self._account = account
+        self.setVisible(cloud is not None)
+
+    def _on_left(self) -> None:
+        account = self._account
+        if account is None or (said := self._fields.account(account)) == account:
+            return
+        problem = self._fields.problem_with(said)
+        self._problem.setText(problem)
+        self._problem_row.setVisible(bool(problem))
+        if not problem:
+            self._account = said  # another field may be typed into when this one has been saved
+            self._actions.change_account(said)
 
 
 def _where(there: Destination) -> str:
@@ -277,22 +325,32 @@ class AccountForm(AddingForm):
         self._others: tuple[Account, ...] = ()
         self._title = make_label("", role="strong")
         self._fields = AccountFields("accountNameEdit", "accountAddressEdit")
+        self._cloud = CloudFields(field_row)
+        self._header = QWidget()
         hint = self.tr("The key is sent to this address only. Leave it empty for the provider's own.")
+        field_row(self.tr("Key sent as"), self._fields.header, on=self._header)
         fields = (
             field_row(self.tr("Name"), self._fields.name),
+            self._cloud,
             field_row(self.tr("Address"), self._fields.address, Note(hint)),
-            field_row(self.tr("Key sent as"), self._fields.header),
+            self._header,
         )
         add = make_button(self.tr("Add account"), "addAccountButton", clicked=self._on_add)
         cancel = make_button(self.tr("Cancel"), "cancelAccountButton", clicked=self.cancelled.emit)
         buttons = field_row("", self.problem, hbox(add, cancel, STRETCH, spacing=Space.S))
         vbox(self._title, *fields, buttons, on=self, spacing=Space.M)
-        self._fields.confirmed.connect(self._on_add)
-        self._fields.changed.connect(self.problem.hide)
+        for each in (self._fields, self._cloud):
+            each.confirmed.connect(self._on_add)
+            each.changed.connect(self.problem.hide)
 
-    def begin(self, provider: str, others: Sequence[Account]) -> None:
+    def begin(self, provider: str, others: Sequence[Account], environ: Mapping[str, str]) -> None:
         self._provider, self._others = provider, tuple(others)
         vendor = vendor_of(provider)
+        self._cloud.setVisible(vendor.cloud is not None)
+        self._header.setVisible(vendor.cloud is None)
+        if vendor.cloud is not None:
+            said = vendor.cloud.said_in(environ)
+            self._cloud.show_account(vendor, replace(usual_account(provider), cloud=dict(said)), said)
         self._title.setText(self.tr("New account of {0}").format(vendor.label))
         self._fields.begin(vendor)
         self.problem.hide()
@@ -301,7 +359,11 @@ class AccountForm(AddingForm):
 
     def _on_add(self) -> None:
         account = self._fields.account(self._provider)
-        show_text(self.problem, self._fields.problem_with(account, self._others))
+        problem = ""
+        if vendor_of(self._provider).cloud is not None:
+            account = self._cloud.account(account)
+            problem = self._cloud.problem_with(account)
+        show_text(self.problem, self._fields.problem_with(account, self._others) or problem)
         if self.problem.isHidden():
             self.added.emit(account)
 
@@ -384,7 +446,8 @@ class AccountChooser(QWidget):
         self._box.setEnabled(is_sound and not is_asking)
         self._add.setVisible(not is_asking)
         self._add.setEnabled(is_sound and self.form.isHidden())
-        is_signed_in = account is not None and account.kind in ("oauth", "profile")
+        is_cloud = bool(self._provider) and vendor_of(self._provider).cloud is not None
+        is_signed_in = account is not None and account.kind in ("oauth", "profile") and not is_cloud
         self._removal.button.setText(self.tr("Sign out") if is_signed_in else self.tr("Remove"))
         self._removal.confirm.setText(self.tr("Sign out now") if is_signed_in else self.tr("Remove with its key"))
         can_remove = is_sound and bool(self._name) and account is not None
@@ -399,7 +462,8 @@ class AccountChooser(QWidget):
             self.chosen.emit(name)
 
     def _on_new(self) -> None:
-        self.form.begin(self._provider, self._view.of(self._provider))
+        assert self._settings is not None
+        self.form.begin(self._provider, self._view.of(self._provider), self._settings.environ)
         self._update()
 
     def _on_added(self, account: Account) -> None:

@@ -17,7 +17,7 @@ from desktop_agent.core.models.vendors import (
     vendor_of,
 )
 from desktop_agent.core.settings.model_choice import name_in
-from desktop_agent.ui.settings.accounts import AccountChooser, AccountForm, KeyEditor, SignInPanel
+from desktop_agent.ui.settings.accounts import AccountChooser, AccountForm, CloudEditor, KeyEditor, SignInPanel
 from desktop_agent.ui.settings.generated_page import settings_of
 from desktop_agent.ui.settings.page_parts import Page, field_row
 from desktop_agent.ui.settings.setting_controls import words
@@ -118,6 +118,7 @@ class ModelPage(Page):
     def __init__(self, title: str, theme: Theme, actions: SettingsActions) -> None:
         super().__init__(title, theme, actions)
         self.key = KeyEditor(usual_account(VENDORS[0].id), actions)
+        self.cloud = CloudEditor(actions)
         self.sign_in = SignInPanel(actions)
         self._accounts = AccountsView()
         self._connecting = ""
@@ -178,6 +179,7 @@ class ModelPage(Page):
         )
         if (account := self._chooser.account) is not None:
             self.key.show_account(account)
+        self.cloud.show_account(account, view.environ)
         self.sign_in.show_account(vendor.id, account)
         self.key.setVisible(account is not None and account.kind in ("key", "none") and not self._accounts.problem)
         if self._connecting:
@@ -220,7 +222,7 @@ class ModelPage(Page):
         self._variables = Note("", "warning")
         self._variables.hide()
         self.key.hide()  # until the provider of the key is chosen
-        for widget in (self._variables, hairline(), self.sign_in, self.key):
+        for widget in (self._variables, hairline(), self.cloud, self.sign_in, self.key):
             asked.addWidget(widget)
             yield
         self._demo = Note(self.tr("The demo follows a script. It needs no key, no network and no address."))

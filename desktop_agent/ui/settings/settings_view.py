@@ -6,12 +6,13 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.server_status import ServerStatus
 from desktop_agent.core.models.account import Account, accounts_of, is_same_name
-from desktop_agent.core.models.vendors import SignInWay
+from desktop_agent.core.models.vendors import SignInWay, vendor_of
 from desktop_agent.core.settings.loading import FileProblem, LoadedSettings, SettingSource
 from desktop_agent.core.settings.model_choice import Destination, destination
 from desktop_agent.core.settings.sections import Settings
@@ -115,6 +116,7 @@ class SettingsActions(Struct, frozen=True, kw_only=True):
     """Answers the question about the project's settings with `trusted` or `ignored`."""
     revoke_rule: Callable[[str], None]
     add_account: Callable[[Account], None]
+    change_account: Callable[[Account], None]
     remove_account: Callable[[Account], None]
     show_key: Callable[[Account], None]
     save_key: Callable[[Account, str], None]
@@ -165,7 +167,9 @@ class SettingsView(Struct, frozen=True):
         return cls(loaded.settings, values, loaded.problems, loaded.sources, project or {}, loaded, environ)
 
     def destination(self, account: Account) -> Destination:
-        return destination(account, self.loaded, self.environ)
+        cloud = vendor_of(account.provider).cloud
+        said = cloud.said_in(self.environ) if cloud is not None and account.kind == "profile" else {}
+        return destination(replace(account, cloud={**said, **account.cloud}), self.loaded, self.environ)
 
     def variable_of(self, key: str) -> str:
         source = self.sources.get(key)

@@ -36,6 +36,20 @@ def test_one_key_at_one_address_is_offered_once_unless_both_ways_are_used() -> N
     assert "OpenAI" not in chat, "the same account under its other name"
 
 
+def test_a_cloud_is_offered_only_if_it_was_set_up_or_is_in_use() -> None:
+    clouds = {"Amazon Bedrock", "Google Vertex AI", "Microsoft Foundry", "Claude Platform on AWS"}
+    assert not clouds & set(labels(LoadedAccounts()))
+    usual = Account(provider="vertex", kind="profile", cloud={"region": "global"})
+    named = Account(provider="foundry", name="lab", kind="profile", cloud={"resource": "lab"})
+    offered = labels(LoadedAccounts(added=(usual, named)))
+    assert "Google Vertex AI" in offered
+    assert "Microsoft Foundry (lab)" in offered
+    assert "Microsoft Foundry" not in offered
+    assert labels(LoadedAccounts(), ModelRef(provider="bedrock", model="claude"))[0] == "Amazon Bedrock"
+    key = {"AWS_BEARER_TOKEN_BEDROCK": "a-key"}
+    assert "Amazon Bedrock" in [each.full_label for each in accounts_offered(LoadedAccounts(), None, replace, key)]
+
+
 def test_the_present_account_is_asked_where_it_is_asked_now_and_others_where_the_settings_say() -> None:
     now = replace(SONNET, base_url=OWN_ADDRESS)
     offered = accounts_offered(

@@ -41,7 +41,7 @@ def test_the_welcome_leads_to_the_field_for_the_key(go: Go) -> None:
 def test_a_key_pasted_elsewhere_in_the_welcome_goes_to_its_field(go: Go) -> None:
     async def journey(user: Driver) -> None:
         await user.see(QDialog, "onboardingDialog")
-        for _ in range(4):
+        for _ in range(5):
             await user.press(Qt.Key.Key_Down)
         await user.click("otherAddressButton")
         await user.press(Qt.Key.Key_Down)

@@ -13,6 +13,7 @@ WAYS = {
     "Enter an API key": ("enterKeyButton", "tryKeyButton"),
     "Use a model on this machine": ("localModelsButton", "useServerButton"),
     "Use a subscription": ("subscriptionButton", "signInButton"),
+    "Claude through AWS, Google or Microsoft": ("cloudButton", "tryCloudButton"),
     "OpenRouter or another address": ("otherAddressButton", "routerSignInButton"),
 }
 

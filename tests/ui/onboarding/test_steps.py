@@ -55,6 +55,22 @@ def field(desk: Desk) -> str:
     return "".join(lines)
 
 
+def at_cloud(desk: Desk, provider: str) -> None:
+    desk.choose("Claude through AWS, Google or Microsoft")
+    desk.click("cloudButton")
+    box = picked(desk, "Cloud")
+    box.setCurrentIndex(box.findData(provider))
+
+
+def cloud_fields(desk: Desk) -> dict[str, str]:
+    lines = desk.dialog.findChildren(QLineEdit)
+    return {
+        line.objectName().removeprefix("cloud_"): line.text()
+        for line in lines
+        if line.isVisible() and line.objectName().startswith("cloud_")
+    }
+
+
 # --- a key -----------------------------------------------------------------------------------------------------------
 
 
@@ -294,3 +310,77 @@ def test_where_no_model_is_listed_one_is_typed(desk: Desk) -> None:
     picked(desk, "Model").setEditText("my-model")
     desk.click("beginButton")
     assert desk.begun == [(ANTHROPIC, "my-model")]
+
+
+# --- a cloud ---------------------------------------------------------------------------------------------------------
+
+SAID = {"bedrock": {"region": "eu-central-1", "profile": "work"}, "vertex": {"project": "lab-1"}}
+
+
+def test_the_step_begins_with_the_cloud_that_the_environment_names(desk: Desk) -> None:
+    desk.dialog.show_found(Found(clouds={"bedrock": {}, "vertex": SAID["vertex"]}))
+    desk.choose("Claude through AWS, Google or Microsoft")
+    desk.click("cloudButton")
+    assert picked(desk, "Cloud").currentData() == "vertex"
+
+
+@pytest.mark.parametrize(
+    ("provider", "fields"),
+    [
+        ("bedrock", {"region": "eu-central-1", "profile": "work"}),
+        ("vertex", {"region": "", "project": "lab-1"}),
+        ("foundry", {"resource": ""}),
+        ("aws", {"region": "", "workspace_id": "", "profile": ""}),
+    ],
+)
+def test_a_cloud_has_its_own_fields_which_the_environment_fills(
+    desk: Desk, provider: str, fields: dict[str, str]
+) -> None:
+    desk.dialog.show_found(Found(clouds=SAID))
+    at_cloud(desk, provider)
+    assert cloud_fields(desk) == fields
+    assert (picked(desk, "Credentials").count() == 2) == (provider != "vertex"), "Google has no keys for it"
+
+
+def test_a_cloud_is_asked_with_what_its_fields_say(desk: Desk) -> None:
+    desk.dialog.show_found(Found(clouds=SAID))
+    at_cloud(desk, "vertex")
+    desk.click("tryCloudButton")
+    assert desk.connected == []
+    assert "Missing: Region." in desk.texts
+    desk.type_into("cloud_region", "Frankfurt am Main")
+    desk.press(Qt.Key.Key_Return)
+    assert desk.connected == []
+    assert "region must be letters, digits" in desk.texts
+    part_of = next(line for line in desk.dialog.findChildren(QLineEdit, "cloud_region"))
+    part_of.setText("global")
+    assert "region must be" not in desk.texts
+    desk.press(Qt.Key.Key_Return)
+    account = replace(usual_account("vertex"), cloud={"region": "global", "project": "lab-1"})
+    assert desk.connected == [(account, "")]
+
+
+def test_a_cloud_can_be_asked_with_a_key(desk: Desk) -> None:
+    desk.dialog.show_found(Found(clouds=SAID, keys={"foundry": "ANTHROPIC_FOUNDRY_API_KEY"}))
+    at_cloud(desk, "bedrock")
+    access = picked(desk, "Credentials")
+    access.setCurrentIndex(access.findData("key"))
+    assert not desk.button("tryCloudButton").isEnabled()
+    desk.type_into("apiKeyEdit", "a-key-of-bedrock")
+    desk.click("tryCloudButton")
+    account = replace(usual_account("bedrock"), kind="key", cloud=SAID["bedrock"])
+    assert desk.connected == [(account, "a-key-of-bedrock")]
+    at = picked(desk, "Cloud")
+    at.setCurrentIndex(at.findData("foundry"))
+    assert "use the key in ANTHROPIC_FOUNDRY_API_KEY" in desk.texts
+
+
+def test_who_asks_is_said_and_what_is_missing_stands_at_the_fields(desk: Desk) -> None:
+    at_cloud(desk, "bedrock")
+    desk.dialog.show_busy("Asking Amazon Bedrock…")
+    assert desk.button("backButton").text() == "Cancel"
+    desk.dialog.show_failure(AgentError("There are no credentials.", hint="Sign in with `aws sso login`."))
+    assert part(desk.dialog, QLabel, "cloudProblem").text() == "There are no credentials. Sign in with “aws sso login”."
+    who = "Requests go to https://bedrock.example with an API key."
+    desk.dialog.show_connected(replace(CONNECTED, account=usual_account("bedrock"), who=who))
+    assert who in desk.texts

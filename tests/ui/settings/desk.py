@@ -31,6 +31,7 @@ class Desk:
         self.removed: list[Account] = []
         self.checks: list[tuple[Account, str]] = []
         self.added: list[Account] = []
+        self.changed_accounts: list[Account] = []
         self.removed_accounts: list[Account] = []
         self.asked_keys: list[Account] = []
         self.looked_for: list[Account] = []
@@ -50,6 +51,7 @@ class Desk:
             answer_project=self.answers.append,
             revoke_rule=self.revoked.append,
             add_account=self.added.append,
+            change_account=self.changed_accounts.append,
             remove_account=self.removed_accounts.append,
             show_key=self.asked_keys.append,
             save_key=lambda account, key: self.saved.append((account, key)),

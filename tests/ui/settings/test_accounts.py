@@ -1,15 +1,17 @@
 import logging
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 
 from desktop_agent.core.models.account import Account, usual_account
+from desktop_agent.core.settings.loading import LoadedSettings
 from desktop_agent.core.settings.sections import ModelSettings, Settings
-from desktop_agent.ui.settings.accounts import KeyStatus
-from desktop_agent.ui.settings.settings_view import AccountsView
+from desktop_agent.ui.settings.accounts import AccountForm, KeyStatus
+from desktop_agent.ui.settings.settings_view import AccountsView, SettingsView
 from tests.ui.settings.desk import Desk
 
 ANTHROPIC = usual_account("anthropic")
@@ -182,3 +184,62 @@ def test_closing_the_settings_gives_a_sign_in_up(desk: Desk) -> None:
     at(desk, "openai")
     desk.dialog.close()
     assert desk.cancelled == 1
+
+
+def cloud_line(desk: Desk, field: str) -> QLineEdit:
+    return next(line for line in desk.dialog.findChildren(QLineEdit, f"cloud_{field}") if line.isVisible())
+
+
+def show_cloud(desk: Desk, provider: str, *added: Account, environ: dict[str, str] | None = None) -> None:
+    settings = Settings(model=ModelSettings(provider=provider))
+    desk.dialog.show_view(SettingsView.of(LoadedSettings(settings, ()), environ=environ or {}))
+    desk.dialog.model.show_accounts(AccountsView(added=added, is_known=True))
+    desk.settle()
+
+
+def test_fields_of_a_clouds_account_are_saved_when_they_are_left_unless_they_are_wrong(desk: Desk) -> None:
+    show_cloud(desk, "vertex", environ={"GOOGLE_CLOUD_PROJECT": "lab-1"})
+    assert cloud_line(desk, "project").placeholderText() == "lab-1", "the environment says it"
+    cloud_line(desk, "project").setFocus()
+    QTest.keyClicks(cloud_line(desk, "project"), "lab-2")
+    cloud_line(desk, "region").setFocus()
+    assert desk.changed_accounts == []
+    assert "Missing: Region." in desk.visible_texts()
+    QTest.keyClicks(cloud_line(desk, "region"), "global")
+    QTest.keyClick(cloud_line(desk, "region"), Qt.Key.Key_Return)
+    account = replace(usual_account("vertex"), cloud={"region": "global", "project": "lab-2"})
+    assert desk.changed_accounts == [account]
+
+
+def test_a_cloud_is_checked_and_the_answer_goes_when_the_account_changes(desk: Desk) -> None:
+    account = replace(usual_account("bedrock"), cloud={"region": "eu-central-1"})
+    show_cloud(desk, "bedrock", account)
+    assert desk.button("checkSignInButton").text() == "Check"
+    assert not desk.button("accountSignInButton").isVisible()
+    assert not desk.dialog.key.isVisible()
+    desk.click("checkSignInButton")
+    assert desk.checked_sign_ins == [account]
+    desk.dialog.sign_in.show_busy("Asking Amazon Bedrock…")
+    desk.click("cancelSignInButton")
+    assert desk.cancelled == 1
+    desk.dialog.sign_in.show_result("Requests go there with an API key.", is_good=True)
+    show_cloud(desk, "bedrock", account)
+    assert "Requests go there with an API key." in desk.visible_texts()
+    show_cloud(desk, "bedrock", replace(account, kind="key"))
+    assert "Requests go there with an API key." not in desk.visible_texts()
+    assert desk.dialog.key.isVisible()
+    assert not desk.button("checkSignInButton").isVisible(), "the key has its own check"
+
+
+def test_a_new_account_of_a_cloud_has_the_same_fields(desk: Desk) -> None:
+    show_cloud(desk, "foundry", environ={"ANTHROPIC_FOUNDRY_RESOURCE": "our-lab"})
+    desk.click("newAccountButton")
+    form = desk.dialog.model.findChild(AccountForm)
+    assert form is not None
+    line = next(line for line in form.findChildren(QLineEdit, "cloud_resource"))
+    assert line.text() == "our-lab"
+    name = next(line for line in form.findChildren(QLineEdit, "accountNameEdit"))
+    QTest.keyClicks(name, "lab")
+    QTest.keyClick(name, Qt.Key.Key_Return)
+    assert desk.added == [Account(provider="foundry", name="lab", kind="profile", cloud={"resource": "our-lab"})]
+    assert not any("Key sent as" in label.text() and label.isVisible() for label in form.findChildren(QLabel))
