@@ -279,6 +279,7 @@ class SessionContext:
                 telemetry=SessionTelemetry(app.telemetry, lambda: settings.current.telemetry, recorder.observe, facts),
                 clock=app.clock,
                 provider_source=app.provider_source,
+                started_early=app.started_early,
                 model_meant=app.model_meant,
                 known=app.known_model,
                 accounts=app.accounts,

@@ -171,9 +171,15 @@ class SdkConnection:
 
     async def start(self) -> WorkerProcess:
         async with self._starting:
-            if self._worker is None:
-                self._worker = await asyncio.to_thread(self._started, asyncio.get_running_loop())
-            return self._worker
+            if self._worker is not None:
+                return self._worker
+            starting = asyncio.ensure_future(asyncio.to_thread(self._started, asyncio.get_running_loop()))
+            try:
+                await asyncio.shield(starting)
+            finally:  # a process that was started while this was cancelled is ended by `aclose`
+                self._worker = worker = await starting
+                self._end_when_idle()
+            return worker
 
     async def get(self, path: str, headers: Mapping[str, str]) -> bytes:
         async with self._response(Ask(next(self._ids), "GET", path, b"", *_split(headers))) as response:
@@ -255,9 +261,9 @@ class SdkConnection:
     @asynccontextmanager
     async def _answers(self, question: Ask | Identify) -> AsyncGenerator[AsyncIterator[Answer]]:
         """Ask, and yield the answers. A request that is not over at the end of the block is cancelled."""
+        loop, worker = asyncio.get_running_loop(), await self.start()
         if self._idle is not None:
             self._idle.cancel()
-        loop, worker = asyncio.get_running_loop(), await self.start()
         waiting = self._waiting[question.id] = _Waiting(worker, asyncio.Queue())
         try:
             await asyncio.to_thread(self._send, worker, question)
@@ -266,7 +272,12 @@ class SdkConnection:
             del self._waiting[question.id]
             loop.run_in_executor(None, self._send, worker, Cancel(question.id))
             if not self._waiting:
-                self._idle = loop.call_later(_IDLE_S, self.kill)
+                self._end_when_idle()
+
+    def _end_when_idle(self) -> None:
+        if self._idle is not None:
+            self._idle.cancel()
+        self._idle = asyncio.get_running_loop().call_later(_IDLE_S, self.kill)
 
     def _send(self, worker: WorkerProcess, question: Question) -> None:
         with self._sending, suppress(WorkerDiedError):  # the reading thread notices, too

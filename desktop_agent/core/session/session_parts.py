@@ -1,6 +1,7 @@
 """The parts that a session works with, made by `desktop_agent.composition.session_context`."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 
 from msgspec import Struct
 
@@ -54,6 +55,8 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     telemetry: SessionTelemetry
     clock: Clock
     provider_source: ProviderSource
+    started_early: Callable[[ModelRef], AbstractAsyncContextManager[None]]
+    """Keeps the process running that requests to a model need, if they need one."""
     model_meant: Callable[[NamedModel, ModelRef | None], ModelRef]
     """Returns the complete reference of a partly named model."""
     known: Callable[[ModelRef], Awaitable[KnownModel | None]]
