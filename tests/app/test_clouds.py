@@ -1,0 +1,176 @@
+"""Claude's clouds in the real window: set up, checked, chosen, asked, left and come back to."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from msgspec.structs import replace
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QComboBox, QDialog, QLabel, QLineEdit, QListView, QPushButton
+
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.models.account import Account, usual_account
+from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
+from desktop_agent.core.settings.settings_file import save_setting
+from tests.app.conftest import Go
+from tests.e2e.driver import Driver, ask_for_no_titles
+from tests.memory_keyring import MemoryKeyring, use_keyring
+from tests.servers.dialects.clouds import bedrock
+from tests.servers.script import reply, text, thinking, tool_use
+from tests.servers.threaded import serve
+
+pytestmark = pytest.mark.usefixtures("qapp")
+
+MODEL = "global.anthropic.claude-sonnet-5-5"
+SECRET = "a-secret-of-the-test-0123456789"
+CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+
+
+@pytest.fixture(autouse=True)
+def keyring(monkeypatch: pytest.MonkeyPatch, isolated_home: Path) -> Iterator[MemoryKeyring]:
+    backend = MemoryKeyring()
+    use_keyring(monkeypatch, backend)
+    ask_for_no_titles()
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(isolated_home / "no config"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(isolated_home / "no credentials"))
+    yield backend
+    for file in isolated_home.rglob("*"):
+        assert not file.is_file() or SECRET.encode() not in file.read_bytes(), file
+    assert workers() == [], "they end with the window"
+
+
+@pytest.fixture
+def aws(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIATESTTESTTEST1234")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+
+
+def usual_account_in(region: str) -> Account:
+    return replace(usual_account("bedrock"), cloud={"region": region})
+
+
+def accounts() -> AccountsFile:
+    return AccountsFile(AppPaths.from_environment(os.environ).config / ACCOUNTS_NAME)
+
+
+def workers() -> list[int]:
+    found: list[int] = []
+    for child in psutil.Process().children(recursive=True):
+        try:
+            if child.status() != psutil.STATUS_ZOMBIE and any("sdk_worker" in word for word in child.cmdline()):
+                found.append(child.pid)
+        except psutil.Error:
+            continue
+    return found
+
+
+def said(user: Driver) -> str:
+    dialogs = (user.find(QDialog, name) for name in ("onboardingDialog", "settingsDialog"))
+    labels = (label for dialog in dialogs if dialog is not None for label in dialog.findChildren(QLabel))
+    return "\n".join(label.text() for label in labels if label.isVisible())
+
+
+async def choose(user: Driver, words: str) -> None:
+    await user.press(Qt.Key.Key_M, CTRL_SHIFT)
+    rows = await user.see(QListView, "modelList")
+    await user.until_true(lambda: rows.model().rowCount() > 9, "the keyring has answered")
+    await user.type("modelSearch", words)
+    await user.press(Qt.Key.Key_Return)
+    await user.until_true(lambda: user.find(QListView, "modelList") is None, "the picker has closed")
+
+
+def test_bedrock_is_set_up_at_the_first_start_and_answers(
+    go: Go, project: Path, monkeypatch: pytest.MonkeyPatch, aws: None
+) -> None:
+    del aws
+    monkeypatch.setenv("AWS_REGION", "eu-central-1")
+    monkeypatch.chdir(project)
+
+    async def journey(user: Driver) -> None:
+        await user.see(QDialog, "onboardingDialog")
+        for _ in range(4):
+            await user.press(Qt.Key.Key_Down)
+        await user.press(Qt.Key.Key_Return)
+        region = await user.see(QLineEdit, "cloud_region")
+        await user.until_true(lambda: region.text() == "eu-central-1", "the environment fills it")
+        region.setFocus()
+        await user.press(Qt.Key.Key_Return)
+        assert (await user.see(QComboBox, "firstModelEdit")).currentText() == MODEL
+        assert "Credentials: AWS access key …1234 (env), region eu-central-1." in said(user)
+        await user.click("beginButton")
+        await user.until_true(lambda: bool(workers()), "the process starts before anything is asked")
+        await user.run_turn("What does it do?")
+
+    with serve(reply(text("It prints.")), dialect=bedrock(MODEL)) as server:
+        monkeypatch.setenv("ANTHROPIC_BEDROCK_BASE_URL", server.url)
+        go([], journey)
+        assert server.violations == []
+        assert len(server.messages) == 1
+    assert accounts().load().find("bedrock", "") == usual_account_in("eu-central-1")
+
+
+def test_missing_credentials_and_a_missing_region_are_said_where_the_account_is(
+    go: Go, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def journey(user: Driver) -> None:
+        if user.find(QDialog, "onboardingDialog") is not None:
+            await user.press(Qt.Key.Key_Escape)
+        await user.open_settings()
+        await user.click("checkSignInButton")
+        await user.see(QPushButton, "cancelSignInButton")
+        await user.until_true(lambda: "Amazon Bedrock cannot be asked" in said(user), "the region is missed")
+        await user.type("cloud_region", "eu-central-1")
+        await user.press(Qt.Key.Key_Return)
+        await user.until_true(lambda: "Amazon Bedrock cannot be asked" not in said(user), "the region is kept")
+        await user.click("checkSignInButton")
+        await user.until_true(lambda: "no usable credentials for Amazon Bedrock. Sign in" in said(user), "how is said")
+        await user.press(Qt.Key.Key_Escape)
+
+    save_setting(AppPaths.from_environment(os.environ).settings_file(), "model.provider", "bedrock")
+    go([str(project)], journey)
+    assert accounts().load().find("bedrock", "") == usual_account_in("eu-central-1")
+
+
+def test_a_session_goes_from_anthropic_to_bedrock_and_back_and_resumes_with_it(
+    go: Go, project: Path, monkeypatch: pytest.MonkeyPatch, aws: None
+) -> None:
+    del aws
+    accounts().put(usual_account_in("eu-central-1"))
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
+    task = reply(
+        thinking("I change it.", signature="c2ln"),
+        tool_use("edit_file", path="notes.txt", old_str="mine", new_str="ours"),
+    )
+
+    async def first(user: Driver) -> None:
+        await user.run_turn("Hello?")
+        await choose(user, "bedrock sonnet")
+        await user.until_true(lambda: bool(workers()), "the process starts with the model")
+        turn = user.transcript.turn + 1
+        await user.send("Change the notes.")
+        await user.until_true(lambda: user.transcript.turn == turn, "the turn has begun")
+        await user.allow_with_mouse()
+        await user.see_turn_end()
+        await choose(user, "anthropic/claude-opus")
+        await user.run_turn("And now?")
+        await choose(user, "bedrock sonnet")
+
+    async def second(user: Driver) -> None:
+        await user.until_true(lambda: bool(workers()), "the process starts with the session")
+        await user.run_turn("Is it right?")
+
+    with (
+        serve(reply(text("Hello.")), reply(text("Now this."))) as anthropic,
+        serve(task, reply(text("Changed.")), reply(text("Yes.")), dialect=bedrock(MODEL)) as cloud,
+    ):
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", anthropic.url)
+        monkeypatch.setenv("ANTHROPIC_BEDROCK_BASE_URL", cloud.url)
+        go([str(project), "--provider", "anthropic"], first)
+        assert (project / "notes.txt").read_text() == "ours\n"
+        go([str(project), "--resume"], second)
+        assert (anthropic.violations, cloud.violations) == ([], [])
+        assert len(cloud.messages) == 3
+        assert "I change it." not in str(anthropic.messages[-1].body), "another model's thinking stays here"
