@@ -4,6 +4,7 @@ A timer of 1 ms measures delays. The limit is on *own work*, the processor time 
 beats, since other programs cause delays, too. The floor is an idle process. The server is a process of its own.
 """
 
+import os
 import random
 import sys
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.settings.settings_file import save_setting
 from tests.benchmarks.bench_chat import markdown
 from tests.benchmarks.bench_diff_stalls import FRAME_MS
 from tests.benchmarks.bench_session import WorkingHeart
@@ -32,7 +35,12 @@ PIECE_CHARS: Final = 5
 ROUNDS: Final = 5
 """The limits apply to the first round, with its first uses, and to the best one, without other programs' delays."""
 
-DIALECTS: Final[dict[str, Dialect]] = {"anthropic": ANTHROPIC, "openai": RESPONSES, "openai-chat": CHAT}
+DIALECTS: Final[dict[str, Dialect]] = {
+    "anthropic": ANTHROPIC,
+    "anthropic, SDK": ANTHROPIC,  # the first round starts the process of the SDK
+    "openai": RESPONSES,
+    "openai-chat": CHAT,
+}
 
 
 @dataclass
@@ -82,6 +90,9 @@ def test_an_answer_at_500_pieces_a_second_does_not_stop_the_window(
     for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
         monkeypatch.setenv(name, "sk-test-0123456789abcdef")
     ask_for_no_titles()
+    vendor, _, client = provider.partition(", ")
+    if client:
+        save_setting(AppPaths.from_environment(os.environ).settings_file(), "model.client", value="sdk")
     seconds = 20 if is_nightly else 4
     said = markdown(random.Random(1), seconds * RATE * PIECE_CHARS)
     answer = reply(thinking("Let me see. " * 40, signature="c2ln", piece=PIECE_CHARS), text(said, piece=PIECE_CHARS))
@@ -92,11 +103,11 @@ def test_an_answer_at_500_pieces_a_second_does_not_stop_the_window(
         rounds.extend([await ask(user) for _ in range(ROUNDS)])
         await user.quit()
 
-    argv = [str(tmp_path), "--provider", provider, "--model", "m", "--base-url"]
+    argv = [str(tmp_path), "--provider", vendor, "--model", "m", "--base-url"]
     with paced(answer, DIALECTS[provider], tmp_path, RATE) as url, idle_beside() as idle:
         drive([*argv, url], tmp_path / "album", journey)
     with capsys.disabled():
         for number, found in enumerate(rounds, 1):
-            sys.stdout.write(f"\n{provider:12} {number}: {found} | floor of all {idle.worst_ms:.1f} ms")
+            sys.stdout.write(f"\n{provider:14} {number}: {found} | floor of all {idle.worst_ms:.1f} ms")
     assert max(rounds[0].work) <= FRAME_MS
     assert min(max(found.work) for found in rounds) <= FRAME_MS
