@@ -36,6 +36,23 @@ def test_before_a_list_was_fetched_the_few_that_ship_are_listed_with_what_is_kno
     assert ran.err == ""
 
 
+@pytest.mark.parametrize(
+    ("provider", "name", "price"),
+    [
+        ("bedrock", "global.anthropic.claude-sonnet-5-5", 2.0),
+        ("vertex", "claude-opus-5-5", 4.0),
+        ("foundry", "claude-haiku-5-5", 0.1),
+        ("aws", "claude-sonnet-5-5", 2.0),
+    ],
+)
+def test_the_models_of_a_cloud_have_their_windows_and_prices(
+    models: Command, provider: str, name: str, price: float
+) -> None:
+    listed = {model["name"]: model for model in models("--provider", provider, "--json").json["models"]}
+    assert listed[name]["context_tokens"] == 1_000_000
+    assert listed[name]["price"]["input"] == price
+
+
 def test_a_list_is_fetched_when_told_to_and_stays(models: Command) -> None:
     with serve(dialect=OPENROUTER, asks_for_key=False) as server:
         account = f'provider="openrouter"\nname="here"\naddress="{server.url}"\nkind="none"'

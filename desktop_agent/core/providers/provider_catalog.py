@@ -71,7 +71,8 @@ def sdk_connection(account: Account, environ: Mapping[str, str], silence_s: floa
         options = {"profile": account.name} if is_profile and account.name else {}
         variables, name, address = _PROFILE_VARIABLES if is_profile else (), "anthropic", account.where
     else:
-        options = {cloud.fields[cast("CloudField", field)]: said for field, said in account.cloud.items()}
+        fields = {field: said for field, said in account.cloud.items() if not (field == "resource" and account.address)}
+        options = {cloud.fields[cast("CloudField", field)]: said for field, said in fields.items()}
         variables = cloud.variables if account.kind == "profile" else ()
         name, address = cloud.client, account.address
     client = SdkClient(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from desktop_agent.core.models.prices import Rates, cost_usd, price_table, priced, priced_model
-from desktop_agent.core.models.vendors import VENDORS
+from desktop_agent.core.models.vendors import VENDORS, vendor_of
 from desktop_agent.core.protocol.model import ModelRef, Usage
 from model_prices import FILE, is_priced_by_token, price_document, source_models, source_provider
 
@@ -200,6 +200,33 @@ def test_what_a_subscription_covers_costs_nothing_more() -> None:
     assert priced(USAGE, OPUS, NOW, is_prepaid=True).cost_usd == 0.0
     elsewhere = replace(OPUS, base_url="https://gateway.example")
     assert priced(USAGE, elsewhere, NOW, is_prepaid=True).cost_usd is None
+
+
+@pytest.mark.parametrize(
+    ("provider", "name", "address", "dollars", "window"),
+    [
+        ("bedrock", "global.anthropic.claude-sonnet-5-5", "https://bedrock-runtime.amazonaws.com", 2.0, 1_000_000),
+        (
+            "bedrock",
+            "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+            "https://bedrock-runtime.us-east-1.amazonaws.com",
+            3.3,
+            200_000,
+        ),
+        ("vertex", "claude-sonnet-4-5@20250929", "https://us-east5-aiplatform.googleapis.com/v1", 3.0, 200_000),
+        ("foundry", "claude-opus-5-5", "https://mine.services.ai.azure.com/anthropic", 4.0, 1_000_000),
+        ("aws", "claude-opus-5-5", "https://aws-external-anthropic.eu-west-1.api.aws", 4.0, 1_000_000),
+    ],
+)
+def test_a_cloud_has_its_own_names_and_prices(
+    provider: str, name: str, address: str, dollars: float, window: int
+) -> None:
+    model, usage = ModelRef(provider=provider, model=name), Usage(input_tokens=100_000)
+    assert priced(usage, model, NOW, address=address).cost_usd == pytest.approx(dollars / 10)
+    assert priced(usage, model, NOW, address="https://gateway.example").cost_usd is None
+    known = priced_model(vendor_of(provider).prices, name)
+    assert known is not None
+    assert known.context_tokens == window
 
 
 @pytest.mark.parametrize("provider", ["demo", "a provider that is gone"])

@@ -6,11 +6,13 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.models.account import Account
+from desktop_agent.core.models.vendors import usual_model
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
 from desktop_agent.core.providers.auth.keys import SystemKeyStore, entry_of
 from desktop_agent.core.settings.settings_file import save_setting
@@ -18,6 +20,7 @@ from tests.command_line import Ran
 from tests.e2e.run.agent import Agent
 from tests.memory_keyring import MemoryKeyring, use_keyring
 from tests.servers.dialects.anthropic import AnthropicDialect
+from tests.servers.dialects.clouds import CloudDialect, bedrock
 from tests.servers.script import reply, text
 from tests.servers.threaded import ThreadedServer, serve
 
@@ -151,3 +154,47 @@ def test_no_key_of_an_account_is_in_any_file(
     assert files
     assert [path for path in files if WORK_KEY.encode() in path.read_bytes()] == []
     assert WORK_KEY not in ran.out + ran.err
+
+
+AWS = {"AWS_ACCESS_KEY_ID": "AKIATESTTESTTEST1234", "AWS_SECRET_ACCESS_KEY": "a-secret-of-the-test-0123456789"}
+OLDER = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "environ"),
+    [
+        ("bedrock", OLDER, AWS | {"AWS_REGION": "us-east-1"}),
+        ("bedrock", "", {"AWS_BEARER_TOKEN_BEDROCK": USUAL_KEY, "AWS_REGION": "us-east-1"}),
+        ("foundry", "", {"ANTHROPIC_FOUNDRY_API_KEY": USUAL_KEY}),
+        ("aws", "claude-opus-5-5", {"ANTHROPIC_AWS_API_KEY": USUAL_KEY, "ANTHROPIC_AWS_WORKSPACE_ID": "wrkspc_1"}),
+    ],
+)
+def test_a_cloud_is_asked_at_another_address_by_its_own_name_of_the_model(
+    agent: Agent,
+    workspace: Path,
+    accounts: Accounts,
+    monkeypatch: pytest.MonkeyPatch,
+    provider: Literal["bedrock", "foundry", "aws"],
+    model: str,
+    environ: Mapping[str, str],
+) -> None:
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    if provider == "foundry":
+        accounts.file.put(Account(provider=provider, kind="profile", cloud={"resource": "mine"}))
+    options = ("--model", model) if model else ()
+    dialect = bedrock(model or usual_model(provider)) if provider == "bedrock" else CloudDialect(cloud=provider)
+    with serve(reply(text("from the cloud")), dialect=dialect) as server:
+        ran = go(agent, workspace, "--provider", provider, "--base-url", server.url, *options)
+        assert server.violations == []
+    assert (ran.code, ran.json["final_response"]) == (0, "from the cloud"), ran.err
+    assert ran.json["usage"]["cost_usd"] is None, "what a gateway costs is not known"
+
+
+@pytest.mark.parametrize("client", ["direct", "sdk"])
+def test_a_run_can_say_who_sends_the_requests(agent: Agent, workspace: Path, client: str) -> None:
+    with serve(reply(text("Here."))) as server:
+        ran = go(agent, workspace, "--base-url", server.url, "--client", client)
+        assert server.violations == []
+    assert ran.json["final_response"] == "Here."
+    assert ("x-stainless-lang" in server.messages[0].headers) == (client == "sdk")

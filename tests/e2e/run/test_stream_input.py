@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from tests.e2e.run.agent import AFTER, BEFORE, script
@@ -63,6 +64,20 @@ def program(workspace: Path, url: str, *more: str) -> Generator[Program]:
     finally:
         process.kill()
         process.communicate()
+
+
+@pytest.mark.parametrize(("provider", "count"), [("bedrock", 1), ("anthropic", 0)])
+def test_the_process_of_the_sdk_starts_before_the_first_prompt_and_only_if_it_is_needed(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, provider: str, count: int
+) -> None:
+    monkeypatch.setenv("AWS_REGION", "eu-central-1")
+    with program(workspace, "http://127.0.0.1:9", "--provider", provider) as other:
+        other.hear("session_opened")
+        children = psutil.Process(other.process.pid).children(recursive=True)
+        workers = [child for child in children if "desktop_agent.core.providers.sdk_worker" in child.cmdline()]
+        assert len(workers) == count
+        other.end()
+        assert psutil.wait_procs(workers, timeout=20)[1] == []
 
 
 def test_a_program_steers_the_turn_that_runs(workspace: Path) -> None:
