@@ -4,13 +4,16 @@ import argparse
 import gc
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from desktop_agent.cli.console import Console, OutputError
 from desktop_agent.cli.parser import build_parser
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.system.private_files import close_to_others
+
+if TYPE_CHECKING:
+    from desktop_agent.core.providers.sdk_connection import SdkConnection
 
 _FUNCTIONS = {
     "batch": "batch.command.main",
@@ -75,6 +78,7 @@ def run_command(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     console = Console(is_json=args.json)
     close_to_others(AppPaths.from_environment().roots)
     action: str = getattr(args, "action", "")
+    args.launched = _launched(args)
     function = _imported(_FUNCTIONS.get(f"{args.command} {action}".rstrip(), f"{args.command}.main"))
     try:
         return function(args, console) or 0
@@ -84,6 +88,20 @@ def run_command(argv: Sequence[str], environ: Mapping[str, str]) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return 130
+    finally:
+        if args.launched is not None:
+            args.launched.kill()  # if the run did not end it
+
+
+def _launched(args: argparse.Namespace) -> "SdkConnection | None":
+    """Start the process of Anthropic's SDK for a run that needs it, before the rest of `run` is imported."""
+    if args.command != "run" or args.resume is not None or args.continue_last or args.config is not None:
+        return None
+    from desktop_agent.core.providers.provider_catalog import launched_for
+    from desktop_agent.core.settings.model_choice import NamedModel
+
+    meant = NamedModel(provider=args.provider, model=args.model, base_url=args.base_url, account=args.account)
+    return launched_for(meant, args.client, AppPaths.from_environment(), args.environ)
 
 
 def _split(argv: Sequence[str]) -> tuple[Sequence[str], list[str]]:

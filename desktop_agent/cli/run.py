@@ -7,7 +7,7 @@ import shutil
 import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TextIO, cast
 
@@ -398,27 +398,22 @@ def _workbench(args: argparse.Namespace, console: Console) -> Workbench:
     warnings = SettingsWarnings(live, console)
     live.subscribe(warnings)
     warnings()
-    return Workbench(paths, live, environ=environ, client=args.client, key_store=SystemKeyStore(tell=console.say))
+    keys = SystemKeyStore(tell=console.say)
+    return Workbench(paths, live, environ=environ, client=args.client, launched=args.launched, key_store=keys)
 
 
 async def _carry_out(
     args: argparse.Namespace, bench: Workbench, options: RunOptions, logs: RunLogs, listener: RunListener
 ) -> tuple[RunResult, str | None]:
     approver = approver_of(args, options.workspace, bench.blobs)
-    early = (
-        bench.opener.started_early(bench.model_meant(options.session.named))
-        if options.resume is None
-        else nullcontext()
-    )
     looking = asyncio.create_task(say_what_confines(args, bench, options, listener.say), name="what confines")
     try:
-        async with early:
-            if args.input_format == "stream":
-                asked = ops_of(sys.stdin.fileno(), listener.on_rejected)
-                return await run_to_end(StreamedRun(bench, options, asked, logs, listener)), await looking
-            async with listener.progress.shown():
-                result = await run_to_end(HeadlessRun(bench, options, logs, listener, approver))
-            return result, await looking
+        if args.input_format == "stream":
+            asked = ops_of(sys.stdin.fileno(), listener.on_rejected)
+            return await run_to_end(StreamedRun(bench, options, asked, logs, listener)), await looking
+        async with listener.progress.shown():
+            result = await run_to_end(HeadlessRun(bench, options, logs, listener, approver))
+        return result, await looking
     finally:
         looking.cancel()
         if approver is not None:

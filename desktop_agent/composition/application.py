@@ -26,6 +26,7 @@ from desktop_agent.core.providers.auth.server_credentials import KeyringCredenti
 from desktop_agent.core.providers.auth.sign_ins import SignIns
 from desktop_agent.core.providers.provider import ProviderSource, RetryPolicy
 from desktop_agent.core.providers.provider_catalog import ProviderCatalog
+from desktop_agent.core.providers.sdk_connection import SdkConnection
 from desktop_agent.core.search.session_search import SessionSearch
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.loading import FileProblem
@@ -49,6 +50,8 @@ class OwnParts(TypedDict, total=False):
     environ: Mapping[str, str]
     client: Literal["direct", "sdk"] | None
     """Who sends requests to Anthropic, instead of the setting."""
+    launched: SdkConnection | None
+    """A connection to Anthropic's SDK whose process was started already."""
     clock: Clock | None
     key_store: SystemKeyStore | None
     sign_ins: SignIns | None
@@ -139,7 +142,8 @@ class Application:
             models=self.models,
             is_paced=own.get("is_paced", False),
             allows_readable_proxy=lambda: self.live.current.model.allow_readable_proxy,
-            uses_sdk=lambda: (own.get("client") or self.live.current.model.client) == "sdk",
+            client=lambda: own.get("client") or self.live.current.model.client,
+            launched=own.get("launched"),
         )
         self.started_early = self._providers.started_early
         self.provider_source = own.get("provider_source") or self._providers.build

@@ -4,17 +4,18 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
-from typing import cast
+from typing import Literal, cast
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import AccountGoneError, AgentError, CredentialsError
+from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.models.model_catalog import ModelCatalog
 from desktop_agent.core.models.vendors import DEMO, CloudField, Vendor, vendor_of
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.anthropic import ONLY_AT_HOME, AnthropicFormat
-from desktop_agent.core.providers.auth.accounts import AccountsFile
+from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
 from desktop_agent.core.providers.auth.credential import Credential, KeyCredential, NoCredential
 from desktop_agent.core.providers.auth.keys import SystemKeyStore, entry_of, in_daemon_thread, resolve_key
 from desktop_agent.core.providers.auth.sign_ins import SignIns
@@ -26,6 +27,8 @@ from desktop_agent.core.providers.responses import NOT_ON_A_PLAN, ResponsesForma
 from desktop_agent.core.providers.responses_stream import CACHE_FIELDS
 from desktop_agent.core.providers.sdk_connection import SdkClient, SdkConnection
 from desktop_agent.core.providers.wire_format import WireFormat
+from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.settings.model_choice import NamedModel, model_meant
 from desktop_agent.core.system.private_files import FileStamp, is_unchanged, stamp_of
 
 
@@ -58,8 +61,11 @@ def account_provider(
     return HttpProvider(wire_format_of(account), endpoint, credential, clock=clock)
 
 
-def needs_sdk(account: Account) -> bool:
-    return account.kind == "profile" or vendor_of(account.provider).cloud is not None
+def needs_sdk(account: Account, client: Literal["direct", "sdk"] = "direct") -> bool:
+    """Whether Anthropic's SDK sends an account's requests, if `client` is the choice for accounts that we could ask."""
+    vendor = vendor_of(account.provider)
+    is_asked = client == "sdk" and vendor.wire == "anthropic"
+    return is_asked or account.kind == "profile" or vendor.cloud is not None
 
 
 def sdk_connection(account: Account, environ: Mapping[str, str], silence_s: float = SILENCE_S) -> SdkConnection:
@@ -84,6 +90,23 @@ def sdk_connection(account: Account, environ: Mapping[str, str], silence_s: floa
     )
     how = other_credential(account)
     return SdkConnection(client, account.full_label, how, cloud.extra if cloud is not None else "")
+
+
+def launched_for(
+    meant: NamedModel, client: Literal["direct", "sdk"] | None, paths: AppPaths, environ: Mapping[str, str]
+) -> SdkConnection | None:
+    """Return the connection to a model of the user's, with its process started; `None` if none is needed. Blocks."""
+    loaded = LiveSettings.load(paths.settings_file(environ), environ).loaded
+    model = model_meant(meant, loaded, environ)
+    try:
+        account = None if model.provider == DEMO else AccountsFile(paths.config / ACCOUNTS_NAME).load().of_model(model)
+        if account is None or not needs_sdk(account, client or loaded.settings.model.client):
+            return None
+        connection = sdk_connection(account, environ)
+        connection.launch()
+    except (AgentError, OSError):  # the first request says so
+        return None
+    return connection
 
 
 async def who_asks(account: Account, key: str | None, environ: Mapping[str, str]) -> str:
@@ -165,11 +188,12 @@ class ProviderCatalog:
         models: ModelCatalog | None = None,
         is_paced: bool = False,
         allows_readable_proxy: Callable[[], bool] = lambda: False,
-        uses_sdk: Callable[[], bool] = lambda: False,
+        client: Callable[[], Literal["direct", "sdk"]] = lambda: "direct",
+        launched: SdkConnection | None = None,
     ) -> None:
         """`sign_ins` has the credentials of accounts without a key. If `is_paced`, the demo writes at a human pace.
 
-        `uses_sdk`: whether Anthropic's SDK also sends the requests that we could send.
+        `client`: who sends the requests to Anthropic that we could send. `launched`: a connection that was started.
         """
         self._environ = environ
         self.keys = keys
@@ -178,8 +202,8 @@ class ProviderCatalog:
         self._models = models
         self._is_paced = is_paced
         self._allows_readable_proxy = allows_readable_proxy
-        self._uses_sdk = uses_sdk
-        self._sdk: dict[SdkClient, SdkConnection] = {}
+        self._client = client
+        self._sdk: dict[SdkClient, SdkConnection] = {launched.client: launched} if launched is not None else {}
 
     async def build(self, model: ModelRef) -> Provider:
         """Return the provider of `model`, without importing an HTTP client.
@@ -229,8 +253,7 @@ class ProviderCatalog:
         )
 
     def _shared_sdk(self, account: Account) -> SdkConnection | None:
-        is_anthropic = vendor_of(account.provider).wire == "anthropic"
-        if not needs_sdk(account) and not (is_anthropic and self._uses_sdk()):
+        if not needs_sdk(account, self._client()):
             return None
         connection = sdk_connection(account, self._environ)
         return self._sdk.setdefault(connection.client, connection)

@@ -148,6 +148,8 @@ class SdkConnection:
         self._how_to_sign_in = how_to_sign_in
         self._extra = extra
         self._worker: WorkerProcess | None = None
+        self._heard: WorkerProcess | None = None
+        """The last worker whose answers a thread reads."""
         self._users = 0
         self._waiting: dict[int, _Waiting] = {}
         self._ids = count(1)
@@ -169,15 +171,26 @@ class SdkConnection:
         self._users += 1
         return self
 
+    def launch(self) -> None:
+        """Start the worker, whose answers wait for `start`. Blocks. Raises `OSError`."""
+        self._worker = worker = WorkerProcess(_MODULE, dict(self.client.environment))
+        with suppress(WorkerDiedError):  # the reading thread notices, too
+            worker.send(self.client)
+
     async def start(self) -> WorkerProcess:
         async with self._starting:
-            if self._worker is not None:
-                return self._worker
-            starting = asyncio.ensure_future(asyncio.to_thread(self._started, asyncio.get_running_loop()))
-            try:
-                await asyncio.shield(starting)
-            finally:  # a process that was started while this was cancelled is ended by `aclose`
-                self._worker = worker = await starting
+            if self._worker is None:
+                starting = asyncio.ensure_future(asyncio.to_thread(self.launch))
+                try:
+                    await asyncio.shield(starting)
+                finally:  # a process that was started while this was cancelled is ended by `aclose`
+                    await starting
+            worker = self._worker
+            assert worker is not None
+            if worker is not self._heard:
+                self._heard = worker
+                listening = (worker, asyncio.get_running_loop())
+                threading.Thread(target=self._listen, args=listening, name="sdk answers", daemon=True).start()
                 self._end_when_idle()
             return worker
 
@@ -304,13 +317,6 @@ class SdkConnection:
     def _remember(self, secrets: tuple[str, ...]) -> None:
         self._sent.extend(secret for secret in secrets if secret not in self._sent)
 
-    def _started(self, loop: asyncio.AbstractEventLoop) -> WorkerProcess:
-        worker = WorkerProcess(_MODULE, dict(self.client.environment))
-        with suppress(WorkerDiedError):  # the reading thread notices, too
-            worker.send(self.client)
-        threading.Thread(target=self._listen, args=(worker, loop), name="sdk answers", daemon=True).start()
-        return worker
-
     def _listen(self, worker: WorkerProcess, loop: asyncio.AbstractEventLoop) -> None:
         try:
             while True:
@@ -337,7 +343,10 @@ class SdkConnection:
         """End the worker at once. What it was asked fails as if the connection had been lost."""
         if (worker := self._worker) is not None:
             self._worker = None
-            worker.kill()
+            if worker is self._heard:
+                worker.kill()  # the reading thread ends it
+            else:
+                worker.end()
 
 
 def _split(headers: Mapping[str, str]) -> tuple[dict[str, str], str]:
