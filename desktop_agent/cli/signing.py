@@ -77,6 +77,10 @@ class Signing:
             case "openrouter":
                 account = await self._sign_ins.sign_in_with_openrouter(browser, name or "")
                 self._tell(account, "You are signed in with OpenRouter: a key of yours is in the system keyring.")
+            case "anthropic" if name is None and self._is_workload:
+                account = replace(usual_account(provider), kind="profile")
+                await asyncio.to_thread(self._accounts.put, account)
+                self._tell(account, "The usual account uses the workload identity in the environment now.")
             case "anthropic":
                 account = await self._sign_ins.use_profile(self._profile(name))
                 self._tell(account, f"The profile {account.name!r} of Anthropic's tools is an account now.")
@@ -125,6 +129,11 @@ class Signing:
             else f"Several accounts of {provider} signed in.",
             hint=f"Name one with --account: {known}.",
         )
+
+    @property
+    def _is_workload(self) -> bool:
+        """Whether the SDK would take the variables of a workload, which come after `ANTHROPIC_PROFILE`."""
+        return bool(self._environ.get("ANTHROPIC_FEDERATION_RULE_ID") and not self._environ.get("ANTHROPIC_PROFILE"))
 
     def _profile(self, name: str | None) -> str:
         found = [profile.name for profile in profiles(self._environ)]

@@ -195,6 +195,16 @@ async def test_a_profile_becomes_an_account(tmp_path: Path, isolated_home: Path)
     assert out.accounts.load().added == ()
 
 
+async def test_a_workload_in_the_environment_is_the_usual_account(tmp_path: Path) -> None:
+    async with AuthorizationServer() as server:
+        terminal, out = Terminal(tmp_path, server), Terminal(tmp_path, server)
+        terminal.environ["ANTHROPIC_FEDERATION_RULE_ID"] = "fdrl_1"
+        await terminal.command.sign_in("anthropic", None)
+        assert terminal.accounts.load().added == (Account(provider="anthropic", kind="profile"),)
+        await out.command.sign_out("anthropic", None)
+    assert out.accounts.load().added == ()
+
+
 @pytest.mark.parametrize("action", ["sign-in", "sign-out"])
 def test_a_provider_without_a_sign_in_is_named(capsys: pytest.CaptureFixture[str], action: str) -> None:
     ran = CommandLine(capsys)("auth", action, "xai")

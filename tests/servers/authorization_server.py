@@ -181,6 +181,8 @@ class AuthorizationServer:
             return 400, {"error": "invalid_target"}
         if fields["grant_type"] == "refresh_token":
             return self._refreshed(fields["refresh_token"])
+        if fields["grant_type"].endswith(":jwt-bearer"):
+            return (200, self._grant()) if fields["assertion"] in self.secrets else (400, {"error": "invalid_grant"})
         problem = self._problem_of_code(fields, fields["redirect_uri"])
         if problem:
             self.violations.append(problem)

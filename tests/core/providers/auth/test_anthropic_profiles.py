@@ -121,8 +121,8 @@ class SignedInTool:
         path.write_text(json.dumps(content))
         path.chmod(mode)
 
-    async def list_models(self) -> None:
-        account = Account(provider="anthropic", name="default", address=self.server.url, kind="profile")
+    async def list_models(self, name: str = "default") -> None:
+        account = Account(provider="anthropic", name=name, address=self.server.url, kind="profile")
         provider = account_provider(account, NoCredential(), sdk=sdk_connection(account, os.environ))
         async with aclosing(provider):
             await provider.list_models()
@@ -170,6 +170,26 @@ async def test_a_refused_token_is_renewed_once(here: SignedInTool) -> None:
         await here.list_models()
     assert caught.value.fault == "authentication"
     assert len(here.sent) == 4
+
+
+@pytest.mark.parametrize("has_profile", [True, False])
+async def test_a_workload_signs_in_by_federation(
+    here: SignedInTool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_profile: bool
+) -> None:
+    token = tmp_path / "identity-token"
+    token.write_text("header.of-a-workload.signature")
+    here.server.secrets.add("header.of-a-workload.signature")
+    if has_profile:
+        source = {"source": "file", "path": str(token)}
+        how = {"type": "oidc_federation", "federation_rule_id": "fdrl_1", "identity_token": source}
+        here.sign_in(authentication=how, organization_id="org_1", ends_in_s=-1)
+    else:
+        monkeypatch.setenv("ANTHROPIC_FEDERATION_RULE_ID", "fdrl_1")
+        monkeypatch.setenv("ANTHROPIC_ORGANIZATION_ID", "org_1")
+        monkeypatch.setenv("ANTHROPIC_IDENTITY_TOKEN_FILE", str(token))
+    await here.list_models("default" if has_profile else "")
+    assert here.sent[0] in here.server.secrets
+    assert [request["federation_rule_id"] for request in here.server.token_requests] == ["fdrl_1"]
 
 
 Spoil = Callable[[SignedInTool], object]
