@@ -194,6 +194,7 @@ class WindowController(Controller):
         self._usage.stop()
         self._bench.keys.give_up()
         await self._setup.aclose()
+        await self._models.aclose()
         await self._terminal.aclose()
         await self._notifications.aclose()
         await self._drafts.aclose()

@@ -76,6 +76,7 @@ def _damage_notices(torn: Path | None, resumed: ReplayState) -> tuple[ev.Notice,
 class SessionOpener:
     def __init__(self, app: Application) -> None:
         self._app = app
+        self.started_early = app.started_early
 
     async def create(
         self, workspace: Path, sink: Sink, options: SessionOptions, *, is_attended: bool = True

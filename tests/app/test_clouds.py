@@ -100,7 +100,9 @@ def test_bedrock_is_set_up_at_the_first_start_and_answers(
         await user.press(Qt.Key.Key_Return)
         assert (await user.see(QComboBox, "firstModelEdit")).currentText() == MODEL
         assert "Credentials: AWS access key …1234 (env), region eu-central-1." in said(user)
+        await user.until_true(lambda: workers() == [], "the process of the check has ended")
         await user.click("beginButton")
+        await user.until_true(lambda: user.find(QDialog, "onboardingDialog") is None, "the welcome has closed")
         await user.until_true(lambda: bool(workers()), "the process starts before anything is asked")
         await user.run_turn("What does it do?")
 

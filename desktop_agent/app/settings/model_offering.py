@@ -20,6 +20,7 @@ from desktop_agent.core.protocol.ops import SetMode
 from desktop_agent.core.providers.auth.accounts import LoadedAccounts
 from desktop_agent.core.providers.auth.keys import entry_of, in_daemon_thread, resolve_key
 from desktop_agent.core.providers.local import Place, is_here, look_at
+from desktop_agent.core.providers.provider import EarlyStart
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.ui.models.model_offers import AccountOffers, ModelKey, ModelOffer
 
@@ -87,7 +88,7 @@ class ModelLists:
             models=tuple(ModelOffer(ModelKey(account.provider, account.name, model.name), model) for model in models),
             is_connected=is_connected,
             is_plan=account.kind == "oauth",
-            is_listing=True,
+            is_listing=_has_list(account),
             listed_at=self._catalog.fetched_at(account),
             is_refreshing=key in self._refreshing,
             problem=self._problems.get(key, ""),
@@ -98,7 +99,7 @@ class ModelLists:
             self._models[_key(account)] = await self._catalog.read(account)
 
     async def refresh(self, accounts: Iterable[Account]) -> None:
-        asked = [account for account in accounts if _key(account) not in self._refreshing]
+        asked = [account for account in accounts if _has_list(account) and _key(account) not in self._refreshing]
         self._refreshing |= set(map(_key, asked))
         self._changed()
         await asyncio.gather(*map(self._refresh, asked))
@@ -135,6 +136,11 @@ async def _server_of(account: Account) -> LocalServer:
     return await look_at(Place(provider=account.provider, address=account.where))
 
 
+def _has_list(account: Account) -> bool:
+    """Whether an account can list its models. A cloud cannot: ours are known, and asking would start a process."""
+    return vendor_of(account.provider).cloud is None
+
+
 def _key(account: Account) -> _Key:
     return account.provider, account.name
 
@@ -151,11 +157,16 @@ class ModelOffering(Controller):
         """Whether the keyring has a key, by the name of its entry."""
         self._lists = ModelLists(self._bench.models, changed=self._show)
         self._picker.opened.connect(in_background(self._launch, self._offer))
+        self._early = EarlyStart(self._bench.opener.started_early)
+        self._pickers.model_shown.connect(self._early.follow)  # also before the conversation has a session
         self._pickers.model_shown.connect(self._on_shown)
         self._pickers.effort_chosen.connect(self._on_effort)
         self._picker.chosen.connect(self._on_chosen)
         self._picker.connect_requested.connect(self._on_connect)
         self._picker.refresh_requested.connect(self._on_refresh)
+
+    async def aclose(self) -> None:
+        await self._early.aclose()
 
     def _on_shown(self, model: ModelRef) -> None:
         if known_vendor(model.provider) is not None:

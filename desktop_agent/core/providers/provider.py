@@ -5,7 +5,7 @@ A provider only translates; the turn retries, executes and remembers.
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
-from contextlib import aclosing, contextmanager
+from contextlib import AbstractAsyncContextManager, aclosing, contextmanager
 from functools import partial
 from typing import Literal, Protocol, runtime_checkable
 
@@ -123,6 +123,34 @@ class ProviderPool:
 
     def closers(self) -> tuple[Callable[[], Awaitable[None]], ...]:
         return tuple(provider.aclose for provider in self._built.values())
+
+
+class EarlyStart:
+    """Keeps the process running that requests to the followed model need, if they need one."""
+
+    def __init__(self, started: Callable[[ModelRef], AbstractAsyncContextManager[None]]) -> None:
+        self._started = started
+        self._model: ModelRef | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def follow(self, model: ModelRef) -> None:
+        """Start the process of `model`, and then let go of that of the model before. Returns at once."""
+        if model.bare != self._model:
+            self._model = model.bare
+            task = asyncio.create_task(self._keep(model.bare, tuple(self._tasks)), name="early start")
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _keep(self, model: ModelRef, before: tuple[asyncio.Task[None], ...]) -> None:
+        async with self._started(model):
+            for task in before:  # only now, because both models may need the same process
+                task.cancel()
+            await asyncio.get_running_loop().create_future()
+
+    async def aclose(self) -> None:
+        for task in (tasks := tuple(self._tasks)):
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 _SPREAD = 0.1

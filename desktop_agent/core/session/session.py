@@ -5,7 +5,7 @@ The mailbox task and the turn that it started make all changes, so no lock is ne
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, suppress
 from typing import assert_never
 
@@ -18,7 +18,7 @@ from desktop_agent.core.context_window import ContextOp
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, ModelRef
-from desktop_agent.core.providers.provider import ProviderPool
+from desktop_agent.core.providers.provider import EarlyStart, ProviderPool
 from desktop_agent.core.session.failure_notices import NOT_FETCHED, notice_of, readable_address_notice
 from desktop_agent.core.session.prompt_queue import ArrivedPrompt, ArrivingPrompts
 from desktop_agent.core.session.recorder import capture_events
@@ -175,8 +175,7 @@ class Session:
         self._is_ready = asyncio.Event()
         self._is_handling = False
         """Whether an op is being carried out. The session is not at rest then, even if no turn has started."""
-        self._early: set[asyncio.Task[None]] = set()
-        self._early_model: ModelRef | None = None
+        self._early = EarlyStart(parts.started_early)
         self._providers = ProviderPool(parts.provider_source, self._warn_of_address)
         self._turns = TurnRunner(
             parts,
@@ -231,7 +230,8 @@ class Session:
             await self._parts.telemetry.prepare()
             await self._guard(self._turns.get_ready(), is_reported=self._mailbox.empty)
             self._is_ready.set()
-            self._start_early()
+            if (model := self.transcript.session.model) is not None:
+                self._early.follow(model)
             await self._parts.context_manager.measure_opened()
             is_ending = False
             while not isinstance(op := await self._mailbox.get(), ops.Shutdown) or op.when_idle:
@@ -374,28 +374,8 @@ class Session:
         sandbox = op.sandbox or self.transcript.session.sandbox
         assert model is not None, "the journal's first line names the model"
         await self._parts.recorder.record(ev.ModeSet(model=model, approval=approval, sandbox=sandbox))
-        self._start_early()
+        self._early.follow(model)
         await self._parts.context_manager.measure(self._providers.built(model))
-
-    def _start_early(self) -> None:
-        """Start the process that the session's model needs, and keep it until another model is chosen."""
-        model = self.transcript.session.model
-        if model is not None and model.bare != self._early_model:
-            self._early_model = model.bare
-            task = asyncio.create_task(self._keep_started(model.bare, tuple(self._early)), name="early start")
-            self._early.add(task)
-            task.add_done_callback(self._early.discard)
-
-    async def _keep_started(self, model: ModelRef, before: Sequence[asyncio.Task[None]]) -> None:
-        async with self._parts.started_early(model):
-            for task in before:  # only now, because two models may need the same process
-                task.cancel()
-            await asyncio.get_running_loop().create_future()
-
-    async def _end_early(self) -> None:
-        for task in self._early:
-            task.cancel()
-        await asyncio.gather(*self._early, return_exceptions=True)
 
     async def _warn_of_address(self, model: ModelRef) -> None:
         """Warn, before the key is sent, if the model's address would receive it unencrypted."""
@@ -429,7 +409,7 @@ class Session:
             ends.push_async_callback(parts.effects.jobs.aclose)
             ends.push_async_callback(parts.jobs.aclose)
             ends.push_async_callback(parts.titling.aclose)
-            ends.push_async_callback(self._end_early)
+            ends.push_async_callback(self._early.aclose)
             for close in self._providers.closers():
                 ends.push_async_callback(close)
             ends.push_async_callback(self._commands.aclose)

@@ -1,11 +1,15 @@
 """Which accounts the model picker offers, and at which address."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from desktop_agent.app.settings.model_offering import accounts_offered
-from desktop_agent.core.models.account import Account
+from desktop_agent.app.settings.model_offering import ModelLists, accounts_offered
+from desktop_agent.core.base.clock import SystemClock
+from desktop_agent.core.models.account import Account, usual_account
+from desktop_agent.core.models.known_model import ListedModel
+from desktop_agent.core.models.model_catalog import ModelCatalog
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import LoadedAccounts
 from desktop_agent.core.settings.loading import FileProblem
@@ -48,6 +52,24 @@ def test_a_cloud_is_offered_only_if_it_was_set_up_or_is_in_use() -> None:
     assert labels(LoadedAccounts(), ModelRef(provider="bedrock", model="claude"))[0] == "Amazon Bedrock"
     key = {"AWS_BEARER_TOKEN_BEDROCK": "a-key"}
     assert "Amazon Bedrock" in [each.full_label for each in accounts_offered(LoadedAccounts(), None, replace, key)]
+
+
+async def test_a_clouds_models_are_known_so_that_its_list_is_never_asked_for(tmp_path: Path) -> None:
+    asked: list[Account] = []
+
+    async def list_models(account: Account) -> Sequence[ListedModel]:
+        asked.append(account)
+        return ()
+
+    lists = ModelLists(ModelCatalog(tmp_path, list_models, clock=SystemClock()), changed=lambda: None)
+    cloud = usual_account("bedrock")
+    await lists.read([cloud, WORK])
+    await lists.refresh([cloud, WORK])
+    assert asked == [WORK]
+    offers = lists.offers(cloud, is_connected=True)
+    assert not offers.is_listing
+    assert all(model.known.context_tokens and model.known.price for model in offers.models)
+    assert len(offers.models) == 3
 
 
 def test_the_present_account_is_asked_where_it_is_asked_now_and_others_where_the_settings_say() -> None:
