@@ -165,8 +165,8 @@ class WireConformance:
     @pytest.mark.parametrize(
         ("answer", "expected", "title"),
         [
-            (fault.unauthorized(), "authentication", "The key was refused."),
-            (fault.not_found(), "not_found", "There is no model named “claude-test-large”."),
+            (fault.unauthorized(), "authentication", ("The key was refused.", "The credentials were refused.")),
+            (fault.not_found(), "not_found", "There is no model named “claude-test-large”"),
             (fault.rate_limited(), "rate_limited", "The account's rate limit is reached."),
             (fault.no_credit(), "billing", "The account has no credit"),
             (fault.server_error(), "server", "The model's service had an internal error."),
@@ -178,7 +178,7 @@ class WireConformance:
         ],
     )
     async def test_every_refusal_is_told_apart(
-        self, wire: WireGround, answer: Answer, expected: ProviderFault, title: str
+        self, wire: WireGround, answer: Answer, expected: ProviderFault, title: str | tuple[str, ...]
     ) -> None:
         error = await wire.failed(answer)
         assert error.fault == expected

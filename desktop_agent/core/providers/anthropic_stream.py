@@ -66,12 +66,57 @@ _FAULT_OF_TYPE: Mapping[str, ProviderFault] = {
     "overloaded_error": "overloaded",
 }
 
+_FAULT_IN_CLOUD: Mapping[str, ProviderFault] = {
+    # AWS: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModelWithResponseStream.html
+    "AccessDeniedException": "permission",
+    "ExpiredTokenException": "authentication",
+    "IncompleteSignature": "authentication",
+    "InternalServerException": "server",
+    "InvalidClientTokenId": "authentication",
+    "InvalidSignatureException": "authentication",
+    "MissingAuthenticationTokenException": "authentication",
+    "ModelErrorException": "server",
+    "ModelNotReadyException": "overloaded",
+    "ModelStreamErrorException": "server",
+    "ModelTimeoutException": "overloaded",
+    "ResourceNotFoundException": "not_found",
+    "ServiceQuotaExceededException": "rate_limited",
+    "ServiceUnavailableException": "overloaded",
+    "ThrottlingException": "rate_limited",
+    "UnrecognizedClientException": "authentication",
+    "ValidationException": "invalid_request",
+    # Google: https://cloud.google.com/apis/design/errors
+    "DEADLINE_EXCEEDED": "overloaded",
+    "FAILED_PRECONDITION": "invalid_request",
+    "INTERNAL": "server",
+    "INVALID_ARGUMENT": "invalid_request",
+    "NOT_FOUND": "not_found",
+    "PERMISSION_DENIED": "permission",
+    "RESOURCE_EXHAUSTED": "rate_limited",
+    "UNAUTHENTICATED": "authentication",
+    "UNAVAILABLE": "overloaded",
+    # Microsoft
+    "401": "authentication",
+    "DeploymentNotFound": "not_found",
+    "PermissionDenied": "permission",
+    "RateLimitReached": "rate_limited",
+}
+_FAULT_OF_WORDS: Mapping[str, ProviderFault] = {
+    "model identifier is invalid": "not_found",
+    "too long for requested model": "too_large",
+    "INVALID_PAYMENT_INSTRUMENT": "billing",
+    "BILLING_DISABLED": "billing",
+}
+"""What only the words of a cloud's error tell apart."""
+
 _BILLING_CODES = frozenset({"contract_spend_limit_reached", "enforced_spend_limit_reached", "organization_on_hold"})
 """Error codes that the account's owner has to act on, although their HTTP status says otherwise."""
 
 
 def read_refusal(error: RefusedError) -> Refusal:
     fields = object_in(error.body, "error")
+    if in_cloud := _cloud_error(error, fields):
+        return in_cloud
     kind, code = text_in(fields, "type"), text_in(object_in(fields, "details"), "error_code")
     return Refusal(
         fault=_fault(kind, code, error.status),
@@ -86,15 +131,35 @@ def read_refusal(error: RefusedError) -> Refusal:
     )
 
 
+def _cloud_error(error: RefusedError, fields: JsonObject) -> Refusal | None:
+    """Return the refusal if it has the form of AWS, Google or Microsoft, whose services stand before the model."""
+    aws = error.headers.get("x-amzn-errortype", "").partition(":")[0]
+    names = (aws, text_in(fields, "status"), text_in(fields, "code"))
+    kind = "" if text_in(fields, "type") else next((name for name in names if name in _FAULT_IN_CLOUD), "")
+    if not kind:
+        return None
+    words = next((words for words in _FAULT_OF_WORDS if words in error.text), "")
+    fault = _FAULT_OF_WORDS[words] if words else _FAULT_IN_CLOUD[kind]
+    return Refusal(
+        fault=fault,
+        status=error.status,
+        type=kind,
+        message=text_in(fields, "message") or text_in(error.body, "message") or error.words,
+        request_id=error.headers.get("x-amzn-requestid", ""),
+        names_model=fault == "not_found",
+    )
+
+
 def reported_error(event: JsonObject) -> Refusal:
     fields = error_in(event)
     kind = text_in(fields, "type")
+    in_cloud = _FAULT_IN_CLOUD.get(kind[:1].upper() + kind[1:])  # Bedrock's begin small in a stream
     return Refusal(
-        fault=_fault(kind, "", None),
+        fault=in_cloud or _fault(kind, "", None),
         type=kind,
         message=text_in(fields, "message"),
         request_id=text_in(event, "request_id"),
-        names_model=kind == "not_found_error",
+        names_model="not_found" in (in_cloud, kind.removesuffix("_error")),
     )
 
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import assert_never
+from typing import assert_never, cast
 
 from msgspec import Struct
 
@@ -115,6 +115,8 @@ class FailedCall:
     proxy: Proxy | None = None
     secrets: tuple[str, ...] = field(default=(), repr=False)
     key_hint: str = ""
+    is_in_cloud: bool = False
+    """Whether a cloud answers, whose models depend on the region, and whose credentials need not be a key."""
 
 
 class Refusal(Struct, frozen=True, kw_only=True):
@@ -143,7 +145,10 @@ class RefusedError(Exception):
         """The body, if it is a JSON object; otherwise empty."""
         self.is_json = False
         with suppress(ValueError, RecursionError):
-            self.body = as_object(json.loads(text))
+            said = cast("object", json.loads(text))
+            # Some of Google's servers answer with a list of one error.
+            first = next(iter(cast("list[object]", said)), None) if isinstance(said, list) else said
+            self.body = as_object(first)
             self.is_json = True
 
     @property
@@ -163,7 +168,9 @@ def explain_refusal(refusal: Refusal, call: FailedCall, *, wait_s: float | None 
         return refused_by_proxy(call.proxy, refusal.status)
     if refusal.fault == "not_found" and (call.model is None or not refusal.names_model):
         return not_the_api(call, _detail(refusal, call.secrets))
-    title, hint = _words(refusal.fault, call, wait_s)
+    title, hint = (_words_in_cloud(refusal.fault, call) if call.is_in_cloud else None) or _words(
+        refusal.fault, call, wait_s
+    )
     return ProviderError(
         title,
         fault=refusal.fault,
@@ -180,6 +187,19 @@ def not_the_api(call: FailedCall, detail: str) -> ProviderError:
         hint="Check provider and address in Settings, or the environment variable that the address comes from.",
         detail=mask(detail, call.secrets),
     )
+
+
+def _words_in_cloud(fault: ProviderFault, call: FailedCall) -> tuple[str, str] | None:
+    match fault:
+        case "authentication":
+            return "The credentials were refused.", call.key_hint
+        case "permission":
+            title = f"These credentials may not use {call.model or 'this API'}."
+            return title, "Allow the model in the console of the cloud, or choose another model."
+        case "not_found":
+            return f"There is no model named “{call.model}” here.", "Choose another model, or a region that has it."
+        case _:
+            return None
 
 
 def _words(fault: ProviderFault, call: FailedCall, wait_s: float | None) -> tuple[str, str]:

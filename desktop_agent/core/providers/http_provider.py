@@ -306,6 +306,7 @@ class HttpProvider:
             proxy=proxy,
             secrets=(*self._credential.secrets, *self._endpoint.secrets, *(sdk.secrets if sdk is not None else ())),
             key_hint=self._endpoint.key_hint,
+            is_in_cloud=vendor_of(self._endpoint.account.provider).cloud is not None,
         )
 
     async def _ready(self) -> "ApiConnection | SdkConnection":

@@ -9,6 +9,7 @@ from typing import Literal, cast
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import AccountGoneError, AgentError, CredentialsError
 from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.base.secrets import is_secret_name, secrets_in
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.models.model_catalog import ModelCatalog
@@ -50,7 +51,10 @@ def account_provider(
     endpoint = ApiEndpoint(
         account=account,
         headers={**account.headers, **of_environment},
-        secrets=tuple(word for value in of_environment.values() for word in (value, *value.split())),
+        secrets=(
+            *(word for value in of_environment.values() for word in (value, *value.split())),
+            *(secrets_in(sdk.client.secrets) if sdk is not None else ()),
+        ),
         key_hint=other_credential(account),
         allows_readable_proxy=allows_readable_proxy,
         silence_s=silence_s,
@@ -79,17 +83,28 @@ def sdk_connection(account: Account, environ: Mapping[str, str], silence_s: floa
     else:
         fields = {field: said for field, said in account.cloud.items() if not (field == "resource" and account.address)}
         options = {cloud.fields[cast("CloudField", field)]: said for field, said in fields.items()}
-        variables = cloud.variables if account.kind == "profile" else ()
+        variables = cloud.variables
         name, address = cloud.client, account.address
     client = SdkClient(
         name=name,
         options=tuple(sorted(options.items())),
         address=address,
-        environment=tuple((name, environ[name]) for name in sorted(environ) if name.startswith(variables)),
+        environment=tuple(
+            (name, environ[name])
+            for name in sorted(environ)
+            if name.startswith(variables)
+            and name not in (vendor.key_variable, vendor.address_variable)  # the account has these already
+            and (account.kind == "profile" or not is_secret_name(name))
+        ),
         silence_s=silence_s,
     )
-    how = other_credential(account)
-    return SdkConnection(client, account.full_label, how, cloud.extra if cloud is not None else "")
+    return SdkConnection(
+        client,
+        account.full_label,
+        other_credential(account),
+        cloud.extra if cloud is not None else "",
+        tuple(cloud.fields) if cloud is not None else (),
+    )
 
 
 def launched_for(

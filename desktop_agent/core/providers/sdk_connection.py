@@ -7,13 +7,13 @@ import asyncio
 import sys
 import threading
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Final, Literal, NamedTuple, Self, assert_never, cast
 
-from desktop_agent.core.base.errors import ProviderError
+from desktop_agent.core.base.errors import ProviderError, ProviderFault
 from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.providers.faults import FailedCall, RefusedError, broken_off
 from desktop_agent.core.system.processes.worker_process import WorkerDiedError, WorkerProcess
@@ -40,6 +40,11 @@ class SdkClient:
     environment: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     """The variables that the account's credentials come from. Nothing else of the environment is a secret."""
     silence_s: float
+
+    @property
+    def secrets(self) -> dict[str, str]:
+        """The variables without those that name only a file or a kind of credentials."""
+        return {name: value for name, value in self.environment if not name.endswith(("CREDENTIALS", "_FILE"))}
 
 
 class Ask(NamedTuple):
@@ -103,8 +108,18 @@ class Identity(NamedTuple):
     address: str
 
 
+class Told(NamedTuple):
+    """A `ProviderError`, in its parts."""
+
+    id: int
+    title: str
+    fault: ProviderFault
+    hint: str
+    detail: str
+
+
 Question = Ask | Identify | Cancel
-Answer = Begun | Piece | Over | Refused | Failed | Identity
+Answer = Begun | Piece | Over | Refused | Failed | Told | Identity
 
 
 class SdkFailedError(Exception):
@@ -141,12 +156,26 @@ class SdkConnection:
 
     failures = (SdkFailedError,)
 
-    def __init__(self, client: SdkClient, label: str, how_to_sign_in: str, extra: str) -> None:
-        """`extra` is the extra of our package that brings what the client needs; `label` names the service."""
+    def __init__(
+        self,
+        client: SdkClient,
+        label: str,
+        how_to_sign_in: str,
+        extra: str,
+        settings: Sequence[str] = (),
+        *,
+        idle_s: float = _IDLE_S,
+    ) -> None:
+        """`extra` is the extra of our package that brings what the client needs; `label` names the service.
+
+        `settings` are what an account can say, in words.
+        """
         self.client = client
         self._label = label
         self._how_to_sign_in = how_to_sign_in
         self._extra = extra
+        self._settings = settings
+        self._idle_s = idle_s
         self._worker: WorkerProcess | None = None
         self._heard: WorkerProcess | None = None
         """The last worker whose answers a thread reads."""
@@ -246,19 +275,16 @@ class SdkConnection:
                 return ProviderError(
                     f"{self._label} cannot be asked with these settings.",
                     fault="configuration",
-                    hint=f"Set what is missing in the account or in the environment. {detail}",
+                    hint=f"Correct {' or '.join(self._settings)} of the account, or in the environment.",
+                    detail=detail,
                 )
             case "missing":
                 command = f"`pip install 'desktop-agent[{self._extra}]'`"
                 hint = f"Install them with {command}."
                 if getattr(sys, "frozen", False):
                     hint = f"This build cannot have them. Install the package from PyPI instead: {command}."
-                return ProviderError(
-                    f"{self._label} needs packages that are not installed.",
-                    fault="configuration",
-                    hint=hint,
-                    detail=detail,
-                )
+                title = f"{self._label} needs packages that are not installed."
+                return ProviderError(title, fault="configuration", hint=hint, detail=detail)
             case _:
                 assert_never(error.kind)
 
@@ -290,7 +316,7 @@ class SdkConnection:
     def _end_when_idle(self) -> None:
         if self._idle is not None:
             self._idle.cancel()
-        self._idle = asyncio.get_running_loop().call_later(_IDLE_S, self.kill)
+        self._idle = asyncio.get_running_loop().call_later(self._idle_s, self.kill)
 
     def _send(self, worker: WorkerProcess, question: Question) -> None:
         with self._sending, suppress(WorkerDiedError):  # the reading thread notices, too
@@ -303,6 +329,8 @@ class SdkConnection:
                     raise SdkFailedError("broken", "the process of the SDK ended")
                 case Failed(_, kind, detail):
                     raise SdkFailedError(kind, detail)
+                case Told(_, title, fault, hint, detail):
+                    raise ProviderError(title, fault=fault, hint=hint, detail=detail)
                 case Refused(_, status, headers, text, secrets):
                     self._remember(secrets)
                     raise RefusedError(status, headers, text)

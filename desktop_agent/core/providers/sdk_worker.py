@@ -12,9 +12,11 @@ import asyncio
 import json
 import os
 import threading
-from collections.abc import AsyncIterator, Mapping
+from base64 import urlsafe_b64decode
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from functools import partial
+from http.client import HTTPConnection, HTTPException
 from importlib import import_module
 from typing import IO, Any, cast
 
@@ -36,6 +38,7 @@ from anthropic.lib.credentials import WorkloadIdentityError
 from anthropic.lib.vertex import AsyncAnthropicVertex
 
 from desktop_agent.core.base.errors import ProviderError
+from desktop_agent.core.protocol.codec import as_object, text_in
 from desktop_agent.core.providers.http_connection import CONNECT_S
 from desktop_agent.core.providers.sdk_connection import (
     Answer,
@@ -51,6 +54,7 @@ from desktop_agent.core.providers.sdk_connection import (
     Question,
     Refused,
     SdkClient,
+    Told,
 )
 from desktop_agent.core.system.network.connections import causes_of, names_of, proxy_for
 from desktop_agent.core.system.network.http_client import model_client
@@ -68,12 +72,12 @@ _ENTRA_SCOPE = "https://ai.azure.com/.default"
 _RAW = {"X-Stainless-Raw-Response": "stream"}
 _SECRET_HEADERS = ("authorization", "x-api-key", "api-key", "x-amz-security-token")
 _EVENT_STREAM = "application/vnd.amazon.eventstream"
-_QUICK = {
-    "AWS_METADATA_SERVICE_TIMEOUT": "1",
-    "AWS_METADATA_SERVICE_NUM_ATTEMPTS": "1",
-    "GCE_METADATA_TIMEOUT": "1",
-}
+_METADATA_S = 0.5
+_QUICK = {"GCE_METADATA_TIMEOUT": "1", "GCE_METADATA_DETECT_RETRIES": "1"}
 """Off a cloud nobody answers for its machines' credentials, and the libraries would wait for long."""
+_METADATA = ("169.254.169.254", 80)
+_AZURE_SAYS = ("AZURE_TENANT_ID", "AZURE_TOKEN_CREDENTIALS", "IDENTITY_ENDPOINT", "MSI_ENDPOINT")
+"""Variables that say how to sign in to Azure, or where its service for machines is."""
 
 
 def main() -> None:
@@ -133,17 +137,24 @@ class _Worker:
         try:
             client = self._built.get(question.key) or await asyncio.to_thread(self._build, question.key)
             self._built[question.key] = client
+            await _find_project(client)
             if isinstance(question, Ask):
                 await self._pass_on(question.id, await _answered(client, question))
             else:
                 who = await asyncio.to_thread(_identity, self._wanted, client, question.key)
-                self._say(Identity(question.id, who, str(client.base_url)))
+                self._say(Identity(question.id, who, str(client.base_url).rstrip("/")))
         except APIStatusError as error:
+            if error.status_code in (401, 403):
+                self._forget_credentials()
             text = error.response.text.strip()
             told = Refused(question.id, error.status_code, dict(error.response.headers), text, _sent(error.response))
             self._say(told)
         except Exception as error:  # noqa: BLE001 - the libraries of three clouds: told to the user
-            self._say(Failed(question.id, *_failure(error)))
+            if known := next((cause for cause in causes_of(error) if isinstance(cause, ProviderError)), None):
+                self._say(Told(question.id, str(known), known.fault, known.hint, known.detail))
+            else:
+                self._forget_credentials()
+                self._say(Failed(question.id, *_failure(error)))
 
     async def _pass_on(self, number: int, answer: httpx2.Response) -> None:
         try:
@@ -163,8 +174,11 @@ class _Worker:
         options: dict[str, Any] = dict(wanted.options)
         if key:
             options["api_key"] = key
+            options.pop("aws_profile", None)
         elif wanted.name == "foundry":
-            options["azure_ad_token_provider"] = _entra_tokens()
+            options["azure_ad_token_provider"] = partial(asyncio.to_thread, _entra_tokens())
+        elif wanted.name in ("bedrock", "aws"):
+            _limit_metadata_of_aws()
         has_profile = "profile" in options
         if wanted.address and not has_profile:
             options["base_url"] = wanted.address
@@ -174,10 +188,26 @@ class _Worker:
             raise CredentialsError(f"The profile is for {client.base_url} now. Sign out of the account and in again.")
         # The client that limits answers needs the address, to know the proxy.
         ours = model_client(proxy=proxy_for(str(client.base_url)), timeout=timeout)
+        ours.event_hooks = {"response": [_read_as_utf8]}
         return client.copy(http_client=ours)
+
+    def _forget_credentials(self) -> None:
+        """Look for credentials again with the next request: the user may sign in, and the libraries keep theirs."""
+        self._built.clear()
+        if self._wanted.name in ("bedrock", "aws"):
+            _library("anthropic.lib.aws._auth")._get_session.cache_clear()
 
     def _say(self, answer: Answer) -> None:
         write_message(self._answers, answer)
+
+
+async def _find_project(client: Any) -> None:
+    if isinstance(client, AsyncAnthropicVertex) and not client.project_id:
+        await cast("Any", client)._ensure_access_token()  # the credentials say the project
+
+
+async def _read_as_utf8(response: httpx2.Response) -> None:
+    response.encoding = "utf-8"  # some of the charsets that a server can name, such as zlib, are none
 
 
 def _sent(answer: httpx2.Response) -> tuple[str, ...]:
@@ -219,10 +249,31 @@ async def _unframed(data: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         yield "".join([*(f"data: {line}\n" for line in event.data.splitlines()), "\n"]).encode()
 
 
-def _entra_tokens() -> Any:
+def _entra_tokens() -> Callable[[], str]:
     identity = _library("azure.identity")
-    tokens = identity.get_bearer_token_provider(identity.DefaultAzureCredential(process_timeout=2), _ENTRA_SCOPE)
-    return partial(asyncio.to_thread, tokens)
+    is_machine = any(name in os.environ for name in _AZURE_SAYS) or _is_machine_of_azure()
+    chain = identity.DefaultAzureCredential(process_timeout=2, exclude_managed_identity_credential=not is_machine)
+    return identity.get_bearer_token_provider(chain, _ENTRA_SCOPE)
+
+
+def _is_machine_of_azure() -> bool:
+    """Whether the service for Azure's machines answers. The library would wait minutes for one that says nothing."""
+    connection = HTTPConnection(*_METADATA, timeout=_METADATA_S)
+    try:
+        connection.request("GET", "/metadata/versions", headers={"Metadata": "true"})
+        return connection.getresponse().status < 500
+    except (OSError, HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def _limit_metadata_of_aws() -> None:
+    """Limit each of the two requests. The variable for it takes only whole seconds."""
+    with suppress(ImportError):  # a key needs no library
+        variables = _library("botocore.configprovider").BOTOCORE_DEFAUT_SESSION_VARIABLES
+        name, variable, *_ = variables["metadata_service_timeout"]
+        variables["metadata_service_timeout"] = (name, variable, _METADATA_S, float)
 
 
 def _identity(wanted: SdkClient, client: Any, key: str) -> str:
@@ -238,18 +289,28 @@ def _identity(wanted: SdkClient, client: Any, key: str) -> str:
             return f"AWS access key …{name[-4:]} ({found.method}), region {client.aws_region}"
         case "vertex":
             found, project = _library("google.auth").default(scopes=["https://www.googleapis.com/auth/cloud-platform"])
+            found.refresh(_library("google.auth.transport.requests").Request())
             who = getattr(found, "service_account_email", "") or getattr(found, "account", "") or "your Google sign-in"
             return f"{who}, project {client.project_id or project}, region {client.region}"
         case "foundry":
-            return "your Entra sign-in"
+            return _who_has(_entra_tokens()())
         case "anthropic":
             return f"the profile {dict(wanted.options).get('profile', 'that is active')}"
+
+
+def _who_has(entra_token: str) -> str:
+    with suppress(ValueError, IndexError):
+        claims = as_object(json.loads(urlsafe_b64decode(entra_token.split(".")[1] + "==")))
+        names = (text_in(claims, name) for name in ("upn", "unique_name", "app_displayname", "appid"))
+        return next(filter(None, names), "your Entra sign-in")
+    return "your Entra sign-in"
 
 
 def _library(name: str) -> Any:
     return import_module(name)  # without types
 
 
+_NO_CREDENTIALS = ("Could not resolve AWS credentials", "Could not resolve API token", "Missing credentials")
 _LIBRARIES = frozenset({"boto3", "botocore", "google", "azure", "msal"})
 
 
@@ -258,8 +319,6 @@ def _failure(error: Exception) -> tuple[FailureKind, str]:
     words = str(error) or names_of(causes)
     if any(isinstance(cause, ImportError) for cause in causes) or "MissingDependency" in type(error).__name__:
         return "missing", words
-    if any(isinstance(cause, ProviderError) for cause in causes):
-        return "broken", "; ".join(str(cause) for cause in causes if isinstance(cause, ProviderError))
     if isinstance(error, CredentialsError | WorkloadIdentityError):
         status: int = getattr(error, "status_code", None) or 0
         is_outage = status >= 500 or any(isinstance(cause, httpx2.HTTPError) for cause in causes)
@@ -268,9 +327,13 @@ def _failure(error: Exception) -> tuple[FailureKind, str]:
         return "network" if is_outage else "credentials", told
     if isinstance(error, APITimeoutError | httpx2.TimeoutException):
         return "timeout", names_of(causes)
+    if any(type(cause).__name__ in ("ProfileNotFound", "ConfigParseError") for cause in causes):
+        return "configuration", words
     if any(type(cause).__module__.startswith("botocore.eventstream") for cause in causes):
         return "broken", words
-    if any(type(cause).__module__.partition(".")[0] in _LIBRARIES for cause in causes) or "redential" in words:
+    if any(type(cause).__module__.partition(".")[0] in _LIBRARIES for cause in causes) or words.startswith(
+        _NO_CREDENTIALS
+    ):
         return "credentials", words
     if isinstance(error, APIConnectionError):
         return "network", names_of(causes)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from desktop_agent.core.protocol.model import JsonObject
 from tests.servers.dialects.dialect import Ask, sse
+from tests.servers.http1 import HttpRequest
 from tests.servers.script import (
     MISSED_TOKENS,
     Block,
@@ -55,8 +56,8 @@ class AnthropicDialect:
     def key(self, headers: Mapping[str, str]) -> str:
         return headers.get("authorization", "").removeprefix("Bearer ") or headers.get("x-api-key", "")
 
-    def objection(self, headers: Mapping[str, str]) -> Refusal | None:
-        if "anthropic-version" in headers:
+    def objection(self, request: HttpRequest) -> Refusal | None:
+        if "anthropic-version" in request.headers:
             return None
         return Refusal(400, "invalid_request_error", "anthropic-version: header is required")
 

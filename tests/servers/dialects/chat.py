@@ -7,6 +7,7 @@ from typing import Literal, cast
 from desktop_agent.core.protocol.model import JsonObject
 from tests.servers.dialects.dialect import Ask, sse
 from tests.servers.dialects.openai import CREATED, MODELS, error_object, key_in, models_or_nothing, refused
+from tests.servers.http1 import HttpRequest
 from tests.servers.script import (
     Block,
     Event,
@@ -293,7 +294,7 @@ class ChatDialect(ChatHabits):
     def key(self, headers: Mapping[str, str]) -> str:
         return key_in(headers)
 
-    def objection(self, headers: Mapping[str, str]) -> Refusal | None:
+    def objection(self, request: HttpRequest) -> Refusal | None:
         return None
 
     def violations(self, path: str, body: object) -> list[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from desktop_agent.core.protocol.model import JsonObject
+from tests.servers.http1 import HttpRequest
 from tests.servers.script import Event, Garbage, Refusal, Reply, StreamError, Whole
 
 
@@ -39,8 +40,8 @@ class Dialect(Protocol):
 
     def key(self, headers: Mapping[str, str]) -> str: ...
 
-    def objection(self, headers: Mapping[str, str]) -> Refusal | None:
-        """Return what the API says to a request without the headers that it needs."""
+    def objection(self, request: HttpRequest) -> Refusal | None:
+        """Return what the API says to a request that lacks headers or is signed wrongly."""
         ...
 
     def violations(self, path: str, body: object) -> list[str]: ...

@@ -126,7 +126,7 @@ def _keeping_alive() -> list[tuple[int, int, int]]:
     return options
 
 
-_STREAM_TYPE = "text/event-stream"
+_STREAM_TYPES = ("text/event-stream", "application/vnd.amazon.eventstream")
 
 
 class GuardedTransport(httpx2.AsyncBaseTransport):
@@ -144,7 +144,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             await response.aclose()
             raise
         assert isinstance(response.stream, httpx2.AsyncByteStream)
-        is_stream = response.headers.get("content-type", "").startswith(_STREAM_TYPE)
+        is_stream = response.headers.get("content-type", "").startswith(_STREAM_TYPES)
         most = MAX_ERROR_BYTES if not response.is_success else MAX_STREAM_BYTES if is_stream else MAX_BODY_BYTES
         response.stream = _Bounded(response.stream, most, is_cut=not response.is_success)
         return response
