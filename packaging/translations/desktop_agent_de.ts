@@ -3848,6 +3848,10 @@
         <translation>AVIF-Bild</translation>
     </message>
     <message>
+        <source>Allow the model in the console of the cloud, or choose another model.</source>
+        <translation>Geben Sie das Modell in der Konsole der Cloud frei, oder wählen Sie ein anderes Modell.</translation>
+    </message>
+    <message>
         <source>An event cannot be recorded, so the agent stopped.</source>
         <translation>Ein Ereignis kann nicht aufgezeichnet werden, daher hat der Agent angehalten.</translation>
     </message>
@@ -3872,6 +3876,10 @@
         <translation>Prüfen Sie die Datei noch einmal. Ihr Text ist nicht verloren.</translation>
     </message>
     <message>
+        <source>Choose another model, or a region that has it.</source>
+        <translation>Wählen Sie ein anderes Modell oder eine Region, die es hat.</translation>
+    </message>
+    <message>
         <source>Close older sign-in pages, then sign in again.</source>
         <translation>Schließen Sie ältere Anmeldeseiten, und melden Sie sich dann erneut an.</translation>
     </message>
@@ -3882,6 +3890,10 @@
     <message>
         <source>Copy the part that the model may read into another file, and include that file.</source>
         <translation>Kopieren Sie den Teil, den das Modell lesen darf, in eine andere Datei, und geben Sie diese mit.</translation>
+    </message>
+    <message>
+        <source>Correct {0} of the account, or in the environment.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>ELF file</source>
@@ -4204,6 +4216,10 @@
         <translation>Die Kosten seiner Anfragen werden nicht gezählt. Limits für Anfragen und Zeit gelten weiterhin.</translation>
     </message>
     <message>
+        <source>The credentials were refused.</source>
+        <translation>Die Anmeldedaten wurden abgelehnt.</translation>
+    </message>
+    <message>
         <source>The draft could not be saved.</source>
         <translation>Der Entwurf konnte nicht gespeichert werden.</translation>
     </message>
@@ -4284,6 +4300,10 @@
         <translation>Es gilt keine Zusammenfassung.</translation>
     </message>
     <message>
+        <source>There is no model named “{0}” here.</source>
+        <translation>Hier gibt es kein Modell namens „{0}“.</translation>
+    </message>
+    <message>
         <source>There is no record that you allowed this tool. It may be new.</source>
         <translation>Dass Sie dieses Werkzeug erlaubt haben, ist nicht verzeichnet. Es kann neu sein.</translation>
     </message>
@@ -4294,6 +4314,10 @@
     <message>
         <source>There is no undo that can be redone.</source>
         <translation>Es gibt kein Rückgängigmachen, das sich wiederherstellen ließe.</translation>
+    </message>
+    <message>
+        <source>These credentials may not use {0}.</source>
+        <translation>Diese Anmeldedaten dürfen {0} nicht verwenden.</translation>
     </message>
     <message>
         <source>They include lines of yours or of another change.</source>

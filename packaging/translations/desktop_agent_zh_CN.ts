@@ -3837,6 +3837,10 @@
         <translation>AVIF 图像</translation>
     </message>
     <message>
+        <source>Allow the model in the console of the cloud, or choose another model.</source>
+        <translation>请在云控制台中允许该模型，或选择其他模型。</translation>
+    </message>
+    <message>
         <source>An event cannot be recorded, so the agent stopped.</source>
         <translation>发生的事情无法记录，因此代理已停止。</translation>
     </message>
@@ -3861,6 +3865,10 @@
         <translation>请再看一次；您的文本仍在原处。</translation>
     </message>
     <message>
+        <source>Choose another model, or a region that has it.</source>
+        <translation>请选择其他模型，或选择提供该模型的区域。</translation>
+    </message>
+    <message>
         <source>Close older sign-in pages, then sign in again.</source>
         <translation>请关闭较早的登录页面，然后重新登录。</translation>
     </message>
@@ -3871,6 +3879,10 @@
     <message>
         <source>Copy the part that the model may read into another file, and include that file.</source>
         <translation>请将模型可以读取的部分复制到另一个文件，然后附上该文件。</translation>
+    </message>
+    <message>
+        <source>Correct {0} of the account, or in the environment.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>ELF file</source>
@@ -4193,6 +4205,10 @@
         <translation>其请求不计入费用。请求数或时间限制仍然有效。</translation>
     </message>
     <message>
+        <source>The credentials were refused.</source>
+        <translation>凭据被拒绝。</translation>
+    </message>
+    <message>
         <source>The draft could not be saved.</source>
         <translation>无法保留此处书写的内容。</translation>
     </message>
@@ -4273,6 +4289,10 @@
         <translation>没有生效的摘要。</translation>
     </message>
     <message>
+        <source>There is no model named “{0}” here.</source>
+        <translation>此处没有名为“{0}”的模型。</translation>
+    </message>
+    <message>
         <source>There is no record that you allowed this tool. It may be new.</source>
         <translation>没有您允许过此工具的记录。它可能是新的。</translation>
     </message>
@@ -4283,6 +4303,10 @@
     <message>
         <source>There is no undo that can be redone.</source>
         <translation>没有可以重做的撤销。</translation>
+    </message>
+    <message>
+        <source>These credentials may not use {0}.</source>
+        <translation>这些凭据不可使用 {0}。</translation>
     </message>
     <message>
         <source>They include lines of yours or of another change.</source>
