@@ -3892,10 +3892,6 @@
         <translation>Kopieren Sie den Teil, den das Modell lesen darf, in eine andere Datei, und geben Sie diese mit.</translation>
     </message>
     <message>
-        <source>Correct {0} of the account, or in the environment.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
         <source>ELF file</source>
         <translation>ELF-Datei</translation>
     </message>
@@ -4146,6 +4142,10 @@
     <message>
         <source>Set what is missing in the account or in the environment. {0}</source>
         <translation>Ergänzen Sie im Konto oder in der Umgebung, was fehlt. {0}</translation>
+    </message>
+    <message>
+        <source>Set {0} in the account or in the environment.</source>
+        <translation>Setzen Sie {0} im Konto oder in der Umgebung.</translation>
     </message>
     <message>
         <source>Several files had this path one after another. Undo all of its changes, or choose between the versions.</source>

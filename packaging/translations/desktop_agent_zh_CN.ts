@@ -3881,10 +3881,6 @@
         <translation>请将模型可以读取的部分复制到另一个文件，然后附上该文件。</translation>
     </message>
     <message>
-        <source>Correct {0} of the account, or in the environment.</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
         <source>ELF file</source>
         <translation>ELF 文件</translation>
     </message>
@@ -4135,6 +4131,10 @@
     <message>
         <source>Set what is missing in the account or in the environment. {0}</source>
         <translation>请在账户或环境中补充缺少的内容。{0}</translation>
+    </message>
+    <message>
+        <source>Set {0} in the account or in the environment.</source>
+        <translation>请在账户或环境中设置 {0}。</translation>
     </message>
     <message>
         <source>Several files had this path one after another. Undo all of its changes, or choose between the versions.</source>

@@ -64,7 +64,8 @@ async def test_a_request_that_the_api_would_refuse_is_refused_and_recorded(
     async with ModelServer(reply(text("Hi.")), dialect=spoken.dialect) as server:
         blank = json.loads(json.dumps(spoken.body).replace("Hello.", " "))
         answer = await client.post(spoken.address(server), json=blank)
-        assert (answer.status_code, answer.json()["error"]["message"]) == (400, server.violations[0])
+        said = answer.json()
+        assert (answer.status_code, said.get("error", said)["message"]) == (400, server.violations[0])
         assert [problem.partition(": ")[2] for problem in server.violations] == ["text must not be blank"]
         assert server.unused_answers == 1
 

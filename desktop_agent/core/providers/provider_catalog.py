@@ -103,7 +103,7 @@ def sdk_connection(account: Account, environ: Mapping[str, str], silence_s: floa
         account.full_label,
         other_credential(account),
         cloud.extra if cloud is not None else "",
-        tuple(cloud.fields) if cloud is not None else (),
+        tuple(name.removesuffix("_id") for name in cloud.fields) if cloud is not None else (),
     )
 
 

@@ -272,12 +272,9 @@ class SdkConnection:
                     detail=detail,
                 )
             case "configuration":
-                return ProviderError(
-                    f"{self._label} cannot be asked with these settings.",
-                    fault="configuration",
-                    hint=f"Correct {' or '.join(self._settings)} of the account, or in the environment.",
-                    detail=detail,
-                )
+                title, names = f"{self._label} cannot be asked with these settings.", " or ".join(self._settings)
+                hint = f"Set {names} in the account or in the environment." if names else self._how_to_sign_in
+                return ProviderError(title, fault="configuration", hint=hint, detail=detail)
             case "missing":
                 command = f"`pip install 'desktop-agent[{self._extra}]'`"
                 hint = f"Install them with {command}."

@@ -11,12 +11,12 @@ if __name__ == "__main__":
 import asyncio
 import json
 import os
+import socket
 import threading
 from base64 import urlsafe_b64decode
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from http.client import HTTPConnection, HTTPException
 from importlib import import_module
 from typing import IO, Any, cast
 
@@ -142,7 +142,7 @@ class _Worker:
                 await self._pass_on(question.id, await _answered(client, question))
             else:
                 who = await asyncio.to_thread(_identity, self._wanted, client, question.key)
-                self._say(Identity(question.id, who, str(client.base_url).rstrip("/")))
+                self._say(Identity(question.id, who, str(client.base_url)))
         except APIStatusError as error:
             if error.status_code in (401, 403):
                 self._forget_credentials()
@@ -153,8 +153,10 @@ class _Worker:
             if known := next((cause for cause in causes_of(error) if isinstance(cause, ProviderError)), None):
                 self._say(Told(question.id, str(known), known.fault, known.hint, known.detail))
             else:
-                self._forget_credentials()
-                self._say(Failed(question.id, *_failure(error)))
+                failed = Failed(question.id, *_failure(error))
+                if failed.kind in ("credentials", "configuration", "missing"):
+                    self._forget_credentials()
+                self._say(failed)
 
     async def _pass_on(self, number: int, answer: httpx2.Response) -> None:
         try:
@@ -258,14 +260,10 @@ def _entra_tokens() -> Callable[[], str]:
 
 def _is_machine_of_azure() -> bool:
     """Whether the service for Azure's machines answers. The library would wait minutes for one that says nothing."""
-    connection = HTTPConnection(*_METADATA, timeout=_METADATA_S)
-    try:
-        connection.request("GET", "/metadata/versions", headers={"Metadata": "true"})
-        return connection.getresponse().status < 500
-    except (OSError, HTTPException):
-        return False
-    finally:
-        connection.close()
+    with suppress(OSError), socket.create_connection(_METADATA, _METADATA_S) as service:
+        service.sendall(b"GET /metadata/versions HTTP/1.0\r\nHost: 169.254.169.254\r\nMetadata: true\r\n\r\n")
+        return service.recv(5) == b"HTTP/"
+    return False
 
 
 def _limit_metadata_of_aws() -> None:

@@ -20,7 +20,7 @@ from tests.command_line import Ran
 from tests.e2e.run.agent import Agent
 from tests.memory_keyring import MemoryKeyring, use_keyring
 from tests.servers.dialects.anthropic import AnthropicDialect
-from tests.servers.dialects.clouds import CloudDialect, bedrock
+from tests.servers.dialects.clouds import WORKSPACE, AwsDialect, FoundryDialect, bedrock
 from tests.servers.script import reply, text
 from tests.servers.threaded import ThreadedServer, serve
 
@@ -166,7 +166,7 @@ OLDER = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
         ("bedrock", OLDER, AWS | {"AWS_REGION": "us-east-1"}),
         ("bedrock", "", {"AWS_BEARER_TOKEN_BEDROCK": USUAL_KEY, "AWS_REGION": "us-east-1"}),
         ("foundry", "", {"ANTHROPIC_FOUNDRY_API_KEY": USUAL_KEY}),
-        ("aws", "claude-opus-5-5", {"ANTHROPIC_AWS_API_KEY": USUAL_KEY, "ANTHROPIC_AWS_WORKSPACE_ID": "wrkspc_1"}),
+        ("aws", "claude-opus-5-5", {"ANTHROPIC_AWS_API_KEY": USUAL_KEY, "ANTHROPIC_AWS_WORKSPACE_ID": WORKSPACE}),
     ],
 )
 def test_a_cloud_is_asked_at_another_address_by_its_own_name_of_the_model(
@@ -183,8 +183,8 @@ def test_a_cloud_is_asked_at_another_address_by_its_own_name_of_the_model(
     if provider == "foundry":
         accounts.file.put(Account(provider=provider, kind="profile", cloud={"resource": "mine"}))
     options = ("--model", model) if model else ()
-    dialect = bedrock(model or usual_model(provider)) if provider == "bedrock" else CloudDialect(cloud=provider)
-    with serve(reply(text("from the cloud")), dialect=dialect) as server:
+    dialects = {"bedrock": bedrock(model or usual_model(provider)), "foundry": FoundryDialect(), "aws": AwsDialect()}
+    with serve(reply(text("from the cloud")), dialect=dialects[provider]) as server:
         ran = go(agent, workspace, "--provider", provider, "--base-url", server.url, *options)
         assert server.violations == []
     assert (ran.code, ran.json["final_response"]) == (0, "from the cloud"), ran.err

@@ -273,13 +273,13 @@ async def test_a_library_that_is_not_installed_is_named_with_the_command_that_in
     assert f"`pip install 'desktop-agent[{vendor}]'`" in error.hint
 
 
-def test_a_frozen_program_says_that_the_package_for_python_has_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_frozen_program_says_that_the_package_from_pypi_has_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "frozen", True, raising=False)
     connection = sdk_connection(usual_account("vertex"), {})
     error = connection.explain(SdkFailedError("missing", "No module named google"), FailedCall(address="x"))
     assert (
         error.hint
-        == "This program cannot have them. The package for Python can: `pip install 'desktop-agent[vertex]'`."
+        == "This build cannot have them. Install the package from PyPI instead: `pip install 'desktop-agent[vertex]'`."
     )
 
 
@@ -338,7 +338,7 @@ async def test_a_check_says_who_asks_and_where_and_the_key_works(
 ) -> None:
     async with scene(name, tmp_path) as connected:
         provider = connected.provider()
-        assert await provider.identity() == f"{who}, at {connected.server.url}"
+        assert await provider.identity() == (who, connected.server.url)
         assert connected.server.exchanges == []
         connected.server.will(reply(text("Hi.")))
         assert (await whole_answer(provider, model_request)).text == "Hi."
