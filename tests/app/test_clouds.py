@@ -121,6 +121,11 @@ def test_missing_credentials_and_a_missing_region_are_said_where_the_account_is(
         if user.find(QDialog, "onboardingDialog") is not None:
             await user.press(Qt.Key.Key_Escape)
         await user.open_settings()
+        await user.until_true(lambda: len(workers()) == 1, "the conversation's own process has started")
+        await user.click("checkSignInButton")
+        await user.until_true(lambda: len(workers()) == 2, "the check has one, too")
+        await user.click("cancelSignInButton")
+        await user.until_true(lambda: len(workers()) == 1, "the check's has ended")
         await user.click("checkSignInButton")
         await user.see(QPushButton, "cancelSignInButton")
         await user.until_true(lambda: "Amazon Bedrock cannot be asked" in said(user), "the region is missed")
