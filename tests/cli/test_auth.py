@@ -206,7 +206,9 @@ def test_an_account_that_signed_in_is_not_made_one_with_a_key(
     assert account.kind == "oauth"
 
 
-def test_a_cloud_has_a_key_with_what_it_must_know(auth: Auth, backend: MemoryKeyring, paths: AppPaths) -> None:
+def test_a_cloud_has_a_key_with_what_it_must_know(
+    auth: Auth, backend: MemoryKeyring, paths: AppPaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
     said = auth("set", "bedrock", "--account", "work", "--region", "eu-central-1", "--json").json
     assert (said["kind"], said["cloud"]) == ("key", {"region": "eu-central-1"})
     assert said["address"] == "https://bedrock-runtime.eu-central-1.amazonaws.com"
@@ -219,6 +221,15 @@ def test_a_cloud_has_a_key_with_what_it_must_know(auth: Auth, backend: MemoryKey
     told = status_of(auth, "foundry")
     assert (told["source"], told["identity"]) == ("keyring", f"an API key, at {usual.where}")
     assert auth("sign-in", "foundry").code == 2, "or the key would lie in the keyring for good"
+    auth("delete", "foundry")
+    monkeypatch.setenv("ANTHROPIC_FOUNDRY_RESOURCE", "of-the-environment")
+    auth("set", "foundry", key="a-key-of-the-resource")
+    auth("set", "foundry", "--account", "work", key="a-key-of-the-resource")
+    monkeypatch.setenv("ANTHROPIC_FOUNDRY_BASE_URL", GATEWAY)
+    told = [each["identity"] for each in auth("status", "--json").json["providers"] if each["provider"] == "foundry"]
+    of_environment = "https://of-the-environment.services.ai.azure.com/anthropic"
+    assert told == [f"an API key, at {GATEWAY}", f"an API key, at {of_environment}"]
+    monkeypatch.delenv("ANTHROPIC_FOUNDRY_BASE_URL")
     auth("delete", "foundry")
     assert status_of(auth, "foundry")["kind"] == "profile"
 
