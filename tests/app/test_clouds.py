@@ -17,14 +17,16 @@ from desktop_agent.core.settings.settings_file import save_setting
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver, ask_for_no_titles
 from tests.memory_keyring import MemoryKeyring, use_keyring
-from tests.servers.dialects.clouds import bedrock
+from tests.servers.dialects.clouds import PROJECT, bedrock, vertex
 from tests.servers.script import reply, text, thinking, tool_use
-from tests.servers.threaded import serve
+from tests.servers.threaded import in_thread, serve
+from tests.servers.token_servers import GoogleTokens
 
 pytestmark = pytest.mark.usefixtures("qapp")
 
 MODEL = "global.anthropic.claude-sonnet-5-5"
-SECRET = "a-secret-of-the-test-0123456789"
+AWS_ID, SECRET = "AKIATESTTESTTEST1234", "a-secret-of-the-test-0123456789"
+TOKEN = "access-token-of-the-test-0123456789"
 CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 
 
@@ -38,13 +40,15 @@ def keyring(monkeypatch: pytest.MonkeyPatch, isolated_home: Path) -> Iterator[Me
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(isolated_home / "no credentials"))
     yield backend
     for file in isolated_home.rglob("*"):
-        assert not file.is_file() or SECRET.encode() not in file.read_bytes(), file
+        assert not file.is_file() or not any(
+            secret in file.read_bytes() for secret in (SECRET.encode(), TOKEN.encode())
+        )
     assert workers() == [], "they end with the window"
 
 
 @pytest.fixture
 def aws(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIATESTTESTTEST1234")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", AWS_ID)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
 
 
@@ -141,11 +145,12 @@ def test_missing_credentials_and_a_missing_region_are_said_where_the_account_is(
     assert accounts().load().find("bedrock", "") == usual_account_in("eu-central-1")
 
 
-def test_a_session_goes_from_anthropic_to_bedrock_and_back_and_resumes_with_it(
-    go: Go, project: Path, monkeypatch: pytest.MonkeyPatch, aws: None
+def test_a_session_goes_from_anthropic_to_bedrock_and_back_and_resumes_with_it_and_with_vertex(
+    go: Go, project: Path, monkeypatch: pytest.MonkeyPatch, aws: None, tmp_path: Path
 ) -> None:
     del aws
     accounts().put(usual_account_in("eu-central-1"))
+    accounts().put(replace(usual_account("vertex"), cloud={"region": "global", "project": PROJECT}))
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
     task = reply(
         thinking("I change it.", signature="c2ln"),
@@ -168,16 +173,27 @@ def test_a_session_goes_from_anthropic_to_bedrock_and_back_and_resumes_with_it(
     async def second(user: Driver) -> None:
         await user.until_true(lambda: bool(workers()), "the process starts with the session")
         await user.run_turn("Is it right?")
+        await choose(user, "vertex sonnet")
+        await user.run_turn("Do you agree?")
+
+    async def third(user: Driver) -> None:
+        await user.run_turn("Are you sure?")
 
     with (
         serve(reply(text("Hello.")), reply(text("Now this."))) as anthropic,
-        serve(task, reply(text("Changed.")), reply(text("Yes.")), dialect=bedrock(MODEL)) as cloud,
+        serve(task, reply(text("Changed.")), reply(text("Yes.")), dialect=bedrock(MODEL, **{AWS_ID: SECRET})) as cloud,
+        in_thread(GoogleTokens(TOKEN)) as (tokens, _),
+        serve(reply(text("I do.")), reply(text("I am.")), dialect=vertex("claude-sonnet-5-5"), key=TOKEN) as google,
     ):
+        monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tokens.write_key(tmp_path / "google.json")))
+        monkeypatch.setenv("ANTHROPIC_VERTEX_BASE_URL", google.url)
         monkeypatch.setenv("ANTHROPIC_BASE_URL", anthropic.url)
         monkeypatch.setenv("ANTHROPIC_BEDROCK_BASE_URL", cloud.url)
         go([str(project), "--provider", "anthropic"], first)
         assert (project / "notes.txt").read_text() == "ours\n"
         go([str(project), "--resume"], second)
-        assert (anthropic.violations, cloud.violations) == ([], [])
+        go([str(project), "--resume"], third)
+        assert (anthropic.violations, cloud.violations, google.violations) == ([], [], [])
+        assert len(google.messages) == 2
         assert len(cloud.messages) == 3
         assert "I change it." not in str(anthropic.messages[-1].body), "another model's thinking stays here"
