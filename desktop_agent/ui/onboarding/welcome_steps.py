@@ -322,6 +322,7 @@ class CloudStep(Step):
 
     def show_found(self, found: Found) -> None:
         self._found = found
+        self._fields.has_keyring = found.has_keyring
         said = [cloud for cloud in found.clouds if cloud in found.keys or found.clouds[cloud]]
         self._provider.setCurrentIndex(max(self._provider.findData(next(iter(said), "")), 0))
         self._on_provider()

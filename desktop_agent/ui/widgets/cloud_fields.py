@@ -30,6 +30,7 @@ class CloudFields(QWidget):
 
     def __init__(self, lay_out: LayOutRow) -> None:
         super().__init__()
+        self.has_keyring = True
         self._cloud: Cloud | None = None
         self._environment: Mapping[str, str] = {}
         self._rows: dict[CloudField, tuple[QWidget, QLineEdit, Note]] = {}
@@ -102,7 +103,7 @@ class CloudFields(QWidget):
 
     def _say_how(self) -> None:
         assert self._cloud is not None
-        key = self.tr("It is kept in your system keyring, and nowhere else.")
+        key = self.tr("It is kept in your system keyring, and nowhere else.") if self.has_keyring else ""
         self._how.say(key if self.takes_key else core_words(self._cloud.sign_in))
 
 

@@ -366,6 +366,12 @@ def test_a_cloud_can_be_asked_with_a_key(desk: Desk) -> None:
     access = picked(desk, "Credentials")
     access.setCurrentIndex(access.findData("key"))
     assert not desk.button("tryCloudButton").isEnabled()
+    assert "kept in your system keyring" in desk.texts
+    desk.dialog.show_found(Found(clouds=SAID, keys={"foundry": "ANTHROPIC_FOUNDRY_API_KEY"}, has_keyring=False))
+    at_bedrock = picked(desk, "Cloud")
+    at_bedrock.setCurrentIndex(at_bedrock.findData("bedrock"))
+    access.setCurrentIndex(access.findData("key"))
+    assert "kept in your system keyring" not in desk.texts
     desk.type_into("apiKeyEdit", "a-key-of-bedrock")
     desk.click("tryCloudButton")
     account = replace(usual_account("bedrock"), kind="key", cloud=SAID["bedrock"])
