@@ -2,10 +2,13 @@
 
 import pytest
 
-from tests.core.test_imports import QT, loaded_after
+from tests.core.test_imports import CLOUDS, QT, loaded_after
+from tests.servers.script import reply, text
+from tests.servers.threaded import serve
 
 FOREIGN = (
     *QT,
+    *CLOUDS,
     "anthropic",
     "httpx2",
     "keyring",
@@ -74,6 +77,14 @@ def test_the_tools_are_listed_without_a_session() -> None:
 
 def test_a_slash_command_runs_without_a_providers_sdk() -> None:
     assert loaded_by(["run", "--provider", "demo", "--prompt", "/help"], *FOREIGN) == []
+
+
+def test_a_run_with_a_plain_key_loads_no_sdk_and_no_library_of_a_cloud(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-0123456789")
+    with serve(reply(text("Hi."))) as server:
+        run = ["run", "--provider", "anthropic", "--base-url", server.url, "--prompt", "Hi", "--approval", "never"]
+        assert loaded_by(run, *QT, *CLOUDS, "anthropic", "openai") == []
+        assert len(server.messages) == 1
 
 
 def test_a_run_without_a_receiver_loads_nothing_for_telemetry() -> None:

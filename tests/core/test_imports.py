@@ -12,7 +12,8 @@ import desktop_agent
 
 PACKAGE = Path(desktop_agent.__file__).parent
 QT = ("PySide6", "shiboken6", "qasync", "qtawesome")
-CLIENTS = ("anthropic", "openai", "mcp", "httpx2", "httpcore2", "h11", "anyio")
+CLOUDS = ("boto3", "botocore", "google.auth", "azure", "msal")
+CLIENTS = ("anthropic", "openai", "mcp", "httpx2", "httpcore2", "h11", "anyio", *CLOUDS)
 HEAVY = (
     *QT,
     "pydantic",

@@ -101,11 +101,12 @@ _FAULT_IN_CLOUD: Mapping[str, ProviderFault] = {
     "PermissionDenied": "permission",
     "RateLimitReached": "rate_limited",
 }
-_FAULT_OF_WORDS: Mapping[str, ProviderFault] = {
-    "model identifier is invalid": "not_found",
-    "too long for requested model": "too_large",
-    "INVALID_PAYMENT_INSTRUMENT": "billing",
-    "BILLING_DISABLED": "billing",
+_FAULT_OF_WORDS: Mapping[tuple[ProviderFault, str], ProviderFault] = {
+    ("invalid_request", "model identifier is invalid"): "not_found",
+    ("invalid_request", "too long for requested model"): "too_large",
+    ("permission", "API Key"): "authentication",
+    ("permission", "INVALID_PAYMENT_INSTRUMENT"): "billing",
+    ("permission", "BILLING_DISABLED"): "billing",
 }
 """What only the words of a cloud's error tell apart."""
 
@@ -138,13 +139,15 @@ def _cloud_error(error: RefusedError, fields: JsonObject) -> Refusal | None:
     kind = "" if text_in(fields, "type") else next((name for name in names if name in _FAULT_IN_CLOUD), "")
     if not kind:
         return None
-    words = next((words for words in _FAULT_OF_WORDS if words in error.text), "")
-    fault = _FAULT_OF_WORDS[words] if words else _FAULT_IN_CLOUD[kind]
+    fault = _FAULT_IN_CLOUD[kind]
+    told = next((each for each in _FAULT_OF_WORDS if each[0] == fault and each[1] in error.text), None)
+    fault = _FAULT_OF_WORDS[told] if told else fault
+    said = (text_in(error.body, name) for name in ("message", "Message"))
     return Refusal(
         fault=fault,
         status=error.status,
         type=kind,
-        message=text_in(fields, "message") or text_in(error.body, "message") or error.words,
+        message=next(filter(None, (text_in(fields, "message"), *said)), error.words),
         request_id=error.headers.get("x-amzn-requestid", ""),
         names_model=fault == "not_found",
     )

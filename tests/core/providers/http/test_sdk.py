@@ -156,6 +156,12 @@ asyncio.run(main())
             "Sign in with `aws sso login`",
         ),
         (
+            aws_error(403, "AccessDeniedException", "Authentication failed: Please make sure your API Key is valid."),
+            "authentication",
+            "The credentials were refused.",
+            "",
+        ),
+        (
             aws_error(403, "AccessDeniedException", "You don't have access to the model with the specified model ID."),
             "permission",
             "These credentials may not use claude-test-large.",
