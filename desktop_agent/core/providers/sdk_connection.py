@@ -47,33 +47,36 @@ class SdkClient:
         return {name: value for name, value in self.environment if not name.endswith(("CREDENTIALS", "_FILE"))}
 
 
-class Ask(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Ask:
     """Send a request. Answers: `Begun`, `Piece`s and `Over`; `Refused` or `Failed` at any time instead."""
 
     id: int
     method: Literal["GET", "POST"]
     path: str
-    body: bytes
+    body: bytes = field(repr=False)
     headers: Mapping[str, str]
-    key: str
+    key: str = field(repr=False)
     """The account's key; empty if the client finds its own credentials."""
 
 
-class Identify(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Identify:
     """Find the credentials without sending anything. The answer is `Identity` or `Failed`."""
 
     id: int
-    key: str
+    key: str = field(repr=False)
 
 
 class Cancel(NamedTuple):
     id: int
 
 
-class Begun(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Begun:
     id: int
     headers: Mapping[str, str]
-    secrets: tuple[str, ...]
+    secrets: tuple[str, ...] = field(repr=False)
     """What was sent to authenticate, which no message may show."""
 
 
@@ -86,12 +89,13 @@ class Over(NamedTuple):
     id: int
 
 
-class Refused(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Refused:
     id: int
     status: int
     headers: Mapping[str, str]
-    text: str
-    secrets: tuple[str, ...]
+    text: str = field(repr=False)
+    secrets: tuple[str, ...] = field(repr=False)
 
 
 class Failed(NamedTuple):

@@ -20,7 +20,7 @@ from desktop_agent.core.providers.faults import FailedCall
 from desktop_agent.core.providers.http_provider import HttpProvider
 from desktop_agent.core.providers.provider import whole_answer
 from desktop_agent.core.providers.provider_catalog import account_provider, key_credential, sdk_connection
-from desktop_agent.core.providers.sdk_connection import SdkConnection, SdkFailedError
+from desktop_agent.core.providers.sdk_connection import Ask, Begun, Identify, Refused, SdkConnection, SdkFailedError
 from tests.core.providers.http.cloud_scenes import AWS, AWS_ID, AWS_SECRET, KEY, OFFLINE, Scene, scene
 from tests.core.test_imports import loaded_after
 from tests.servers import fault
@@ -383,6 +383,12 @@ async def main():
 asyncio.run(main())
 """
     assert loaded_after(program, "anthropic", "boto3", "botocore", "google.auth", "azure.identity", "httpx2") == []
+
+
+def test_no_message_between_the_processes_shows_a_secret_when_it_is_logged() -> None:
+    asks, knows = Ask(1, "POST", "/v1/messages", b"{}", {}, KEY), Identify(2, KEY)
+    answers = Begun(1, {}, (KEY,)), Refused(1, 401, {}, f"Not valid: {KEY}", (KEY,))
+    assert KEY not in repr((asks, knows, answers))
 
 
 async def test_the_worker_gets_the_credentials_of_its_account_and_no_others(
