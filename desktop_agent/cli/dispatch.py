@@ -4,16 +4,13 @@ import argparse
 import gc
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from desktop_agent.cli.console import Console, OutputError
 from desktop_agent.cli.parser import build_parser
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.system.private_files import close_to_others
-
-if TYPE_CHECKING:
-    from desktop_agent.core.providers.sdk_connection import SdkConnection
 
 _FUNCTIONS = {
     "batch": "batch.command.main",
@@ -93,8 +90,11 @@ def run_command(argv: Sequence[str], environ: Mapping[str, str]) -> int:
             args.launched.kill()  # if the run did not end it
 
 
-def _launched(args: argparse.Namespace) -> "SdkConnection | None":
-    """Start the process of Anthropic's SDK for a run that needs it, before the rest of `run` is imported."""
+def _launched(args: argparse.Namespace) -> object:
+    """Start the process of Anthropic's SDK for a run that needs it, before the rest of `run` is imported.
+
+    Return its `SdkConnection`, or `None`.
+    """
     if args.command != "run" or args.resume is not None or args.continue_last or args.config is not None:
         return None
     from desktop_agent.core.providers.provider_catalog import launched_for
