@@ -98,10 +98,9 @@ def _launched(args: argparse.Namespace) -> object:
     if args.command != "run" or args.resume is not None or args.continue_last or args.config is not None:
         return None
     from desktop_agent.core.providers.provider_catalog import launched_for
-    from desktop_agent.core.settings.model_choice import NamedModel
 
-    meant = NamedModel(provider=args.provider, model=args.model, base_url=args.base_url, account=args.account)
-    return launched_for(meant, args.client, AppPaths.from_environment(), args.environ)
+    named = {part: getattr(args, part) for part in ("provider", "model", "base_url", "account")}
+    return launched_for(named, args.client, AppPaths.from_environment(), args.environ)
 
 
 def _split(argv: Sequence[str]) -> tuple[Sequence[str], list[str]]:

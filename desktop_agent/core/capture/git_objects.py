@@ -209,8 +209,12 @@ def _blob_size(open_objects: "Callable[[], pygit2.Odb]", identifier: str) -> int
 class GitObjects:
     """The index and the objects of a folder's repository. Methods block, and never write to the repository."""
 
-    def __init__(self, repository: "pygit2.Repository", state: GitState, held: HeldObjects) -> None:
+    def __init__(
+        self, repository: "pygit2.Repository", state: GitState, held: HeldObjects, failures: tuple[type[Exception], ...]
+    ) -> None:
+        """`failures` are what the repository raises for something that it does not have or cannot read."""
         self._repository = repository
+        self._failures = failures
         self._state = state
         self._held = held
 
@@ -226,16 +230,15 @@ class GitObjects:
 
         flag = pygit2.enums.RepositoryOpenFlag.NO_SEARCH
         try:
-            return cls(pygit2.Repository(str(state.repository.root), flag), state, held)
+            failures = (KeyError, ValueError, pygit2.GitError)
+            return cls(pygit2.Repository(str(state.repository.root), flag), state, held, failures)
         except pygit2.GitError:  # of a kind that libgit2 does not know, or another user owns it
             return None
 
     def is_clean(self, path: str, identifier: str) -> bool:
-        import pygit2
-
         try:
             return str(self._index[self._state.repository.prefix + path].id) == identifier
-        except (KeyError, pygit2.GitError):
+        except self._failures:
             return False
 
     def hold(self, identifier: str, size: int) -> bool:
@@ -250,7 +253,7 @@ class GitObjects:
 
         try:
             found = self._repository[identifier]
-        except (KeyError, ValueError, pygit2.GitError):
+        except self._failures:
             return None
         return found.data if isinstance(found, pygit2.Blob) else None
 

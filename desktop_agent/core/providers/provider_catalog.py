@@ -108,11 +108,17 @@ def sdk_connection(account: Account, environ: Mapping[str, str], silence_s: floa
 
 
 def launched_for(
-    meant: NamedModel, client: Literal["direct", "sdk"] | None, paths: AppPaths, environ: Mapping[str, str]
+    named: Mapping[str, str | None],
+    client: Literal["direct", "sdk"] | None,
+    paths: AppPaths,
+    environ: Mapping[str, str],
 ) -> SdkConnection | None:
-    """Return the connection to a model of the user's, with its process started; `None` if none is needed. Blocks."""
+    """Return the connection to a model with its process started; `None` if none is needed. Blocks.
+
+    `named` has the parts of a `NamedModel`.
+    """
     loaded = LiveSettings.load(paths.settings_file(environ), environ).loaded
-    model = model_meant(meant, loaded, environ)
+    model = model_meant(NamedModel(**named), loaded, environ)
     try:
         account = None if model.provider == DEMO else AccountsFile(paths.config / ACCOUNTS_NAME).load().of_model(model)
         if account is None or not needs_sdk(account, client or loaded.settings.model.client):
