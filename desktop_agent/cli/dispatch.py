@@ -4,7 +4,7 @@ import argparse
 import gc
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import cast
+from typing import Any, cast
 
 from desktop_agent.cli.console import Console, OutputError
 from desktop_agent.cli.parser import build_parser
@@ -90,7 +90,7 @@ def run_command(argv: Sequence[str], environ: Mapping[str, str]) -> int:
             args.launched.kill()  # if the run did not end it
 
 
-def _launched(args: argparse.Namespace) -> object:
+def _launched(args: argparse.Namespace) -> Any:
     """Start the process of Anthropic's SDK for a run that needs it, before the rest of `run` is imported.
 
     Return its `SdkConnection`, or `None`.
