@@ -9,11 +9,12 @@ import pytest
 from tests.attacks.credentials.echoes import echoes
 from tests.attacks.credentials.world import KEYS, SPOKEN, World, spying
 from tests.servers import fault
-from tests.servers.dialects.clouds import REGION, aws_error, bedrock, vertex
+from tests.servers.dialects.clouds import PROJECT, REGION, WORKSPACE, AwsDialect, FoundryDialect, bedrock, vertex
+from tests.servers.dialects.dialect import Dialect
 from tests.servers.model_server import ModelServer
 from tests.servers.script import reply, text
 from tests.servers.threaded import in_thread, serve
-from tests.servers.token_servers import GoogleTokens
+from tests.servers.token_servers import EntraTokens, GoogleTokens
 
 
 def test_what_a_model_makes_commands_tell_has_no_key(world: World) -> None:
@@ -54,32 +55,45 @@ def test_what_a_server_repeats_of_what_it_was_sent_is_written_nowhere(provider: 
     assert world.leaks() == []
 
 
-@pytest.mark.parametrize("cloud", ["bedrock", "vertex"])
+@pytest.mark.parametrize("cloud", ["bedrock", "vertex", "foundry", "foundry key", "aws"])
 def test_the_credentials_of_a_cloud_are_written_nowhere(
     cloud: str, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token = "cedar!Falcon-3390-quartz-lagoon-tide"
+    signs, secret = "AKIATESTTESTTEST1234", "umber/Kestrel+7745/saffron+delta9"
+    secrets = {"token": token}
+    dialect: Dialect = FoundryDialect()
     with ExitStack() as stack:
-        if cloud == "bedrock":
-            signs, secret = "AKIATESTTESTTEST1234", "umber/Kestrel+7745/saffron+delta9"
-            given = {"AWS_ACCESS_KEY_ID": signs, "AWS_SECRET_ACCESS_KEY": secret}
-            given |= {"AWS_SESSION_TOKEN": token, "AWS_REGION": REGION, "AWS_EC2_METADATA_DISABLED": "true"}
-            dialect = bedrock("m-test", **{signs: secret})
-            world.secrets |= {name: given[name] for name in ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")}
-        else:
-            tokens, _ = stack.enter_context(in_thread(GoogleTokens(token)))
-            key_file = tokens.write_key(tmp_path / "google.json")
-            given = {"GOOGLE_APPLICATION_CREDENTIALS": str(key_file), "CLOUD_ML_REGION": "global"}
-            given |= {"ANTHROPIC_VERTEX_PROJECT_ID": "p-test"}
-            dialect = vertex("m-test")
-            world.secrets |= {"private key": tokens.private_key.splitlines()[3], "access token": token}
+        match cloud:
+            case "vertex":
+                google, _ = stack.enter_context(in_thread(GoogleTokens(token)))
+                key_file = google.write_key(tmp_path / "google.json")
+                given = {"GOOGLE_APPLICATION_CREDENTIALS": str(key_file), "CLOUD_ML_REGION": "global"}
+                given |= {"ANTHROPIC_VERTEX_PROJECT_ID": PROJECT}
+                dialect = vertex("m-test")
+                secrets["private key"] = google.private_key.splitlines()[3]
+            case "foundry":
+                entra, _ = stack.enter_context(in_thread(EntraTokens(token, tmp_path)))
+                given = entra.environment | {"AZURE_TOKEN_CREDENTIALS": "EnvironmentCredential"}
+                given |= {"REQUESTS_CA_BUNDLE": str(entra.authority.file)}
+                secrets["secret"] = entra.client_secret
+            case "foundry key":
+                given = {"ANTHROPIC_FOUNDRY_API_KEY": token}
+            case _:
+                given = {"AWS_ACCESS_KEY_ID": signs, "AWS_SECRET_ACCESS_KEY": secret, "AWS_SESSION_TOKEN": token}
+                given |= {"AWS_REGION": REGION, "AWS_EC2_METADATA_DISABLED": "true"}
+                given |= {"ANTHROPIC_AWS_WORKSPACE_ID": WORKSPACE}
+                known = {signs: secret}
+                dialect = bedrock("m-test", **known) if cloud == "bedrock" else AwsDialect(secrets=known)
+                secrets["secret"] = secret
+        world.secrets |= secrets
         for name, value in given.items():
             monkeypatch.setenv(name, value)
-        repeated = aws_error(400, "ValidationException", f"Not valid: {token}")
+        repeated = fault.status(400, "invalid_request_error", f"Not valid: {token}")
         hidden = reply(text("Half of"), fault.error_after(events=3, message=f"Not valid: {token}"))
         with serve(*spying(), repeated, hidden, dialect=dialect) as server:
             for code in (0, 1, 1):
-                assert world.ask(cloud, server.url).code == code
-            assert any(token in value for exchange in server.messages for value in exchange.headers.values())
+                assert world.ask(cloud.removesuffix(" key"), server.url).code == code
+            assert all(any(token in value for value in exchange.headers.values()) for exchange in server.messages)
     world.tell_all()
     assert world.leaks() == []
