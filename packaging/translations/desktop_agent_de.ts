@@ -3876,6 +3876,10 @@
         <translation>Prüfen Sie die Datei noch einmal. Ihr Text ist nicht verloren.</translation>
     </message>
     <message>
+        <source>Check the region and the address of the account, or the environment variables that they come from.</source>
+        <translation>Prüfen Sie Region und Adresse des Kontos oder die Umgebungsvariablen, aus denen sie stammen.</translation>
+    </message>
+    <message>
         <source>Choose another model, or a region that has it.</source>
         <translation>Wählen Sie ein anderes Modell oder eine Region, die es hat.</translation>
     </message>

@@ -3865,6 +3865,10 @@
         <translation>请再看一次；您的文本仍在原处。</translation>
     </message>
     <message>
+        <source>Check the region and the address of the account, or the environment variables that they come from.</source>
+        <translation>请检查账户的区域和地址，或提供它们的环境变量。</translation>
+    </message>
+    <message>
         <source>Choose another model, or a region that has it.</source>
         <translation>请选择其他模型，或选择提供该模型的区域。</translation>
     </message>

@@ -181,12 +181,11 @@ def explain_refusal(refusal: Refusal, call: FailedCall, *, wait_s: float | None 
 
 
 def not_the_api(call: FailedCall, detail: str) -> ProviderError:
-    return ProviderError(
-        f"{call.address} answers, but not in the format of this model's API.",
-        fault="not_found",
-        hint="Check provider and address in Settings, or the environment variable that the address comes from.",
-        detail=mask(detail, call.secrets),
-    )
+    hint = "Check provider and address in Settings, or the environment variable that the address comes from."
+    if call.is_in_cloud:
+        hint = "Check the region and the address of the account, or the environment variables that they come from."
+    title = f"{call.address} answers, but not in the format of this model's API."
+    return ProviderError(title, fault="not_found", hint=hint, detail=mask(detail, call.secrets))
 
 
 def _words_in_cloud(fault: ProviderFault, call: FailedCall) -> tuple[str, str] | None:

@@ -25,7 +25,7 @@ from tests.core.providers.http.cloud_scenes import AWS, AWS_ID, AWS_SECRET, KEY,
 from tests.core.test_imports import loaded_after
 from tests.servers import fault
 from tests.servers.dialects.clouds import aws_error
-from tests.servers.script import Answer, reply, text, tool_use
+from tests.servers.script import Answer, Whole, reply, text, tool_use
 
 PATIENCE_S = 30.0
 NO_FILE = {"GOOGLE_APPLICATION_CREDENTIALS": "/nowhere/key.json"}
@@ -174,6 +174,12 @@ asyncio.run(main())
             "a region that has it",
         ),
         (
+            aws_error(404, "ResourceNotFoundException", "Could not resolve the foundation model from the model id."),
+            "not_found",
+            "There is no model named “claude-test-large” here.",
+            "a region that has it",
+        ),
+        (
             aws_error(429, "ThrottlingException", "Too many requests", {"retry-after": "3"}),
             "rate_limited",
             "The account's rate limit is reached.",
@@ -212,6 +218,42 @@ async def test_what_a_cloud_refuses_is_said_in_plain_words(
     error = await failure(provider, model_request)
     assert error.fault == expected
     assert error.title.startswith(title)
+    assert hint in error.hint
+
+
+NOT_AT_GOOGLE = {
+    "code": 404,
+    "message": "Publisher Model `projects/p-test/locations/global/publishers/anthropic/models/claude-test-large` was "
+    "not found or your project does not have access to it. Please ensure you are using a valid model version.",
+    "status": "NOT_FOUND",
+}
+
+
+@pytest.mark.parametrize(
+    ("answer", "title", "hint"),
+    [
+        (
+            Whole(404, {"error": NOT_AT_GOOGLE}),
+            "There is no model named “claude-test-large” here.",
+            "a region that has it",
+        ),
+        (
+            Whole(404, "<title>Error 404 (Not Found)!!1</title>", {"content-type": "text/html"}),
+            "",
+            "Check the region",
+        ),
+    ],
+)
+async def test_a_region_of_google_without_the_model_is_named_as_a_possible_cause(
+    answer: Answer, title: str, hint: str, tmp_path: Path, model_request: ModelRequest
+) -> None:
+    async with scene("vertex", tmp_path) as connected:
+        provider = connected.provider()
+        connected.server.will(answer)
+        error = await failure(provider, model_request)
+        await provider.aclose()
+    assert error.fault == "not_found"
+    assert title in error.title
     assert hint in error.hint
 
 
