@@ -13,7 +13,7 @@ from desktop_agent.core.base.secrets import is_secret_name, secrets_in
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.models.model_catalog import ModelCatalog
-from desktop_agent.core.models.vendors import DEMO, CloudField, Vendor, vendor_of
+from desktop_agent.core.models.vendors import DEMO, VENDORS, CloudField, Vendor, vendor_of
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.anthropic import ONLY_AT_HOME, AnthropicFormat
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
@@ -92,11 +92,16 @@ def sdk_connection(account: Account, environ: Mapping[str, str], silence_s: floa
         environment=tuple(
             (name, environ[name])
             for name in sorted(environ)
-            if name.startswith(variables)
-            and name not in (vendor.key_variable, vendor.address_variable)  # the account has these already
-            and (account.kind == "profile" or not is_secret_name(name))
+            if name.lower() in _PROXY_VARIABLES  # one with a password is in no other child's environment
+            or (
+                name.startswith(variables)
+                and name != vendor.address_variable  # the account has the address already
+                and not (name in _KEY_VARIABLES or name.endswith("_API_KEY"))  # of this account or another
+                and (account.kind == "profile" or not is_secret_name(name))
+            )
         ),
         silence_s=silence_s,
+        finds_credentials=cloud is not None or account.kind == "profile",
     )
     return SdkConnection(
         client,
@@ -138,6 +143,8 @@ async def who_asks(account: Account, key: str | None, environ: Mapping[str, str]
         return ", at ".join(await provider.identity())
 
 
+_PROXY_VARIABLES = frozenset({"http_proxy", "https_proxy", "all_proxy"})
+_KEY_VARIABLES = frozenset(vendor.key_variable for vendor in VENDORS)
 _PROFILE_VARIABLES = (
     "ANTHROPIC_CONFIG_DIR",
     "ANTHROPIC_WORKSPACE_ID",

@@ -40,6 +40,8 @@ class SdkClient:
     environment: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     """The variables that the account's credentials come from. Nothing else of the environment is a secret."""
     silence_s: float
+    finds_credentials: bool = True
+    """Whether the SDK looks for credentials if there is no key. Otherwise a request without a key has none."""
 
     @property
     def secrets(self) -> dict[str, str]:
@@ -55,7 +57,7 @@ class Ask:
     method: Literal["GET", "POST"]
     path: str
     body: bytes = field(repr=False)
-    headers: Mapping[str, str]
+    headers: Mapping[str, str] = field(repr=False)
     key: str = field(repr=False)
     """The account's key; empty if the client finds its own credentials."""
 
@@ -228,7 +230,7 @@ class SdkConnection:
             return worker
 
     async def get(self, path: str, headers: Mapping[str, str]) -> bytes:
-        async with self._response(Ask(next(self._ids), "GET", path, b"", *_split(headers))) as response:
+        async with self._response(Ask(next(self._ids), "GET", path, b"", *self._split(headers))) as response:
             return b"".join([piece async for piece in response.aiter_raw()])
 
     async def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> bytes:
@@ -236,11 +238,11 @@ class SdkConnection:
             return b"".join([piece async for piece in response.aiter_raw()])
 
     def stream(self, path: str, body: bytes, headers: Mapping[str, str]) -> AbstractAsyncContextManager[SdkResponse]:
-        return self._response(Ask(next(self._ids), "POST", path, body, *_split(headers)))
+        return self._response(Ask(next(self._ids), "POST", path, body, *self._split(headers)))
 
     async def identity(self, headers: Mapping[str, str]) -> Identity:
         """Find the credentials without asking the model. Raises `SdkFailedError`."""
-        async with self._answers(Identify(next(self._ids), _split(headers)[1])) as answers:
+        async with self._answers(Identify(next(self._ids), self._split(headers)[1])) as answers:
             async for answer in answers:
                 if isinstance(answer, Identity):
                     return answer
@@ -377,9 +379,13 @@ class SdkConnection:
             else:
                 worker.end()
 
+    def _split(self, headers: Mapping[str, str]) -> tuple[dict[str, str], str]:
+        """Take the key out of headers: the SDK's client gets it as an argument, because it may send it another way.
 
-def _split(headers: Mapping[str, str]) -> tuple[dict[str, str], str]:
-    """Take the key out of headers: the SDK's client gets it as an argument, because it may send it another way."""
-    rest = dict(headers)
-    key = rest.pop("Authorization", "").removeprefix("Bearer ") or rest.pop("x-api-key", "")
-    return rest, key
+        Anthropic's client knows one header for it. The other one stays.
+        """
+        rest = dict(headers)
+        key = rest.pop("Authorization", "").removeprefix("Bearer ") or rest.get("x-api-key", "")
+        if self.client.name != "anthropic":
+            rest.pop("x-api-key", None)
+        return rest, key

@@ -31,6 +31,7 @@ from anthropic import (
     AsyncAPIResponse,
     AsyncStream,
     CredentialsError,
+    Omit,
 )
 from anthropic.lib.bedrock import AsyncAnthropicBedrock
 from anthropic.lib.bedrock._stream_decoder import AWSEventStreamDecoder
@@ -177,6 +178,8 @@ class _Worker:
         if key:
             options["api_key"] = key
             options.pop("aws_profile", None)
+        elif not wanted.finds_credentials:
+            options["api_key"] = ""  # or the SDK would send the active profile's token
         elif wanted.name == "foundry":
             options["azure_ad_token_provider"] = partial(asyncio.to_thread, _entra_tokens())
         elif wanted.name in ("bedrock", "aws"):
@@ -230,7 +233,10 @@ async def _answered(client: _Client, ask: Ask) -> httpx2.Response:
 
 
 async def _response(client: _Client, ask: Ask) -> httpx2.Response:
-    options: Any = {"headers": {**ask.headers, **_RAW}}
+    headers: dict[str, str | Omit] = {**ask.headers, **_RAW}
+    if "x-api-key" in headers or getattr(client, "api_key", None) == "":
+        headers["Authorization"] = Omit()
+    options: Any = {"headers": headers}
     if ask.method == "GET":
         response = await client.get(ask.path, cast_to=AsyncAPIResponse[object], options=options)
     else:

@@ -1,6 +1,7 @@
 """Requests through Anthropic's SDK, which runs in a process of its own: its life, and its failures in plain words."""
 
 import asyncio
+import json
 import signal
 import subprocess
 import sys
@@ -13,7 +14,8 @@ import pytest
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ProviderError, ProviderFault
-from desktop_agent.core.models.account import usual_account
+from desktop_agent.core.models.account import Account, AccountKind, usual_account
+from desktop_agent.core.models.vendors import KeyHeader
 from desktop_agent.core.protocol.model import ModelRequest, TextBlock, ToolUseBlock
 from desktop_agent.core.providers.auth.credential import NoCredential
 from desktop_agent.core.providers.faults import FailedCall
@@ -25,6 +27,7 @@ from tests.core.providers.http.cloud_scenes import AWS, AWS_ID, AWS_SECRET, KEY,
 from tests.core.test_imports import loaded_after
 from tests.servers import fault
 from tests.servers.dialects.clouds import aws_error
+from tests.servers.model_server import ModelServer
 from tests.servers.script import Answer, Whole, reply, text, tool_use
 
 PATIENCE_S = 30.0
@@ -123,7 +126,8 @@ async def test_a_changed_key_is_sent_by_the_same_worker(tmp_path: Path, model_re
 def test_a_worker_ends_with_our_process_even_if_that_is_killed(tmp_path: Path) -> None:
     program = """
 import asyncio, sys
-from desktop_agent.core.models.account import usual_account
+from desktop_agent.core.models.account import Account, AccountKind, usual_account
+from desktop_agent.core.models.vendors import KeyHeader
 from desktop_agent.core.providers.provider_catalog import sdk_connection
 
 async def main():
@@ -414,7 +418,8 @@ async def test_a_sign_in_that_the_service_refuses_fails_before_the_model_is_aske
 def test_a_connection_is_made_without_the_sdk_and_the_libraries_of_the_clouds() -> None:
     program = """
 import asyncio
-from desktop_agent.core.models.account import usual_account
+from desktop_agent.core.models.account import Account, AccountKind, usual_account
+from desktop_agent.core.models.vendors import KeyHeader
 from desktop_agent.core.providers.provider_catalog import sdk_connection
 
 async def main():
@@ -440,15 +445,46 @@ async def test_the_worker_gets_the_credentials_of_its_account_and_no_others(
         "ANTHROPIC_API_KEY": "sk-ant-other-0123456789",
         "GH_TOKEN": "ghp_0123456789abcdefghij",
         "OTHER_SECRET": "x",
+        "GOOGLE_API_KEY": "a-key-for-gemini",
+        "AWS_BEARER_TOKEN_BEDROCK": "a-key-for-bedrock",
     }
-    for variable, value in (others | AWS).items():
+    proxy = {"HTTPS_PROXY": "http://me:a-password@proxy.example:3128"}  # commands do not get it
+    for variable, value in (others | proxy | AWS).items():
         monkeypatch.setenv(variable, value)
-    for name, has_secret in (("bedrock", True), ("bedrock key", False), ("vertex", False)):
-        async with scene(name, tmp_path) as connected:
+    for name, has_secret in (("bedrock", True), ("bedrock key", False), ("vertex", False), ("aws", True)):
+        async with scene(name, tmp_path, environ=others | proxy) as connected:
             worker = await connected.connection.start()
             environment = psutil.Process(worker.pid).environ()
             assert not others.keys() & environment.keys()
+            assert proxy.items() <= environment.items()
             assert (AWS_SECRET in environment.values()) == has_secret
             assert ("GOOGLE_APPLICATION_CREDENTIALS" in environment) == (name == "vertex")
             assert KEY not in environment.values()
             assert AWS_SECRET not in repr(connected.connection.client)
+
+
+@pytest.mark.parametrize(
+    ("kind", "header", "sent"),
+    [
+        ("key", "bearer", {"authorization": f"Bearer {KEY}"}),
+        ("key", "x-api-key", {"x-api-key": KEY}),
+        ("none", "bearer", {}),
+    ],
+)
+async def test_a_gateway_gets_what_its_account_says_and_never_the_active_profile(
+    isolated_home: Path, model_request: ModelRequest, kind: AccountKind, header: KeyHeader, sent: dict[str, str]
+) -> None:
+    tokens = {"access_token": "sk-ant-oat01-of-the-profile", "refresh_token": "r", "expires_at": 9_999_999_999}
+    config = {"authentication": {"type": "user_oauth", "client_id": "c"}}
+    for part, content in (("configs", config), ("credentials", tokens)):
+        path = isolated_home / ".config" / "anthropic" / part / "default.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(content))
+        path.chmod(0o600)
+    async with ModelServer(reply(text("Hello.")), asks_for_key=False) as server:
+        account = Account(provider="anthropic", name="gateway", kind=kind, header=header, address=server.url)
+        credential = key_credential(account, KEY if kind == "key" else None)
+        async with aclosing(account_provider(account, credential, sdk=sdk_connection(account, {}))) as provider:
+            assert (await whole_answer(provider, model_request)).text == "Hello."
+        headers = server.messages[0].headers
+    assert {name: headers[name] for name in ("authorization", "x-api-key") if name in headers} == sent
