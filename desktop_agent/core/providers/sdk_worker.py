@@ -15,6 +15,7 @@ import socket
 import threading
 from base64 import urlsafe_b64decode
 from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
@@ -184,6 +185,8 @@ class _Worker:
             options["azure_ad_token_provider"] = partial(asyncio.to_thread, _entra_tokens())
         elif wanted.name in ("bedrock", "aws"):
             _limit_metadata_of_aws()
+        elif wanted.name == "vertex":
+            _limit_metadata_of_google()
         has_profile = "profile" in options
         if wanted.address and not has_profile:
             options["base_url"] = wanted.address
@@ -258,8 +261,11 @@ async def _unframed(data: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 def _entra_tokens() -> Callable[[], str]:
-    identity = _library("azure.identity")
-    is_machine = any(name in os.environ for name in _AZURE_SAYS) or _is_machine_of_azure()
+    with ThreadPoolExecutor(1) as beside:
+        says = any(name in os.environ for name in _AZURE_SAYS)
+        looking = None if says else beside.submit(_is_machine_of_azure)
+        identity = _library("azure.identity")  # takes about as long as looking
+        is_machine = looking is None or looking.result()
     chain = identity.DefaultAzureCredential(process_timeout=2, exclude_managed_identity_credential=not is_machine)
     return identity.get_bearer_token_provider(chain, _ENTRA_SCOPE)
 
@@ -273,11 +279,19 @@ def _is_machine_of_azure() -> bool:
 
 
 def _limit_metadata_of_aws() -> None:
-    """Limit each of the two requests. The variable for it takes only whole seconds."""
+    """Limit both requests together. The variable for each takes only whole seconds."""
     with suppress(ImportError):  # a key needs no library
         variables = _library("botocore.configprovider").BOTOCORE_DEFAUT_SESSION_VARIABLES
         name, variable, *_ = variables["metadata_service_timeout"]
-        variables["metadata_service_timeout"] = (name, variable, _METADATA_S, float)
+        variables["metadata_service_timeout"] = (name, variable, _METADATA_S / 2, float)
+
+
+def _limit_metadata_of_google() -> None:
+    """Limit the request that looks for the service, unless the user did. The variable takes only whole seconds."""
+    if os.environ["GCE_METADATA_TIMEOUT"] == _QUICK["GCE_METADATA_TIMEOUT"]:
+        with suppress(ImportError):  # the client says that it is missing
+            metadata = _library("google.auth.compute_engine._metadata")
+            metadata.ping = partial(metadata.ping, timeout=_METADATA_S)
 
 
 def _identity(wanted: SdkClient, client: Any, key: str) -> str:
