@@ -105,7 +105,7 @@ async def test_what_the_user_changed_is_left_alone_unless_the_undo_includes_it(g
     async with ground.session([], approval="never") as s:
         done = await undo(s, await Look(ground).committed())
         assert (states(done), files(ground)) == ({"new.txt": "conflict", "notes.md": "conflict"}, before)
-        assert all("not the agent's" in outcome.reason for outcome in done.outcomes)
+        assert all("agent did not make" in outcome.reason for outcome in done.outcomes)
         assert not s.session.transcript.changed.steps
 
 

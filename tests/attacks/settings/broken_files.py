@@ -94,7 +94,7 @@ BROKEN_FILES: tuple[Broken, ...] = (
         "misspelt tools of a run", '[runner]\nblock_tools = ["x"]\n', ":2: runner.block_tools", "runner.blocked_tools"
     ),
     _instead("dry run is a word", '[runner]\ndry_run = "yes"\n', ":2: runner.dry_run", "true or false"),
-    _instead("provider", '[model]\nprovider = "skynet"\n', ":2: model.provider", "anthropic, openai"),
+    _instead("provider", '[model]\nprovider = "skynet"\n', ":2: model.provider", "anthropic, bedrock"),
     _instead("address", "[model]\nbase_url = 3\n", ":2: model.base_url", "is not text"),
     _instead("thousands of unknown keys", "[ui]\n" + "".join(f"k{n} = 1\n" for n in range(5_000)), "", "more than"),
 )
