@@ -226,6 +226,7 @@ class SdkConnection:
                 self._heard = worker
                 listening = (worker, asyncio.get_running_loop())
                 threading.Thread(target=self._listen, args=listening, name="sdk answers", daemon=True).start()
+            if not self._waiting:
                 self._end_when_idle()
             return worker
 
@@ -307,12 +308,14 @@ class SdkConnection:
         if self._idle is not None:
             self._idle.cancel()
         waiting = self._waiting[question.id] = _Waiting(worker, asyncio.Queue())
+        asking = loop.run_in_executor(None, self._send, worker, question)
         try:
-            await asyncio.to_thread(self._send, worker, question)
+            await asyncio.shield(asking)
             yield self._read(waiting.answers)
         finally:
             del self._waiting[question.id]
-            loop.run_in_executor(None, self._send, worker, Cancel(question.id))
+            # Never before the question, which may still be on its way when this is cancelled.
+            asking.add_done_callback(lambda _: loop.run_in_executor(None, self._send, worker, Cancel(question.id)))
             if not self._waiting:
                 self._end_when_idle()
 
