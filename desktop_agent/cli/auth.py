@@ -105,7 +105,7 @@ def _key_of(account: Account, environ: Mapping[str, str], store: SystemKeyStore)
 async def _look(
     local: Sequence[Place], asking: Mapping[str, tuple[Account, str | None]], environ: Mapping[str, str]
 ) -> tuple[Sequence[LocalServer], dict[str, tuple[str, str]]]:
-    """Return the local servers, and of each account in `asking` who asks, or why nobody can."""
+    """Return the local servers, and for each account in `asking` its identity, or why it has none."""
     looking = asyncio.gather(*(_identity(account, key, environ) for account, key in asking.values()))
     found = await look_for_servers(local)
     return found, dict(zip(asking, await looking, strict=True))

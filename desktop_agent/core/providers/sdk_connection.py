@@ -156,8 +156,8 @@ class _Waiting(NamedTuple):
 class SdkConnection:
     """One account's requests, in a worker that all its providers share. Belongs to one event loop.
 
-    The worker starts with the first request, or earlier with `start`. It ends when nobody uses it any more, and after
-    idle minutes; the next request starts another one.
+    The worker starts with the first request, or earlier with `start`. It ends with its last user, and after some
+    minutes without a request. The next request starts another worker.
     """
 
     failures = (SdkFailedError,)
