@@ -274,7 +274,7 @@ _MODULES = (
     ),
     *("core/system/workspace.py", "composition/session_opener.py"),
     *("core/providers/provider.py", "core/providers/http_provider.py", "core/providers/http_connection.py"),
-    *("core/providers/wire_format.py", "core/providers/sdk_connection.py"),
+    *("core/providers/wire_format.py", "core/providers/sdk_connection.py", "core/providers/sdk_worker.py"),
     *("core/providers/faults.py", "core/providers/auth/credential.py"),
     *("core/providers/provider_catalog.py", "core/providers/auth/keys.py", "core/providers/auth/sign_in_failures.py"),
     *(

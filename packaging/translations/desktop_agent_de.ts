@@ -3876,6 +3876,10 @@
         <translation>Prüfen Sie die Datei noch einmal. Ihr Text ist nicht verloren.</translation>
     </message>
     <message>
+        <source>Check the network connection and try again.</source>
+        <translation>Prüfen Sie die Netzwerkverbindung und versuchen Sie es noch einmal.</translation>
+    </message>
+    <message>
         <source>Check the region and the address of the account, or the environment variables that they come from.</source>
         <translation>Prüfen Sie Region und Adresse des Kontos oder die Umgebungsvariablen, aus denen sie stammen.</translation>
     </message>
@@ -4268,6 +4272,10 @@
         <translation>Die Ausgabe wird nur behalten, solange die Sitzung geöffnet ist.</translation>
     </message>
     <message>
+        <source>The profile is for {0} now. Sign out of the account and in again.</source>
+        <translation>Das Profil gilt jetzt für {0}. Melden Sie sich beim Konto ab und wieder an.</translation>
+    </message>
+    <message>
         <source>The provider ended the reply for an unknown reason.</source>
         <translation>Der Anbieter hat die Antwort aus einem unbekannten Grund beendet.</translation>
     </message>
@@ -4290,6 +4298,10 @@
     <message>
         <source>The server requires a key: enter it in Settings.</source>
         <translation>Der Server verlangt einen Schlüssel: Geben Sie ihn in den Einstellungen ein.</translation>
+    </message>
+    <message>
+        <source>The sign-in service could not be reached.</source>
+        <translation>Der Anmeldedienst konnte nicht erreicht werden.</translation>
     </message>
     <message>
         <source>The undo of turn {0} changed it since, so it was left alone.</source>
@@ -4698,6 +4710,10 @@
     <message>
         <source>your Google sign-in</source>
         <translation>Ihrer Google-Anmeldung</translation>
+    </message>
+    <message>
+        <source>{0} accounts cannot be of the kind {1}; possible: {2}</source>
+        <translation>Konten bei {0} können nicht von der Art {1} sein; möglich: {2}</translation>
     </message>
     <message>
         <source>{0} cannot be asked with these settings.</source>

@@ -3865,6 +3865,10 @@
         <translation>请再看一次；您的文本仍在原处。</translation>
     </message>
     <message>
+        <source>Check the network connection and try again.</source>
+        <translation>请检查网络连接，然后重试。</translation>
+    </message>
+    <message>
         <source>Check the region and the address of the account, or the environment variables that they come from.</source>
         <translation>请检查账户的区域和地址，或提供它们的环境变量。</translation>
     </message>
@@ -4257,6 +4261,10 @@
         <translation>仅在会话打开期间保留。</translation>
     </message>
     <message>
+        <source>The profile is for {0} now. Sign out of the account and in again.</source>
+        <translation>该配置文件现在用于 {0}。请退出该账户，然后重新登录。</translation>
+    </message>
+    <message>
         <source>The provider ended the reply for an unknown reason.</source>
         <translation>提供商因未知原因结束了回答。</translation>
     </message>
@@ -4279,6 +4287,10 @@
     <message>
         <source>The server requires a key: enter it in Settings.</source>
         <translation>服务器需要密钥：请在设置中输入。</translation>
+    </message>
+    <message>
+        <source>The sign-in service could not be reached.</source>
+        <translation>无法连接到登录服务。</translation>
     </message>
     <message>
         <source>The undo of turn {0} changed it since, so it was left alone.</source>
@@ -4687,6 +4699,10 @@
     <message>
         <source>your Google sign-in</source>
         <translation>您的 Google 登录</translation>
+    </message>
+    <message>
+        <source>{0} accounts cannot be of the kind {1}; possible: {2}</source>
+        <translation>{0} 的账户不能是 {1} 类型；可用类型：{2}</translation>
     </message>
     <message>
         <source>{0} cannot be asked with these settings.</source>

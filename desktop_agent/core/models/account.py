@@ -125,6 +125,20 @@ def cloud_problem(account: Account) -> str:
     return ""
 
 
+def _kind_problem(account: Account) -> str:
+    vendor = vendor_of(account.provider)
+    possible: dict[AccountKind, bool] = {
+        "key": vendor.cloud is None or bool(vendor.key_variable),
+        "oauth": vendor.sign_in == "chatgpt",
+        "profile": vendor.sign_in == "profile",
+        "none": vendor.cloud is None,  # the SDK would look for the user's own credentials
+    }
+    if possible[account.kind]:
+        return ""
+    known = ", ".join(kind for kind, is_possible in possible.items() if is_possible)
+    return f"{vendor.id} accounts cannot be of the kind {account.kind!r}; possible: {known}"
+
+
 def account_problem(account: Account) -> str:
     """Return why the account cannot be used, as a text for users; empty if it can."""
     if known_vendor(account.provider) is None:
@@ -135,7 +149,7 @@ def account_problem(account: Account) -> str:
         return f"name {account.name!r}: {reason}" if mask(account.name) == account.name else f"name: {reason}"
     if account.address and (reason := why_no_address(account.address)):
         return f"address: {reason}"
-    if reason := cloud_problem(account):
+    if reason := cloud_problem(account) or _kind_problem(account):
         return reason
     wrong = ((name, header_problem(name, value)) for name, value in account.headers.items())
     return next((f"header {mask(name)}: {reason}" for name, reason in wrong if reason), "")

@@ -3,7 +3,7 @@
 To add a vendor with a known wire format, add an entry to `VENDORS`. Sources: the vendors' references, November 2026.
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -59,6 +59,11 @@ class Cloud(Struct, frozen=True, kw_only=True):
             if value := next(filter(None, (environ.get(name, "").strip() for name in names)), ""):
                 found[field] = value
         return found
+
+    def asked_for(self, said: Container[str]) -> tuple[str, ...]:
+        """Return the names of the fields to set: those that are needed and not said, or else all."""
+        missing = [field for field in self.needed if field not in said]
+        return tuple(field.removesuffix("_id") for field in missing or self.fields)
 
 
 class LocalSign(Struct, frozen=True, kw_only=True):

@@ -108,7 +108,7 @@ def sdk_connection(account: Account, environ: Mapping[str, str], silence_s: floa
         account.full_label,
         other_credential(account),
         cloud.extra if cloud is not None else "",
-        tuple(name.removesuffix("_id") for name in cloud.fields) if cloud is not None else (),
+        cloud.asked_for({*account.cloud, *cloud.said_in(environ)}) if cloud is not None else (),
     )
 
 

@@ -20,12 +20,14 @@ from desktop_agent.core.system.processes.worker_process import WorkerDiedError, 
 
 _MODULE: Final = "desktop_agent.core.providers.sdk_worker"
 _IDLE_S: Final = 600.0
+_SIGN_IN_S: Final = 90.0
+"""How many seconds finding credentials may take: a program of the user's may find them, and ask the user."""
 _REMEMBERED: Final = 20
 
 SdkName = Literal["anthropic", "bedrock", "vertex", "foundry", "aws"]
 """One of the SDK's clients."""
 
-FailureKind = Literal["timeout", "network", "broken", "credentials", "configuration", "missing"]
+FailureKind = Literal["broken", "credentials", "configuration", "missing"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +173,7 @@ class SdkConnection:
         settings: Sequence[str] = (),
         *,
         idle_s: float = _IDLE_S,
+        sign_in_s: float = _SIGN_IN_S,
     ) -> None:
         """`extra` is the extra of our package that brings what the client needs; `label` names the service.
 
@@ -182,6 +185,7 @@ class SdkConnection:
         self._extra = extra
         self._settings = settings
         self._idle_s = idle_s
+        self._sign_in_s = sign_in_s
         self._worker: WorkerProcess | None = None
         self._heard: WorkerProcess | None = None
         """The last worker whose answers a thread reads."""
@@ -208,7 +212,7 @@ class SdkConnection:
 
     def launch(self) -> None:
         """Start the worker, whose answers wait for `start`. Blocks. Raises `OSError`."""
-        self._worker = worker = WorkerProcess(_MODULE, dict(self.client.environment))
+        self._worker = worker = WorkerProcess(_MODULE, dict(self.client.environment), starts_others=True)
         with suppress(WorkerDiedError):  # the reading thread notices, too
             worker.send(self.client)
 
@@ -259,17 +263,7 @@ class SdkConnection:
         assert isinstance(error, SdkFailedError)
         detail = mask(error.detail, (*call.secrets, *self.secrets))
         match error.kind:
-            case "timeout" if not has_started:
-                hint = "Try again. If it stays silent, check the network."
-                return ProviderError("The model stopped answering.", fault="network", hint=hint, detail=detail)
-            case "network" if not has_started:
-                return ProviderError(
-                    "The model's address could not be reached.",
-                    fault="network",
-                    hint=f"Check the network connection and the address {call.address}.",
-                    detail=detail,
-                )
-            case "timeout" | "network" | "broken":
+            case "broken":
                 return broken_off(detail)
             case "credentials":
                 return ProviderError(
@@ -329,8 +323,15 @@ class SdkConnection:
             worker.send(question)
 
     async def _read(self, queue: asyncio.Queue[Answer | None]) -> AsyncIterator[Answer]:
+        limit: float | None = self.client.silence_s + self._sign_in_s
         while True:
-            match await queue.get():
+            try:
+                answer = await asyncio.wait_for(queue.get(), limit)
+            except TimeoutError:
+                self.kill()  # nothing else ends a program that the SDK waits for
+                raise SdkFailedError("credentials", "finding them takes too long") from None
+            limit = None  # from here on, the SDK keeps its own time limits
+            match answer:
                 case None:
                     raise SdkFailedError("broken", "the process of the SDK ended")
                 case Failed(_, kind, detail):
@@ -345,7 +346,7 @@ class SdkConnection:
                 case Begun() as begun:
                     self._remember(begun.secrets)
                     yield begun
-                case answer:
+                case _:
                     yield answer
 
     def _remember(self, secrets: tuple[str, ...]) -> None:

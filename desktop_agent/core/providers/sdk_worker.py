@@ -25,7 +25,6 @@ import httpx2
 from anthropic import (
     APIConnectionError,
     APIStatusError,
-    APITimeoutError,
     AsyncAnthropic,
     AsyncAnthropicAWS,
     AsyncAnthropicFoundry,
@@ -40,8 +39,10 @@ from anthropic.lib.credentials import WorkloadIdentityError
 from anthropic.lib.vertex import AsyncAnthropicVertex
 
 from desktop_agent.core.base.errors import ProviderError
+from desktop_agent.core.base.web_address import address_of
 from desktop_agent.core.protocol.codec import as_object, text_in
-from desktop_agent.core.providers.http_connection import CONNECT_S
+from desktop_agent.core.providers.faults import FailedCall
+from desktop_agent.core.providers.http_connection import CONNECT_S, FAILURES, explain
 from desktop_agent.core.providers.sdk_connection import (
     Answer,
     Ask,
@@ -110,6 +111,9 @@ class _Worker:
         self._questions = questions
         self._answers = answers
         self._built: dict[str, _Client] = {}
+        self._left: list[_Client] = []
+        """Clients with a key that was changed or refused, to be closed."""
+        self._closing: asyncio.Future[list[BaseException | None]] | None = None
         self._tasks: dict[int, asyncio.Task[None]] = {}
 
     async def work(self) -> None:
@@ -133,15 +137,26 @@ class _Worker:
             return
         task = asyncio.get_running_loop().create_task(self._answer(question))
         self._tasks[question.id] = task
-        task.add_done_callback(lambda _: self._tasks.pop(question.id))
+        task.add_done_callback(lambda _: self._done(question.id))
+
+    def _done(self, number: int) -> None:
+        del self._tasks[number]
+        if not self._tasks and self._left:  # no request uses them any more
+            left, self._left = self._left, []
+            self._closing = asyncio.gather(*(client.close() for client in left), return_exceptions=True)
 
     async def _answer(self, question: Ask | Identify) -> None:
+        address, has_begun = self._wanted.address, False
         try:
-            client = self._built.get(question.key) or await asyncio.to_thread(self._build, question.key)
-            self._built[question.key] = client
+            if (client := self._built.get(question.key)) is None:
+                client = await asyncio.to_thread(self._build, question.key)
+                self._forget_clients()  # the key was changed
+                self._built[question.key] = client
+            address = str(client.base_url)
             await _find_project(client)
             if isinstance(question, Ask):
-                await self._pass_on(question.id, await _answered(client, question))
+                answer, has_begun = await _answered(client, question), True
+                await self._pass_on(question.id, answer)
             else:
                 who = await asyncio.to_thread(_identity, self._wanted, client, question.key)
                 self._say(Identity(question.id, who, str(client.base_url)))
@@ -152,13 +167,13 @@ class _Worker:
             told = Refused(question.id, error.status_code, dict(error.response.headers), text, _sent(error.response))
             self._say(told)
         except Exception as error:  # noqa: BLE001 - the libraries of three clouds: told to the user
-            if known := next((cause for cause in causes_of(error) if isinstance(cause, ProviderError)), None):
-                self._say(Told(question.id, str(known), known.fault, known.hint, known.detail))
-            else:
-                failed = Failed(question.id, *_failure(error))
-                if failed.kind in ("credentials", "configuration", "missing"):
-                    self._forget_credentials()
-                self._say(failed)
+            match _failure(error, address, has_begun=has_begun):
+                case ProviderError() as known:
+                    self._say(Told(question.id, known.title, known.fault, known.hint, known.detail))
+                case kind, detail:
+                    if kind != "broken":
+                        self._forget_credentials()
+                    self._say(Failed(question.id, kind, detail))
 
     async def _pass_on(self, number: int, answer: httpx2.Response) -> None:
         try:
@@ -201,9 +216,13 @@ class _Worker:
 
     def _forget_credentials(self) -> None:
         """Look for credentials again with the next request: the user may sign in, and the libraries keep theirs."""
-        self._built.clear()
+        self._forget_clients()
         if self._wanted.name in ("bedrock", "aws"):
             _library("anthropic.lib.aws._auth")._get_session.cache_clear()
+
+    def _forget_clients(self) -> None:
+        self._left += self._built.values()
+        self._built.clear()
 
     def _say(self, answer: Answer) -> None:
         write_message(self._answers, answer)
@@ -332,19 +351,25 @@ _NO_CREDENTIALS = ("Could not resolve AWS credentials", "Could not resolve API t
 _LIBRARIES = frozenset({"boto3", "botocore", "google", "azure", "msal"})
 
 
-def _failure(error: Exception) -> tuple[FailureKind, str]:
+def _failure(error: Exception, address: str, *, has_begun: bool) -> ProviderError | tuple[FailureKind, str]:
     causes = list(causes_of(error))
     words = str(error) or names_of(causes)
+    if known := next((cause for cause in causes if isinstance(cause, ProviderError)), None):
+        return known
     if any(isinstance(cause, ImportError) for cause in causes) or "MissingDependency" in type(error).__name__:
         return "missing", words
     if isinstance(error, CredentialsError | WorkloadIdentityError):
         status: int = getattr(error, "status_code", None) or 0
-        is_outage = status >= 500 or any(isinstance(cause, httpx2.HTTPError) for cause in causes)
         # The body of a refusal may quote the token that was sent.
         told = f"the request for a token was answered with HTTP {status}" if status else words
-        return "network" if is_outage else "credentials", told
-    if isinstance(error, APITimeoutError | httpx2.TimeoutException):
-        return "timeout", names_of(causes)
+        if status >= 500 or any(isinstance(cause, httpx2.HTTPError) for cause in causes):
+            return ProviderError(
+                "The sign-in service could not be reached.",
+                fault="network",
+                hint="Check the network connection and try again.",
+                detail=told,
+            )
+        return "credentials", told
     if any(type(cause).__name__ in ("ProfileNotFound", "ConfigParseError") for cause in causes):
         return "configuration", words
     if any(type(cause).__module__.startswith("botocore.eventstream") for cause in causes):
@@ -353,10 +378,9 @@ def _failure(error: Exception) -> tuple[FailureKind, str]:
         _NO_CREDENTIALS
     ):
         return "credentials", words
-    if isinstance(error, APIConnectionError):
-        return "network", names_of(causes)
-    if isinstance(error, httpx2.HTTPError | httpx2.StreamError | OSError):
-        return "broken", names_of(causes)
+    if isinstance(error, APIConnectionError | httpx2.HTTPError | httpx2.StreamError):
+        call = FailedCall(address=address_of(address) or address, proxy=proxy_for(address))
+        return explain(next((c for c in causes if isinstance(c, FAILURES)), error), call, has_started=has_begun)
     return "configuration", words
 
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import ProviderError, StorageError, UsageError
 from desktop_agent.core.models.account import (
     Account,
+    AccountKind,
     account_problem,
     header_problem,
     name_problem,
@@ -371,6 +372,23 @@ def test_a_header_that_holds_a_secret_or_breaks_a_request_is_refused(name: str, 
 def test_other_headers_are_taken() -> None:
     for name, value in (("X-Team", "search"), ("HTTP-Referer", "https://a.example"), ("OpenAI-Organization", "org-1")):
         assert header_problem(name, value) == ""
+
+
+@pytest.mark.parametrize(
+    ("provider", "kind", "others"),
+    [
+        ("bedrock", "none", "key, profile"),
+        ("foundry", "oauth", "key, profile"),
+        ("vertex", "key", "profile"),
+        ("xai", "profile", "key, none"),
+        ("anthropic", "oauth", "key, profile, none"),
+    ],
+)
+def test_a_kind_of_account_that_the_vendor_does_not_have_is_refused(
+    provider: str, kind: AccountKind, others: str
+) -> None:
+    reason = account_problem(replace(usual_account(provider), kind=kind))
+    assert reason == f"{provider} accounts cannot be of the kind {kind!r}; possible: {others}"
 
 
 def test_what_is_wrong_with_an_account_is_said_without_what_may_be_a_key() -> None:

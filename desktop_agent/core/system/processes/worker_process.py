@@ -25,11 +25,13 @@ class WorkerDiedError(Exception): ...
 class WorkerProcess:
     """The caller's side of the process. Use `send` in one thread and `receive` in one; `kill` and `end` in any."""
 
-    def __init__(self, module: str, given: Mapping[str, str] | None = None) -> None:
+    def __init__(self, module: str, given: Mapping[str, str] | None = None, *, starts_others: bool = False) -> None:
         """Start `module`, which calls `serve`. Raises `OSError` when no process can be started.
 
-        The process gets our environment without credentials, and the variables in `given`.
+        The process gets our environment without credentials, and the variables in `given`. If it `starts_others`,
+        `kill` ends these too.
         """
+        self._leads_group = starts_others and os.name == "posix"
         from desktop_agent.core.system.environment import child_environment
 
         self._process = subprocess.Popen(  # noqa: S603 - our own module
@@ -39,6 +41,7 @@ class WorkerProcess:
             stderr=subprocess.DEVNULL,
             env=child_environment(os.environ) | dict(given or {}),
             creationflags=NO_WINDOW,
+            process_group=0 if self._leads_group else None,
         )
         assert self._process.stdin
         assert self._process.stdout
@@ -81,10 +84,13 @@ class WorkerProcess:
             watcher.join()
 
     def kill(self) -> None:
+        if self._leads_group and self._process.poll() is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGKILL)
         self._process.kill()
 
     def end(self) -> None:
-        self._process.kill()
+        self.kill()
         self._process.wait()
         for pipe in (self._requests, self._answers):
             with suppress(OSError):  # unsent data is no loss

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from pathlib import Path
 
 import psutil
@@ -28,6 +28,7 @@ from tests.core.test_imports import loaded_after
 from tests.servers import fault
 from tests.servers.dialects.clouds import aws_error
 from tests.servers.model_server import ModelServer
+from tests.servers.rude_server import RudeServer
 from tests.servers.script import Answer, Whole, reply, text, tool_use
 
 PATIENCE_S = 30.0
@@ -282,14 +283,36 @@ async def test_a_server_that_is_silent_is_waited_for_no_longer_than_the_limit(
         await provider.aclose()
 
 
+async def test_a_program_for_credentials_that_hangs_is_given_up_with_its_process(
+    bedrock: Scene, tmp_path: Path, model_request: ModelRequest
+) -> None:
+    running = tmp_path / "pid"
+    (tmp_path / "config").write_text(f"[default]\ncredential_process = sh -c 'echo $$ > {running}; exec sleep 1000'\n")
+    made = sdk_connection(bedrock.account, OFFLINE | {"AWS_CONFIG_FILE": str(tmp_path / "config")}, silence_s=0.0)
+    connection = SdkConnection(made.client, "Bedrock", "", "bedrock", sign_in_s=PATIENCE_S / 3)
+    provider = account_provider(bedrock.account, NoCredential(), sdk=connection)
+    worker = psutil.Process((await connection.start()).pid)
+    assert (await failure(provider, model_request)).title == "There are no usable credentials for Bedrock."
+    await asyncio.to_thread(worker.wait, PATIENCE_S)
+    with suppress(psutil.NoSuchProcess):
+        await asyncio.to_thread(psutil.Process(int(running.read_text())).wait, PATIENCE_S)
+    await provider.aclose()
+
+
 @pytest.mark.parametrize(
     ("vendor", "cloud", "environ", "title", "hint"),
     [
         ("bedrock", {}, {}, "Amazon Bedrock cannot be asked with these settings.", "region"),
         ("bedrock", {"region": "x", "profile": "nobody"}, {}, "Amazon Bedrock cannot be asked", "profile"),
         ("bedrock", {"region": "x"}, {}, "There are no usable credentials for Amazon Bedrock.", "aws sso login"),
-        ("aws", {"region": "x"}, AWS, "Claude Platform on AWS cannot be asked with these settings.", "workspace"),
-        ("vertex", {}, {}, "Google Vertex AI cannot be asked with these settings.", "region"),
+        (
+            "aws",
+            {"region": "x"},
+            AWS,
+            "Claude Platform on AWS cannot be asked with these settings.",
+            "Set workspace in",
+        ),
+        ("vertex", {}, {}, "Google Vertex AI cannot be asked with these settings.", "Set region in"),
         ("vertex", {"region": "x", "project": "p"}, NO_FILE, "There are no usable credentials for Google", "gcloud"),
         ("foundry", {}, {"AZURE_CLIENT_SECRET": "x"}, "Microsoft Foundry cannot be asked", "resource"),
         ("foundry", {"resource": "x"}, {}, "There are no usable credentials for Microsoft Foundry.", "az login"),
@@ -306,6 +329,26 @@ async def test_what_is_not_set_up_is_said_in_plain_words(
     assert error.fault in ("configuration", "authentication")
     assert error.title.startswith(title)
     assert hint in error.hint
+
+
+async def test_a_network_that_fails_is_explained_as_it_is_for_other_accounts(model_request: ModelRequest) -> None:
+    """A server or a proxy that does not listen is named, and a proxy that refuses says so."""
+    async with RudeServer() as stopped:
+        gone = stopped.url
+    async with RudeServer(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n") as refusing:
+        for address, environ, title, hint in (
+            (gone, {}, "The model's address could not be reached.", f"Nothing listens at {gone}"),
+            ("", {"HTTPS_PROXY": gone}, f"The proxy {gone} could not be reached.", "HTTPS_PROXY"),
+            ("", {"HTTPS_PROXY": refusing.url}, f"The proxy {refusing.url} refused the connection (403).", ""),
+        ):
+            account = replace(usual_account("bedrock"), address=address, cloud={"region": "eu-central-1"})
+            connection = sdk_connection(account, {**OFFLINE, **AWS, **environ})
+            provider = account_provider(account, NoCredential(), sdk=connection)
+            error = await failure(provider, model_request)
+            await provider.aclose()
+            assert error.fault in ("network", "configuration")
+            assert error.title.startswith(title)
+            assert hint in error.hint
 
 
 @pytest.mark.parametrize(("vendor", "library"), [("bedrock", "boto3"), ("vertex", "google"), ("foundry", "azure")])
@@ -453,6 +496,8 @@ async def test_the_worker_gets_the_credentials_of_its_account_and_no_others(
         monkeypatch.setenv(variable, value)
     for name, has_secret in (("bedrock", True), ("bedrock key", False), ("vertex", False), ("aws", True)):
         async with scene(name, tmp_path, environ=others | proxy) as connected:
+            provider = connected.provider()
+            await provider.identity()  # the worker runs, so its environment can be read
             worker = await connected.connection.start()
             environment = psutil.Process(worker.pid).environ()
             assert not others.keys() & environment.keys()
