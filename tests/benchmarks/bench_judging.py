@@ -86,7 +86,7 @@ class Typing:
             QTest.keyClick(command, Qt.Key.Key_X)
             await self.until(lambda: card.question.unjudged is None)
             shown = time.perf_counter()
-            await self.until(lambda: not card.question.obstacle)
+            await self.until(lambda: card.question.allowed("once").judged is not None)
             whole = time.perf_counter()
             await asyncio.sleep(_BETWEEN_KEYS_S)
             if number >= 0:  # the first ones import what they need
