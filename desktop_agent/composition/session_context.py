@@ -49,7 +49,7 @@ from desktop_agent.core.protocol.model import (
     SessionPurpose,
 )
 from desktop_agent.core.sandbox.guarded import places_of_stand_ins
-from desktop_agent.core.session.aside_requests import Retries, SessionModel, Titling
+from desktop_agent.core.session.aside_requests import Retries, ServerSampling, Titling
 from desktop_agent.core.session.recorder import Recorder, SessionState, Sink
 from desktop_agent.core.session.resume import close_with_snapshot, read_whole_history
 from desktop_agent.core.session.session import Session
@@ -77,15 +77,14 @@ from desktop_agent.core.tools.access import ROLES, Access, CallRules, ToolOffer
 from desktop_agent.core.tools.builtin import AnyTool
 from desktop_agent.core.tools.execution.confiner import Confiner
 from desktop_agent.core.tools.execution.effects import Effects
-from desktop_agent.core.tools.execution.runtime import Toolbox, ToolExecutor, ToolRuntime
+from desktop_agent.core.tools.execution.runtime import Toolbox, ToolRuntime
 from desktop_agent.core.tools.execution.safeguard import Safeguard
 from desktop_agent.core.tools.execution.writers import RunningServer
-from desktop_agent.core.tools.gate import ApprovalGate, LiveJudging
+from desktop_agent.core.tools.gate import ApprovalGate, LiveJudging, ServerQuestions
 from desktop_agent.core.tools.judging import Judge, Policies
 from desktop_agent.core.tools.output import ContextLimits
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.secret_files import finder_of_secrets
-from desktop_agent.core.tools.servers.asking_back import AsideModel, ServerQuestions, ServerSampling
 from desktop_agent.core.tools.servers.mcp_tool import McpTool, SessionTrust
 from desktop_agent.core.tools.servers.search_tools import DefinitionBudget, SearchTools
 from desktop_agent.core.tools.servers.session_servers import SessionServers
@@ -236,13 +235,14 @@ class SessionContext:
             clock=app.clock,
             before=state.transcript.turns.usage,
         )
-        model = SessionModel(
+        sampling = ServerSampling(
             state=state,
             provider_source=app.provider_source,
             known=app.known_model,
             retries=retries,
             spending=spending,
             log=recorder,
+            approval=self.policies.approval,
         )
         context_manager = self._make_context_manager(retries)
         judge = Judge(self.policies, self.safeguard)
@@ -258,7 +258,7 @@ class SessionContext:
                 approvals=approvals,
                 judging=LiveJudging(gate, approvals, judge, recorder),
                 rulebook=self.rulebook,
-                runtime=self._make_runtime(gate, approvals, model),
+                runtime=self._make_runtime(gate, approvals, sampling),
                 jobs=self.jobs,
                 ledger=self.ledger,
                 effects=self.effects,
@@ -288,17 +288,17 @@ class SessionContext:
             )
         )
 
-    def _make_runtime(self, gate: ApprovalGate, approvals: Approvals, model: AsideModel) -> ToolRuntime:
-        recorder, policies, clock = self.recorder, self.policies, self.app.clock
-        questions = ServerQuestions(approvals, policies)
-        sampling = ServerSampling(model, recorder, policies)
+    def _make_runtime(self, gate: ApprovalGate, approvals: Approvals, sampling: ServerSampling) -> ToolRuntime:
         return ToolRuntime(
             registry=self.registry,
-            access=self.access,
-            executor=ToolExecutor(self.toolbox, gate, questions, sampling, self.effects, recorder, clock),
+            box=self.toolbox,
+            gate=gate,
+            questions=ServerQuestions(approvals, self.policies),
+            sample_during=sampling.during,
+            effects=self.effects,
             servers=self.servers,
-            log=recorder,
-            clock=clock,
+            log=self.recorder,
+            clock=self.app.clock,
         )
 
     def _make_context_manager(self, retries: Retries) -> ContextManager:

@@ -3852,6 +3852,14 @@
         <translation>Geben Sie das Modell in der Konsole der Cloud frei, oder wählen Sie ein anderes Modell.</translation>
     </message>
     <message>
+        <source>Allowed for this server in this session.</source>
+        <translation>Für diesen Server in dieser Sitzung erlaubt.</translation>
+    </message>
+    <message>
+        <source>Allowed once.</source>
+        <translation>Einmal erlaubt.</translation>
+    </message>
+    <message>
         <source>An event cannot be recorded, so the agent stopped.</source>
         <translation>Ein Ereignis kann nicht aufgezeichnet werden, daher hat der Agent angehalten.</translation>
     </message>
@@ -4054,6 +4062,10 @@
     <message>
         <source>No such change to {0} is recorded.</source>
         <translation>Eine solche Änderung von {0} ist nicht aufgezeichnet.</translation>
+    </message>
+    <message>
+        <source>No user was there to allow it.</source>
+        <translation>Niemand war da, um es zu erlauben.</translation>
     </message>
     <message>
         <source>Nothing was done. Restore the folder, or send another message to continue in the folder that is there now.</source>
@@ -4268,6 +4280,18 @@
         <translation>Der Schlüssel ist ungültig: Er ist leer oder enthält Zeichen, die Schlüssel nicht haben.</translation>
     </message>
     <message>
+        <source>The messages must begin and end with one of the user.</source>
+        <translation>Die Nachrichten müssen mit einer des Benutzers beginnen und enden.</translation>
+    </message>
+    <message>
+        <source>The model declined to answer.</source>
+        <translation>Das Modell hat die Antwort verweigert.</translation>
+    </message>
+    <message>
+        <source>The model was asked {0} times in this call, and no more.</source>
+        <translation>Das Modell wurde in diesem Aufruf {0}-mal gefragt; mehr ist nicht möglich.</translation>
+    </message>
+    <message>
         <source>The output is kept only while the session is open.</source>
         <translation>Die Ausgabe wird nur behalten, solange die Sitzung geöffnet ist.</translation>
     </message>
@@ -4306,6 +4330,14 @@
     <message>
         <source>The undo of turn {0} changed it since, so it was left alone.</source>
         <translation>Das Rückgängigmachen von Runde {0} hat sie seither geändert; diese Fassung wurde unberührt gelassen.</translation>
+    </message>
+    <message>
+        <source>The user did not allow it.</source>
+        <translation>Der Benutzer hat es nicht erlaubt.</translation>
+    </message>
+    <message>
+        <source>The user&apos;s settings let no server ask the model.</source>
+        <translation>Die Einstellungen des Benutzers lassen keinen Server das Modell fragen.</translation>
     </message>
     <message>
         <source>There are no usable credentials for {0}.</source>
@@ -4712,8 +4744,16 @@
         <translation>Ihrer Google-Anmeldung</translation>
     </message>
     <message>
+        <source>{0} It is not part of the conversation.</source>
+        <translation>{0} Das gehört nicht zur Unterhaltung.</translation>
+    </message>
+    <message>
         <source>{0} accounts cannot be of the kind {1}; possible: {2}</source>
         <translation>Konten bei {0} können nicht von der Art {1} sein; möglich: {2}</translation>
+    </message>
+    <message>
+        <source>{0} asked {1} something, and got the answer.</source>
+        <translation>{0} hat {1} etwas gefragt und die Antwort erhalten.</translation>
     </message>
     <message>
         <source>{0} cannot be asked with these settings.</source>

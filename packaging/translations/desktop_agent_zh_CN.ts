@@ -3841,6 +3841,14 @@
         <translation>请在云控制台中允许该模型，或选择其他模型。</translation>
     </message>
     <message>
+        <source>Allowed for this server in this session.</source>
+        <translation>已在此会话中允许该服务器。</translation>
+    </message>
+    <message>
+        <source>Allowed once.</source>
+        <translation>已允许一次。</translation>
+    </message>
+    <message>
         <source>An event cannot be recorded, so the agent stopped.</source>
         <translation>发生的事情无法记录，因此代理已停止。</translation>
     </message>
@@ -4043,6 +4051,10 @@
     <message>
         <source>No such change to {0} is recorded.</source>
         <translation>没有 {0} 的此项更改记录。</translation>
+    </message>
+    <message>
+        <source>No user was there to allow it.</source>
+        <translation>没有用户在场允许此操作。</translation>
     </message>
     <message>
         <source>Nothing was done. Restore the folder, or send another message to continue in the folder that is there now.</source>
@@ -4257,6 +4269,18 @@
         <translation>这不是密钥：为空，或含有密钥不会有的字符。</translation>
     </message>
     <message>
+        <source>The messages must begin and end with one of the user.</source>
+        <translation>消息必须以用户的消息开始和结束。</translation>
+    </message>
+    <message>
+        <source>The model declined to answer.</source>
+        <translation>模型拒绝回答。</translation>
+    </message>
+    <message>
+        <source>The model was asked {0} times in this call, and no more.</source>
+        <translation>在此次调用中，模型已被询问 {0} 次，不能再多。</translation>
+    </message>
+    <message>
         <source>The output is kept only while the session is open.</source>
         <translation>仅在会话打开期间保留。</translation>
     </message>
@@ -4295,6 +4319,14 @@
     <message>
         <source>The undo of turn {0} changed it since, so it was left alone.</source>
         <translation>第 {0} 轮的撤销此后更改了它；该版本保留不动。</translation>
+    </message>
+    <message>
+        <source>The user did not allow it.</source>
+        <translation>用户未允许此操作。</translation>
+    </message>
+    <message>
+        <source>The user&apos;s settings let no server ask the model.</source>
+        <translation>用户的设置不允许任何服务器询问模型。</translation>
     </message>
     <message>
         <source>There are no usable credentials for {0}.</source>
@@ -4701,8 +4733,16 @@
         <translation>您的 Google 登录</translation>
     </message>
     <message>
+        <source>{0} It is not part of the conversation.</source>
+        <translation>{0} 这不属于对话的一部分。</translation>
+    </message>
+    <message>
         <source>{0} accounts cannot be of the kind {1}; possible: {2}</source>
         <translation>{0} 的账户不能是 {1} 类型；可用类型：{2}</translation>
+    </message>
+    <message>
+        <source>{0} asked {1} something, and got the answer.</source>
+        <translation>{0} 向 {1} 提了问题，并得到了回答。</translation>
     </message>
     <message>
         <source>{0} cannot be asked with these settings.</source>

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 
-from desktop_agent.core.tools.servers.asking_back import SAMPLING
+from desktop_agent.core.session.aside_requests import SAMPLING
 from desktop_agent.ui.chat.question.server_question import SamplingCard
 from tests.core.mcp.conftest import PROGRAM
 from tests.e2e.driver import Driver, define_server, drive

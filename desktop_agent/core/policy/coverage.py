@@ -211,7 +211,10 @@ def _spoken(word: Word) -> _Spoken:
             if _ATTACHED.fullmatch(token) and token not in _WHOLE_OPTIONS:
                 attached.add(token.casefold()[: _LONGEST + 2])
             if "*" in token or "?" in token:
-                globs |= {glob for glob in (_glob(token),) if glob}
+                folder, _, pattern = token.replace("\\", "/").rpartition("/")
+                # A glob such as `*` or `src/*` excludes nothing, so it names nothing.
+                if re.search(r"\w", pattern) or pattern.count("*") > 1 or folder in SYSTEM_FOLDERS:
+                    globs.add(pattern.casefold())
             else:
                 names |= {bare_name(token.lstrip("+")), _folded(token)}
     return _Spoken(word.text, frozenset(names), tuple(globs), tuple(attached))
@@ -238,13 +241,6 @@ def _unescaped(found: re.Match[str]) -> str:
     if digits is not None:
         return chr(min(int(digits, 16), 0x10FFFF))
     return chr(int(found[4], 8) & 0xFF) if found[4] else found[0]
-
-
-def _glob(token: str) -> str:
-    """Return the glob for names in a token; empty if it excludes nothing, as `*` and `src/*` do."""
-    folder, _, pattern = token.replace("\\", "/").rpartition("/")
-    is_telling = re.search(r"\w", pattern) is not None or pattern.count("*") > 1 or folder in SYSTEM_FOLDERS
-    return pattern.casefold() if is_telling else ""
 
 
 def _folded(word: str) -> str:

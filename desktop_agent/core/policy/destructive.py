@@ -40,8 +40,10 @@ def losses_of(parsed: ParsedCommand, folder: str) -> tuple[Loss, ...]:
     for segment in parsed.segments:
         for base in folders.now:
             for loss in _of_segment(segment, base):
-                known = found.get((loss.kind, loss.place))
-                found[loss.kind, loss.place] = loss if known is None else _stronger(known, loss)
+                known = found.get((loss.kind, loss.place), loss)
+                certainty = known.certainty if loss.certainty == "guess" else loss.certainty
+                is_destructive = known.is_destructive or loss.is_destructive
+                found[loss.kind, loss.place] = Loss(loss.kind, loss.place, is_destructive, certainty)
         folders.follow(segment)
     if parsed.problems and _HINTS.search(parsed.text):
         # The part that was not understood contains a destructive word, so it may destroy anything.
@@ -109,14 +111,13 @@ def _of_segment(segment: Segment, folder: str) -> Iterator[Loss]:
         yield from reader([word for word in segment.parts[1:] if not (is_found and word.text == "{}")], folder)
 
 
-def _deletes(words: Sequence[Word], folder: str) -> Iterator[Loss]:
-    for word in _operands(words):
-        yield _loss("tree", word, folder)
+_Reader = Callable[[Sequence[Word], str], Iterator[Loss]]
 
 
-def _truncates(words: Sequence[Word], folder: str) -> Iterator[Loss]:
-    for word in _operands(words, values=("-s", "-r", "-n", "--size", "--reference", "--iterations")):
-        yield _loss("file", word, folder)
+def _every_operand(kind: LossKind, *, is_destructive: bool = True, values: Sequence[str] = ()) -> _Reader:
+    return lambda words, folder: (
+        _loss(kind, word, folder, is_destructive=is_destructive) for word in _operands(words, values)
+    )
 
 
 def _moves(words: Sequence[Word], folder: str) -> Iterator[Loss]:
@@ -140,17 +141,6 @@ def _overwrites(words: Sequence[Word], folder: str) -> Iterator[Loss]:
         name = posixpath.basename(word.text.rstrip("/")) if word.is_known else ""
         inner = posixpath.join(place, name) if name not in ("", ".", "..") else place
         yield Loss("tree", _squeezed(inner), is_destructive=False)
-
-
-def _writes(words: Sequence[Word], folder: str) -> Iterator[Loss]:
-    for word in _operands(words):
-        yield _loss("file", word, folder, is_destructive=False)
-
-
-def _dd(words: Sequence[Word], folder: str) -> Iterator[Loss]:
-    for word in words:
-        if word.text.startswith("of="):
-            yield _loss("file", Word(word.text[3:], word.kind), folder)
 
 
 def _rsync(words: Sequence[Word], folder: str) -> Iterator[Loss]:
@@ -181,20 +171,20 @@ def _find(words: Sequence[Word], folder: str) -> Iterator[Loss]:
 
 _HARMLESS = frozenset({"grep", "egrep", "rg", "cat", "head", "tail", "wc", "ls", "stat", "file", "echo", "printf"})
 _DELETING = frozenset({"rm", "rmdir", "unlink", "shred", "truncate", "srm", "trash", "rimraf", "del-cli"})
-_PROGRAMS: dict[str, Callable[[Sequence[Word], str], Iterator[Loss]]] = {
-    **dict.fromkeys(_DELETING - {"truncate", "shred"}, _deletes),
-    "truncate": _truncates,
-    "shred": _truncates,
+_PROGRAMS: dict[str, _Reader] = {
+    **dict.fromkeys(_DELETING, _every_operand("tree")),
+    **dict.fromkeys(
+        ("truncate", "shred"),
+        _every_operand("file", values=("-s", "-r", "-n", "--size", "--reference", "--iterations")),
+    ),
     "mv": _moves,
-    "cp": _overwrites,
-    "install": _overwrites,
-    "ln": _overwrites,
-    "tee": _writes,
-    "sponge": _writes,
-    "dd": _dd,
+    **dict.fromkeys(("cp", "install", "ln"), _overwrites),
+    **dict.fromkeys(("tee", "sponge"), _every_operand("file", is_destructive=False)),
+    "dd": lambda words, folder: (
+        _loss("file", Word(word.text[3:], word.kind), folder) for word in words if word.text.startswith("of=")
+    ),
     "rsync": _rsync,
-    "find": _find,
-    "gfind": _find,
+    **dict.fromkeys(("find", "gfind"), _find),
 }
 
 # --- git ----------------------------------------------------------------------------------------------------------
@@ -375,11 +365,6 @@ def _target_option(words: Sequence[Word]) -> Word | None:
 def _loss(kind: LossKind, word: Word | None, folder: str, *, is_destructive: bool = True) -> Loss:
     place, certainty = _place(word or Word("."), folder)
     return Loss(kind, place, is_destructive, certainty)
-
-
-def _stronger(one: Loss, other: Loss) -> Loss:
-    certainty = one.certainty if other.certainty == "guess" else other.certainty
-    return Loss(one.kind, one.place, one.is_destructive or other.is_destructive, certainty)
 
 
 def _place(word: Word, folder: str) -> tuple[str, Certainty]:

@@ -247,11 +247,10 @@ def _decide_command(command: _Command) -> Verdict:
         return Forbid(f"Command contains blocked pattern: {found}")
     question = _question(command)
     if not context.shell:
-        asked = _asked(command, question, _NO_SHELL)
-        return replace(asked, is_once=True, rule_kind=None, rule_patterns=())
+        return _only_once(_asked(command, question, _NO_SHELL))
     if "maybe" in answers.values():
         reason = "This command was not fully understood, so it may contain one that you blocked."
-        return replace(_asked(command, question, reason), is_once=True, rule_kind=None, rule_patterns=())
+        return _only_once(_asked(command, question, reason))
     rule = matching_rule(call, context)
     named = _named_later(command, forbidden)
     if named is not None and (rule is None or rule.effect != "allow" or not rule.is_exact):
@@ -291,7 +290,11 @@ def _about_secret(command: _Command, question: Ask | None, secret: Risk) -> Ask:
     asked = _asked(command, question, secret.note)
     if question is not None and question.confinement == "none":
         asked = replace(asked, risks=(question.reason, *asked.risks))
-    return replace(asked, cause=secret.cause, is_once=True, rule_kind=None, rule_patterns=())
+    return replace(_only_once(asked), cause=secret.cause)
+
+
+def _only_once(asked: Ask) -> Ask:
+    return replace(asked, is_once=True, rule_kind=None, rule_patterns=())
 
 
 def _named_later(command: _Command, forbidden: tuple[str, ...]) -> Risk | None:

@@ -98,6 +98,7 @@ _FIND_TESTS = frozenset({
     "-false", "-L", "-H", "-P", "-E", "-s", "-daystart", "-noleaf", "-lname", "-ilname", "-samefile", "-nouser",
 })  # fmt: skip
 
+_DATE_WORD = re.compile(r"\+|--(date=|iso-8601|rfc-3339=|utc)|(-u|-R|-I\w*)\Z")
 _SED_COMMAND = re.compile(r"((\d+|\$|/[^/\\\n]*/)(,(\+?\d+|\$|/[^/\\\n]*/))?!?)?\s*([pdq=lhHgGxDNP]|s(?P<rest>.+))?")
 _SED_FLAGS = re.compile(r"[gpiI0-9]*")
 
@@ -163,12 +164,6 @@ def _is_shortened(argument: str, longs: Sequence[str]) -> bool:
     return bool(name) and any(long.startswith(name) for long in longs)
 
 
-def _find(arguments: Sequence[str]) -> bool:
-    return all(
-        not word.startswith("-") or word in _FIND_TESTS or re.fullmatch(r"-\d+|-O\d", word) for word in arguments
-    )
-
-
 def _git(arguments: Sequence[str]) -> bool:
     index = 0
     while index < len(arguments) and arguments[index] in _GIT_GLOBALS:
@@ -210,13 +205,6 @@ def _git_lists(name: str, rest: Sequence[str]) -> bool:
             )
         case _:
             return True
-
-
-def _date(arguments: Sequence[str]) -> bool:
-    return all(
-        word.startswith(("+", "--date=", "--iso-8601", "--rfc-3339=", "--utc")) or re.fullmatch(r"-u|-R|-I\w*", word)
-        for word in arguments
-    )
 
 
 def _sed(arguments: Sequence[str]) -> bool:
@@ -277,15 +265,11 @@ _FORMAT = re.compile(
 )
 
 
-def _set(arguments: Sequence[str]) -> bool:
-    return bool(arguments)  # any other form than `set -euo pipefail` is a problem of the whole line
-
-
 _SPECIAL: dict[str, Callable[[Sequence[str]], bool]] = {
-    "find": _find,
+    "find": lambda words: all(w[:1] != "-" or w in _FIND_TESTS or re.fullmatch(r"-\d+|-O\d", w) for w in words),
     "git": _git,
-    "date": _date,
+    "date": lambda words: all(_DATE_WORD.match(word) for word in words),
     "sed": _sed,
-    "set": _set,
+    "set": bool,  # any other form than `set -euo pipefail` is a problem of the whole line
     "printf": _printf,
 }

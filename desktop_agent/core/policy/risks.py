@@ -88,12 +88,10 @@ def risks_of(parsed: ParsedCommand, folder: str, workspace: str) -> tuple[Risk, 
     for segment in parsed.segments:
         for note in _notes(segment, folder, workspace):
             found.setdefault(note, Risk(note, parsed.source(segment)))
-    return tuple(sorted(found.values(), key=lambda risk: _gravity(risk.note)))  # stable: else as in the line
-
-
-def _gravity(note: str) -> int:
-    return next(
-        (at for at, beginnings in enumerate(_GRAVEST_FIRST) if note.startswith(beginnings)), len(_GRAVEST_FIRST)
+    # The order is stable: within one degree, risks come as in the line.
+    degrees = [*_GRAVEST_FIRST, ("",)]
+    return tuple(
+        sorted(found.values(), key=lambda risk: next(i for i, d in enumerate(degrees) if risk.note.startswith(d)))
     )
 
 

@@ -104,7 +104,10 @@ def _naming(
                 if rule.is_exact:
                     if rule.pattern.strip() == call.command.strip():
                         return rule
-                elif _is_named(rule.pattern, _parsed(call.command, context), is_doubt_enough=is_doubt_enough):
+                    continue
+                parsed = _parsed(call.command, context)
+                answer = names_any(rule.pattern, parsed)
+                if answer == "yes" or (is_doubt_enough and (answer == "maybe" or mentioned(rule.pattern, parsed))):
                     return rule
             case "edit" if "write_fs" in call.capabilities and call.command is None:
                 if any(_matches_path(rule.pattern, path, is_wide=True) for path in call.paths):
@@ -115,11 +118,6 @@ def _naming(
             case _:
                 pass
     return None
-
-
-def _is_named(pattern: str, parsed: ParsedCommand, *, is_doubt_enough: bool) -> bool:
-    answer = names_any(pattern, parsed)
-    return answer == "yes" or (is_doubt_enough and (answer == "maybe" or bool(mentioned(pattern, parsed))))
 
 
 def forbidding_patterns(context: PolicyContext) -> tuple[str, ...]:
@@ -331,10 +329,11 @@ def _names(pattern: str, parts: tuple[Word, ...]) -> Match:
     words = [part.text for part in parts[1:] if part.is_known]
     if program == "git" and dash:
         words = [command, *words]
-    texts = _without_global_options(program, words)
-    if _begins(wanted[1:], words) or _begins(wanted[1:], texts):
+    name = git_command(("git", *words)) if program == "git" else ""
+    behind_options = words[words.index(name) :] if name and name in words else words
+    if _begins(wanted[1:], words) or _begins(wanted[1:], behind_options):
         return "yes"
-    is_alias = program == "git" and bool(name := git_command(("git", *words))) and name not in GIT_COMMANDS
+    is_alias = bool(name) and name not in GIT_COMMANDS
     return "maybe" if is_alias or any(not part.is_known for part in parts[1:]) else "no"
 
 
@@ -375,13 +374,6 @@ def _flags(words: Sequence[str]) -> tuple[set[str], set[str]]:
         elif word.startswith("-") and len(word) > 1:
             letters |= set(word[1:].replace("R", "r"))
     return letters, longs
-
-
-def _without_global_options(program: str, words: list[str]) -> list[str]:
-    if program != "git":
-        return words
-    name = git_command(("git", *words))
-    return words[words.index(name) :] if name in words else words
 
 
 def stays_inside(parsed: ParsedCommand, folder: str, workspace: str) -> bool:

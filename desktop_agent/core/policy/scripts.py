@@ -20,7 +20,6 @@ MOST_SCRIPTS = 32
 
 _OWN_PATH = re.compile(r"""\bPATH=(?:"[^"]*"|'[^']*'|[^\s;&|)]+)""")
 _SOURCING = frozenset({".", "source"})
-_READERS = frozenset({"awk", "gawk", "mawk", "sed"})
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 _PYTHON_PROJECT = ("pyproject.toml", "setup.py", "setup.cfg")
 _PYTEST = ("conftest.py", "tests/conftest.py", "pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini")
@@ -60,6 +59,7 @@ _RECIPES: dict[str, tuple[str, ...]] = {
     "cmake": ("CMakeLists.txt", "CMakePresets.json"),
     "ninja": ("build.ninja",),
 }
+_RUN_FILES = SHELLS | OTHER_SHELLS | _SOURCING | {"awk", "gawk", "mawk", "sed"} | _RECIPES.keys()
 _WORK_ON_FILES = frozenset({"pytest", "cargo", "go"})
 """Other words of these programs only select what they work on, so a rule for the program covers them."""
 
@@ -99,15 +99,11 @@ def _of_segment(segment: Segment) -> Iterator[str]:
         yield words[0]
     name = posixpath.basename(words[0])
     yield from _RECIPES.get(name, ())
-    if not _runs_files(name) or name in _WORK_ON_FILES:
+    is_interpreter = (re.sub(r"[\d.]+$", "", name) or name) in INTERPRETERS
+    if name in _WORK_ON_FILES or not (is_interpreter or name in _RUN_FILES):
         return
     yield from _arguments(words[1:])
     yield from (redirection.target.text for redirection in segment.redirections if redirection.operator == "<")
-
-
-def _runs_files(name: str) -> bool:
-    plain = re.sub(r"[\d.]+$", "", name) or name
-    return plain in INTERPRETERS or name in SHELLS | OTHER_SHELLS | _SOURCING | _READERS | _RECIPES.keys()
 
 
 def _arguments(words: Sequence[str]) -> Iterator[str]:

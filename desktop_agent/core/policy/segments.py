@@ -209,10 +209,8 @@ def interpreter_code(base: str, rest: Sequence[Word]) -> str | None:
     family = re.sub(r"[\d.]+(\.exe)?$", "", base) or base
     if family in ("awk", "gawk", "mawk", "nawk"):
         text = " ".join(word.text for word in rest)
-        runs = any(sign in text for sign in ("system", "|", "getline", ">")) or not all(
-            w.kind != "complex" for w in rest
-        )
-        return f"a program for {base}" if runs else None
+        is_plain = not re.search(r"system|\||getline|>", text) and all(word.kind != "complex" for word in rest)
+        return None if is_plain else f"a program for {base}"
     if family == "deno":
         return "code for deno" if rest and rest[0].text in ("eval", "repl") else None
     if family not in INTERPRETERS:
@@ -243,7 +241,8 @@ def _plain(name: str, form: WrapperForm, rest: tuple[Word, ...]) -> Unwrapped:
             break
         step = _option_length(text, form)
         if step is None:
-            return Unwrapped(problem=f"`{name} {text}`", words=_first_plain(rest[index:]))
+            plain = next((at for at in range(index, len(rest)) if not rest[at].text.startswith("-")), len(rest))
+            return Unwrapped(problem=f"`{name} {text}`", words=rest[plain:])
         index += step
     if name == "env" and index < len(rest) and rest[index].text == "-":
         index += 1
@@ -282,13 +281,6 @@ def _option_length(text: str, form: WrapperForm) -> int | None:
         if letter not in form.flags:
             return None
     return 0
-
-
-def _first_plain(rest: tuple[Word, ...]) -> tuple[Word, ...]:
-    for index, word in enumerate(rest):
-        if not word.text.startswith("-"):
-            return rest[index:]
-    return ()
 
 
 def _script(words: Sequence[Word], problem: str) -> Unwrapped:
@@ -359,10 +351,6 @@ def _ssh(rest: tuple[Word, ...]) -> tuple[Unwrapped, ...]:
     return (Unwrapped(script=found.script, problem=found.problem, is_beside=True),)
 
 
-def _eval(rest: tuple[Word, ...]) -> tuple[Unwrapped, ...]:
-    return (_script(rest, "eval runs text that is not known beforehand"),)
-
-
 def _trap(rest: tuple[Word, ...]) -> tuple[Unwrapped, ...]:
     rest = rest[1:] if rest and rest[0].text == "--" else rest
     return (_script(rest[:1], "trap runs text that is not known beforehand"),) if rest else ()
@@ -371,7 +359,7 @@ def _trap(rest: tuple[Word, ...]) -> tuple[Unwrapped, ...]:
 _UNWRAPPERS: dict[str, Callable[[tuple[Word, ...]], tuple[Unwrapped, ...]]] = {
     "find": _find,
     "gfind": _find,
-    "eval": _eval,
+    "eval": lambda rest: (_script(rest, "eval runs text that is not known beforehand"),),
     "trap": _trap,
     "ssh": _ssh,
 }

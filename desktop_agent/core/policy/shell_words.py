@@ -73,7 +73,8 @@ class _Reader:
         while self.position < self._end and self._source[self.position] not in _BLANKS:
             self._unquoted()
         raw = self._source[begin : self.position]
-        if self._kind == "known" and _may_be_braces(raw):
+        braced = raw.replace("{}", "")  # `{}` stands for itself, also inside a word
+        if self._kind == "known" and {"{", "}"} <= set(braced) and not raw.startswith(("'", '"')):
             self._kind = "complex"
         return Word("".join(self._text) if self._kind == "known" else raw, self._kind)
 
@@ -158,11 +159,6 @@ class _Reader:
             self._kind = kind
 
 
-def _may_be_braces(raw: str) -> bool:
-    rest = raw.replace("{}", "")  # stands for itself, also inside a word
-    return "{" in rest and "}" in rest and not raw.startswith(("'", '"'))
-
-
 DEEPEST = 80
 
 WORDS = frozenset({
@@ -211,11 +207,6 @@ def _atoms(node: Node) -> Iterator[Node]:
             yield child
         else:
             yield from _atoms(child)
-
-
-def _may_touch(atom: Node, source: str) -> bool:
-    before = source[atom.start_byte - 1]
-    return before in "\n;" or (atom.type in ("heredoc_body", "heredoc_end", "{", "!") and before == "\n")
 
 
 def holes_of(node: Node) -> dict[int, Hole]:
@@ -296,7 +287,7 @@ def unaccounted(node: Node, source: str, start: int, end: int) -> list[str]:
         blank = gap.replace("\\\n", "")
         is_word = atom.type in ATOMS or re.fullmatch(r"[\w{}!]+|\[+", atom.type) is not None
         runs_together = was_word and is_word and not blank
-        if blank.strip(" \t\n") or (gap and not blank) or (runs_together and not _may_touch(atom, source)):
+        if blank.strip(" \t\n") or (gap and not blank) or (runs_together and source[atom.start_byte - 1] not in "\n;"):
             return ["text that was not understood"]
         if atom.type == "comment" and (
             "\n" in node_text(atom) or source[max(0, atom.start_byte - 1)] not in " \t\n;&|()#"

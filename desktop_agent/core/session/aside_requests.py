@@ -8,19 +8,41 @@ from dataclasses import dataclass, field
 from random import Random
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import field as struct_field
 
 from desktop_agent.core.base.clock import Clock
-from desktop_agent.core.base.errors import AgentError, ProviderError
+from desktop_agent.core.base.errors import AgentError, ProviderError, StorageError
 from desktop_agent.core.base.paths import resource_path
+from desktop_agent.core.base.plain_text import named
+from desktop_agent.core.mcp.client import (
+    AskUser,
+    SampledAnswer,
+    SampledMessage,
+    SampleModel,
+    SamplingDeniedError,
+    SamplingRefusedError,
+    SamplingRequest,
+)
 from desktop_agent.core.models.known_model import KnownModel, price_words
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.events import EventLog
-from desktop_agent.core.protocol.model import ModelRef, ModelRequest, TextBlock, UserMessage
-from desktop_agent.core.providers.provider import ProviderSource, RetryPolicy, answer_aside
+from desktop_agent.core.protocol.model import (
+    Aborted,
+    Allowed,
+    ApprovalPolicy,
+    AssistantMessage,
+    Message,
+    ModelRef,
+    ModelRequest,
+    SampledText,
+    SamplingQuestion,
+    ServerQuestion,
+    TextBlock,
+    UserMessage,
+)
+from desktop_agent.core.providers.provider import Completion, ProviderSource, RetryPolicy, answer_aside
 from desktop_agent.core.session.recorder import SessionState
 from desktop_agent.core.session.spending import SpendingGuard
-from desktop_agent.core.tools.servers.asking_back import AsideAnswer, AsideFacts
 from desktop_agent.core.transcript import RETRYING, TextEntry, Transcript
 
 
@@ -155,29 +177,73 @@ def clean_title(text: str) -> str:
     return f"{title[: MAX_TITLE_CHARS - 1].rsplit(' ', 1)[0]}…"
 
 
-class SessionModel(Struct, frozen=True, kw_only=True, eq=False):
+MOST_IN_A_CALL = 10
+SAMPLING = "server_sampling"
+
+
+class ServerSampling(Struct, frozen=True, kw_only=True, eq=False):
+    """Lets MCP servers ask the session's model while their calls run, if the user allows it. Answers are recorded."""
+
     state: SessionState
     provider_source: ProviderSource
     known: Callable[[ModelRef], Awaitable[KnownModel | None]]
     retries: Retries
     spending: SpendingGuard
     log: EventLog
+    approval: Callable[[], ApprovalPolicy]
+    _one_at_a_time: asyncio.Lock = struct_field(default_factory=asyncio.Lock)
+    _allowed: set[str] = struct_field(default_factory=set[str])
+    """Servers that may ask the model without a question to the user, by fingerprints of their definitions."""
 
-    async def facts(self) -> AsideFacts:
-        model = self._model()
-        known = await self.known(model)
-        price = price_words(known.price) if known is not None and known.price is not None else ""
-        return AsideFacts(model=model.model, price=price)
+    def during(self, turn: int, ask: AskUser) -> SampleModel:
+        """Return the function through which a server asks the model during one call. `ask` asks the user."""
+        asked = 0
 
-    async def answer(self, turn: int, request: ModelRequest) -> AsideAnswer:
+        async def sample(request: SamplingRequest) -> SampledAnswer:
+            nonlocal asked
+            asked += 1
+            if asked > MOST_IN_A_CALL:
+                raise SamplingRefusedError(f"The model was asked {MOST_IN_A_CALL} times in this call, and no more.")
+            async with self._one_at_a_time:
+                return await self._sample(turn, ask, request)
+
+        return sample
+
+    async def _sample(self, turn: int, ask: AskUser, request: SamplingRequest) -> SampledAnswer:
+        messages = _messages(request.messages)
+        try:
+            model = self._model()
+            known = await self.known(model)
+            price = price_words(known.price) if known is not None and known.price is not None else ""
+            system = [SampledText(role="system", text=named(request.system))] if request.system else []
+            texts = (*system, *(SampledText(role=each.role, text=named(each.text)) for each in request.messages))
+            sampling = SamplingQuestion(
+                texts=texts, max_tokens=request.max_tokens, model=model.model, price=price, notes=request.notes
+            )
+            question = ServerQuestion(server=request.server, message="", sampling=sampling)
+            allowed = await self._let_through(ask, request, question)
+            answer = await self._answer(turn, request, messages)
+        except StorageError:
+            raise
+        except AgentError as error:
+            raise SamplingRefusedError(f"The model could not be asked: {error.title}") from error
+        if answer.stop_reason == "refusal":
+            raise SamplingRefusedError("The model declined to answer.")
+        await self.log.record(_notice(turn, question.server, sampling, answer.text, allowed))
+        stop = "maxTokens" if answer.stop_reason == "max_tokens" else "endTurn"
+        return SampledAnswer(text=answer.text, model=model.model, stop=stop)
+
+    async def _answer(self, turn: int, request: SamplingRequest, messages: tuple[Message, ...]) -> Completion:
         if await self.spending.why_stop(turn) is not None:
             raise AgentError("The session has reached its spending limit.")
         model = self._model()
         async with aclosing(await self.provider_source(model)) as provider:
-            asked = replace(request, model=model.model)
+            asked = ModelRequest(
+                model=model.model, system=request.system, messages=messages, tools=(), max_tokens=request.max_tokens
+            )
             completion = await answer_aside(self.log, provider, model, asked, turn, "server", self.retries.wait)
         await self.spending.warn_of_unknown_price(turn, completion.usage, model)
-        return AsideAnswer(text=completion.text, stop=completion.stop_reason)
+        return completion
 
     def _model(self) -> ModelRef:
         model = self.state.transcript.session.model
@@ -186,3 +252,49 @@ class SessionModel(Struct, frozen=True, kw_only=True, eq=False):
         if model.provider == "demo":
             raise AgentError("The demo follows its script.")
         return model
+
+    async def _let_through(self, ask: AskUser, request: SamplingRequest, question: ServerQuestion) -> str:
+        if self.approval() == "never":
+            raise SamplingDeniedError("The user's settings let no server ask the model.")
+        if request.fingerprint in self._allowed:
+            return "Allowed for this server in this session."
+        match await ask(question):
+            case Allowed(scope="once"):
+                return "Allowed once."
+            case Allowed():
+                self._allowed.add(request.fingerprint)
+                return "Allowed for this server in this session."
+            case Aborted():
+                raise SamplingDeniedError("No user was there to allow it.")
+            case _:
+                raise SamplingDeniedError("The user did not allow it.")
+
+
+def _messages(asked: tuple[SampledMessage, ...]) -> tuple[Message, ...]:
+    """Return the messages, with neighbours of the same role merged. Raises `SamplingRefusedError`."""
+    if asked[0].role != "user" or asked[-1].role != "user":
+        raise SamplingRefusedError("The messages must begin and end with one of the user.")
+    merged: list[SampledMessage] = []
+    for message in asked:
+        if merged and merged[-1].role == message.role:
+            merged[-1] = SampledMessage(role=message.role, text=f"{merged[-1].text}\n\n{message.text}")
+        else:
+            merged.append(message)
+    return tuple(
+        UserMessage(content=(TextBlock(text=message.text),))
+        if message.role == "user"
+        else AssistantMessage(content=(TextBlock(text=message.text),))
+        for message in merged
+    )
+
+
+def _notice(turn: int, server: str, question: SamplingQuestion, answer: str, allowed: str) -> ev.Notice:
+    asked = "\n\n".join(f"{text.role.capitalize()}: {text.text}" for text in question.texts)
+    return ev.Notice(
+        level="info",
+        code=SAMPLING,
+        title=f"{server} asked {question.model} something, and got the answer.",
+        hint=f"{allowed} It is not part of the conversation.",
+        detail=f"{asked}\n\nAnswer: {named(answer)}",
+        turn=turn,
+    )

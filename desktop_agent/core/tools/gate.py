@@ -12,6 +12,7 @@ from desktop_agent.core.policy.engine import Allow, Forbid
 from desktop_agent.core.policy.offers import rules_of
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.events import EventLog
+from desktop_agent.core.protocol.form_checking import mistake_in_answers
 from desktop_agent.core.protocol.model import (
     Aborted,
     Allowed,
@@ -20,6 +21,7 @@ from desktop_agent.core.protocol.model import (
     Denied,
     Rule,
     SandboxMode,
+    ServerQuestion,
     ToolCall,
 )
 from desktop_agent.core.tools.judging import (
@@ -301,3 +303,32 @@ def _recorded(request: ApprovalRequest) -> Case:
         repository_mark="",
     )
     return Case(call=call, facts=facts, request=unjudged)
+
+
+class ServerQuestions(Struct, frozen=True, eq=False):
+    """Asks the user what an MCP server asks while its call runs. Answers are recorded first."""
+
+    _approvals: Approvals
+    _policies: Policies
+    _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def ask(self, turn: int, call: ToolCall, question: ServerQuestion) -> Decision:
+        if self._policies.approval() == "never":
+            return Denied()
+        verb = "asks you" if question.sampling is None else "wants to ask the model"
+        request = ApprovalRequest(
+            call_id=call.id,
+            tool=call.name,
+            title=f"{question.server} {verb} something",
+            reason="",
+            arguments_digest=arguments_digest(call),
+            question=question,
+        )
+
+        async def confirmed(decision: Decision) -> Decision:
+            answers = decision.answers if isinstance(decision, Allowed) else None
+            mistake = "" if answers is None else mistake_in_answers(question, answers)
+            return Aborted(reason=f"the answers do not fit the form. {mistake}") if mistake else decision
+
+        async with self._one_at_a_time:
+            return await self._approvals.ask(turn, request, confirmed)

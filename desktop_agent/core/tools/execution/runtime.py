@@ -18,6 +18,7 @@ from desktop_agent.core.base.errors import StorageError, ToolError, WorkspaceErr
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.jobs import Jobs
+from desktop_agent.core.mcp.client import AskUser, SampleModel
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.policy.call import CallFacts
 from desktop_agent.core.protocol import events as ev
@@ -51,13 +52,12 @@ from desktop_agent.core.tools.execution.confiner import (
 from desktop_agent.core.tools.execution.effects import Effects
 from desktop_agent.core.tools.execution.safeguard import PlannedCommand
 from desktop_agent.core.tools.files.file_tool import require_notebooks
-from desktop_agent.core.tools.gate import ApprovalGate, NotApprovedError, Permit
+from desktop_agent.core.tools.gate import ApprovalGate, NotApprovedError, Permit, ServerQuestions
 from desktop_agent.core.tools.judging import Case, arguments_digest
 from desktop_agent.core.tools.output import RESULT_LIMIT, ContextLimits, fit, fit_all
 from desktop_agent.core.tools.read_log import ReadLog
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.secret_files import SecretNames
-from desktop_agent.core.tools.servers.asking_back import ServerQuestions, ServerSampling
 from desktop_agent.core.tools.servers.mcp_tool import McpArguments, McpTool
 from desktop_agent.core.tools.servers.session_servers import SessionServers
 from desktop_agent.core.tools.tool import (
@@ -127,34 +127,161 @@ class ActiveCall(Struct):
         return ToolCall(id=self.block.id, name=self.block.name, arguments=self.block.arguments)
 
 
-class ToolExecutor(Struct, frozen=True, eq=False):
-    _box: Toolbox
-    _gate: ApprovalGate
-    _questions: ServerQuestions
-    _sampling: ServerSampling
-    _effects: Effects
-    _log: EventLog
-    _clock: Clock
+NOT_STARTED = "This call was not run, because the turn ended before its turn came."
+_DISK_FULL = (
+    "The disk is full, so this was not completed. It may have been done in part: check before you rely on it. "
+    "Tell the user, and write nothing more until there is space."
+)
 
-    async def require_workspace(self) -> None:
-        await asyncio.to_thread(self._box.workspace.check)
+logger = logging.getLogger(__name__)
 
-    async def run(self, call: ActiveCall) -> ToolResult:
+
+class CallOutcome(Struct, frozen=True):
+    result: ToolResult
+    is_unanswered: bool = False
+
+
+class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
+    registry: ToolRegistry
+    box: Toolbox
+    gate: ApprovalGate
+    questions: ServerQuestions
+    sample_during: Callable[[int, AskUser], SampleModel]
+    """Returns the function through which a server asks the session's model during a call."""
+    effects: Effects
+    servers: SessionServers
+    log: EventLog
+    clock: Clock
+
+    async def run(
+        self, turn: int, blocks: Sequence[ToolUseBlock], *, started: Collection[CallId] = ()
+    ) -> list[CallOutcome]:
+        """Return the outcomes in the order of the calls. `started`: calls whose start an earlier process recorded.
+
+        Neighbouring read-only calls run side by side; every other call runs alone. After a fatal failure, the rest is
+        answered without running. On cancellation or `WorkspaceError`, every call is answered before the error is
+        raised.
+        """
+        calls = [self._resolve(ActiveCall(turn, block, is_recorded=block.id in started)) for block in blocks]
+        outcomes: dict[CallId, CallOutcome] = {}
         try:
-            return await self._run(call)
-        finally:
-            await self.withdraw(call)
+            for batch in _batches(calls):
+                if any(outcome.result.error_type == "fatal" for outcome in outcomes.values()):
+                    break
+                await asyncio.to_thread(self.box.workspace.check)
+                await self._run_batch(batch, outcomes)
+        except (asyncio.CancelledError, WorkspaceError):
+            await self._skip_rest(calls, outcomes)
+            raise
+        await self._skip_rest(calls, outcomes)
+        return [outcomes[block.id] for block in blocks]
 
-    async def withdraw(self, call: ActiveCall) -> None:
-        await self._gate.withdraw(call.turn, call.block.id)
+    async def _run_batch(self, batch: Sequence[ActiveCall], outcomes: dict[CallId, CallOutcome]) -> None:
+        try:
+            async with asyncio.TaskGroup() as group:
+                for call in batch:
+                    group.create_task(self._run_one(call, outcomes), name=f"call {call.block.id}")
+        except ExceptionGroup as failures:
+            # Calls handle their own errors. Only errors of the journal arrive here, and the first is enough.
+            raise failures.exceptions[0] from failures
 
-    async def _run(self, call: ActiveCall) -> ToolResult:
+    def _resolve(self, call: ActiveCall) -> ActiveCall:
+        block = call.block
+        if block.rejected:
+            call.problem = ToolError(block.rejected, error_type="validation")
+            return call
+        try:
+            call.tool = self.registry.require(block.name)
+            self.box.access.require(call.tool)
+            call.arguments = call.tool.parse(block.arguments)
+        except ToolError as error:
+            call.problem = error
+        return call
+
+    async def _run_one(self, call: ActiveCall, outcomes: dict[CallId, CallOutcome]) -> None:
+        started = self.clock.monotonic()
+        cancelled: asyncio.CancelledError | None = None
+        is_unanswered = False
+        try:
+            await self._record_start(call)
+            try:
+                result = await self._carry_out(call)
+            finally:
+                await self.gate.withdraw(call.turn, call.block.id)
+        except NotApprovedError as error:
+            result = _failure(error)
+            is_unanswered = error.is_unanswered
+        except ToolError as error:
+            result = _failure(error)
+        except asyncio.CancelledError as error:
+            result = await self._concluded(call)
+            cancelled = error
+        except StorageError:
+            raise
+        except Exception as error:
+            if is_disk_full(error):
+                text = mask(f"{call.block.name}: {_DISK_FULL} ({error})")
+            else:
+                logger.exception("The tool %s failed unexpectedly", call.block.name)
+                text = mask(f"{call.block.name} failed unexpectedly: {type(error).__name__}: {error}")
+            result = ToolResult(content=text, is_error=True, error_type="recoverable")
+        if call.confinement:  # also added when the command failed or was stopped
+            result = replace(result, metadata=result.metadata | {"confinement": call.confinement})
+        outcomes[call.block.id] = CallOutcome(result, is_unanswered or call.is_unanswered)
+        await self._record_end(call, result, self.clock.monotonic() - started - call.waited_s)
+        if cancelled is not None:
+            raise cancelled
+
+    async def _concluded(self, call: ActiveCall) -> ToolResult:
+        concluding = asyncio.create_task(self._conclude(call), name=f"conclude {call.block.id}")
+        with suppress(asyncio.CancelledError):
+            await unhurried(concluding)
+        return concluding.result()
+
+    async def _skip_rest(self, calls: Sequence[ActiveCall], outcomes: dict[CallId, CallOutcome]) -> None:
+        result = ToolResult(content=NOT_STARTED, is_error=True, error_type="recoverable", metadata={SKIPPED_KEY: True})
+        for call in calls:
+            if call.block.id not in outcomes:
+                await self._record_start(call)
+                await self.gate.withdraw(call.turn, call.block.id)
+                await self._record_end(call, result, 0.0)
+                outcomes[call.block.id] = CallOutcome(result)
+
+    async def _record_start(self, call: ActiveCall) -> None:
+        if call.is_recorded:
+            return
+        tool = call.tool
+        await self.log.record(
+            ev.ToolCallStarted(
+                turn=call.turn,
+                call=call.as_model(),
+                title=call.title,
+                source=tool.source if tool else "system",
+                capabilities=tool.capabilities if tool else (),
+                is_read_only=tool.is_read_only if tool else True,
+            )
+        )
+
+    async def _record_end(self, call: ActiveCall, result: ToolResult, duration_s: float) -> None:
+        await self.log.record(
+            ev.ToolCallFinished(
+                turn=call.turn,
+                call_id=call.block.id,
+                state="failed" if result.is_error else "completed",
+                result=result,
+                duration_s=round(duration_s, 3),
+            )
+        )
+
+    # -- by the kind of its tool --
+
+    async def _carry_out(self, call: ActiveCall) -> ToolResult:
         if call.problem is not None:
             raise call.problem
         tool, arguments = call.tool, call.arguments
         assert tool is not None
         assert arguments is not None
-        if self._box.access.is_dry_run:
+        if self.box.access.is_dry_run:
             text = "dry-run: execution skipped"
             return ToolResult(content=text, is_error=True, error_type="recoverable", metadata={SKIPPED_KEY: True})
         context = self._context(call)
@@ -173,7 +300,7 @@ class ToolExecutor(Struct, frozen=True, eq=False):
                 assert_never(tool)
         return await self._fit_result(result)
 
-    async def conclude(self, call: ActiveCall) -> ToolResult:
+    async def _conclude(self, call: ActiveCall) -> ToolResult:
         stopped: JsonObject = {STOPPED_KEY: True}
         nothing = ToolResult(content=INTERRUPTED, is_error=True, error_type="recoverable", metadata=stopped)
         if call.partial is None:
@@ -207,14 +334,14 @@ class ToolExecutor(Struct, frozen=True, eq=False):
     ) -> ToolResult:
         plan = await asyncio.to_thread(tool.plan, arguments, context)
         await asyncio.to_thread(require_notebooks, plan.writes)
-        changes = () if is_dry_run(arguments) else await self._effects.prepare(call.turn, plan.writes)
+        changes = () if is_dry_run(arguments) else await self.effects.prepare(call.turn, plan.writes)
         notes: tuple[str, ...] = ()
         if changes:
-            notes = await asyncio.to_thread(self._effects.broken_links, changes)
+            notes = await asyncio.to_thread(self.effects.broken_links, changes)
             facts = replace(_facts(tool), paths=tuple(change.path for change in changes), details=notes)
             case = _case(tool, call, arguments, facts, _edit_question(changes))
             await self._enter(call, replace(case, request=replace(case.request, changes=changes)))
-            await self._effects.apply(call.turn, call.block.id, changes)
+            await self.effects.apply(call.turn, call.block.id, changes)
         return ToolResult(content="\n".join((plan.content, *notes)), metadata=plan.metadata)
 
     async def _call_server(
@@ -243,11 +370,11 @@ class ToolExecutor(Struct, frozen=True, eq=False):
         run = PlannedCommand(
             "", str(context.boundary.root), is_confined=tool.is_confined, author="mcp", server=tool.server
         )
-        snapshot = await self._effects.begin_command(call.turn, call.block.id, run)
+        snapshot = await self.effects.begin_command(call.turn, call.block.id, run)
         try:
             return await tool.run(arguments, context)
         finally:
-            await self._effects.collect(call.turn, call.block.id, snapshot, author=run.author)
+            await self.effects.collect(call.turn, call.block.id, snapshot, author=run.author)
 
     async def _command(
         self, tool: RunTerminalCmd, call: ActiveCall, arguments: RunTerminalCmdArguments, context: ToolContext
@@ -263,14 +390,14 @@ class ToolExecutor(Struct, frozen=True, eq=False):
         case = _case(tool, call, arguments, facts, "Run this command?")
         permit = await self._enter(call, case)
         arguments, note = _as_permitted(tool, arguments, permit)
-        confinement = await self._box.confiner.confinement(permit.confinement)
+        confinement = await self.box.confiner.confinement(permit.confinement)
         result = await self._run_command(tool, call, arguments, context, confinement)
         command = arguments.command
         if denial := await asyncio.to_thread(confinement.denial_in, result):
             result = await self._escalate(tool, call, arguments, context, case.edited(command), result, denial)
         elif hint := await asyncio.to_thread(confinement.misplaced_program_in, result):
             note += f"[{hint}]\n"
-        kept_back = {**(confinement.kept_back if call.confinement else {}), **self._box.kept_back}
+        kept_back = {**(confinement.kept_back if call.confinement else {}), **self.box.kept_back}
         missed = await asyncio.to_thread(kept_back_in, command, result, kept_back, arguments.env or {})
         if missed:
             note += f"[{kept_back_words(missed)}]\n"
@@ -320,14 +447,14 @@ class ToolExecutor(Struct, frozen=True, eq=False):
             return await tool.run(arguments, context)
         folder = str(await asyncio.to_thread(tool.working_folder, arguments, context))
         run = PlannedCommand(arguments.command, folder, is_confined=confinement.is_confined)
-        snapshot = await self._effects.begin_command(call.turn, call.block.id, run)
+        snapshot = await self.effects.begin_command(call.turn, call.block.id, run)
         job_id = ""
-        confinement.protect(self._effects.repositories(context.boundary.root))
+        confinement.protect(self.effects.repositories(context.boundary.root))
         try:
             result = await tool.run(arguments, context)
             job_id = str(result.metadata.get("job_id", ""))
         finally:
-            made = await self._effects.collect(call.turn, call.block.id, snapshot, job_id)
+            made = await self.effects.collect(call.turn, call.block.id, snapshot, job_id)
         if made and confinement.words:  # outside the sandbox, the user had allowed the command
             result = replace(result, content=MADE_REPOSITORIES.format(", ".join(made)) + result.content)
         return result
@@ -335,26 +462,26 @@ class ToolExecutor(Struct, frozen=True, eq=False):
     async def _recheck_workspace(self) -> None:
         """Raises `ToolError` if the folder was replaced while the user was asked about the old one."""
         try:
-            await self.require_workspace()
+            await asyncio.to_thread(self.box.workspace.check)
         except WorkspaceError as error:
             raise ToolError(f"{error.title} Nothing was run.", error_type="fatal") from error
 
     async def _enter(self, call: ActiveCall, case: Case) -> Permit:
-        asked = self._clock.monotonic()
+        asked = self.clock.monotonic()
         try:
-            return await self._gate.enter(call.turn, case)
+            return await self.gate.enter(call.turn, case)
         finally:
-            call.waited_s += self._clock.monotonic() - asked
+            call.waited_s += self.clock.monotonic() - asked
 
     async def _fit_result(self, result: ToolResult) -> ToolResult:
         spool = result.metadata.get(SPOOL_KEY)
         if isinstance(spool, str):
-            output = await asyncio.to_thread(self._box.blobs.adopt, Path(spool), "text/plain")
+            output = await asyncio.to_thread(self.box.blobs.adopt, Path(spool), "text/plain")
             metadata = {key: value for key, value in result.metadata.items() if key != SPOOL_KEY}
             result = replace(result, output=output, metadata=metadata)
         # The output of a command was already cut by these limits. The rest is only facts and notes.
         is_printed = "exit_code" in result.metadata
-        fitted = fit(result.content, limits=RESULT_LIMIT) if is_printed else fit_all(result.content, self._box.limits())
+        fitted = fit(result.content, limits=RESULT_LIMIT) if is_printed else fit_all(result.content, self.box.limits())
         return replace(result, content=fitted.text)
 
     async def _discard_spool(self, result: ToolResult) -> None:
@@ -364,14 +491,14 @@ class ToolExecutor(Struct, frozen=True, eq=False):
 
     def _context(self, call: ActiveCall) -> ToolContext:
         def emit_output(text: str) -> None:
-            self._log.emit(ev.ToolOutputDelta(turn=call.turn, call_id=call.block.id, text=text))
+            self.log.emit(ev.ToolOutputDelta(turn=call.turn, call_id=call.block.id, text=text))
 
         async def ask_user(question: ServerQuestion) -> Decision:
-            asked = self._clock.monotonic()
+            asked = self.clock.monotonic()
             try:
-                decision = await self._questions.ask(call.turn, call.as_model(), question)
+                decision = await self.questions.ask(call.turn, call.as_model(), question)
             finally:
-                call.waited_s += self._clock.monotonic() - asked
+                call.waited_s += self.clock.monotonic() - asked
             call.is_unanswered = call.is_unanswered or isinstance(decision, Aborted)
             return decision
 
@@ -380,20 +507,20 @@ class ToolExecutor(Struct, frozen=True, eq=False):
 
         return ToolContext(
             call_id=call.block.id,
-            boundary=self._box.boundary(),
-            secrets=self._box.secrets(),
-            reads=self._box.reads,
-            processes=self._box.processes,
-            jobs=self._box.jobs,
-            environ=self._box.environ,
-            spool_folder=self._box.spool_folder,
+            boundary=self.box.boundary(),
+            secrets=self.box.secrets(),
+            reads=self.box.reads,
+            processes=self.box.processes,
+            jobs=self.box.jobs,
+            environ=self.box.environ,
+            spool_folder=self.box.spool_folder,
             emit_output=emit_output,
-            clock=self._clock,
-            todos=self._box.todos,
-            limits=self._box.limits(),
-            keep=self._box.blobs.put_ref,
+            clock=self.clock,
+            todos=self.box.todos,
+            limits=self.box.limits(),
+            keep=self.box.blobs.put_ref,
             ask_user=ask_user,
-            sample_model=self._sampling.during(call.turn, ask_user),
+            sample_model=self.sample_during(call.turn, ask_user),
             keep_partial=keep_partial,
         )
 
@@ -441,146 +568,6 @@ def _edit_question(changes: tuple[FileChange, ...]) -> str:
         instead = " and replace the file there" if change.before is not None else ""
         return f"{verb} {change.moved_from} → {change.path}{instead}?"
     return f"{verbs[change.kind]} {change.path}?"
-
-
-NOT_STARTED = "This call was not run, because the turn ended before its turn came."
-_DISK_FULL = (
-    "The disk is full, so this was not completed. It may have been done in part: check before you rely on it. "
-    "Tell the user, and write nothing more until there is space."
-)
-
-logger = logging.getLogger(__name__)
-
-
-class CallOutcome(Struct, frozen=True):
-    result: ToolResult
-    is_unanswered: bool = False
-
-
-class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
-    registry: ToolRegistry
-    access: Access
-    executor: ToolExecutor
-    servers: SessionServers
-    log: EventLog
-    clock: Clock
-
-    async def run(
-        self, turn: int, blocks: Sequence[ToolUseBlock], *, started: Collection[CallId] = ()
-    ) -> list[CallOutcome]:
-        """Return the outcomes in the order of the calls. `started`: calls whose start an earlier process recorded.
-
-        Neighbouring read-only calls run side by side; every other call runs alone. After a fatal failure, the rest is
-        answered without running. On cancellation or `WorkspaceError`, every call is answered before the error is
-        raised.
-        """
-        calls = [self._resolve(ActiveCall(turn, block, is_recorded=block.id in started)) for block in blocks]
-        outcomes: dict[CallId, CallOutcome] = {}
-        try:
-            for batch in _batches(calls):
-                if any(outcome.result.error_type == "fatal" for outcome in outcomes.values()):
-                    break
-                await self.executor.require_workspace()
-                await self._run_batch(batch, outcomes)
-        except (asyncio.CancelledError, WorkspaceError):
-            await self._skip_rest(calls, outcomes)
-            raise
-        await self._skip_rest(calls, outcomes)
-        return [outcomes[block.id] for block in blocks]
-
-    async def _run_batch(self, batch: Sequence[ActiveCall], outcomes: dict[CallId, CallOutcome]) -> None:
-        try:
-            async with asyncio.TaskGroup() as group:
-                for call in batch:
-                    group.create_task(self._run_one(call, outcomes), name=f"call {call.block.id}")
-        except ExceptionGroup as failures:
-            # Calls handle their own errors. Only errors of the journal arrive here, and the first is enough.
-            raise failures.exceptions[0] from failures
-
-    def _resolve(self, call: ActiveCall) -> ActiveCall:
-        block = call.block
-        if block.rejected:
-            call.problem = ToolError(block.rejected, error_type="validation")
-            return call
-        try:
-            call.tool = self.registry.require(block.name)
-            self.access.require(call.tool)
-            call.arguments = call.tool.parse(block.arguments)
-        except ToolError as error:
-            call.problem = error
-        return call
-
-    async def _run_one(self, call: ActiveCall, outcomes: dict[CallId, CallOutcome]) -> None:
-        started = self.clock.monotonic()
-        cancelled: asyncio.CancelledError | None = None
-        is_unanswered = False
-        try:
-            await self._record_start(call)
-            result = await self.executor.run(call)
-        except NotApprovedError as error:
-            result = _failure(error)
-            is_unanswered = error.is_unanswered
-        except ToolError as error:
-            result = _failure(error)
-        except asyncio.CancelledError as error:
-            result = await self._concluded(call)
-            cancelled = error
-        except StorageError:
-            raise
-        except Exception as error:
-            if is_disk_full(error):
-                text = mask(f"{call.block.name}: {_DISK_FULL} ({error})")
-            else:
-                logger.exception("The tool %s failed unexpectedly", call.block.name)
-                text = mask(f"{call.block.name} failed unexpectedly: {type(error).__name__}: {error}")
-            result = ToolResult(content=text, is_error=True, error_type="recoverable")
-        if call.confinement:  # also added when the command failed or was stopped
-            result = replace(result, metadata=result.metadata | {"confinement": call.confinement})
-        outcomes[call.block.id] = CallOutcome(result, is_unanswered or call.is_unanswered)
-        await self._record_end(call, result, self.clock.monotonic() - started - call.waited_s)
-        if cancelled is not None:
-            raise cancelled
-
-    async def _concluded(self, call: ActiveCall) -> ToolResult:
-        concluding = asyncio.create_task(self.executor.conclude(call), name=f"conclude {call.block.id}")
-        with suppress(asyncio.CancelledError):
-            await unhurried(concluding)
-        return concluding.result()
-
-    async def _skip_rest(self, calls: Sequence[ActiveCall], outcomes: dict[CallId, CallOutcome]) -> None:
-        result = ToolResult(content=NOT_STARTED, is_error=True, error_type="recoverable", metadata={SKIPPED_KEY: True})
-        for call in calls:
-            if call.block.id not in outcomes:
-                await self._record_start(call)
-                await self.executor.withdraw(call)
-                await self._record_end(call, result, 0.0)
-                outcomes[call.block.id] = CallOutcome(result)
-
-    async def _record_start(self, call: ActiveCall) -> None:
-        if call.is_recorded:
-            return
-        tool = call.tool
-        await self.log.record(
-            ev.ToolCallStarted(
-                turn=call.turn,
-                call=call.as_model(),
-                title=call.title,
-                source=tool.source if tool else "system",
-                capabilities=tool.capabilities if tool else (),
-                is_read_only=tool.is_read_only if tool else True,
-            )
-        )
-
-    async def _record_end(self, call: ActiveCall, result: ToolResult, duration_s: float) -> None:
-        await self.log.record(
-            ev.ToolCallFinished(
-                turn=call.turn,
-                call_id=call.block.id,
-                state="failed" if result.is_error else "completed",
-                result=result,
-                duration_s=round(duration_s, 3),
-            )
-        )
 
 
 def _batches(calls: Sequence[ActiveCall]) -> list[list[ActiveCall]]:

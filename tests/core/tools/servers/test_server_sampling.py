@@ -18,8 +18,8 @@ from desktop_agent.core.protocol.model import (
     SamplingQuestion,
 )
 from desktop_agent.core.providers.scripted import Call, Cost, Fail, Hang, Reply, Say
+from desktop_agent.core.session.aside_requests import MOST_IN_A_CALL, SAMPLING
 from desktop_agent.core.session.spending import TurnLimits
-from desktop_agent.core.tools.servers.asking_back import MOST_IN_A_CALL, SAMPLING
 from tests.core.tools.servers.conftest import with_servers
 from tests.core.tools.servers.test_server_questions import STATELESS
 from tests.harness import Ground, ImpatientClock, Open, check_conversation
