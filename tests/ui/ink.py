@@ -1,7 +1,7 @@
 """Where a widget's text is visible, by its difference from the background."""
 
 from PySide6.QtCore import QPoint, QRect
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QColor, QImage, QPixmap
 from PySide6.QtWidgets import QWidget
 
 _DIFFERENCE = 90
@@ -23,3 +23,12 @@ def ink_rect(widget: QWidget, area: QRect) -> QRect:
     columns, rows = zip(*seen, strict=True)
     left, top = min(columns), min(rows)
     return QRect(left, top, max(columns) - left + 1, max(rows) - top + 1)
+
+
+def colours_of(picture: QPixmap, area: QRect | None = None) -> set[str]:
+    """Return the colours in a picture, or in a part of it, as palettes write them."""
+    image = (picture.copy(area) if area is not None else picture).toImage()
+    if image.isNull():
+        return set()
+    pixels = memoryview(bytes(image.convertToFormat(QImage.Format.Format_RGB32).constBits())).cast("I")
+    return {f"#{pixel & 0xFFFFFF:06X}" for pixel in set(pixels)}

@@ -22,12 +22,7 @@ from desktop_agent.core.diff.text import (
 )
 from desktop_agent.core.protocol.model import Edit, FileChange, FileDiff, FileImage, FileKind
 
-_MODE_TYPES = {
-    "symlink": stat.S_IFLNK,
-    "folder": stat.S_IFDIR,
-    "fifo": stat.S_IFIFO,
-    "socket": stat.S_IFSOCK,
-}
+_MODE_TYPES = {"symlink": stat.S_IFLNK, "folder": stat.S_IFDIR, "fifo": stat.S_IFIFO, "socket": stat.S_IFSOCK}
 
 
 class Version(Struct, frozen=True):
@@ -262,16 +257,9 @@ def _matched(before: bytes, after: bytes) -> list[Edit]:
     edits: list[Edit] = []
     for hunk in patch.hunks:
         # As in every unified diff, the line before it names an empty side.
-        old_start = hunk.old_start - 1 if hunk.old_lines else hunk.old_start
-        new_start = hunk.new_start - 1 if hunk.new_lines else hunk.new_start
-        edits.append(
-            Edit(
-                old_start=old_start,
-                old_end=old_start + hunk.old_lines,
-                new_start=new_start,
-                new_end=new_start + hunk.new_lines,
-            )
-        )
+        old = hunk.old_start - 1 if hunk.old_lines else hunk.old_start
+        new = hunk.new_start - 1 if hunk.new_lines else hunk.new_start
+        edits.append(Edit(old_start=old, old_end=old + hunk.old_lines, new_start=new, new_end=new + hunk.new_lines))
     return edits
 
 

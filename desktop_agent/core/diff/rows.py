@@ -54,6 +54,19 @@ class HunkColumns:
         self.gaps = list(map(operator.sub, (*self.old_starts, len(diff.old_lines)), (0, *self.old_ends)))
         """How many lines each gap hides when it is folded: before each hunk, and after the last."""
         self.first_edits = list(accumulate((len(hunk.edits) for hunk in hunks), initial=0))
+        self._converted = converted_edits(diff)
+
+    @cached_property
+    def _converted_above(self) -> list[int]:
+        """How many old lines whose ending changed are above each edit of endings."""
+        return list(accumulate((edit.old_end - edit.old_start for edit in self._converted), initial=0))
+
+    def converted_above(self, line: int) -> int:
+        """Return of how many old lines above this one only the ending changed."""
+        at = bisect_right(self._converted, line, key=_old_start) - 1
+        if at < 0:
+            return 0
+        return self._converted_above[at] + min(line, self._converted[at].old_end) - self._converted[at].old_start
 
     def surplus(self, mode: RowMode) -> Sequence[int]:
         return self._surplus.side_by_side if mode == "side_by_side" else self._surplus.unified
@@ -99,9 +112,6 @@ class DiffRowLayout:
     def folded_gap(self, row: int) -> int | None:
         block = self._block_at(row)
         return block // 2 if block >= 0 and block % 2 == 0 and self.is_folded(block // 2) else None
-
-    def segment_at(self, row: int) -> RowSegment:
-        return next(self._segments_from(row))
 
     def cut(self, first: int, last: int) -> Iterator[tuple[RowSegment, int, int]]:
         for segment in self._segments_from(max(0, first)):
@@ -229,7 +239,6 @@ class DiffRows:
         self.mode: RowMode = mode
         self.opened = opened
         self.has_heads = has_heads
-        self._converted = like._converted if like else _LineCounts(converted_edits(diff))
         self._hunks = like._hunks if like else HunkColumns(diff)
         self._pairs: dict[Edit, Pairs] = {}
         self._heads = self._found_heads() if has_heads else []
@@ -246,8 +255,7 @@ class DiffRows:
     def __getitem__(self, index: int) -> DiffRow:
         if not 0 <= index < len(self):
             raise IndexError(index)
-        segment = self._layout.segment_at(index)
-        return self._row_in(segment, index - segment.start)
+        return self.between(index, index)[0]
 
     def between(self, first: int, last: int) -> list[DiffRow]:
         """Return the rows from `first` to `last`. Cheaper than indexing, which searches for each row."""
@@ -271,7 +279,7 @@ class DiffRows:
         return next((note for note in self.diff.notes if starts and note.startswith(starts)), "")
 
     def converted_lines(self) -> int:
-        return self._converted.between(0, len(self.diff.old_lines))
+        return self._hunks.converted_above(len(self.diff.old_lines))
 
     def gap(self, index: int) -> Gap | None:
         number = self._layout.folded_gap(index)
@@ -279,7 +287,8 @@ class DiffRows:
             return None
         old, new = self._hunks.gap_start(number)
         size = self._hunks.gaps[number]
-        return Gap(old, new, size, self._converted.between(old, old + size))
+        converted = self._hunks.converted_above(old + size) - self._hunks.converted_above(old)
+        return Gap(old, new, size, converted)
 
     def find(self, side: LineSide, line: int) -> int:
         is_old = side == "old"
@@ -363,24 +372,6 @@ class DiffRows:
                 "removed", old=edit.old_start + offset, peer=None if other is None else edit.new_start + other
             )
         return DiffRow("added", new=edit.new_start + offset, peer=None if other is None else edit.old_start + other)
-
-
-class _LineCounts:
-    def __init__(self, edits: list[Edit]) -> None:
-        self._edits = edits
-
-    def between(self, start: int, end: int) -> int:
-        return self._above(end) - self._above(start) if self._edits else 0
-
-    def _above(self, line: int) -> int:
-        at = bisect_right(self._edits, line, key=_old_start) - 1
-        if at < 0:
-            return 0
-        return self._before[at] + min(line, self._edits[at].old_end) - self._edits[at].old_start
-
-    @cached_property
-    def _before(self) -> list[int]:
-        return list(accumulate((edit.old_end - edit.old_start for edit in self._edits), initial=0))
 
 
 _old_start = operator.attrgetter("old_start")

@@ -54,13 +54,8 @@ class FileMarks:
         return status is not None and status.state == "deleted"
 
     def _inherited(self, path: str) -> FileStatus | None:
-        if not self._has_whole_folders:
-            return None
-        for folder in _folders_of(path):
-            status = self._files.get(folder)
-            if status is not None and status.is_folder:
-                return status
-        return None
+        found = map(self._files.get, _folders_of(path) if self._has_whole_folders else ())
+        return next((status for status in found if status is not None and status.is_folder), None)
 
 
 _NOTHING = FileMark()

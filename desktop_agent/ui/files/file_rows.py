@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QMimeData, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QDrag, QFontMetricsF, QKeyEvent, QKeySequence, QPainter, QPolygonF
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyleOptionViewItem, QTableView
+from PySide6.QtWidgets import QAbstractItemView, QStyleOptionViewItem, QTableView
 
 from desktop_agent.core.base.matching import Match, Matches
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.ui.files.file_marks import COLOUR_OF_STATE, LETTERS, FileMark, FileMarks, describe_mark
 from desktop_agent.ui.files.file_tree_model import FileRow, FileTreeModel
-from desktop_agent.ui.theme import Height, Space, Theme
+from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.popup import ChoiceModel
 from desktop_agent.ui.widgets.rows import (
     AnyIndex,
@@ -20,6 +20,7 @@ from desktop_agent.ui.widgets.rows import (
     draw_ground,
     draw_line,
     set_up_list,
+    set_up_table,
     spans_within,
 )
 
@@ -154,22 +155,13 @@ class FileRows(QTableView):
         self.setModel(tree)
         self.setItemDelegate(self._tree_delegate)
         self.clicked.connect(self._on_clicked)
+        set_up_table(self)
         self.setDragDropMode(QAbstractItemView.DragDropMode.DragOnly)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.horizontalHeader().hide()
         self.horizontalHeader().setStretchLastSection(True)
-        rows = self.verticalHeader()
-        rows.hide()
-        rows.setMinimumSectionSize(Height.LIST_ROW)
-        rows.setDefaultSectionSize(Height.LIST_ROW)
-        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
 
     @property
     def current(self) -> FileRow | None:

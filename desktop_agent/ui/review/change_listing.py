@@ -1,6 +1,6 @@
 """The upper part of the review: the baseline, the listed files, and their total line counts."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, cast
 
 from PySide6.QtCore import QAbstractListModel, QObject, Qt, Signal
@@ -108,31 +108,19 @@ class BaselineModel(QAbstractListModel):
     def _of_git(self, git: GitState | None) -> list[_Choice]:
         uncommitted, branch = self.tr("Uncommitted"), self.tr("Against a branch")
         if git is None or git.obstacle:
-            why = self._obstacle_words(git)
-            labels = (f"{uncommitted} ({why.lower()})" if why else uncommitted, branch)
-            return [
-                _LINE,
-                _Choice(labels[0], UNCOMMITTED, why or self.tr("Looking…")),
-                _Choice(labels[1], ReviewBaseline("branch"), why or self.tr("Looking…")),
-            ]
-        found = [_LINE, _Choice(uncommitted, UNCOMMITTED)]
+            reasons = {
+                "not_a_repository": self.tr("No git repository"),
+                "git_missing": self.tr("git is not installed"),
+                "too_slow": self.tr("git took too long"),
+            }
+            why = reasons.get(git.obstacle, self.tr("git failed")) if git is not None else ""
+            first, obstacle = f"{uncommitted} ({why.lower()})" if why else uncommitted, why or self.tr("Looking…")
+            return [_LINE, _Choice(first, UNCOMMITTED, obstacle), _Choice(branch, ReviewBaseline("branch"), obstacle)]
         against = self.tr("Against {0}")
-        found += [
-            _Choice(against.format(name), ReviewBaseline("branch", branch=name))
-            for name in git.branches[:_MAX_BRANCHES]
-        ]
-        if not git.branches:
-            found.append(_Choice(branch, ReviewBaseline("branch"), self.tr("There is no other branch")))
-        return found
-
-    def _obstacle_words(self, git: GitState | None) -> str:
-        if git is None:
-            return ""
-        return {
-            "not_a_repository": self.tr("No git repository"),
-            "git_missing": self.tr("git is not installed"),
-            "too_slow": self.tr("git took too long"),
-        }.get(git.obstacle, self.tr("git failed"))
+        named = git.branches[:_MAX_BRANCHES]
+        branches = [_Choice(against.format(name), ReviewBaseline("branch", branch=name)) for name in named]
+        none = _Choice(branch, ReviewBaseline("branch"), self.tr("There is no other branch"))
+        return [_LINE, _Choice(uncommitted, UNCOMMITTED), *(branches or [none])]
 
 
 def _shortened(prompt: str) -> str:
@@ -183,21 +171,13 @@ class FileFilter(NamedTuple):
     state: StateFilter = ""
     text: str = ""
 
-    @property
-    def is_empty(self) -> bool:
-        return not (self.author or self.state or self.text.strip())
-
     def passes(self, file: ChangedFile) -> bool:
         marks = ("pending", "partly", "conflict") if self.state == "undecided" else (self.state,)
-        paths = f"{file.path}\n{file.moved_from}".lower()
         return (
             (not self.author or self.author in file.authors)
             and (not self.state or file.mark in marks)
-            and all(word in paths for word in self.text.lower().split())
+            and all(word in f"{file.path}\n{file.moved_from}".lower() for word in self.text.lower().split())
         )
-
-    def select(self, files: Iterable[ChangedFile]) -> list[ChangedFile]:
-        return list(files) if self.is_empty else [file for file in files if self.passes(file)]
 
 
 class FilterButton(QPushButton):
@@ -315,7 +295,7 @@ class ChangeListing(QWidget):
 
     @property
     def is_filtered(self) -> bool:
-        return not self._filter.is_empty
+        return self._filter != FileFilter()
 
     def clear_filter(self) -> None:
         self._button.clear()
@@ -323,10 +303,11 @@ class ChangeListing(QWidget):
 
     @property
     def _filter(self) -> FileFilter:
-        return self._button.chosen._replace(text=self._field.text())
+        return self._button.chosen._replace(text=self._field.text().strip())
 
     def _list(self) -> None:
-        files = self._filter.select(self._reviewed.files)
+        wanted = self._filter
+        files = [file for file in self._reviewed.files if wanted.passes(file)]
         self.files.set_files(files)
         counts = [file.counts for file in files if file.mark != "undone"]
         added, removed = sum(added for added, _ in counts), sum(removed for _, removed in counts)

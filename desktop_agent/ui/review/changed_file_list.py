@@ -99,21 +99,16 @@ class ChangeModel(ChoiceModel[ChangedFile]):
 
     def _state_words(self, file: ChangedFile) -> str:
         decided, total = file.decided
-        match file.mark:
-            case "partly" if total:
-                return plural("ChangeModel", total, "{0} of %n change decided", "{0} of %n changes decided").format(
-                    decided
-                )
-            case "partly":
-                return self.tr("partly decided")
-            case "kept":
-                return "" if file.is_by_user else self.tr("kept")
-            case "undone":
-                return self.tr("undone")
-            case "conflict":
-                return self.tr("in conflict")
-            case "pending":
-                return self.tr("undecided")
+        if file.mark == "partly" and total:
+            words = plural("ChangeModel", total, "{0} of %n change decided", "{0} of %n changes decided")
+            return words.format(decided)
+        return {
+            "partly": self.tr("partly decided"),
+            "kept": "" if file.is_by_user else self.tr("kept"),
+            "undone": self.tr("undone"),
+            "conflict": self.tr("in conflict"),
+            "pending": self.tr("undecided"),
+        }[file.mark]
 
 
 _MARK_RADIUS = 3.5
@@ -160,16 +155,13 @@ class ChangeDelegate(QStyledItemDelegate):
         painter.setPen(QPen(colour, 1.3))
         painter.setBrush(colour if mark == "kept" else Qt.BrushStyle.NoBrush)
         painter.drawEllipse(ring)
-        match mark:
-            case "partly":
-                painter.setBrush(colour)
-                painter.drawPie(ring, 90 * 16, 180 * 16)
-            case "undone":
-                painter.drawLine(ring.bottomLeft(), ring.topRight())
-            case "conflict":
-                painter.drawLine(QPointF(centre.x(), ring.top() + 2), QPointF(centre.x(), ring.bottom() - 2))
-            case _:
-                pass
+        if mark == "partly":
+            painter.setBrush(colour)
+            painter.drawPie(ring, 90 * 16, 180 * 16)
+        elif mark == "undone":
+            painter.drawLine(ring.bottomLeft(), ring.topRight())
+        elif mark == "conflict":
+            painter.drawLine(QPointF(centre.x(), ring.top() + 2), QPointF(centre.x(), ring.bottom() - 2))
 
     def _paint_counts(self, painter: QPainter, file: ChangedFile, aside: str, rect: QRect) -> int:
         code, plain = self._theme.code_font(TypeSize.HEAD), self._theme.text_font(TypeSize.HEAD)
@@ -317,10 +309,7 @@ class ChangedFileList(FileList):
         self.can_revert = True
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.customContextMenuRequested.connect(self._open_menu)
-        self.activated.connect(self._on_activated)
-
-    def _on_activated(self) -> None:
-        self.requested.emit("open")
+        self.activated.connect(partial(self.requested.emit, "open"))
 
     def _open_menu(self, at: QPoint) -> None:
         file = self.current_file

@@ -259,10 +259,14 @@ class FileSaving:
         saving, transcript = self._saving, self._reviewed.transcript
         if saving is None:
             return
+        changes = transcript.changes
         if entry := _failure_since(transcript, saving):
             self._saving = None
             self._editing.save_failed(entry.notice.title)
-        elif _is_written(transcript, saving):
+        elif any(
+            record.change.author == "person" and record.change.path == saving.path
+            for record in list(changes.values())[saving.change_count :]
+        ):
             self._saving = None
             self._editing.save_done()
 
@@ -314,8 +318,3 @@ def _failure_since(transcript: Transcript, saving: _Saving) -> NoticeEntry | Non
         if not 0 < entry.notice.seq <= saving.seq:  # a notice that could not be recorded has no number
             return entry
     return None
-
-
-def _is_written(transcript: Transcript, saving: _Saving) -> bool:
-    since = list(transcript.changes.values())[saving.change_count :]
-    return any(record.change.author == "person" and record.change.path == saving.path for record in since)

@@ -5,6 +5,7 @@ Decisions that need a comparison, git or a question to the user are in `review_d
 
 from collections.abc import Iterator
 from functools import cached_property, partial
+from itertools import takewhile
 
 from PySide6.QtCore import QCoreApplication, QEvent, Qt, Signal
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
@@ -253,7 +254,8 @@ class ReviewContent(QWidget):
     # -- undos that did not do all they were asked for --
 
     def _announce_undos(self) -> None:
-        for entry in self._unknown_undos():
+        undos = reversed(self._reviewed.transcript.changed.undos)
+        for entry in reversed([*takewhile(lambda entry: entry is not self._last_undo, undos)]):
             self._last_undo = entry
             if any(outcome.clash is not None for outcome in entry.outcomes):
                 dialog = ClashDialog(self._theme, entry.purpose, entry.outcomes, self._diff_source, self._spawn, self)
@@ -261,14 +263,6 @@ class ReviewContent(QWidget):
                 dialog.open()
             elif not all(outcome.is_done for outcome in entry.outcomes):
                 UndoConflictDialog(entry.purpose, entry.outcomes, self).open()
-
-    def _unknown_undos(self) -> list[UndoEntry]:
-        found: list[UndoEntry] = []
-        for entry in reversed(self._reviewed.transcript.changed.undos):
-            if entry is self._last_undo:
-                break
-            found.append(entry)
-        return found[::-1]
 
     # -- the file that is shown --
 

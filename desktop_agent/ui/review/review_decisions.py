@@ -156,9 +156,7 @@ def _owner_lines(files: Sequence[Owned]) -> list[str]:
 
 
 def _how_much(theirs: Mapping[str, Share]) -> str:
-    added, removed = (
-        sum(counts) for counts in zip(*((one.added, one.removed) for one in theirs.values()), strict=True)
-    )
+    added, removed = sum(one.added for one in theirs.values()), sum(one.removed for one in theirs.values())
     counted = [f"+{added}"] * bool(added) + [f"−{removed}"] * bool(removed)
     count = plural("UndoQuestion", len(theirs), "%n file", "%n files")
     return ", ".join(filter(None, (count, " ".join(counted)))) + f" ({_named(list(theirs))})"

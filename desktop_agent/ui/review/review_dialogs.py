@@ -6,7 +6,6 @@ from typing import Literal
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QDialog,
-    QFrame,
     QHBoxLayout,
     QPlainTextEdit,
     QPushButton,
@@ -50,10 +49,7 @@ class CommentsDialog(QDialog):
         hint = make_label(what, role="secondary", wraps=True)
         self._area = QScrollArea()
         set_names(self._area, "commentList", self.tr("Comments"))
-        self._area.setWidgetResizable(True)
-        self._area.setFrameShape(QFrame.Shape.NoFrame)
-        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._area.viewport().setAutoFillBackground(False)
+        scroll_down(self._area, QWidget())
         self._field = QPlainTextEdit(placeholderText=self.tr("Introduction (optional)"), tabChangesFocus=True)
         set_names(self._field, "commentsIntroEdit", self.tr("Introduction to the comments"))
         self._field.setFixedHeight(64)

@@ -255,16 +255,11 @@ class Reviewed:
         return found[-1] if found else None
 
     def record_of_call(self, call_id: str, path: str = "", turn: int | None = None) -> ChangeRecord | None:
-        return next(
-            (
-                record
-                for record in self.transcript.changes.values()
-                if record.call_id == call_id
-                and path in ("", record.change.path, record.change.moved_to)
-                and turn in (None, record.turn)
-            ),
-            None,
-        )
+        for record in self.transcript.changes.values():
+            paths = ("", record.change.path, record.change.moved_to)
+            if record.call_id == call_id and path in paths and turn in (None, record.turn):
+                return record
+        return None
 
     def covers(self, record: ChangeRecord) -> bool:
         path = record.change.moved_to or record.change.path

@@ -67,16 +67,12 @@ class UndoBar(QWidget):
         self._summary.setAccessibleName(self._words_of_share)
         self._summary.setToolTip(self.tr("How many of the listed files are kept or undone"))
         self._progress.set_share(state.decided / state.total if state.total else 0)
-        is_done = state.decided == state.total
-        self.next.setEnabled(not is_done)
-        self.next.setToolTip(
-            self.tr("Everything is decided") if is_done else self.tr("Go to the next undecided change")
-        )
+        done = self.tr("Everything is decided") if state.decided == state.total else ""
+        tips = self.tr("Go to the next undecided change"), self.tr("Keep what is undecided in these files")
+        for button, tip in zip((self.next, self.keep), tips, strict=True):
+            button.setEnabled(not done)
+            button.setToolTip(done or tip)
         self.keep.setText(self._words(state.scope, self.tr("Keep all"), self.tr("Keep {0}"), state.total))
-        self.keep.setEnabled(not is_done)
-        self.keep.setToolTip(
-            self.tr("Everything is decided") if is_done else self.tr("Keep what is undecided in these files")
-        )
         self._show_undo(state)
         self._show_redo(state)
         self.comments.setText(plural("UndoBar", state.comments, "Send %n comment…", "Send %n comments…"))

@@ -3,7 +3,7 @@
 import re
 from typing import Final, NamedTuple
 
-from PySide6.QtCore import QEvent, QKeyCombination, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
 
 from desktop_agent.core.base.plain_text import HIDING, named
@@ -121,6 +121,4 @@ def pasted(text: str, *, is_bracketed: bool) -> bytes:
 
 def wheel_keys(rows: int, *, cursor_keys: bool) -> bytes:
     """Return the arrow keys that scroll a full-screen program by `rows`; negative is up."""
-    key = _Key.Key_Up if rows < 0 else _Key.Key_Down
-    event = QKeyEvent(QEvent.Type.KeyPress, QKeyCombination(key).key(), _Modifier.NoModifier)
-    return typed(event, cursor_keys=cursor_keys) * abs(rows)
+    return _special(_Key.Key_Up if rows < 0 else _Key.Key_Down, 1, cursor_keys) * abs(rows)

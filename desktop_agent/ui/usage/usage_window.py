@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QButtonGroup,
     QDialog,
     QFrame,
-    QHeaderView,
     QLabel,
     QProgressBar,
     QPushButton,
@@ -43,7 +42,7 @@ from desktop_agent.ui.widgets.layouts import (
     set_up_dialog,
     vbox,
 )
-from desktop_agent.ui.widgets.rows import LEFT, NO_PARENT, RIGHT, AnyIndex, FocusRing, RowDelegate
+from desktop_agent.ui.widgets.rows import LEFT, NO_PARENT, RIGHT, AnyIndex, FocusRing, RowDelegate, set_up_table
 
 PADDING = 11
 _LEFT, _RIGHT = (side.value | Qt.TextFlag.TextSingleLine.value for side in (LEFT, RIGHT))
@@ -153,17 +152,9 @@ class FigureTable(QTableView):
         self._cells = CellDelegate(theme, FocusRing(self))
         self.setItemDelegate(self._cells)
         self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        set_up_table(self)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setMinimumHeight(_HEADINGS + _SHOWN_ROWS * Height.LIST_ROW)
-        rows = self.verticalHeader()
-        rows.hide()
-        rows.setDefaultSectionSize(Height.LIST_ROW)
-        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         headings = self.horizontalHeader()
         headings.setHighlightSections(False)
         headings.setFixedHeight(_HEADINGS)

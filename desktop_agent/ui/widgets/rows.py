@@ -6,7 +6,15 @@ from typing import Generic, TypeVar
 
 from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QObject, QPersistentModelIndex, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFocusEvent, QFont, QFontMetricsF, QPainter, QPen
-from PySide6.QtWidgets import QAbstractItemView, QFrame, QStyle, QStyledItemDelegate, QStyleOptionViewItem
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFrame,
+    QHeaderView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+)
 
 from desktop_agent.core.base.matching import Span
 from desktop_agent.ui.runtime.painting import give_viewport
@@ -102,6 +110,20 @@ def set_up_list(view: QAbstractItemView) -> FocusRing:
     give_viewport(view).setAttribute(Qt.WidgetAttribute.WA_Hover)
     view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     return FocusRing(view)
+
+
+def set_up_table(view: QTableView) -> None:
+    """Show the table's rows as those of lists, to be selected as a whole."""
+    view.setShowGrid(False)
+    view.setWordWrap(False)
+    view.setTabKeyNavigation(False)
+    view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+    view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+    rows = view.verticalHeader()
+    rows.hide()
+    rows.setMinimumSectionSize(Height.LIST_ROW)
+    rows.setDefaultSectionSize(Height.LIST_ROW)
+    rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
 
 
 def stepped(choices: Sequence[int], row: int, by: int) -> int | None:

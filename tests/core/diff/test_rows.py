@@ -194,16 +194,6 @@ def test_every_key_has_a_row(mode: RowMode, texts: tuple[bytes, bytes]) -> None:
         assert shown_lines(diff, rows) == (list(range(len(diff.old_lines))), list(range(len(diff.new_lines))))
 
 
-@pytest.mark.parametrize("mode", MODES)
-@given(texts=edited())
-def test_rows_like_others_are_as_if_made_alone(mode: RowMode, texts: tuple[bytes, bytes]) -> None:
-    diff = make_diff(*texts)
-    alone = DiffRows(diff, mode)
-    like = DiffRows(diff, mode, like=DiffRows(diff, "unified"))
-    assert [like[index] for index in range(len(like))] == [alone[index] for index in range(len(alone))]
-    assert [like.key(row) for row in like.changes] == [alone.key(row) for row in alone.changes]
-
-
 def every_row(diff: FileDiff, rows: DiffRows) -> list[tuple[str, int | None, int | None]]:
     """The expected rows, computed one after another without pairs, by the rule of `DiffRows`."""
     made: list[tuple[str, int | None, int | None]] = []
@@ -247,7 +237,8 @@ def test_rows_that_are_found_are_those_that_would_be_made(
     closed = DiffRows(diff, mode)
     names = [gap.old_start for index in closed.bars if (gap := closed.gap(index))]
     opened = frozenset(data.draw(st.sets(st.sampled_from(names)))) if names else frozenset[int]()
-    rows = DiffRows(diff, mode, opened=opened, like=data.draw(st.sampled_from([None, closed])))
+    like = data.draw(st.sampled_from([None, closed, DiffRows(diff, "unified")]))
+    rows = DiffRows(diff, mode, opened=opened, like=like)
     expected = every_row(diff, rows)
     assert len(rows) == len(expected)
     for index, (kind, old, new) in enumerate(expected):

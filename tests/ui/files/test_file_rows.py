@@ -1,5 +1,4 @@
 import pytest
-from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QTableView
 from pytestqt.qtbot import QtBot
 
@@ -11,6 +10,7 @@ from desktop_agent.ui.files.file_rows import FileRows
 from desktop_agent.ui.files.file_tree_model import FileTreeModel, edits_between
 from desktop_agent.ui.theme import Theme, ThemeChoice
 from tests.ui.files.rows import row_of
+from tests.ui.ink import colours_of
 
 NAMES = FolderListing(["build", "calm", "src"], ["a.py"])
 MARKS = FileMarks(
@@ -21,12 +21,7 @@ MARKS = FileMarks(
 
 
 def colours_of_row(rows: QTableView, row: int) -> set[str]:
-    picture: QImage = rows.viewport().grab().toImage()
-    rect = rows.visualRect(rows.model().index(row, 0))
-    pixels = (
-        picture.pixelColor(x, y) for x in range(rect.left(), rect.right()) for y in range(rect.top(), rect.bottom())
-    )
-    return {pixel.name().upper() for pixel in pixels}
+    return colours_of(rows.viewport().grab(), rows.visualRect(rows.model().index(row, 0)))
 
 
 @pytest.fixture(params=["light", "dark"])
@@ -58,7 +53,7 @@ def rows(qtbot: QtBot, tree: FileTreeModel, theme: Theme) -> FileRows:
 def test_a_folder_with_changes_has_their_letter_and_one_without_has_none(
     rows: FileRows, tree: FileTreeModel, theme: Theme
 ) -> None:
-    letter = theme.colours.syntax_number.upper()
+    letter = theme.colours.syntax_number
     assert letter in colours_of_row(rows, row_of(tree, "src"))
     assert letter not in colours_of_row(rows, row_of(tree, "calm"))
 
@@ -67,24 +62,24 @@ def test_what_the_agent_touched_has_a_diamond_in_the_accent_colour(
     rows: FileRows, tree: FileTreeModel, theme: Theme
 ) -> None:
     for path, is_touched in (("src", True), ("a.py", True), ("calm", False)):
-        assert (theme.colours.accent.upper() in colours_of_row(rows, row_of(tree, path))) == is_touched
+        assert (theme.colours.accent in colours_of_row(rows, row_of(tree, path))) == is_touched
 
 
 def test_what_git_ignores_is_dimmed(rows: FileRows, tree: FileTreeModel, theme: Theme) -> None:
-    assert theme.colours.faint.upper() in colours_of_row(rows, row_of(tree, "build"))
-    assert theme.colours.faint.upper() not in colours_of_row(rows, row_of(tree, "calm"))
+    assert theme.colours.faint in colours_of_row(rows, row_of(tree, "build"))
+    assert theme.colours.faint not in colours_of_row(rows, row_of(tree, "calm"))
 
 
 def test_the_selected_row_has_the_ground_of_a_selection(rows: FileRows, tree: FileTreeModel, theme: Theme) -> None:
     rows.select_row(1)
-    assert theme.colours.accent_weak.upper() in colours_of_row(rows, 1)
-    assert theme.colours.accent_weak.upper() not in colours_of_row(rows, 2)
+    assert theme.colours.accent_weak in colours_of_row(rows, 1)
+    assert theme.colours.accent_weak not in colours_of_row(rows, 2)
 
 
 def test_the_matched_part_is_emphasised(rows: FileRows, theme: Theme) -> None:
     paths = ["docs/very/deep/folder/that/does/not/fit/into/the/row/page.md", "page.md"]
     found = find_matches(paths, "page", limit=5)
     rows.show_matches(found)
-    assert theme.colours.accent_text.upper() in colours_of_row(rows, 0)
+    assert theme.colours.accent_text in colours_of_row(rows, 0)
     rows.show_matches(found._replace(best=tuple(match._replace(spans=()) for match in found.best)))
-    assert theme.colours.accent_text.upper() not in colours_of_row(rows, 0)
+    assert theme.colours.accent_text not in colours_of_row(rows, 0)

@@ -1,5 +1,6 @@
 """Diffs of real bytes, a transcript that grows call by call, and tasks that the test resumes."""
 
+import asyncio
 from collections.abc import Collection, Coroutine, Mapping, Sequence
 from hashlib import blake2b
 
@@ -226,15 +227,15 @@ def change_of(
         path=path,
         kind=kind,
         author=author,
-        before=_image(before, 0o644),
-        after=_image(after, mode),
+        before=image_of(before, 0o644),
+        after=image_of(after, mode),
         added=added,
         removed=removed,
         is_binary=any(content is not None and is_binary(content) for content in (before, after)),
     )
 
 
-def _image(content: bytes | None, mode: int) -> FileImage | None:
+def image_of(content: bytes | None, mode: int) -> FileImage | None:
     if content is None:
         return None
     return FileImage(digest=blake2b(content, digest_size=32).hexdigest(), size=len(content), mode=mode)
@@ -243,3 +244,8 @@ def _image(content: bytes | None, mode: int) -> FileImage | None:
 def message_of(view: DiffView) -> str:
     document = view.document
     return "" if document.has_lines else " ".join(filter(None, (document.heading, document.detail)))
+
+
+def run_now(task: Coroutine[object, object, object]) -> None:
+    with asyncio.Runner() as runner:
+        runner.run(task)

@@ -94,15 +94,6 @@ def test_every_baseline_is_picked_by_the_arrow_keys(picker: BaselinePicker) -> N
     ]
 
 
-def test_the_last_of_thousands_is_picked_by_two_keys_in_the_list(picker: BaselinePicker) -> None:
-    picker.set_choices(newest_first(MANY), {}, GIT, LAST_TURN)
-    chosen = QSignalSpy(picker.chosen)
-    picker.showPopup()
-    QTest.keyClick(picker.view(), Qt.Key.Key_End)
-    QTest.keyClick(picker.view(), Qt.Key.Key_Return)
-    assert picked(chosen) == [ReviewBaseline("since", 1)]
-
-
 def test_typing_finds_a_baseline_by_its_label(picker: BaselinePicker) -> None:
     picker.set_choices(newest_first(MANY), {}, None, LAST_TURN)
     chosen = QSignalSpy(picker.chosen)
@@ -154,9 +145,8 @@ def test_every_criterion_narrows_the_list(session: Session) -> None:
     files = [files[0]._replace(mark="kept"), files[1]._replace(mark="conflict"), files[2]]
 
     def listed(wanted: FileFilter) -> list[str]:
-        return [file.path for file in wanted.select(files)]
+        return [file.path for file in files if wanted.passes(file)]
 
-    assert FileFilter(text=" ").is_empty
     assert len(listed(FileFilter())) == 3
     assert listed(FileFilter(author="shell")) == ["src/pages_test.py"]
     assert listed(FileFilter(author="person")) == ["src/pages_test.py"]

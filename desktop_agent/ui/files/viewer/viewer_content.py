@@ -14,7 +14,7 @@ from desktop_agent.core.base.file_types import HEAD_BYTES, file_type, is_binary
 from desktop_agent.core.diff.text import Endings, Text, as_utf8, endings_of, line_count, read_texts
 from desktop_agent.core.merge.edited_text import EditedText
 from desktop_agent.core.system.files import digest_of
-from desktop_agent.ui.review.media.picture_decoding import DecodedPicture, decode, problem_words, size_words
+from desktop_agent.ui.review.media.picture_decoding import DecodedPicture, decode, is_drawn, problem_words, size_words
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.wording.visible_text import encoding_name
 
@@ -72,7 +72,7 @@ def read_content(root: Path, path: str) -> FileContent:
 def content_of(path: str, content: bytes) -> FileContent:
     kind = file_type(content[:HEAD_BYTES])
     known = FileContent(path, digest=digest_of(content), size_bytes=len(content), type_name=kind.name)
-    if kind.picture is not None and (kind.picture != "svg" or path.lower().endswith(".svg")):
+    if is_drawn(path, kind):
         picture = decode(content)
         if picture.is_shown or kind.picture != "svg":
             return replace(known, picture=picture)

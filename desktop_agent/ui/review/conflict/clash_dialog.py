@@ -16,7 +16,14 @@ from desktop_agent.core.merge.three_way import Source, ThreeWay, compare_three
 from desktop_agent.core.protocol.model import Clash, FileChange, FileDiff, FileImage, FileOutcome
 from desktop_agent.core.undo.refusals import Direction
 from desktop_agent.ui.part_keys import native_keys
-from desktop_agent.ui.review.conflict.clash_page import ClashPage, Names, enter_button, named_by, names_of
+from desktop_agent.ui.review.conflict.clash_page import (
+    ClashPage,
+    Names,
+    enter_button,
+    named_by,
+    names_of,
+    version_heads,
+)
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff_source import DiffSource, Spawn
 from desktop_agent.ui.review.media.media_view import VersionFacts, version_facts, version_words
@@ -101,14 +108,11 @@ class WholePage(QWidget):
             return
         heads_of: dict[Source, str] = {"base": names.base, "wanted": names.wanted, "yours": names.there}
         shown = f"\N{MINUS SIGN} {heads_of[versions.pair.old]}", f"+ {heads_of[versions.pair.new]}"
-        heads = QWidget()
-        labels = [(make_label(title, role="heading"), 1) for title in shown]
-        hbox(*labels, on=heads, margins=(Space.M, Space.XS, Space.M, Space.XS), spacing=Space.XS + 2)
         self._view = DiffView(theme)
         self._view.setObjectName("clashDiffView")
         self._view.set_mode("side_by_side")
         self._view.show_diff(versions.pair.diff)
-        vbox(head, hairline(), heads, hairline(), (self._view, 1), on=self)
+        vbox(head, hairline(), version_heads(*shown), hairline(), (self._view, 1), on=self)
 
 
 _SIZE = QSize(1_080, 760)

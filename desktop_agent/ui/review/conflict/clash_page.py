@@ -17,7 +17,7 @@ from desktop_agent.ui.review.conflict.three_columns import ThreeColumns, ThreeRo
 from desktop_agent.ui.review.diff.highlighter import EditorColours
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import Slot, make_button
-from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, set_names, vbox
 from desktop_agent.ui.widgets.text_colours import cursor_over
 from desktop_agent.ui.wording.visible_text import utf16_length
@@ -193,7 +193,7 @@ class ClashPage(QWidget):
         super().__init__()
         self.rows = ThreeRows(three)
         is_undo = purpose == "undo"
-        self._columns = ThreeColumns(theme, (names.base, names.wanted, names.there), self.rows, path)
+        self._columns = ThreeColumns(theme, self.rows, path)
         set_names(self._columns, "clashColumns", self.tr("The three versions"))
         self.editor = ResultEditor(theme, self.rows, path)
         set_names(self.editor, "clashResultEdit", self.tr("The result to be written"))
@@ -215,7 +215,7 @@ class ClashPage(QWidget):
             "both": enter_button(names.both, "takeBothButton"),
         }
         self._group = QButtonGroup(self)
-        self._lay_out()
+        self._lay_out(names)
         self._columns.clash_clicked.connect(self._show_clash)
         self.editor.decided.connect(self._show_decisions)
         self._group.buttonClicked.connect(self._on_chosen)
@@ -255,7 +255,7 @@ class ClashPage(QWidget):
         number = self.rows.current
         self.editor.choose(number, next(choice for choice, button in self._buttons.items() if button is pressed))
 
-    def _lay_out(self) -> None:
+    def _lay_out(self, names: Names) -> None:
         for number, button in enumerate(self._buttons.values(), 1):
             button.setCheckable(True)
             button.setToolTip(f"Alt+{number}")
@@ -266,15 +266,24 @@ class ClashPage(QWidget):
         )
         head = make_label(self.tr("Result to be written"), role="heading")
         head.setContentsMargins(Space.XL, Space.S, Space.XL, Space.XS)
-        below = QWidget()
+        above, below = QWidget(), QWidget()
+        heads = version_heads(names.base, names.wanted, names.there)
+        vbox(heads, hairline(), (self._columns, 1), on=above)
         vbox(choices, hairline(), head, hairline(), (self.editor, 1), on=below)
         split = QSplitter(Qt.Orientation.Vertical)
         split.setChildrenCollapsible(False)
-        split.addWidget(self._columns)
+        split.addWidget(above)
         split.addWidget(below)
         split.setStretchFactor(0, 3)
         split.setStretchFactor(1, 2)
         vbox(split, on=self)
+
+
+def version_heads(*titles: str) -> QWidget:
+    heads = QWidget()
+    labels = [(ElidedLabel(text=title, role="heading", takes_room=True), 1) for title in titles]
+    hbox(*labels, on=heads, margins=(Space.S, Space.XS, Space.S, Space.XS), spacing=Space.S)
+    return heads
 
 
 def enter_button(text: str, name: str, clicked: Slot | None = None) -> QPushButton:

@@ -1,11 +1,10 @@
 """Three versions of a text side by side, with aligned rows."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import Final, NamedTuple
 
-from PySide6.QtCore import QPoint, QRect, Qt, Signal
+from PySide6.QtCore import QRect, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QHideEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
@@ -15,7 +14,7 @@ from desktop_agent.core.merge.three_way import Choice, Source, ThreeWay
 from desktop_agent.ui.review.diff.diff_layout import ROW_HEIGHT
 from desktop_agent.ui.review.diff.highlighter import Highlighter
 from desktop_agent.ui.review.diff.line_layouts import Columns, LineLayouts
-from desktop_agent.ui.theme import Theme, TypeSize
+from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.wording.visible_text import MAX_DRAWN_CHARS
 
 SOURCES: Final[tuple[Source, ...]] = ("base", "wanted", "yours")
@@ -114,7 +113,6 @@ class ThreeRows:
         return Look("sunken")
 
 
-_HEAD_HEIGHT = 24
 _PAD = 8
 _SIGN_CHARS = 2
 _CONTEXT_ROWS = 3
@@ -123,7 +121,7 @@ _CONTEXT_ROWS = 3
 class ThreeColumns(QAbstractScrollArea):
     clash_clicked = Signal(int)  # its number, from 0
 
-    def __init__(self, theme: Theme, titles: Sequence[str], rows: ThreeRows, path: str) -> None:
+    def __init__(self, theme: Theme, rows: ThreeRows, path: str) -> None:
         super().__init__()
         self._theme = theme
         self._rows = rows
@@ -133,12 +131,9 @@ class ThreeColumns(QAbstractScrollArea):
         for source, colours in self._colours.items():
             colours.changed.connect(self.viewport().update)
             colours.set_text(path, (), rows.three.lines(source))
-        self.titles = tuple(titles)
-        self._head = _Head(theme, self.titles, self)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setViewportMargins(0, _HEAD_HEIGHT, 0, 0)
-        self.setMinimumHeight(_HEAD_HEIGHT + 4 * ROW_HEIGHT)
+        self.setMinimumHeight(4 * ROW_HEIGHT)
         self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setCornerWidget(QWidget())
         self._on_theme_changed()
@@ -254,7 +249,6 @@ class ThreeColumns(QAbstractScrollArea):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._head.setGeometry(0, 0, self.viewport().width(), _HEAD_HEIGHT)
         placed, value = self._placed, self.verticalScrollBar().value()
         self._update_scroll_bars()
         if placed is not None and placed[1] == value:  # not scrolled since: keep it centred
@@ -265,26 +259,3 @@ class ThreeColumns(QAbstractScrollArea):
         self._char_width = QFontMetricsF(self._font).horizontalAdvance("0")
         self._layouts = LineLayouts(self._theme, self._font)
         self.viewport().update()
-
-
-class _Head(QWidget):
-    def __init__(self, theme: Theme, titles: Sequence[str], parent: QWidget) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self._titles = titles
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        with QPainter(self) as painter:
-            painter.fillRect(self.rect(), self._theme.colour("sunken"))
-            font = self._theme.text_font(TypeSize.HEAD)
-            font.setWeight(font.Weight.DemiBold)
-            painter.setFont(font)
-            painter.setPen(self._theme.colour("muted"))
-            for number, title in enumerate(self._titles):
-                left, right = (round(self.width() * part / 3) for part in (number, number + 1))
-                room = QRect(QPoint(left + _PAD, 0), QPoint(right - _PAD, self.height() - 1))
-                text = painter.fontMetrics().elidedText(title, Qt.TextElideMode.ElideRight, room.width())
-                painter.drawText(room, int(Qt.AlignmentFlag.AlignVCenter), text)
-                if number:
-                    painter.fillRect(left - 1, 0, 1, self.height(), self._theme.colour("border"))
-            painter.fillRect(0, self.height() - 1, self.width(), 1, self._theme.colour("border"))

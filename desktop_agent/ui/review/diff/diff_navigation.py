@@ -8,8 +8,7 @@ from typing import NamedTuple
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QGuiApplication
 
-from desktop_agent.core.diff.rows import DiffRows, LineSide
-from desktop_agent.core.protocol.model import FileDiff
+from desktop_agent.core.diff.rows import LineSide
 from desktop_agent.ui.review.diff.diff_document import DiffDocument, DiffPosition, DiffSelection, text_of
 from desktop_agent.ui.review.diff.diff_layout import DiffScroller
 from desktop_agent.ui.wording.visible_text import lowered
@@ -111,42 +110,11 @@ class DiffMatch(NamedTuple):
         return "old" if self.order == _ORDER["old"] else "new"
 
 
-class DiffSearch:
-    """Searches both sides of one diff. Unchanged lines are found once, on the new side."""
-
-    def __init__(self, diff: FileDiff) -> None:
-        self._diff = diff
-        self._texts: dict[LineSide, tuple[str, list[int]]] = {}
-        """All lines of a side as one string, which is searched in C, and the offset at which each line starts."""
-
-    def find(self, rows: DiffRows, needle: str, limit: int) -> list[DiffMatch]:
-        wanted = lowered(needle.partition("\n")[0])
-        removed = [(edit.old_start, edit.old_end) for edit in self._diff.edits]
-        sides: dict[LineSide, list[tuple[int, int]]] = {"old": removed, "new": [(0, len(self._diff.new_lines))]}
-        return sorted(
-            DiffMatch(rows.find(side, line), _ORDER[side], line, offset)
-            for side, ranges in sides.items()
-            for line, offset in islice(self._on_side(side, ranges, wanted), limit)
-        )
-
-    def _on_side(self, side: LineSide, ranges: Sequence[tuple[int, int]], wanted: str) -> Iterator[tuple[int, int]]:
-        if side not in self._texts:
-            lines = self._diff.old_lines if side == "old" else self._diff.new_lines
-            self._texts[side] = lowered("".join(lines)), list(accumulate(map(len, lines), initial=0))
-        content, starts = self._texts[side]
-        for first, end in ranges if wanted else ():
-            at, stop = starts[first], starts[end]
-            while (at := content.find(wanted, at, stop)) >= 0:
-                line = bisect_right(starts, at) - 1
-                yield line, at - starts[line]
-                at += len(wanted)
-
-
 MAX_MATCHES = 2_000
 
 
 class DiffFinder(QObject):
-    """A `FindTarget` that selects each match, and unfolds lines to show it."""
+    """A `FindTarget` that selects each match, and unfolds lines to show it. An unchanged line matches once, as new."""
 
     found = Signal(int, int)  # the number of the current match, from 1, and the number of matches
 
@@ -162,7 +130,8 @@ class DiffFinder(QObject):
         self._navigation = navigation
         self._open_gap = open_gap
         self._rows = navigation.document.rows
-        self._search = DiffSearch(self._rows.diff)
+        self._texts: dict[LineSide, tuple[str, list[int]]] = {}
+        """All lines of a side as one string, which is searched in C, and the offset at which each line starts."""
         self._text = ""
         self._matches: list[DiffMatch] = []
         self._current: DiffMatch | None = None
@@ -193,11 +162,33 @@ class DiffFinder(QObject):
     def _read(self) -> None:
         rows, current = self._navigation.document.rows, self._current
         if rows.diff is not self._rows.diff:
-            self._search = DiffSearch(rows.diff)
-            current = None
+            self._texts, current = {}, None
         self._rows = rows
-        self._matches = self._search.find(rows, self._text, MAX_MATCHES)
+        self._matches = self._found()
         self._current = current._replace(row=rows.find(current.side, current.line)) if current else None
+
+    def _found(self) -> list[DiffMatch]:
+        rows, wanted = self._rows, lowered(self._text.partition("\n")[0])
+        removed = [(edit.old_start, edit.old_end) for edit in rows.diff.edits]
+        sides: dict[LineSide, list[tuple[int, int]]] = {"old": removed, "new": [(0, len(rows.diff.new_lines))]}
+        return sorted(
+            DiffMatch(rows.find(side, line), _ORDER[side], line, offset)
+            for side, ranges in sides.items()
+            for line, offset in islice(self._on_side(side, ranges, wanted), MAX_MATCHES)
+        )
+
+    def _on_side(self, side: LineSide, ranges: Sequence[tuple[int, int]], wanted: str) -> Iterator[tuple[int, int]]:
+        if side not in self._texts:
+            diff = self._rows.diff
+            lines = diff.old_lines if side == "old" else diff.new_lines
+            self._texts[side] = lowered("".join(lines)), list(accumulate(map(len, lines), initial=0))
+        content, starts = self._texts[side]
+        for first, end in ranges if wanted else ():
+            at, stop = starts[first], starts[end]
+            while (at := content.find(wanted, at, stop)) >= 0:
+                line = bisect_right(starts, at) - 1
+                yield line, at - starts[line]
+                at += len(wanted)
 
     def _select(self, match: DiffMatch) -> None:
         if self._rows.gap(match.row):

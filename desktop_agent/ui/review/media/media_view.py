@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
 )
 from shiboken6 import isValid
 
-from desktop_agent.core.base.file_types import HEAD_BYTES, FileType, file_type, is_binary
+from desktop_agent.core.base.file_types import HEAD_BYTES, file_type, is_binary
 from desktop_agent.core.diff.binary_files import HexExcerpt, excerpt, printable
 from desktop_agent.core.diff.notebook import notebook_diff
 from desktop_agent.core.protocol.model import FileDiff
@@ -35,6 +35,7 @@ from desktop_agent.ui.review.media.picture_decoding import (
     DecodedPicture,
     decode,
     exact_size_words,
+    is_drawn,
     picture_words,
     short_hash,
 )
@@ -202,10 +203,9 @@ class HexText(QPlainTextEdit):
     def _fitting(self) -> tuple[int, bool]:
         chars = (self.viewport().width() - _PADDING_PX) // max(1, self.fontMetrics().horizontalAdvance("0"))
         count = max(1, len(self._sides()))
-        for row_bytes, has_text in ((16, True), (8, True), (16, False), (8, False)):
-            if _OFFSET_CHARS + count * _side_chars(row_bytes, has_text=has_text) <= chars:
-                return row_bytes, has_text
-        return 8, False
+        shapes = ((16, True), (8, True), (16, False), (8, False))
+        widths = ((shape, _OFFSET_CHARS + count * _side_chars(shape[0], has_text=shape[1])) for shape in shapes)
+        return next((shape for shape, width in widths if width <= chars), shapes[-1])
 
     def _fill(self) -> None:
         fitting = self._fitting()
@@ -337,7 +337,7 @@ def media_kind(path: str, before_head: bytes | None, after_head: bytes | None) -
     """Judge by the first `file_types.HEAD_BYTES` of each version (`None`: absent). Return `None` for lines of text."""
     heads = [head for head in (before_head, after_head) if head is not None]
     types = [file_type(head) for head in heads]
-    if any(_is_drawn(path, found) for found in types):
+    if any(is_drawn(path, found) for found in types):
         return "image"
     if any(is_binary(head) for head in heads):
         return "binary"
@@ -348,11 +348,6 @@ def may_be_media(diff: FileDiff) -> bool:
     return (diff.is_binary or diff.path.lower().endswith(_TEXT_SUFFIXES)) and "symbolic link" not in " ".join(
         diff.notes
     )
-
-
-def _is_drawn(path: str, found: FileType) -> bool:
-    """Whether the file is shown as a picture. A web page can begin with an SVG, so an SVG also needs its suffix."""
-    return found.picture is not None and (found.picture != "svg" or path.lower().endswith(".svg"))
 
 
 async def _best_form(
@@ -448,22 +443,20 @@ class MediaStack(QWidget):
         found = await _best_form(diff, before, after)
         if not isValid(self) or request != self._request:
             return
-        kind: MediaKind | None = None
         match found:
             case FileDiff():
                 kind, view = "notebook", self.notebook_view
                 view.show_diff(found)
-                self._media.setCurrentWidget(view)
             case BinaryFacts():
                 kind, view = "binary", self.binary_view
                 view.show_facts(found)
-                self._media.setCurrentWidget(view)
             case old, new:
                 kind, view = "image", self.image_view
                 view.show_versions(old, new)
-                self._media.setCurrentWidget(view)
             case None:
-                pass
+                kind = view = None
+        if view is not None:
+            self._media.setCurrentWidget(view)
         self._show(kind, has_text=not diff.is_binary)
 
     def _show(self, kind: MediaKind | None, *, has_text: bool) -> None:
@@ -471,12 +464,9 @@ class MediaStack(QWidget):
         self.kind = kind
         self._bar.setVisible(kind is not None and has_text)
         is_text = kind is None or (has_text and self._is_text_wanted)
-        if kind == "notebook":
-            self._as_media.setText(self.tr("Notebook"))
-            self._as_text.setText(self.tr("Raw JSON"))
-        else:
-            self._as_media.setText(self.tr("Picture"))
-            self._as_text.setText(self.tr("Text"))
+        is_notebook = kind == "notebook"
+        self._as_media.setText(self.tr("Notebook") if is_notebook else self.tr("Picture"))
+        self._as_text.setText(self.tr("Raw JSON") if is_notebook else self.tr("Text"))
         self._as_text.setChecked(is_text)
         self._as_media.setChecked(not is_text)
         if is_text and self._text_view is not None:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from PySide6.QtCore import QBuffer, QByteArray, QCoreApplication, QIODevice, QLocale, QSize, Qt
 from PySide6.QtGui import QImage, QImageReader
 
-from desktop_agent.core.base.file_types import file_type
+from desktop_agent.core.base.file_types import FileType, file_type
 from desktop_agent.ui.translation.core_words import core_words
 
 _tr = partial(QCoreApplication.translate, "Media")
@@ -56,6 +56,11 @@ class DecodedPicture(Struct, frozen=True):
     @property
     def is_shown(self) -> bool:
         return not self.problem
+
+
+def is_drawn(path: str, found: FileType) -> bool:
+    """Whether a file is shown as a picture. A web page can begin with an SVG, so an SVG also needs its suffix."""
+    return found.picture is not None and (found.picture != "svg" or path.lower().endswith(".svg"))
 
 
 def decode(content: bytes | None) -> DecodedPicture:

@@ -1,19 +1,14 @@
 """The dialog for clashes, by mouse and keyboard, with exact bytes as the result."""
 
-import asyncio
-from collections.abc import Coroutine, Sequence
-from hashlib import blake2b
-
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QImage, QTextCursor
+from PySide6.QtGui import QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QListWidget, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.diff.diff import diff_change
-from desktop_agent.core.protocol.model import Clash, FileChange, FileDiff, FileImage, FileOutcome, Maker
+from desktop_agent.core.protocol.model import Clash, FileOutcome, Maker
 from desktop_agent.core.undo.refusals import Direction
 from desktop_agent.ui.review.conflict.clash_dialog import ClashDialog
 from desktop_agent.ui.review.conflict.three_columns import ThreeColumns
@@ -22,45 +17,35 @@ from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.review_decisions import Resolution
 from desktop_agent.ui.theme import Theme
 from tests.parts import part
+from tests.ui.ink import colours_of
+from tests.ui.review.stage import Session, Source, image_of, run_now
 
 BASE = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n"
 WANTED = BASE.replace("one", "ONE").replace("three", "THREE").replace("seven", "SEVEN")
 YOURS = BASE.replace("three", "drei").replace("seven", "sieben")
 
 
-class Store:
-    def __init__(self) -> None:
-        self.blobs: dict[str, bytes] = {}
-        self.error: AgentError | None = None
-        self.yours_by: tuple[Maker, ...] = (Maker("person"),)
+Side = str | bytes | None
 
-    def image(self, content: bytes | None) -> FileImage | None:
-        if content is None:
-            return None
-        digest = blake2b(content, digest_size=32).hexdigest()
-        self.blobs[digest] = content
-        return FileImage(digest=digest, size=len(content), mode=0o644)
 
-    async def contents(self, images: Sequence[FileImage | None]) -> tuple[bytes | None, ...]:
-        if self.error:
-            raise self.error
-        return tuple(self.blobs[image.digest] if image else None for image in images)
-
-    async def change_diff(self, change: FileChange) -> FileDiff:
-        return diff_change(change, *await self.contents((change.before, change.after)))
-
+class Store(Source):
     def clash(
-        self, base: str | bytes | None, wanted: str | bytes | None, yours: str | bytes | None, path: str = "src/a.py"
+        self, base: Side, wanted: Side, yours: Side, path: str = "src/a.py", by: tuple[Maker, ...] = (Maker("person"),)
     ) -> FileOutcome:
-        sides = [side.encode() if isinstance(side, str) else side for side in (base, wanted, yours)]
-        images = [self.image(side) for side in sides]
-        clash = Clash(base=images[0], wanted=images[1], yours=images[2], yours_by=self.yours_by)
+        contents = [side.encode() if isinstance(side, str) else side for side in (base, wanted, yours)]
+        images = [image_of(content, 0o644) for content in contents]
+        self.blobs |= {
+            image.digest: content
+            for image, content in zip(images, contents, strict=True)
+            if image and content is not None
+        }
+        clash = Clash(base=images[0], wanted=images[1], yours=images[2], yours_by=by)
         return FileOutcome(path=path, state="conflict", change_ids=("1.1",), reason="You edited it.", clash=clash)
 
 
 class Stage:
     def __init__(self, qtbot: QtBot, theme: Theme) -> None:
-        self.store = Store()
+        self.store = Store(Session())
         self.resolutions: list[Resolution] = []
         self._qtbot = qtbot
         self._theme = theme
@@ -70,16 +55,12 @@ class Stage:
         self.window.show()
 
     def open(self, *outcomes: FileOutcome, purpose: Direction = "undo") -> ClashDialog:
-        dialog = ClashDialog(self._theme, purpose, outcomes, self.store, self._spawn, self.window)  # pyright: ignore[reportArgumentType] - a store has contents and makes no diffs
+        dialog = ClashDialog(self._theme, purpose, outcomes, self.store, run_now, self.window)
         self._qtbot.addWidget(dialog)
         dialog.resolved.connect(self.resolutions.append)
         dialog.open()
         self._qtbot.waitUntil(dialog.isActiveWindow)
         return dialog
-
-    def _spawn(self, task: Coroutine[object, object, None]) -> None:
-        with asyncio.Runner() as runner:
-            runner.run(task)
 
 
 @pytest.fixture
@@ -256,11 +237,10 @@ def test_the_undone_version_can_be_used_as_a_whole(stage: Stage) -> None:
 def test_each_version_is_named_by_whose_it_is(
     stage: Stage, makers: tuple[Maker, ...], title: str, version: str, keep: str
 ) -> None:
-    stage.store.yours_by = makers
-    dialog = stage.open(stage.store.clash(BASE, WANTED, YOURS))
+    dialog = stage.open(stage.store.clash(BASE, WANTED, YOURS, by=makers))
     assert f"Undo conflicts with {title}" in words(dialog)
     assert part(dialog, QPushButton, "keepMineButton").text() == keep
-    assert part(dialog, ThreeColumns, "clashColumns").titles[2] == version
+    assert version in words(dialog).split(" | ")
     buttons = [part(dialog, QPushButton, name).text() for name in ("keepYoursButton", "takeBothButton")]
     is_mine = makers == (Maker("person"),)
     assert buttons == (
@@ -342,18 +322,16 @@ def test_the_columns_mark_what_is_open_and_what_is_chosen(stage: Stage, theme: T
     columns = part(dialog, ThreeColumns, "clashColumns")
     columns.verticalScrollBar().setValue(0)
 
-    def ground(column: int, line: int) -> str:
+    def grounds(line: int) -> list[str]:
         image = columns.viewport().grab().toImage()
-        return image.pixelColor(round(image.width() * (column + 0.9) / 3), line * 19 + 9).name()
+        places = (round(image.width() * (column + 0.9) / 3) for column in range(3))
+        return [image.pixelColor(x, line * 19 + 9).name().upper() for x in places]
 
-    assert [ground(column, 2) for column in range(3)] == [theme.colour("warning_bg").name()] * 3
-    assert [ground(column, 0) for column in range(3)] == [
-        theme.colour(role).name() for role in ("removed_line", "added_line", "surface")
-    ]
+    colours = theme.colours
+    assert grounds(2) == [colours.warning_bg] * 3
+    assert grounds(0) == [colours.removed_line, colours.added_line, colours.surface]
     click(dialog, "takeWantedButton")
-    assert [ground(column, 2) for column in range(3)] == [
-        theme.colour(role).name() for role in ("sunken", "accent_weak", "sunken")
-    ]
+    assert grounds(2) == [colours.sunken, colours.accent_weak, colours.sunken]
 
 
 LONG = "".join(f"value_{number} = {number}\n" for number in range(1, 161))
@@ -362,10 +340,6 @@ LONG = "".join(f"value_{number} = {number}\n" for number in range(1, 161))
 def rows_in_view(columns: ThreeColumns) -> range:
     top, height = columns.verticalScrollBar().value(), columns.viewport().height()
     return range(-(-top // ROW_HEIGHT), (top + height) // ROW_HEIGHT)
-
-
-def inks(picture: QImage) -> set[str]:
-    return {picture.pixelColor(x, y).name() for x in range(picture.width()) for y in range(picture.height())}
 
 
 @pytest.mark.parametrize("line", [3, 80, 146, 158])
@@ -391,13 +365,11 @@ def test_who_has_scrolled_away_from_a_clash_stays_there_when_the_size_changes(st
 def test_the_columns_and_the_result_have_the_colours_of_the_language(stage: Stage, theme: Theme, qtbot: QtBot) -> None:
     clash = stage.store.clash(LONG, LONG.replace("value_9 ", "wanted "), LONG.replace("value_9 ", "mine "))
     dialog = stage.open(clash)
-    number = theme.colour("syntax_number").name()
     editor = part(dialog, QPlainTextEdit, "clashResultEdit")
     for widget in (part(dialog, ThreeColumns, "clashColumns"), editor):
-        qtbot.waitUntil(lambda shown=widget: number in inks(shown.viewport().grab().toImage()))
+        qtbot.waitUntil(lambda shown=widget: theme.colours.syntax_number in colours_of(shown.viewport().grab()))
     editor.insertPlainText("x = 'typed'\n")
-    string = theme.colour("syntax_string").name()
-    qtbot.waitUntil(lambda: string in inks(editor.viewport().grab().toImage()))
+    qtbot.waitUntil(lambda: theme.colours.syntax_string in colours_of(editor.viewport().grab()))
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,18 @@
 """The diff view shows the whole diff, and everything can be reached, selected and copied."""
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QColor, QGuiApplication, QImage
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtGui import QGuiApplication, QPixmap
 from PySide6.QtTest import QSignalSpy, QTest
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.diff.rows import LineSide, RowMode
 from desktop_agent.ui.review.diff.diff_document import MIN_SIDE_BY_SIDE_WIDTH, NARROW_SIDE_BY_SIDE_WIDTH
 from desktop_agent.ui.review.diff.diff_layout import BAR_HEIGHT, ROW_HEIGHT
+from desktop_agent.ui.review.diff.diff_navigation import MAX_MATCHES
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.theme import TextSizes, Theme
+from tests.ui.ink import colours_of
 from tests.ui.review.stage import make_diff, message_of
 
 LINES = "".join(f"line {number}\n" for number in range(1, 61))
@@ -43,12 +45,12 @@ def y_of(view: DiffView, row: int) -> int:
     return above + ROW_HEIGHT // 2 - view.verticalScrollBar().value()
 
 
-def picture(view: DiffView) -> QImage:
-    return view.viewport().grab().toImage()
+def picture(view: DiffView) -> QPixmap:
+    return view.viewport().grab()
 
 
-def colours_in(image: QImage, y: int, left: int, right: int) -> set[str]:
-    return {QColor(image.pixel(x, y)).name().upper() for x in range(left, right)}
+def colours_in(image: QPixmap, y: int, left: int, right: int) -> set[str]:
+    return colours_of(image, QRect(left, y, right - left, 1))
 
 
 # --- showing ------------------------------------------------------------------------------------------------------
@@ -128,8 +130,8 @@ def test_the_theme_is_followed(view: DiffView, theme: Theme) -> None:
 def test_colours_of_the_language_come_after_the_first_paint(qtbot: QtBot, view: DiffView) -> None:
     # In the first line a changed word has no syntax colour.
     view.show_diff(make_diff("def f():\n    x = 1\n", "def f():\n    x = 'text'\n"))
-    first = picture(view)
-    qtbot.waitUntil(lambda: picture(view) != first)
+    first = picture(view).toImage()
+    qtbot.waitUntil(lambda: picture(view).toImage() != first)
 
 
 # --- modes --------------------------------------------------------------------------------------------------------
@@ -419,6 +421,41 @@ def test_what_is_found_is_selected_and_unfolded(view: DiffView) -> None:
     view.finder.find("LINE 25")
     assert view.navigation.selected_text() == "line 25"
     assert view.document.rows[view.document.rows.find("new", 25)].kind == "context"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "needle", "found"),
+    [
+        (LINES, EDITED, "Line 11", ["line 11"]),
+        (LINES, EDITED, "and more", ["and more"]),
+        ("one 1\n", "One 2\n", "one", ["one", "One"]),
+        ("", "İİİ x\n", "X", ["x"]),
+        (LINES, EDITED, "", []),
+        (LINES, EDITED, "\n", []),
+    ],
+    ids=["removed", "added", "removed before added", "longer in lower case", "no text", "a line's end"],
+)
+def test_both_sides_are_searched_from_the_first_change_on(
+    view: DiffView, before: str, after: str, needle: str, found: list[str]
+) -> None:
+    view.show_diff(make_diff(before, after))
+    told = QSignalSpy(view.finder.found)
+    view.finder.find(needle)
+    selected: list[str] = []
+    for _ in range(told.at(0)[1]):
+        selected.append(view.navigation.selected_text())
+        view.finder.step(1)
+    assert selected == found
+
+
+@pytest.mark.parametrize(("count", "has_unread"), [(60, False), (MAX_MATCHES + 9, True)])
+def test_unchanged_lines_are_found_once_and_not_more_matches_than_can_be_shown(
+    view: DiffView, count: int, has_unread: bool
+) -> None:
+    view.show_diff(make_diff("x\n" * count, "x\n" * count + "y\n"))
+    told = QSignalSpy(view.finder.found)
+    view.finder.find("X")
+    assert (told.at(0)[1], view.finder.has_unread) == (min(count, MAX_MATCHES), has_unread)
 
 
 def test_finding_again_goes_on(view: DiffView) -> None:

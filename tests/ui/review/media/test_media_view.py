@@ -15,7 +15,7 @@ from desktop_agent.ui.review.media.picture_decoding import decode
 from desktop_agent.ui.theme import Theme
 from tests.parts import part
 from tests.ui.review.media.pictures import SVG, picture
-from tests.ui.review.stage import make_diff
+from tests.ui.review.stage import make_diff, run_now
 
 RED, BLUE = QColor("#ff0000"), QColor("#0000ff")
 
@@ -166,8 +166,7 @@ def stack(qtbot: QtBot, theme: Theme, text: DiffView) -> MediaStack:
 
 
 def show(stack: MediaStack, path: str, before: bytes | None, after: bytes | None) -> None:
-    with asyncio.Runner() as runner:
-        runner.run(stack.show_change(make_diff(before, after, path=path), before, after))
+    run_now(stack.show_change(make_diff(before, after, path=path), before, after))
 
 
 def stack_button(stack: MediaStack, name: str) -> QPushButton:

@@ -1,8 +1,5 @@
 """A file is searched and edited in its diff; saving writes exact bytes, and no edit is lost."""
 
-import asyncio
-from collections.abc import Coroutine
-
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
@@ -19,7 +16,7 @@ from desktop_agent.ui.theme import Theme
 from tests.parts import part
 from tests.ui.review.diff.test_review_view import carried, payload
 from tests.ui.review.media.pictures import SVG, picture
-from tests.ui.review.stage import Session, Source, Tasks, message_of
+from tests.ui.review.stage import Session, Source, Tasks, message_of, run_now
 
 OLD, NEW = b"one\r\ntwo\r\nthree\r\n", b"one\r\n2\r\nthree\r\n"
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -273,11 +270,7 @@ def test_the_first_undecided_change_is_gone_to_when_the_diff_is_there(
 
 @pytest.fixture
 def gallery(qtbot: QtBot, theme: Theme, session: Session, source: Source) -> Stage:
-    def run(task: Coroutine[object, object, None]) -> None:
-        with asyncio.Runner() as runner:
-            runner.run(task)
-
-    pane = DiffPane(theme, source, run)
+    pane = DiffPane(theme, source, run_now)
     qtbot.addWidget(pane)
     pane.resize(900, 600)
     pane.show()

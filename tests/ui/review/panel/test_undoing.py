@@ -1,7 +1,5 @@
 """The review panel asks for undo and redo, and reports the results; it never acts by itself."""
 
-import asyncio
-from collections.abc import Coroutine
 from typing import Literal
 
 import pytest
@@ -22,7 +20,7 @@ from desktop_agent.ui.theme import Theme
 from tests.parts import part
 from tests.ui.chat.stage import question
 from tests.ui.review.panel.panel_stage import Asked, button, child_of, choose, files, menu_action, shown_diff
-from tests.ui.review.stage import Session, Source, Tasks
+from tests.ui.review.stage import Session, Source, Tasks, run_now
 
 
 def test_a_name_that_looks_like_markup_is_shown_as_it_is(qtbot: QtBot, tasks: Tasks) -> None:
@@ -156,11 +154,7 @@ def clash_of(session: Session, *change_ids: str, hunks: tuple[str, ...] = ()) ->
 def awaited(
     qtbot: QtBot, theme: Theme, source: Source, reviewed: ReviewPanel, session: Session, asked: Asked
 ) -> ReviewPanel:
-    def run(task: Coroutine[object, object, None]) -> None:
-        with asyncio.Runner() as runner:
-            runner.run(task)
-
-    panel = ReviewPanel(theme, source, run)
+    panel = ReviewPanel(theme, source, run_now)
     qtbot.addWidget(panel)
     panel.resize(560, 800)
     panel.show()
