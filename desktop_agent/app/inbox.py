@@ -26,6 +26,7 @@ from desktop_agent.core.protocol.model import Decision, Denied, SessionSummary
 from desktop_agent.core.protocol.ops import AnswerApproval, JudgeCommand
 from desktop_agent.ui.chat.cards.tool_body import CardLoader
 from desktop_agent.ui.chat.entries.entry import EntryActions
+from desktop_agent.ui.chat.entries.questions import CardPlace
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.inbox import inbox_items
 from desktop_agent.ui.inbox.inbox_items import InboxItem, InboxSession, ItemKey, items_of
@@ -189,7 +190,8 @@ class Inbox(Controller):
         actions.link_activated.connect(self._panels.transcript.entry_actions.link_activated)
         drafts = self._drafts.setdefault(item.key, {})
         loader = CardLoader(self._panels.diffs, self._panels.spawner.spawn)
-        self._card = card = InboxCard(item, drafts, TextStyles(self._theme), actions, parent, loader)
+        place = CardPlace(request, drafts, TextStyles(self._theme), actions, parent, loader)
+        self._card = card = InboxCard(item, place)
         return card
 
     def _judge(self, item: InboxItem, call_id: str, command: str) -> None:
@@ -240,23 +242,14 @@ class Inbox(Controller):
 class InboxCard(RowCard):
     """Gives the card of a question its place in a row of the inbox."""
 
-    def __init__(
-        self,
-        item: InboxItem,
-        drafts: dict[str, str],
-        styles: TextStyles,
-        actions: EntryActions,
-        parent: QWidget,
-        loader: CardLoader | None,
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, item: InboxItem, place: CardPlace) -> None:
+        super().__init__(place.parent)
         from desktop_agent.ui.chat.question.approval import question_card  # with the first question
 
-        assert item.request is not None
         self._item = item
-        self._card = question_card(item.request, drafts, styles, actions, self, loader)
-        self._card.home = parent
-        actions.setParent(self)
+        self._card = question_card(place._replace(parent=self))
+        self._card.home = place.parent
+        place.actions.setParent(self)
         self._card.yes.setObjectName("inboxAllowButton")
         self._card.no.setObjectName("inboxDenyButton")
         self._card.resized.connect(self.updateGeometry)

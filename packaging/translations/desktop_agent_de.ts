@@ -1728,6 +1728,10 @@
 <context>
     <name>CommandEdit</name>
     <message>
+        <source>Command</source>
+        <translation>Befehl</translation>
+    </message>
+    <message>
         <source>Go back to the agent&apos;s command</source>
         <translation>Zurück zum Befehl des Agenten</translation>
     </message>
@@ -12981,13 +12985,6 @@
     <message>
         <source>Why are you undoing this?</source>
         <translation>Warum machen Sie dies rückgängig?</translation>
-    </message>
-</context>
-<context>
-    <name>_CommandField</name>
-    <message>
-        <source>Command</source>
-        <translation>Befehl</translation>
     </message>
 </context>
 <context>

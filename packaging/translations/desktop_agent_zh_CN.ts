@@ -1720,6 +1720,10 @@
 <context>
     <name>CommandEdit</name>
     <message>
+        <source>Command</source>
+        <translation>命令</translation>
+    </message>
+    <message>
         <source>Go back to the agent&apos;s command</source>
         <translation>恢复为代理的命令</translation>
     </message>
@@ -12904,13 +12908,6 @@
     <message>
         <source>Why are you undoing this?</source>
         <translation>为什么撤销？</translation>
-    </message>
-</context>
-<context>
-    <name>_CommandField</name>
-    <message>
-        <source>Command</source>
-        <translation>命令</translation>
     </message>
 </context>
 <context>

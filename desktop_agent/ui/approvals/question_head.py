@@ -5,7 +5,7 @@ from functools import partial
 from typing import Literal, NamedTuple
 
 from PySide6.QtCore import QCoreApplication, QPointF, QSize, Qt, Signal
-from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPainterPath, QPaintEvent, QPen, QTextLayout, QTextOption
+from PySide6.QtGui import QFontMetrics, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QFrame, QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_agent.core.changes.net import net_of_call
@@ -18,11 +18,10 @@ from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.exact_field import ExactField, FoldBar
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, discard, hbox, set_names, vbox
+from desktop_agent.ui.widgets.text_colours import count_lines
 from desktop_agent.ui.wording.phrases import short_path
 from desktop_agent.ui.wording.visible_text import explained, in_quotes, visible
 
-_MEASURED_CHARS = 4_000
-"""How many characters of a text are measured. This many fill the tallest field at any width."""
 _FRAME = 14
 """The height of border and padding together, including the free space needed below the last line."""
 _SIDES = 18
@@ -33,7 +32,9 @@ class CommandEdit(QWidget):
 
     def __init__(self, theme: Theme, question: OpenQuestion) -> None:
         super().__init__()
-        self.field: ExactField = _CommandField(theme, question.request.command or "")
+        self.field = _Field(
+            theme, question.request.command or "", "approvalCommandEdit", self.tr("Command"), most_lines=10
+        )
         self.fold = FoldBar(self.field)
         self._question = question
         question.take_command(self.field)
@@ -68,17 +69,17 @@ class CommandEdit(QWidget):
         self._restore.setVisible(is_edited)
 
 
-class _CommandField(ExactField):
-    def __init__(self, theme: Theme, command: str) -> None:
-        super().__init__(theme, command)
-        self.most_lines = 10
-        set_names(self, "approvalCommandEdit", self.tr("Command"))
+class _Field(ExactField):
+    """A field as high as its text, up to a limit."""
+
+    def __init__(self, theme: Theme, text: str, name: str, accessible_name: str, *, most_lines: int) -> None:
+        super().__init__(theme, text)
+        self.most_lines = most_lines
+        set_names(self, name, accessible_name)
         self.setFont(theme.code_font(theme.sizes.code, grows=False))
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
-        self.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
         option = self.document().defaultTextOption()
         option.setTextDirection(Qt.LayoutDirection.LeftToRight)
         self.document().setDefaultTextOption(option)
@@ -89,7 +90,7 @@ class _CommandField(ExactField):
         return True
 
     def heightForWidth(self, width: int) -> int:
-        lines = _count_lines(self.toPlainText(), self.font(), width - _SIDES, self.most_lines)
+        lines = count_lines(self.toPlainText(), self.font(), width - _SIDES, self.most_lines)
         return lines * QFontMetrics(self.font()).lineSpacing() + _FRAME
 
     def sizeHint(self) -> QSize:
@@ -97,22 +98,6 @@ class _CommandField(ExactField):
 
     def minimumSizeHint(self) -> QSize:
         return QSize(120, QFontMetrics(self.font()).lineSpacing() + _FRAME)
-
-
-def _count_lines(text: str, font: QFont, width: int, most: int) -> int:
-    """Return how many lines `text` takes at this width, at most `most`. The width may differ from the field's own."""
-    option = QTextOption()
-    option.setWrapMode(QTextOption.WrapMode.WrapAnywhere)
-    count = 0
-    for paragraph in text.split("\n", most)[:most]:
-        layout = QTextLayout(paragraph[:_MEASURED_CHARS], font)
-        layout.setTextOption(option)
-        layout.beginLayout()
-        while count < most and (line := layout.createLine()).isValid():
-            line.setLineWidth(max(width, 1))
-            count += 1
-        layout.endLayout()
-    return max(1, min(count, most))
 
 
 _tr = partial(QCoreApplication.translate, "ApprovalRequest")
@@ -259,11 +244,6 @@ def quoted(text: str) -> str:
     return "".join(in_quotes(part) if index % 2 else part for index, part in enumerate(parts))
 
 
-_DETAILS_WIDTH = 700
-_DETAILS_FRAME = 12
-"""The height of border and padding together. It must be exact, because a clipped last line does not count as seen."""
-
-
 class QuestionHead(QWidget):
     def __init__(self, theme: Theme, question: OpenQuestion, maths: RuleMaths, parent: QWidget) -> None:
         super().__init__(parent)
@@ -322,7 +302,7 @@ class QuestionHead(QWidget):
             add_parts(box, Space.S, self.command)
         for field in self._fields:
             fold = FoldBar(field)
-            fold.resize_wanted.connect(partial(_fit, field))
+            fold.resize_wanted.connect(field.updateGeometry)
             add_parts(box, Space.XS, field, fold)
             self._question.folds.append(fold)
         if request.tool_definition:
@@ -336,20 +316,7 @@ class QuestionHead(QWidget):
         add_parts(box, Space.XS, self._confinement, self._safety, Space.XS, self._risks)
 
     def _make_field(self, text: str, name: str, accessible_name: str) -> ExactField:
-        field = ExactField(self._theme, text)
-        set_names(field, name, accessible_name)
+        field = _Field(self._theme, text, name, accessible_name, most_lines=12)
         field.setReadOnly(True)
-        field.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        field.setFont(self._theme.code_font())
         field.setProperty("role", "secondary")
-        field.most_lines = 12
-        _fit(field)
         return field
-
-
-def _fit(field: ExactField) -> None:
-    metrics = field.fontMetrics()
-    columns = max(1, _DETAILS_WIDTH // metrics.averageCharWidth())
-    lines = sum(1 + len(line) // columns for line in field.toPlainText().split("\n"))
-    margins = 2 * round(field.document().documentMargin())
-    field.setFixedHeight(min(lines, field.most_lines) * metrics.lineSpacing() + margins + _DETAILS_FRAME)

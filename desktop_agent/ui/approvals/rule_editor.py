@@ -205,6 +205,11 @@ class _Half(QFrame):
 
 
 TYPING_MS = 120
+_ASKED: dict[RuleKind, str] = {
+    "edit": "You were asked %n times for edits like this.",
+    "tool": "You were asked %n times for calls like this.",
+    "command": "You were asked %n times for commands like this.",
+}
 
 
 class RuleEditor(QWidget):
@@ -352,15 +357,5 @@ class RuleEditor(QWidget):
         questions = (subjects_of(self._request), *self._context.past.questions)
         answers = ([verdicts.get(subject, False) for subject in question] for question in questions)
         times = sum(True in answer and False not in answer for answer in answers)  # all parts are allowed
-        match self._kind:
-            case "edit":
-                many = "You were asked %n times for edits like this."
-                words = plural("RuleEditor", times, many, many)
-            case "tool":
-                many = "You were asked %n times for calls like this."
-                words = plural("RuleEditor", times, many, many)
-            case "command":
-                many = "You were asked %n times for commands like this."
-                words = plural("RuleEditor", times, many, many)
-        self._asked.setText(words)
+        self._asked.setText(plural("RuleEditor", times, _ASKED[self._kind], _ASKED[self._kind]))
         self._asked.setVisible(times >= 2)

@@ -1,4 +1,4 @@
-"""Colours in text: the role of each part of code, found by Pygments, as Qt formats and marks.
+"""Colours in text: the role of each part of code, found by Pygments, as Qt formats and marks. Also counts lines.
 
 A fenced block is coloured in pieces, each with the piece before it as context, so a long block never blocks the window.
 A string or comment longer than a piece can lose its colour.
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache, partial
 from typing import Protocol
 
-from PySide6.QtGui import QColor, QTextCharFormat, QTextCursor, QTextDocument, QTextLayout
+from PySide6.QtGui import QColor, QFont, QTextCharFormat, QTextCursor, QTextDocument, QTextLayout, QTextOption
 from PySide6.QtWidgets import QTextEdit
 
 from desktop_agent.ui.runtime.pacing import BackgroundCall
@@ -179,3 +179,20 @@ def mark_of(cursor: QTextCursor, text_format: QTextCharFormat) -> QTextEdit.Extr
     mark.cursor = cursor  # pyright: ignore[reportAttributeAccessIssue] - the stubs do not know it
     mark.format = text_format  # pyright: ignore[reportAttributeAccessIssue] - the stubs do not know it
     return mark
+
+
+def count_lines(text: str, font: QFont, width: float, most: int) -> int:
+    """Return how many lines plain text takes at a width, at most `most`. Further lines cost no time."""
+    if text.count("\n") >= most:
+        return most
+    # No font is so narrow that this many letters fit into fewer lines.
+    layout = QTextLayout(text[: most * max(1, int(width))].replace("\n", "\N{LINE SEPARATOR}"), font)
+    option, count = QTextOption(), 0
+    option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+    layout.setTextOption(option)
+    layout.beginLayout()
+    while count < most and (line := layout.createLine()).isValid():
+        line.setLineWidth(width)
+        count += 1
+    layout.endLayout()
+    return max(1, count)

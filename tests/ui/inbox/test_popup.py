@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.app.inbox import InboxCard
 from desktop_agent.core.protocol.model import ApprovalRequest, Decision, FormField, ServerQuestion
 from desktop_agent.ui.chat.entries.entry import EntryActions
-from desktop_agent.ui.chat.entries.questions import QuestionCard
+from desktop_agent.ui.chat.entries.questions import CardPlace, QuestionCard
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.inbox.inbox_items import InboxItem, InboxSession, items_of
 from desktop_agent.ui.inbox.inbox_popup import InboxPopup, InboxRow, RowCard
@@ -58,7 +58,8 @@ class Stage:
 
         actions.approval_answered.connect(note)
         drafts = self.drafts.setdefault(one.session_id, {})
-        return InboxCard(one, drafts, TextStyles(self.theme), actions, parent, None)
+        assert one.request is not None
+        return InboxCard(one, CardPlace(one.request, drafts, TextStyles(self.theme), actions, parent))
 
     @property
     def card(self) -> QuestionCard:

@@ -6,7 +6,7 @@ from itertools import accumulate, zip_longest
 from pathlib import PurePosixPath
 from typing import ClassVar, Literal, NamedTuple, cast
 
-from PySide6.QtCore import QRectF, Qt
+from PySide6.QtCore import QRectF
 from PySide6.QtGui import QFont, QFontMetricsF, QPainter
 
 from desktop_agent.core.base.errors import AgentError
@@ -29,6 +29,7 @@ from desktop_agent.ui.chat.cards.tool_body import (
 from desktop_agent.ui.chat.entries.entry import EntryRow
 from desktop_agent.ui.chat.text.styles import LINK_TINT, MUTED_TINT, TextMark, Tint
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.rows import RIGHT
 from desktop_agent.ui.widgets.text_colours import Lexer, Lexers, colour_code
 from desktop_agent.ui.wording.visible_text import utf16_length
 
@@ -169,7 +170,7 @@ class ChangeBody(ToolBody):
                 if change.removed:
                     writer.add(f"  {entry_words.MINUS}{change.removed}", Tint("removed_text"))
                 writer.end_line()
-            colours = cast("tuple[tuple[TextMark, ...], ...]", row.loaded.get(_colours_key(change), ()))
+            colours = cast("tuple[tuple[TextMark, ...], ...]", row.loaded.get(f"colours:{change.id}", ()))
             for line, marks in zip_longest(_lines(row, change), colours):
                 if line is not None:
                     _write_line(writer, line, marks or ())
@@ -198,15 +199,12 @@ class ChangeBody(ToolBody):
     def load(self) -> None:
         for change in _changes(self.row):
             if _is_open(self.row, change):
-                self.fetch(_key(change), partial(_compare, change))
+                self.fetch(f"diff:{change.id}", partial(_compare, change))
 
     def follow(self, href: str) -> None:
-        changes = _changes(self.row)
-        change = next((change for change in changes if change.path == href), None)
-        if change is None:
-            return
-        self.row.opened ^= {_toggle(change)}
-        self.unfolded.emit()
+        if change := next((change for change in _changes(self.row) if change.path == href), None):
+            self.row.opened ^= {f"file:{change.id}"}
+            self.unfolded.emit()
 
     # -- painting --
 
@@ -220,14 +218,12 @@ class ChangeBody(ToolBody):
                 if line.number:
                     painter.setPen(self.styles.colour("faint"))
                     area = QRectF(0, top, self.left - Space.S + 1, height)
-                    painter.drawText(
-                        area, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, str(line.number)
-                    )
+                    painter.drawText(area, RIGHT, str(line.number))
 
     def colour(self, lexers: Lexers) -> bool:
         is_new = False
         for change in _changes(self.row):
-            language, key = language_of(change.path), _colours_key(change)
+            language, key = language_of(change.path), f"colours:{change.id}"
             lines = _lines(self.row, change)
             if lines and language and key not in self.row.loaded and lexers.is_known(language):
                 lexer = lexers.get(language)
@@ -244,24 +240,12 @@ def _changes(row: EntryRow) -> tuple[FileChange, ...]:
     return entry_of(row).changes[:_MOST_FILES]
 
 
-def _key(change: FileChange) -> str:
-    return f"diff:{change.id}"
-
-
-def _colours_key(change: FileChange) -> str:
-    return f"colours:{change.id}"
-
-
-def _toggle(change: FileChange) -> str:
-    return f"file:{change.id}"
-
-
 def _is_open(row: EntryRow, change: FileChange) -> bool:
-    return (change is entry_of(row).changes[0]) != (_toggle(change) in row.opened)
+    return (change is entry_of(row).changes[0]) != (f"file:{change.id}" in row.opened)
 
 
 def _lines(row: EntryRow, change: FileChange) -> tuple[DiffLine, ...]:
-    excerpt = row.loaded.get(_key(change))
+    excerpt = row.loaded.get(f"diff:{change.id}")
     if isinstance(excerpt, AgentError):
         excerpt = DiffExcerpt(note=excerpt.title)
     if not isinstance(excerpt, DiffExcerpt) or not _is_open(row, change):

@@ -37,25 +37,18 @@ class PictureButton(DrawnButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._name()
 
-    def show_picture(self, picture: CardPicture) -> None:
-        if picture.problem:
-            self.show_problem(entry_words.picture_problem(picture.problem))
-            return
-        self._picture = picture
-        size = f"{picture.size.width()} × {picture.size.height()}"
-        self._caption = " · ".join((size, picture.format, entry_words.byte_count(picture.size_bytes)))
-        self.setEnabled(True)
-        self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self._name()
-
     def show_loaded(self, loaded: object) -> None:
-        if isinstance(loaded, CardPicture):
-            self.show_picture(loaded)
-        elif isinstance(loaded, AgentError):
-            self.show_problem(core_words(loaded.title))
-
-    def show_problem(self, problem: str) -> None:
-        self._caption = problem
+        """Show a `CardPicture`, or why it cannot be shown. Nothing changes before one of these was loaded."""
+        if isinstance(loaded, AgentError):
+            self._caption = core_words(loaded.title)
+        elif isinstance(loaded, CardPicture) and loaded.problem:
+            self._caption = entry_words.picture_problem(loaded.problem)
+        elif isinstance(loaded, CardPicture):
+            self._picture = loaded
+            size = f"{loaded.size.width()} × {loaded.size.height()}"
+            self._caption = " · ".join((size, loaded.format, entry_words.byte_count(loaded.size_bytes)))
+            self.setEnabled(True)
+            self.setCursor(Qt.CursorShape.PointingHandCursor)
         self._name()
 
     def _name(self) -> None:
@@ -117,14 +110,15 @@ class PicturesBody(ToolBody):
 
     def __init__(self, card: EntryWidget, loader: CardLoader | None) -> None:
         super().__init__(card, loader)
-        self._buttons: list[tuple[BlobRef, PictureButton]] = []
+        self._buttons: dict[str, tuple[BlobRef, PictureButton]] = {}
+        """By the key under which the row stores the picture."""
         result = entry_of(self.row).result
         for ref in result.images[:_MOST] if result is not None else ():
             button = PictureButton(entry_of(self.row).title, self.styles, card)
             button.hide()
             button.clicked.connect(partial(self.actions.picture_requested.emit, ref, entry_of(self.row)))
-            self._buttons.append((ref, button))
-        self.widgets = [button for _, button in self._buttons]
+            self._buttons[f"picture:{ref.blob}"] = ref, button
+        self.widgets = [button for _, button in self._buttons.values()]
         self._show_pictures()
         self.changed.connect(self._show_pictures)
 
@@ -137,20 +131,16 @@ class PicturesBody(ToolBody):
         return Content()
 
     def place_widgets(self, area: QRect) -> int:
-        for _, button in self._buttons:
+        for _, button in self._buttons.values():
             button.room = max(1, area.width())
         return super().place_widgets(area)
 
     # -- loading --
 
     def load(self) -> None:
-        for ref, _ in self._buttons:
-            self.fetch(_key(ref.blob), partial(picture_of, ref=ref, most=DECODED))
+        for key, (ref, _) in self._buttons.items():
+            self.fetch(key, partial(picture_of, ref=ref, most=DECODED))
 
     def _show_pictures(self) -> None:
-        for ref, button in self._buttons:
-            button.show_loaded(self.row.loaded.get(_key(ref.blob)))
-
-
-def _key(digest: str) -> str:
-    return f"picture:{digest}"
+        for key, (_, button) in self._buttons.items():
+            button.show_loaded(self.row.loaded.get(key))

@@ -24,7 +24,7 @@ from desktop_agent.ui.chat.entries.entry import EntryRow, EntryWidget
 from desktop_agent.ui.chat.markdown.blocks import Block, code_parts
 from desktop_agent.ui.chat.text.styles import TextMark, Tint
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.layouts import discard, flow
 from desktop_agent.ui.widgets.text_colours import Lexers
 from desktop_agent.ui.wording.visible_text import utf16_length
@@ -161,8 +161,8 @@ class ToolBody(QObject):
         self._bar: Bar | None = None
         self._widgets_height = 0
         self._text_top = 0
-        more = self.tr("Show all output")
-        self._more = make_button(more, clicked=self.on_bar_clicked, variant="flat", parent=card, is_compact=True)
+        self._more = compact_button(self.tr("Show all output"), variant="flat", parent=card)
+        self._more.clicked.connect(self.on_bar_clicked)
         self._more.hide()
 
     def drop(self) -> None:

@@ -14,7 +14,7 @@ from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.chat.content_chip import CardPicture, ContentChip
 from desktop_agent.ui.chat.entry_words import byte_count
 from desktop_agent.ui.theme import Height, Space, Theme
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import discard, flow
 from desktop_agent.ui.wording.visible_text import plain_tooltip, utf16_length
@@ -132,15 +132,8 @@ class _RemovableChip(ContentChip):
         self.setObjectName("contentChip")
         self.setToolTip(plain_tooltip(content.name))
         self._content = content
-        self.remove = make_button(
-            "×",
-            object_name="removeContentButton",
-            accessible_name=self.tr("Remove {name} from the message").format(name=name),
-            clicked=self.removed,
-            variant="flat",
-            is_compact=True,
-            parent=self,
-        )
+        self.remove = compact_button("×", "removeContentButton", clicked=self.removed, variant="flat", parent=self)
+        self.remove.setAccessibleName(self.tr("Remove {name} from the message").format(name=name))
         self.remove.setToolTip(self.tr("Remove it from the message"))
         self.remove.setFixedWidth(Height.BUTTON)
         self.reserved = Height.BUTTON

@@ -17,7 +17,7 @@ from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.chat.composer.waiting_prompts import WaitingPrompts
 from desktop_agent.ui.theme import Radius, Space, Theme
 from desktop_agent.ui.widgets.answer_buttons import ARMING_DELAY_MS, Arming
-from desktop_agent.ui.widgets.buttons import PickerButton, make_button
+from desktop_agent.ui.widgets.buttons import PickerButton, compact_button, make_button
 from desktop_agent.ui.widgets.context_meter import ContextMeter, counted
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import flow, set_names
@@ -79,15 +79,10 @@ class ControlRow(QObject):
         self._controls: list[QWidget] = []
         self.cost = CostLabel(composer)
         self.meter = ContextMeter(theme, composer)
-        self.stop = make_button(
-            self.tr("Stop"),
-            object_name="stopButton",
-            variant="destructive",
-            accessible_name=self.tr("Stop this turn"),
-            parent=composer,
-        )
+        self.stop = make_button(self.tr("Stop"), "stopButton", variant="destructive", parent=composer)
+        self.stop.setAccessibleName(self.tr("Stop this turn"))
         self.stop.hide()
-        self.send = make_button(self.tr("Send"), object_name="sendButton", variant="primary", parent=composer)
+        self.send = make_button(self.tr("Send"), "sendButton", variant="primary", parent=composer)
         self.send.setEnabled(False)
         for button in (self.stop, self.send):
             # A click does not move the focus, because the button disappears or is disabled.
@@ -105,14 +100,12 @@ class ControlRow(QObject):
         """`at_once` names the keys that send into the running turn."""
         self.stop.setVisible(is_working and not blocked)
         self.send.setText(self.tr("Queue") if is_working else self.tr("Send"))
-        self.send.setToolTip(blocked or (self._waiting_words(at_once) if is_working else ""))
-
-    def _waiting_words(self, at_once: str) -> str:
-        if not at_once:
-            return self.tr("It starts when the turn has ended.")
-        return self.tr(
-            "It starts when the turn has ended. {keys} sends it into the turn, which reads it at its next step."
-        ).format(keys=at_once)
+        waits = self.tr("It starts when the turn has ended.")
+        if at_once:
+            waits = self.tr(
+                "It starts when the turn has ended. {keys} sends it into the turn, which reads it at its next step."
+            ).format(keys=at_once)
+        self.send.setToolTip(blocked or (waits if is_working else ""))
 
     def add(self, control: QWidget) -> None:
         control.setParent(self._composer)
@@ -207,14 +200,8 @@ class Composer(QWidget):
         self.setFocusProxy(self.edit)
         self._hint = make_label(role="warning", object_name="composerHint", parent=self, wraps=True, is_plain=True)
         self._hint.hide()
-        self.attach = make_button(
-            "+",
-            object_name="attachButton",
-            accessible_name=self.tr("Mention files…"),
-            variant="flat",
-            is_compact=True,
-            parent=self,
-        )
+        self.attach = compact_button("+", "attachButton", variant="flat", parent=self)
+        self.attach.setAccessibleName(self.tr("Mention files…"))
         self.attach.setToolTip(self.tr("Mention files… (or type @)"))
         self.waiting = WaitingPrompts(theme, self)
         self.waiting.changed.connect(self._arrange)

@@ -248,29 +248,20 @@ class _CommandDelegate(ModelDelegate[_Commands]):
         is_current = bool(state & QStyle.StateFlag.State_Selected) and not self.is_hint
         if is_current:
             draw_area(painter, self.theme, QRectF(area), is_selected=True)
-        inner = area.adjusted(Space.S, 0, -Space.S, 0)
-        first = QRect(inner.x(), inner.y(), inner.width(), Height.LIST_ROW)
-        left = inner.width() if self.is_hint else min(int(inner.width() * 0.42), 300)
-        painter.setFont(self.theme.code_font(TypeSize.CODE))
-        name_colour = "faint" if command.problem else "accent_text" if is_current else "text"
-        x = self._text(painter, QRect(first.x(), first.y(), left, first.height()), f"/{command.name}", name_colour)
-        rest = QRect(x, first.y(), first.x() + left - x, first.height())
-        self._text(painter, rest, f" {command.arguments}" if command.arguments else "", "muted")
+        inner = QRectF(area).adjusted(Space.S, 0, -Space.S, 0)
+        left = inner.width() if self.is_hint else min(inner.width() * 0.42, 300)
+        name = QRectF(inner.left(), inner.top(), left, Height.LIST_ROW)
+        code, small = self.theme.code_font(TypeSize.CODE), self.theme.text_font(TypeSize.SECONDARY)
+        colour = self.theme.colour("faint" if command.problem else "accent_text" if is_current else "text")
+        used = draw_emphasised(painter, self.theme, name, f"/{command.name}", (), colour, code)
+        draw_line(painter, name.adjusted(used, 0, 0, 0), f" {command.arguments}", code, self.theme.colour("muted"))
         below = inner.adjusted(0, Height.LIST_ROW - Space.S, 0, -Space.XS)
-        rest = below if self.is_hint else first.adjusted(left + Space.M, 0, 0, 0)
-        painter.setFont(self.theme.text_font(TypeSize.SECONDARY))
-        colour = "faint" if command.problem else "muted"
+        rest = below if self.is_hint else inner.adjusted(left + Space.M, 0, 0, 0)
+        colour = self.theme.colour("faint" if command.problem else "muted")
         if origin := model.origin(command):
-            tag = painter.fontMetrics().horizontalAdvance(origin)
-            self._text(painter, QRect(rest.right() - tag, rest.y(), tag + 1, rest.height()), origin, colour)
-            rest.setWidth(rest.width() - tag - 12)
-        self._text(painter, rest, model.effect(command), colour)
-
-    def _text(self, painter: QPainter, area: QRect, text: str, colour: str) -> int:
-        painter.setPen(self.theme.colour(colour))
-        shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, max(area.width(), 0))
-        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, shown)
-        return area.x() + painter.fontMetrics().horizontalAdvance(shown)
+            draw_line(painter, rest, origin, small, colour, RIGHT)
+            rest.setRight(rest.right() - QFontMetricsF(small).horizontalAdvance(origin) - Space.M)
+        draw_line(painter, rest, model.effect(command), small, colour)
 
 
 _WIDTH = 460

@@ -5,14 +5,14 @@ from functools import partial
 from itertools import pairwise
 from typing import cast
 
-from PySide6.QtCore import QObject, QPointF, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtCore import QObject, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
-from desktop_agent.ui.theme import Radius, Space, Theme, TypeSize
+from desktop_agent.ui.theme import Radius, Space, Theme
 from desktop_agent.ui.widgets.buttons import compact_button
-from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import discard
+from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
+from desktop_agent.ui.widgets.layouts import discard, hbox
 from desktop_agent.ui.widgets.rows import draw_box
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
@@ -34,9 +34,11 @@ class QueueCard(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._is_steering = is_steering
         self._theme = theme
-        self._text = " ".join(text[:_MOST_CHARS].split()) + ("…" if len(text) > _MOST_CHARS else "")
+        shown = " ".join(text[:_MOST_CHARS].split()) + ("…" if len(text) > _MOST_CHARS else "")
+        self._label = make_label(role="secondary")
+        self._text = ElidedLabel(text=shown, takes_room=True)
         waits = self.tr("Reaches the agent at the next step: {text}") if is_steering else self.tr("Waiting: {text}")
-        self.setAccessibleName(waits.format(text=self._text))
+        self.setAccessibleName(waits.format(text=shown))
         self.setAccessibleDescription(self.tr("Alt and the arrow keys move it, Enter edits it, Delete removes it."))
         self.setToolTip(plain_tooltip(text[:_MOST_CHARS]))
         self._add_buttons()
@@ -60,41 +62,22 @@ class QueueCard(QWidget):
             (self._steer, asked.steer_requested),
         ):
             each.clicked.connect(partial(requested.emit, self.prompt_id))
+        row = (self._label, Space.XS, (self._text, 1), self._send, self._steer, self._editing, self._remove)
+        hbox(*row, on=self, margins=(Space.M - 2, 0, Space.XS, 0), spacing=Space.XS)
+        self.setFixedHeight(_HEIGHT)
 
     def offer(self, *, is_sendable: bool, is_steerable: bool) -> None:
         self._send.setVisible(is_sendable)
         self._steer.setVisible(is_steerable and not self._is_steering)
-        self._place_buttons()
-        self.update()
+        waits = self.tr("Reaches the agent at the next step") if self._is_steering else self.tr("Next")
+        self._label.setText(self.tr("Not sent") if is_sendable else waits)
 
-    def place(self, area: QRect) -> None:
-        self._home = area.y()
-        self.setGeometry(area.x(), self.y() if self._is_dragged else self._home, area.width(), area.height())
+    def place(self, left: int, y: int, width: int) -> None:
+        self._home = y
+        self.setGeometry(left, self.y() if self._is_dragged else y, width, _HEIGHT)
 
     def tab_stops(self) -> tuple[QWidget, ...]:
         return (self, self._send, self._steer, self._editing, self._remove)
-
-    def sizeHint(self) -> QSize:
-        return QSize(200, _HEIGHT)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._place_buttons()
-
-    def _place_buttons(self) -> None:
-        right = self.width() - Space.XS
-        for button in (self._remove, self._editing, self._steer, self._send):
-            if not button.isHidden():
-                size = button.sizeHint()
-                right -= size.width()
-                button.setGeometry(right, (_HEIGHT - size.height()) // 2, size.width(), size.height())
-                right -= Space.XS
-
-    @property
-    def _label(self) -> str:
-        if not self._send.isHidden():
-            return self.tr("Not sent")
-        return self.tr("Reaches the agent at the next step") if self._is_steering else self.tr("Next")
 
     def paintEvent(self, event: QPaintEvent) -> None:
         theme = self._theme
@@ -102,18 +85,6 @@ class QueueCard(QWidget):
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             edge, width = ("accent", 2) if self.hasFocus() or self._is_dragged else ("border", 1)
             draw_box(painter, QRectF(self.rect()), theme.colour(edge), theme.colour("sunken"), Radius.CONTROL, width)
-            painter.setFont(theme.text_font(TypeSize.SECONDARY))
-            label = self._label
-            label_width = painter.fontMetrics().horizontalAdvance(label)
-            painter.setPen(theme.colour("muted"))
-            area = QRectF(Space.M - 2, 0, label_width + 2, _HEIGHT)
-            painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, label)
-            left = area.right() + Space.S
-            first = next((button for button in (self._send, self._steer) if not button.isHidden()), self._editing)
-            room = first.x() - Space.S - left
-            painter.setPen(theme.colour("text"))
-            text = painter.fontMetrics().elidedText(self._text, Qt.TextElideMode.ElideRight, int(room))
-            painter.drawText(QRectF(left, 0, room, _HEIGHT), Qt.AlignmentFlag.AlignVCenter, text)
 
     # --- the mouse and the keyboard -------------------------------------------------------------------------------
 
@@ -238,8 +209,8 @@ class WaitingPrompts(QObject):
 
     def place(self, left: int, y: int, width: int) -> int:
         for card in self._cards:
-            card.place(QRect(left, y, width, card.sizeHint().height()))
-            y += card.height() + Space.XS
+            card.place(left, y, width)
+            y += _HEIGHT + Space.XS
         if not self._more.isHidden():
             self._more.setGeometry(left + Space.M, y, width, self._more.sizeHint().height())
             y += self._more.height() + Space.XS

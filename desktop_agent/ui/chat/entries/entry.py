@@ -19,6 +19,7 @@ from desktop_agent.ui.chat.text.column_text import TextMatch
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import DrawnButton
+from desktop_agent.ui.widgets.rows import draw_line
 from desktop_agent.ui.widgets.text_colours import Lexers
 
 _E = TypeVar("_E")
@@ -248,13 +249,10 @@ class LabelLine(FoldLine):
         self.set_folding(is_foldable=True, is_unfolded=self._entry.is_column_shown)
 
     def paint_content(self, painter: QPainter) -> None:
-        painter.setFont(self.styles.secondary)
-        painter.setPen(self.styles.colour("text" if self.underMouse() else "muted"))
+        font, colour = self.styles.secondary, self.styles.colour("text" if self.underMouse() else "muted")
         arrow = QRectF(3, 0, Space.L, self.height())
-        painter.drawText(arrow, Qt.AlignmentFlag.AlignVCenter, UNFOLDED if self.is_unfolded else FOLDED)
-        label = QRectF(FOLD_INDENT, 0, self.width() - FOLD_INDENT, self.height())
-        text = painter.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, int(label.width()))
-        painter.drawText(label, Qt.AlignmentFlag.AlignVCenter, text)
+        draw_line(painter, arrow, UNFOLDED if self.is_unfolded else FOLDED, font, colour)
+        draw_line(painter, QRectF(FOLD_INDENT, 0, self.width() - FOLD_INDENT, self.height()), self.text(), font, colour)
 
     def paint_rule(self, painter: QPainter) -> None:
         if self._entry.is_column_shown:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from desktop_agent.ui.chat.text.styles import CODE_HEADER
 from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import compact_button
 
 _PATH = re.compile(r"[\w.@+-]+(?:/[\w.@+-]+)*")
 _WITHOUT_DOT = frozenset(("Dockerfile", "Makefile", "Justfile", "Procfile", "LICENSE", "Gemfile", "Rakefile"))
@@ -128,15 +128,9 @@ class FenceButtons(QObject):
             text, object_name, name = self.tr("Copy"), "copyCodeButton", self.tr("Copy code")
         else:
             text, object_name, name = self.tr("Apply…"), "applyCodeButton", self.tr("Apply code to a file")
-        return make_button(
-            text,
-            object_name=object_name,
-            accessible_name=name,
-            clicked=self._on_clicked,
-            variant="flat",
-            is_compact=True,
-            parent=self._entry,
-        )
+        button = compact_button(text, object_name, accessible_name=name, variant="flat", parent=self._entry)
+        button.clicked.connect(self._on_clicked)
+        return button
 
     def _on_clicked(self) -> None:
         act, index = next(key for key, button in self._shown.items() if button is self.sender())

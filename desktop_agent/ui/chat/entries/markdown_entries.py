@@ -146,8 +146,7 @@ class MarkdownWidget(LinkedEntry):
         self._fences.changed.connect(self._arrange_again)
         self._wanted: tuple[FenceAct, int] | None = None
         self._pictures = NamedPictures(self, loader)
-        self._pictures.toggled.connect(self._on_pictures_toggled)
-        self._pictures.loaded.connect(self._on_picture_loaded)
+        self._pictures.changed.connect(self._on_pictures_changed)
 
     @property
     def is_behind(self) -> bool:
@@ -182,14 +181,10 @@ class MarkdownWidget(LinkedEntry):
         else:
             super().follow(href)
 
-    def _on_pictures_toggled(self) -> None:
+    def _on_pictures_changed(self, is_by_user: bool) -> None:
+        self._arranged = None  # a picture can be wider without being higher
         self.fit()
-        self.resized.emit()
-
-    def _on_picture_loaded(self) -> None:
-        self._arranged = None  # it can be wider without being higher
-        self.fit()
-        self.body_changed.emit()
+        (self.resized if is_by_user else self.body_changed).emit()
 
     # -- buttons on fences --
 

@@ -18,8 +18,7 @@ from desktop_agent.ui.widgets.layouts import discard
 
 
 class NamedPictures(QObject):
-    toggled = Signal()  # the user opened or closed one
-    loaded = Signal()  # one arrived, or the reason why it cannot be shown
+    changed = Signal(bool)  # one came, went or was loaded: whether the user opened or closed it
 
     def __init__(self, entry: EntryWidget, loader: CardLoader | None) -> None:
         super().__init__(entry)
@@ -45,7 +44,7 @@ class NamedPictures(QObject):
         elif places:
             self._row.opened.add(f"{PICTURE}{places[0]}:{address}")
             self._open(places[0], address)
-        self.toggled.emit()
+        self.changed.emit(True)
 
     def fit(self) -> None:
         column, heights = self._entry.column, Counter[int]()
@@ -90,7 +89,7 @@ class NamedPictures(QObject):
             self._row.loaded[PICTURE + address] = error
         if isValid(button):
             self._show(button, address)
-            self.loaded.emit()
+            self.changed.emit(False)
 
     def _show(self, button: PictureButton, address: str) -> None:
         button.show_loaded(self._row.loaded[PICTURE + address])

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QPushButton
 
 from desktop_agent.core.base.errors import ProviderFault
 from desktop_agent.core.context.summaries import summary_text
-from desktop_agent.core.protocol.events import Notice, Rewound, SessionForked, TurnEnded
+from desktop_agent.core.protocol.events import Rewound, SessionForked, TurnEnded
 from desktop_agent.core.transcript import RETRYING, CompactionEntry, NoticeEntry, UndoEntry
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.entries.entry import FOLD_INDENT, EntryPlace, EntryWidget, LabelLine
@@ -22,7 +22,7 @@ from desktop_agent.ui.chat.text.passage import Paragraph, TextPassage
 from desktop_agent.ui.chat.text.styles import CODE_LINE
 from desktop_agent.ui.theme import Height, Radius, Space
 from desktop_agent.ui.translation.core_words import core_words
-from desktop_agent.ui.widgets.buttons import Slot, make_button
+from desktop_agent.ui.widgets.buttons import Slot, compact_button
 from desktop_agent.ui.widgets.layouts import flow
 from desktop_agent.ui.widgets.rows import draw_box
 from desktop_agent.ui.wording.visible_text import quoted
@@ -65,7 +65,8 @@ class NoticeWidget(EntryWidget):
             self._offer(self.tr("Sign in again…"), actions.sign_in_requested, "signInAgainButton")
         if notice.code in _SETTINGS_CODES:
             self._offer(self.tr("Open settings"), actions.settings_requested)
-        if notice.level == "error" and notice.code in _RETRY_CODES and not _gave_back(notice):
+        is_in_field = notice.code == "storage" and notice.turn is None  # the prompt, which can be sent again
+        if notice.level == "error" and notice.code in _RETRY_CODES and not is_in_field:
             self._offer(self.tr("Try again"), actions.retry_requested)
         if notice.code == "workspace":
             self._offer(self.tr("Open another folder…"), actions.folder_requested)
@@ -74,7 +75,7 @@ class NoticeWidget(EntryWidget):
         self.refresh()
 
     def _offer(self, text: str, clicked: Slot, name: str = "", *, variant: str = "") -> QPushButton:
-        button = make_button(text, object_name=name, clicked=clicked, variant=variant, parent=self, is_compact=True)
+        button = compact_button(text, name, clicked=clicked, variant=variant, parent=self)
         self._buttons.append(button)
         return button
 
@@ -149,11 +150,6 @@ class NoticeWidget(EntryWidget):
         painter.drawText(QPoint(_PADDING, _PADDING + 12), _SIGNS[level])
 
 
-def _gave_back(notice: Notice) -> bool:
-    """Whether the prompt is in the field again, so that sending it is a retry."""
-    return notice.code == "storage" and notice.turn is None
-
-
 _INDENT = 20
 
 
@@ -165,15 +161,9 @@ class LineWidget(EntryWidget):
         self._passage: TextPassage | None = None
         self._open: QPushButton | None = None
         if isinstance(place.row.entry, SessionForked):
-            self._open = make_button(
-                self.tr("Open it"),
-                object_name="openSourceButton",
-                accessible_name=self.tr("Open the conversation this is a copy of"),
-                clicked=partial(place.actions.session_requested.emit, place.row.entry.source),
-                variant="flat",
-                parent=self,
-                is_compact=True,
-            )
+            self._open = compact_button(self.tr("Open it"), "openSourceButton", variant="flat", parent=self)
+            self._open.setAccessibleName(self.tr("Open the conversation this is a copy of"))
+            self._open.clicked.connect(partial(place.actions.session_requested.emit, place.row.entry.source))
         self.refresh()
 
     def refresh(self) -> None:
@@ -218,17 +208,9 @@ class CompactionWidget(EntryWidget):
         self._source = ""
         self._line = LabelLine(self)
         edit, undo = place.actions.summary_edit_requested, place.actions.summary_undo_requested
-        self._edit = make_button(
-            self.tr("Edit…"), object_name="editSummaryButton", clicked=edit, parent=self, is_compact=True
-        )
-        self._undo = make_button(
-            self.tr("Undo"),
-            object_name="undoCompactionButton",
-            clicked=undo,
-            accessible_name=self.tr("Undo the summary"),
-            parent=self,
-            is_compact=True,
-        )
+        self._edit = compact_button(self.tr("Edit…"), "editSummaryButton", clicked=edit, parent=self)
+        self._undo = compact_button(self.tr("Undo"), "undoCompactionButton", clicked=undo, parent=self)
+        self._undo.setAccessibleName(self.tr("Undo the summary"))
         self._undo.setToolTip(self.tr("The agent sees the older turns in full again"))
         self.column_origin = QPoint(FOLD_INDENT, Height.SMALL_BUTTON + Space.XS)
         self.refresh()

@@ -20,7 +20,7 @@ from desktop_agent.ui.chat.entries.prompt_text import MOST_SHOWN, is_pasted_pict
 from desktop_agent.ui.chat.entry_words import byte_count
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.theme import Radius, Space
-from desktop_agent.ui.widgets.buttons import Picker, make_button
+from desktop_agent.ui.widgets.buttons import Picker, compact_button, make_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import discard, flow, set_names
 from desktop_agent.ui.wording.visible_text import plain_tooltip
@@ -46,6 +46,8 @@ class QuietButton(QPushButton):
             super().paintEvent(event)
 
 
+_tr = partial(QCoreApplication.translate, "PromptAttachments")
+
 _MOST_CHARS = 40
 
 
@@ -66,13 +68,8 @@ class _Picture(ContentChip):
 
 def _button(attachment: Attachment, actions: EntryActions, parent: QWidget) -> QAbstractButton:
     name, size = _name(attachment), byte_count(attachment.size)
-    button = make_button(
-        f"{name} · {size}",
-        object_name="attachmentButton",
-        clicked=partial(actions.attachment_requested.emit, attachment),
-        is_compact=True,
-        parent=parent,
-    )
+    asked = partial(actions.attachment_requested.emit, attachment)
+    button = compact_button(f"{name} · {size}", "attachmentButton", clicked=asked, parent=parent)
     _describe(button, attachment, name, size)
     return button
 
@@ -106,10 +103,6 @@ def _name(attachment: Attachment) -> str:
     return f"{shown}:{attachment.lines}" if attachment.lines else shown
 
 
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("PromptAttachments", text)
-
-
 _PADDING = 12
 
 
@@ -134,10 +127,9 @@ class PromptEditor(QWidget):
         set_names(self._files, "promptEditFiles", self.tr("What happens with the files"))
         self._files.addItems([self.tr("Keep files as they are"), self.tr("Also undo the changes made since")])
         self._files.fit()
-        self.cancel = make_button(self.tr("Cancel"), object_name="promptEditCancel", parent=self)
-        self._send = make_button(
-            self.tr("Send"), object_name="promptEditSend", clicked=self._on_send, variant="primary", parent=self
-        )
+        self.cancel = make_button(self.tr("Cancel"), "promptEditCancel", parent=self)
+        send = self.tr("Send")
+        self._send = make_button(send, "promptEditSend", clicked=self._on_send, variant="primary", parent=self)
         self.needed_height = 0
 
     def put_cursor_at_end(self) -> None:

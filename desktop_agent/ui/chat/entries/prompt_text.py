@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterator
+from functools import partial
 from typing import NamedTuple
 
 from PySide6.QtCore import QCoreApplication
@@ -12,6 +13,8 @@ from desktop_agent.core.protocol.events import PromptSubmitted, Steered
 from desktop_agent.core.protocol.model import Attachment
 from desktop_agent.ui.chat.cards.change import language_of
 from desktop_agent.ui.chat.markdown.blocks import Block, code_parts
+
+_tr = partial(QCoreApplication.translate, "SentComments")
 
 _PASTED = "@pasted:"
 MOST_SHOWN = 20
@@ -71,7 +74,3 @@ def _code(comment: SentComment) -> Block:
     return Block(
         "code", comment.quote, comment.start, comment.text_start, language=language_of(comment.path), label=words
     )
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("SentComments", text)

@@ -4,7 +4,7 @@ Cards ignore accidental answers: see `ui.chat.question.approval`.
 """
 
 from functools import partial
-from typing import cast
+from typing import NamedTuple, cast
 
 from PySide6.QtCore import QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent
@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from desktop_agent.core.protocol.events import CommandJudged
 from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, Decision, Denied
 from desktop_agent.core.transcript import SpendingEntry, spending_line
+from desktop_agent.ui.chat.cards.tool_body import CardLoader
 from desktop_agent.ui.chat.entries.entry import EntryActions, EntryPlace, EntryWidget
 from desktop_agent.ui.chat.text.passage import Paragraph
 from desktop_agent.ui.chat.text.styles import TextStyles
@@ -26,6 +27,16 @@ from desktop_agent.ui.widgets.rows import draw_box
 PADDING = 15
 
 
+class CardPlace(NamedTuple):
+    request: ApprovalRequest
+    drafts: dict[str, str]
+    """What the user wrote on the card. It outlives the card."""
+    styles: TextStyles
+    actions: EntryActions
+    parent: QWidget
+    loader: CardLoader | None = None
+
+
 class QuestionCard(QWidget):
     """A question that waits for the user. The parent sets its width; the height depends on the width."""
 
@@ -34,11 +45,11 @@ class QuestionCard(QWidget):
     no: QPushButton
     """The buttons for the plain answers."""
 
-    def __init__(self, request: ApprovalRequest, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.request = request
-        self.styles = styles
-        self.actions_ = actions
+    def __init__(self, place: CardPlace) -> None:
+        super().__init__(place.parent)
+        self.request = place.request
+        self.styles = place.styles
+        self.actions_ = place.actions
         self.is_answered = False
         self.home: QWidget | None = None
         """The widget that gets the focus from an answered question; without one, the focus goes where it was before."""
@@ -110,16 +121,10 @@ class QuestionCard(QWidget):
 
 
 class SpendingCard(QuestionCard):
-    def __init__(
-        self,
-        request: ApprovalRequest,
-        styles: TextStyles,
-        actions: EntryActions,
-        parent: QWidget,
-    ) -> None:
-        super().__init__(request, styles, actions, parent)
-        self._title = Paragraph(core_words(request.title), styles, self, font=styles.strong)
-        go_on = next((offer.label for offer in request.scopes), self.tr("Go on"))
+    def __init__(self, place: CardPlace) -> None:
+        super().__init__(place)
+        self._title = Paragraph(core_words(self.request.title), self.styles, self, font=self.styles.strong)
+        go_on = next((offer.label for offer in self.request.scopes), self.tr("Go on"))
         self.yes = self._make_button(go_on, Allowed(), "primary")
         self.no = self._make_button(self.tr("Stop here"), Denied(), "")
 
@@ -147,7 +152,7 @@ class SpendingWidget(EntryWidget):
         self._line: Paragraph | None = None
         self._card: SpendingCard | None = None
         if self._entry.is_waiting:
-            self._card = SpendingCard(self._entry.request, place.styles, place.actions, self)
+            self._card = SpendingCard(CardPlace(self._entry.request, {}, place.styles, place.actions, self))
             self._card.home = place.parent
         self.refresh()
 

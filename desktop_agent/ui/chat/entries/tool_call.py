@@ -13,7 +13,7 @@ from desktop_agent.ui.chat.cards.families import family_of
 from desktop_agent.ui.chat.cards.tool_body import CardLoader, ToolBody, entry_of
 from desktop_agent.ui.chat.entries.entry import EntryPlace
 from desktop_agent.ui.chat.entries.markdown_entries import SPOKEN_CHARS, LinkedEntry
-from desktop_agent.ui.chat.entries.questions import QuestionCard
+from desktop_agent.ui.chat.entries.questions import CardPlace, QuestionCard
 from desktop_agent.ui.chat.entries.tool_line import CallButtons, ToolLine
 from desktop_agent.ui.chat.markdown.inline import RichText, is_web_address
 from desktop_agent.ui.chat.text.column import Column
@@ -77,9 +77,8 @@ class ToolWidget(LinkedEntry):
             self._drop_question()
             from desktop_agent.ui.chat.question.approval import question_card  # with the first question
 
-            self._question = question_card(
-                entry.approval, self.row.drafts, self.styles, self.entry_actions, self, self._loader
-            )
+            place = CardPlace(entry.approval, self.row.drafts, self.styles, self.entry_actions, self, self._loader)
+            self._question = question_card(place)
             self._question.resized.connect(self.resized)
         if entry.judged is not None:
             self._question.show_judgement(entry.judged)

@@ -14,7 +14,7 @@ from desktop_agent.ui.chat.cards.tool_body import entry_of
 from desktop_agent.ui.chat.entries.entry import FOLDED, UNFOLDED, EntryWidget, FoldLine
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Radius, Space
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.wording.visible_text import explained, one_line, plain_tooltip, visible
 
 Mark = Literal["running", "done", "failed", "refused"]
@@ -164,25 +164,13 @@ class CallButtons(QObject):
         super().__init__(card)
         self._line_height = card.styles.card_line
         actions, call_id = card.entry_actions, entry_of(card.row).call.id
-        stop, change = self.tr("Stop this turn"), self.tr("Show change")
-        self._stop = make_button(
-            self.tr("Stop"), clicked=actions.stop_requested, accessible_name=stop, parent=card, is_compact=True
-        )
-        self._change = make_button(
-            self.tr("Show change ▸"),
-            clicked=partial(actions.changes_requested.emit, call_id),
-            variant="flat",
-            accessible_name=change,
-            parent=card,
-            is_compact=True,
-        )
-        self._recover = make_button(
-            self.tr("Recover"),
-            object_name="recoverButton",
-            clicked=partial(actions.recover_requested.emit, call_id),
-            parent=card,
-            is_compact=True,
-        )
+        self._stop = compact_button(self.tr("Stop"), clicked=actions.stop_requested, parent=card)
+        self._stop.setAccessibleName(self.tr("Stop this turn"))
+        self._change = compact_button(self.tr("Show change ▸"), variant="flat", parent=card)
+        self._change.setAccessibleName(self.tr("Show change"))
+        self._change.clicked.connect(partial(actions.changes_requested.emit, call_id))
+        self._recover = compact_button(self.tr("Recover"), "recoverButton", parent=card)
+        self._recover.clicked.connect(partial(actions.recover_requested.emit, call_id))
         for button in self.tab_stops():
             button.hide()
 

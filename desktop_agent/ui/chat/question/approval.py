@@ -8,23 +8,19 @@ from functools import partial
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent, QTextCursor
-from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.events import CommandJudged
 from desktop_agent.core.protocol.model import ApprovalRequest, ApprovalScope, Denied
-from desktop_agent.ui.chat.cards.tool_body import CardLoader
-from desktop_agent.ui.chat.entries.entry import EntryActions
-from desktop_agent.ui.chat.entries.questions import PADDING, QuestionCard, SpendingCard
+from desktop_agent.ui.chat.entries.questions import PADDING, CardPlace, QuestionCard, SpendingCard
 from desktop_agent.ui.chat.markdown.inline import read_code_spans, utf16_slice
 from desktop_agent.ui.chat.question.card_answers import CardAnswers
 from desktop_agent.ui.chat.question.request_card import FLAT_PADDING, CardField, ChangeField, card_notes, shown_lines
 from desktop_agent.ui.chat.question.server_question import SamplingCard, ServerQuestionCard
 from desktop_agent.ui.chat.text.passage import Paragraph
-from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.open_question import OpenQuestion
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.translation.core_words import core_words
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import discard
 from desktop_agent.ui.wording.phrases import short_path
@@ -43,18 +39,11 @@ def _causes(request: ApprovalRequest) -> tuple[str, ...]:
 
 
 class ApprovalCard(QuestionCard):
-    """The card of a call. `drafts` outlive it. The user must see the fields in full, except a tool's description."""
+    """The card of a call. The user must see the fields in full, except a tool's description."""
 
-    def __init__(
-        self,
-        request: ApprovalRequest,
-        drafts: dict[str, str],
-        styles: TextStyles,
-        actions: EntryActions,
-        parent: QWidget,
-        loader: CardLoader | None = None,
-    ) -> None:
-        super().__init__(request, styles, actions, parent)
+    def __init__(self, place: CardPlace) -> None:
+        super().__init__(place)
+        request, drafts, styles, actions, _, loader = place
         self._drafts = drafts
         self.question = question = OpenQuestion(request, self)
         # In older journals the title of a command is the command.
@@ -70,7 +59,7 @@ class ApprovalCard(QuestionCard):
             self._command.mark(_causes(request))
             question.take_command(self._command)
             self._command.textChanged.connect(self._on_command_changed)
-        self.edit = make_button(clicked=self._on_edit, variant="flat", parent=self, is_compact=True)
+        self.edit = compact_button(clicked=self._on_edit, variant="flat", parent=self)
         self.edit.setVisible(self._command is not None)
         self._edit_shortcut = QShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_E), self)
         self._edit_shortcut.activated.connect(self._start_editing)
@@ -89,9 +78,8 @@ class ApprovalCard(QuestionCard):
         question.are_changes_shown = not request.changes
         self._definition: CardField | None = None
         """The server's description of the tool. The field is made when the user wants to see it."""
-        self._unfold = make_button(
-            object_name="toolDefinitionButton", clicked=self._on_unfold, variant="flat", parent=self, is_compact=True
-        )
+        button = partial(compact_button, variant="flat", parent=self)
+        self._unfold = button("", "toolDefinitionButton", clicked=self._on_unfold)
         self._unfold.setVisible(bool(request.tool_definition))
         self._name_unfold()
         question.folds += [field.fold for field in (self._command, *self._others) if field is not None]
@@ -99,19 +87,17 @@ class ApprovalCard(QuestionCard):
             fold.changed.connect(self._update_answers)
             fold.resize_wanted.connect(self.fit)
         self._is_why_shown = False
-        self._why = make_button(
-            object_name="whyButton", clicked=self._on_why, variant="flat", parent=self, is_compact=True
-        )
+        self._why = button("", "whyButton", clicked=self._on_why)
         self._notes = card_notes(request, question.text, styles, self)
         self._show_why()
-        self._answers = CardAnswers(request, drafts, styles.theme, self, allow=self._allow, deny=self._deny)
+        self._answers = CardAnswers(place, self, allow=self._allow, deny=self._deny)
         self.yes, self.no = self._answers.yes, self._answers.no
         self._answers.switched.connect(self._on_switched)
         self._answers.review.clicked.connect(partial(actions.approval_opened.emit, request.call_id))
         self._refusal = make_label(role="warning", parent=self, is_plain=True)
         self._refusal.hide()
-        place = self.tr("in {folder}").format(folder=short_path(request.cwd)) if request.cwd else ""
-        self._folder = make_label(place, role="secondary", parent=self, is_plain=True)
+        folder = self.tr("in {folder}").format(folder=short_path(request.cwd)) if request.cwd else ""
+        self._folder = make_label(folder, role="secondary", parent=self, is_plain=True)
         self.set_shortcut(is_enabled=True)
         self._say_name()
         self._update_answers()
@@ -286,18 +272,12 @@ class ApprovalCard(QuestionCard):
         self.fit()
 
 
-def question_card(
-    request: ApprovalRequest,
-    drafts: dict[str, str],
-    styles: TextStyles,
-    actions: EntryActions,
-    parent: QWidget,
-    loader: CardLoader | None,
-) -> QuestionCard:
+def question_card(place: CardPlace) -> QuestionCard:
+    request = place.request
     if request.spending is not None:
-        return SpendingCard(request, styles, actions, parent)
+        return SpendingCard(place)
     if request.question is None:
-        return ApprovalCard(request, drafts, styles, actions, parent, loader)
+        return ApprovalCard(place)
     if request.question.sampling is not None:
-        return SamplingCard(request, request.question.sampling, styles, actions, parent)
-    return ServerQuestionCard(request, request.question, drafts, styles, actions, parent)
+        return SamplingCard(place, request.question.sampling)
+    return ServerQuestionCard(place, request.question)

@@ -6,9 +6,10 @@ from functools import cached_property, partial
 from PySide6.QtCore import QObject, QRect, Qt, Signal
 from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
-from desktop_agent.core.protocol.model import ApprovalRequest, ApprovalScope
+from desktop_agent.core.protocol.model import ApprovalScope
+from desktop_agent.ui.chat.entries.questions import CardPlace
 from desktop_agent.ui.part_keys import ALLOW_KEYS, DENY_KEYS, native_keys
-from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.theme import Space
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.answer_buttons import ShortcutButton, answer_shortcut
 from desktop_agent.ui.widgets.buttons import make_button, make_line
@@ -44,18 +45,12 @@ class CardAnswers(QObject):
     switched = Signal()
 
     def __init__(
-        self,
-        request: ApprovalRequest,
-        drafts: dict[str, str],
-        theme: Theme,
-        card: QWidget,
-        *,
-        allow: Callable[[ApprovalScope], None],
-        deny: Callable[[str], None],
+        self, place: CardPlace, card: QWidget, *, allow: Callable[[ApprovalScope], None], deny: Callable[[str], None]
     ) -> None:
         super().__init__(card)
+        theme = place.styles.theme
         self._card = card
-        self._drafts = drafts
+        self._drafts = place.drafts
         self._deny_with = deny
         self._is_stopped = False
         self._listens = True
@@ -67,7 +62,7 @@ class CardAnswers(QObject):
         self.yes.clicked.connect(allow_once)
         self._offers: dict[QPushButton, list[str]] = {}
         """The words of each offer; every second part is quoted."""
-        for offer in (offer for offer in request.scopes if offer.is_quick):
+        for offer in (offer for offer in place.request.scopes if offer.is_quick):
             parts = [one_line(part) for part in core_words(offer.label).split("`")]
             text = "".join(parts)
             button = make_button(text, accessible_name=text, clicked=partial(allow, offer.scope), parent=card)

@@ -18,10 +18,9 @@ from desktop_agent.core.protocol.model import ApprovalRequest, Denied, FileChang
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.change import SIGNS, DiffLine, excerpt_of
 from desktop_agent.ui.chat.cards.tool_body import CardLoader, CardSource, in_thread
-from desktop_agent.ui.chat.entries.entry import EntryActions
-from desktop_agent.ui.chat.entries.questions import PADDING, QuestionCard
+from desktop_agent.ui.chat.entries.questions import PADDING, CardPlace, QuestionCard
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK
-from desktop_agent.ui.chat.text.passage import Paragraph, count_lines
+from desktop_agent.ui.chat.text.passage import Paragraph
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.open_question import confinement_words, risk_words
 from desktop_agent.ui.part_keys import ALLOW_KEYS, DENY_KEYS, native_keys
@@ -31,7 +30,7 @@ from desktop_agent.ui.widgets.answer_buttons import answer_shortcut
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.exact_field import ExactField, FoldBar
 from desktop_agent.ui.widgets.layouts import flow
-from desktop_agent.ui.widgets.text_colours import cursor_over, mark_of
+from desktop_agent.ui.widgets.text_colours import count_lines, cursor_over, mark_of
 from desktop_agent.ui.wording.visible_text import utf16_length, visible
 
 _FRAME = 14
@@ -261,8 +260,8 @@ class CardPart(Protocol):
 class RequestCard(QuestionCard):
     """A server's question. Subclasses make the parts, each with the gap below it, then call `set_answers`."""
 
-    def __init__(self, request: ApprovalRequest, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
-        super().__init__(request, styles, actions, parent)
+    def __init__(self, place: CardPlace) -> None:
+        super().__init__(place)
         self.parts: list[tuple[CardPart, int]] = []
         self._must_see: CardField | None = None
         self._consents: Sequence[QPushButton] = ()

@@ -11,13 +11,12 @@ from desktop_agent.core.protocol.form_checking import mistake_in, number_in
 from desktop_agent.core.protocol.model import (
     Allowed,
     Answer,
-    ApprovalRequest,
     ApprovalScope,
     FormField,
     SamplingQuestion,
     ServerQuestion,
 )
-from desktop_agent.ui.chat.entries.entry import EntryActions
+from desktop_agent.ui.chat.entries.questions import CardPlace
 from desktop_agent.ui.chat.question.request_card import RequestCard, shown_lines
 from desktop_agent.ui.chat.text.passage import Paragraph
 from desktop_agent.ui.chat.text.styles import TextStyles
@@ -156,27 +155,16 @@ class FormRow(QObject):
 
 
 class ServerQuestionCard(RequestCard):
-    def __init__(
-        self,
-        request: ApprovalRequest,
-        question: ServerQuestion,
-        drafts: dict[str, str],
-        styles: TextStyles,
-        actions: EntryActions,
-        parent: QWidget,
-    ) -> None:
-        super().__init__(request, styles, actions, parent)
+    def __init__(self, place: CardPlace, question: ServerQuestion) -> None:
+        super().__init__(place)
         self._question = question
-        title = (
-            self.tr("{server} wants you to visit a page")
-            if question.address
-            else self.tr("{server} asks you something")
-        )
+        visit, ask = self.tr("{server} wants you to visit a page"), self.tr("{server} asks you something")
+        title = visit if question.address else ask
         said = self.add_paragraph(title.format(server=question.server), "title", gap=Space.XS)
         message = self.add_paragraph(shown_lines(question.message), gap=Space.M)
         if question.address:
             self.add_whole_text(question.address, self.tr("Address")).mark((urlsplit(question.address).netloc,))
-        self._rows = [FormRow(field, drafts, styles, self) for field in question.fields]
+        self._rows = [FormRow(field, place.drafts, place.styles, self) for field in question.fields]
         for row in self._rows:
             row.resized.connect(self.fit)
             self.parts.append((row, 0))
@@ -187,10 +175,8 @@ class ServerQuestionCard(RequestCard):
 
     def _note_words(self) -> str:
         if self._question.address:
-            host = urlsplit(self._question.address).hostname or ""
-            return self.tr("The page is at {host} and opens in your browser. What you do there stays there.").format(
-                host=host
-            )
+            words = self.tr("The page is at {host} and opens in your browser. What you do there stays there.")
+            return words.format(host=urlsplit(self._question.address).hostname or "")
         return self.tr("The server wrote the words above and gets your answer: write no password or key here.")
 
     def on_yes(self) -> None:
@@ -212,16 +198,9 @@ class ServerQuestionCard(RequestCard):
 
 
 class SamplingCard(RequestCard):
-    def __init__(
-        self,
-        request: ApprovalRequest,
-        sampling: SamplingQuestion,
-        styles: TextStyles,
-        actions: EntryActions,
-        parent: QWidget,
-    ) -> None:
-        super().__init__(request, styles, actions, parent)
-        said = self.add_paragraph(request.title, "title", gap=Space.XS)
+    def __init__(self, place: CardPlace, sampling: SamplingQuestion) -> None:
+        super().__init__(place)
+        said = self.add_paragraph(self.request.title, "title", gap=Space.XS)
         facts = self.add_paragraph(self._fact_words(sampling), "muted", gap=Space.S)
         roles = {
             "system": self.tr("— Instructions —"),
@@ -242,18 +221,14 @@ class SamplingCard(RequestCard):
         self.setAccessibleName(f"{said}. {facts}")
 
     def _fact_words(self, sampling: SamplingQuestion) -> str:
-        words = [
-            self.tr("{model} answers, with at most {tokens} tokens.").format(
-                model=sampling.model, tokens=f"{sampling.max_tokens:,}"
-            )
-        ]
-        if sampling.price == "free":
-            words.append(self.tr("There is no additional cost."))
-        elif sampling.price:
-            words.append(self.tr("A million input and output tokens cost {price}.").format(price=sampling.price))
-        else:
-            words.append(self.tr("The cost is not known."))
-        return " ".join((*words, *sampling.notes))
+        words = self.tr("{model} answers, with at most {tokens} tokens.")
+        cost = self.tr("A million input and output tokens cost {price}.").format(price=sampling.price)
+        if not sampling.price:
+            cost = self.tr("The cost is not known.")
+        elif sampling.price == "free":
+            cost = self.tr("There is no additional cost.")
+        answers = words.format(model=sampling.model, tokens=f"{sampling.max_tokens:,}")
+        return " ".join((answers, cost, *sampling.notes))
 
     def on_yes(self) -> None:
         self._allow("once")

@@ -31,7 +31,6 @@ from desktop_agent.core.base.plain_text import with_directions_named
 from desktop_agent.ui.chat.markdown.blocks import Alignment, Block
 from desktop_agent.ui.chat.markdown.inline import (
     CODE,
-    LINE_BREAK,
     InlineSpan,
     RichText,
     in_bold,
@@ -119,10 +118,6 @@ class TextPassage:
         if not self._stands_anywhere:
             self.height = self._set_lines(width)
             self._pills = self._find_pills()
-
-    @property
-    def line_count(self) -> int:
-        return self._layout.lineCount()
 
     @property
     def natural_width(self) -> float:
@@ -651,24 +646,12 @@ class Box:
 def fence_label(language: str) -> str:
     match language.lower():
         case "math" | "latex" | "tex" | "katex":
-            return _tr("{0}: formula, shown as source").format(language)
+            words = QCoreApplication.translate("FenceLabel", "{0}: formula, shown as source")
         case "mermaid" | "plantuml" | "dot" | "graphviz":
-            return _tr("{0}: diagram, shown as source").format(language)
+            words = QCoreApplication.translate("FenceLabel", "{0}: diagram, shown as source")
         case _:
-            return language
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("FenceLabel", text)
-
-
-def count_lines(text: str, font: QFont, width: float, limit: int) -> int:
-    """Return how many lines plain text takes at a width, at most `limit`. Further lines cost no time."""
-    if text.count("\n") >= limit:
-        return limit
-    # No font is so narrow that this many letters fit into fewer lines.
-    head = text[: limit * max(1, int(width))].replace("\n", LINE_BREAK)
-    return min(limit, max(1, TextPassage(RichText(head), font, (), width=width, line_height=0).line_count))
+            words = "{0}"
+    return words.format(language)
 
 
 class Paragraph(QWidget):

@@ -13,6 +13,7 @@ from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 from desktop_agent.ui.runtime.pacing import run_while
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.rows import draw_line
 
 _TEXT_AT = 20
 
@@ -49,11 +50,8 @@ class ActivityLine(QWidget):
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(mark)
             painter.drawEllipse(QPointF(6, self.height() / 2), 4.5, 4.5)
-            painter.setPen(self._theme.colour("muted"))
-            painter.setFont(self._theme.text_font(TypeSize.SECONDARY))
-            area = QRectF(_TEXT_AT, 0, self.width() - _TEXT_AT, self.height())
-            text = painter.fontMetrics().elidedText(self._text, Qt.TextElideMode.ElideRight, int(area.width()))
-            painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, text)
+            area, font = QRectF(self.rect()).adjusted(_TEXT_AT, 0, 0, 0), self._theme.text_font(TypeSize.SECONDARY)
+            draw_line(painter, area, self._text, font, self._theme.colour("muted"))
 
 
 _MAX_WIDTH = 420
@@ -69,13 +67,11 @@ class EmptyState(QWidget):
         for words in (self._title, self._hint):
             words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self._buttons: dict[QPushButton, str] = {}
-        self.set_examples(
-            (
-                self.tr("Explain how this project is put together"),
-                self.tr("Find a bug and fix it, with a test"),
-                self.tr("Write a README for this folder"),
-            )
+        explain, find = (
+            self.tr("Explain how this project is put together"),
+            self.tr("Find a bug and fix it, with a test"),
         )
+        self.set_examples((explain, find, self.tr("Write a README for this folder")))
 
     def set_examples(self, examples: Sequence[str]) -> None:
         for button in self._buttons:
