@@ -62,8 +62,11 @@ def warn_of_project(settings: WorkspaceSettings, console: Console) -> None:
         )
 
 
-def settings_in(paths: AppPaths, workspace: Path) -> WorkspaceSettings:
+def settings_in(paths: AppPaths, workspace: Path, console: Console | None = None) -> WorkspaceSettings:
+    """Return the settings that apply in a folder, with warnings of problems on the console. Blocks."""
     live = LiveSettings.load(paths.settings_file(), os.environ)
+    if console is not None:
+        SettingsWarnings(live, console)()
     settings = WorkspaceSettings(live, workspace, ProjectTrust(paths.project_answers))
     settings.look()
     return settings
@@ -76,7 +79,11 @@ def show_path(_args: argparse.Namespace, console: Console) -> None:
 
 def show_settings(args: argparse.Namespace, console: Console) -> None:
     loaded, path, wanted = _loaded(args, console), AppPaths.from_environment().settings_file(), args.section
-    documents = {key: _document(loaded, key) for key in declared_settings() if _is_in(key, wanted)}
+    documents = {
+        key: _document(loaded, key)
+        for key in declared_settings()
+        if wanted is None or f"{key}.".startswith(f"{wanted}.")
+    }
     if not documents:
         sections = ", ".join(dict.fromkeys(setting.section for setting in declared_settings().values()))
         raise UsageError(f"There is no section {wanted!r}.", hint=f"Sections: {sections}.")
@@ -106,18 +113,12 @@ def show_setting(args: argparse.Namespace, console: Console) -> None:
 
 
 def _loaded(args: argparse.Namespace, console: Console) -> LoadedSettings:
-    settings = _settings(real_path(args.workspace or current_folder()), console)
+    root = real_path(args.workspace or current_folder())
+    settings = settings_in(AppPaths.from_environment(), root, console)
     warn_of_project(settings, console)
     if settings.faults:
         raise UnsafeSettingsError(settings.faults)
     return settings.loaded
-
-
-def _settings(root: Path, console: Console) -> WorkspaceSettings:
-    paths = AppPaths.from_environment()
-    live = LiveSettings.load(paths.settings_file(), os.environ)
-    SettingsWarnings(live, console)()
-    return WorkspaceSettings(live, root, ProjectTrust(paths.project_answers))
 
 
 def change_setting(args: argparse.Namespace, console: Console) -> None:
@@ -151,8 +152,7 @@ def _in_force(change: SettingChange) -> str:
 
 def trust(args: argparse.Namespace, console: Console) -> None:
     root = usable_workspace(args.folder or args.workspace or current_folder())
-    settings = _settings(root, console)
-    settings.look()
+    settings = settings_in(AppPaths.from_environment(), root, console)
     proposal = settings.proposal
     if proposal is None:
         raise UsageError(f"There is no {PROJECT_FOLDER}/{PROJECT_FILE} in {root}, so there is nothing to trust.")
@@ -189,10 +189,6 @@ def _as_text(proposal: ProjectProposal, servers: Definitions, answer: str | None
         off = "" if server.is_enabled else " (switched off)"
         changes.append(f"  {starts} the MCP server {server.name} start: {server.in_full}{off}")
     return "\n".join([heads[answer], *(changes or ["  nothing"])])
-
-
-def _is_in(key: str, wanted: str | None) -> bool:
-    return wanted is None or key == wanted or key.startswith(f"{wanted}.")
 
 
 def _document(loaded: LoadedSettings, key: str) -> JsonObject:

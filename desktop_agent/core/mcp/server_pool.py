@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,12 +11,14 @@ from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.mcp.client import ServerCredentials, Surroundings
 from desktop_agent.core.mcp.confining import ServerConfiner
-from desktop_agent.core.mcp.connection import Connection, OpenClient, OpenedClient
+from desktop_agent.core.mcp.connection import Connection, OpenedClient
 from desktop_agent.core.mcp.definition import Program, ServerDefinition
 from desktop_agent.core.mcp.server_log import ServerLog
 from desktop_agent.core.mcp.server_status import ServerStatus
 from desktop_agent.core.system.processes.process_tree import Activity
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
+
+_SDK_CLIENT = "desktop_agent.core.mcp.sdk.sdk_client"
 
 
 class _Key(NamedTuple):
@@ -54,7 +57,6 @@ class ServerPool:
         self._environ = environ
         self._logs = logs
         self._processes = ProcessRunner(clock)
-        self._opens: OpenClient | None = None
         self._credentials = credentials
         self._confiner = confiner
         self._connections: dict[_Key, Connection] = {}
@@ -97,7 +99,7 @@ class ServerPool:
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
     def reopen(self) -> None:
-        self._processes, self._opens = ProcessRunner(self._clock), None
+        self._processes = ProcessRunner(self._clock)
 
     async def aclose(self) -> None:
         closing, processes = tuple(self._connections.values()), self._processes  # it may be opened again meanwhile
@@ -135,15 +137,13 @@ class ServerPool:
 
     @asynccontextmanager
     async def _open(self, definition: ServerDefinition, surroundings: Surroundings) -> OpenedClient:
-        if self._opens is None:  # imports the SDK
-            self._opens = await asyncio.to_thread(self._import_clients)
-        async with self._opens(definition, surroundings) as client:
+        await asyncio.to_thread(import_module, _SDK_CLIENT)  # takes more than a second
+        from desktop_agent.core.mcp.sdk.sdk_client import open_client
+
+        async with open_client(
+            definition, surroundings, runner=self._processes, credentials=self._credentials
+        ) as client:
             yield client
-
-    def _import_clients(self) -> OpenClient:
-        from desktop_agent.core.mcp.sdk.sdk_client import SdkClients
-
-        return SdkClients(self._processes, self._credentials).open
 
     def _tell(self, status: ServerStatus) -> None:
         for listener in tuple(self._listeners):

@@ -20,9 +20,12 @@ Tightening = Literal["stricter", "more", "lower"]
 """How a project can change a setting: to a later choice, by adding entries, or to a lower number."""
 
 
-class About(Struct, frozen=True, kw_only=True):
+class AboutSection(Struct, frozen=True):
     title: str
     text: str
+
+
+class About(AboutSection, frozen=True, kw_only=True):
     unit: str = ""
     """The unit in which people read and enter the value."""
     per_unit: int = 1
@@ -42,18 +45,13 @@ class About(Struct, frozen=True, kw_only=True):
     tightening: Tightening | None = None
 
 
-class AboutSection(Struct, frozen=True):
-    title: str
-    text: str
-
-
 class _Declared(Struct, frozen=True):
     default: object
-    about: About | AboutSection
+    about: AboutSection
 
 
 class _SectionMeta(StructMeta):
-    about: dict[str, About | AboutSection]
+    about: dict[str, AboutSection]
 
     def __new__(
         cls, name: str, bases: tuple[type, ...], namespace: dict[str, object], *, frozen: bool, kw_only: bool
@@ -89,5 +87,5 @@ def section(kind: Callable[[], T], title: str, text: str) -> T:
     return cast("T", _Declared(field(default_factory=kind), AboutSection(title, text)))
 
 
-def about_in(section: Section, name: str) -> About | AboutSection:
+def about_in(section: Section, name: str) -> AboutSection:
     return type(section).about[name]

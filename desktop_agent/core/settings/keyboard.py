@@ -97,7 +97,7 @@ def _key(name: str) -> str | None:
 
 def _keys(action: str, *keys: str, where: str = "the whole window", plain: tuple[str, ...] = ()) -> tuple[str, ...]:
     text = f"The keys for this action, in {where}."
-    return setting(keys, title=action, text=text, holds="keys", plain_keys=plain, unset="no keys")
+    return setting(keys, action, text, holds="keys", plain_keys=plain, unset="no keys")
 
 
 _part_keys = partial(_keys, where="this part of the window")

@@ -10,8 +10,8 @@ from desktop_agent.core.settings.keyboard import KeySettings
 class ExecutionSettings(Section, frozen=True, kw_only=True):
     approval: Literal["always", "on_write", "on_request", "never"] = setting(
         "on_write",
-        title="Approvals",
-        text="What the agent does without asking. Each session can choose its own below the message field.",
+        "Approvals",
+        "What the agent does without asking. Each session can choose its own below the message field.",
         words={
             "always": "Asks before every call",
             "on_write": "Asks before writing",
@@ -23,55 +23,51 @@ class ExecutionSettings(Section, frozen=True, kw_only=True):
     )
     sandbox: Literal["restricted", "strict", "none"] = setting(
         "restricted",
-        title="Sandbox",
-        text="How commands are confined. Without a sandbox, nothing confines them, and every command asks first.",
-        words={
-            "restricted": "Sandbox: this folder",
-            "strict": "Sandbox: read-only",
-            "none": "No sandbox",
-        },
+        "Sandbox",
+        "How commands are confined. Without a sandbox, nothing confines them, and every command asks first.",
+        words={"restricted": "Sandbox: this folder", "strict": "Sandbox: read-only", "none": "No sandbox"},
         effect="next session",
         tightening="stricter",
     )
     allowed_paths: tuple[str, ...] = setting(
         (),
-        title="Other folders",
-        text="Folders outside the workspace that tools may read and commands may write. `~` is the home folder; "
+        "Other folders",
+        "Folders outside the workspace that tools may read and commands may write. `~` is the home folder; "
         "relative paths are relative to the settings file.",
         holds="folders",
     )
     home_visible: tuple[str, ...] = setting(
         (),
-        title="Visible in the home folder",
-        text="Files and folders in the home folder that commands in the sandbox may read, besides tool chains and "
+        "Visible in the home folder",
+        "Files and folders in the home folder that commands in the sandbox may read, besides tool chains and "
         "their caches. The rest is invisible to them. `~` is the home folder.",
         holds="folders",
     )
     passed_variables: tuple[str, ...] = setting(
         (),
-        title="Variables passed on",
-        text="Environment variables to pass to commands even if they look like credentials or could lead out of the "
+        "Variables passed on",
+        "Environment variables to pass to commands even if they look like credentials or could lead out of the "
         "sandbox, such as `DATABASE_URL`. `desktop-agent doctor` lists those that are withheld.",
         effect="next session",
     )
     blocked_commands: tuple[str, ...] = setting(
         (),
-        title="Blocked commands",
-        text="Beginnings of commands that never run, such as `shutdown` or `git push`, also behind wrappers and "
+        "Blocked commands",
+        "Beginnings of commands that never run, such as `shutdown` or `git push`, also behind wrappers and "
         "inside pipes.",
         tightening="more",
     )
     timeout_seconds: float | None = setting(
         None,
-        title="Command time limit",
-        text="The longest that a command may take, even if its call asks for more.",
+        "Command time limit",
+        "The longest that a command may take, even if its call asks for more.",
         unit="seconds",
         unset="set by each call",
     )
     max_processes: int = setting(
         512,
-        title="Processes of a command",
-        text="How many processes a command may have at once, including those that they start. A command with more, or "
+        "Processes of a command",
+        "How many processes a command may have at once, including those that they start. A command with more, or "
         "with four times as many threads, is stopped.",
         unit="processes",
         least=16,
@@ -80,16 +76,16 @@ class ExecutionSettings(Section, frozen=True, kw_only=True):
     )
     max_memory_gib: float | None = setting(
         None,
-        title="Memory of a command",
-        text="How much memory all processes of a command may hold together. A command that holds more is stopped.",
+        "Memory of a command",
+        "How much memory all processes of a command may hold together. A command that holds more is stopped.",
         unit="GiB",
         unset="three quarters of the machine's memory",
         is_advanced=True,
     )
     max_open_files: int = setting(
         8192,
-        title="Open files of a process",
-        text="How many files each process of a command may have open at once. The system enforces this limit.",
+        "Open files of a process",
+        "How many files each process of a command may have open at once. The system enforces this limit.",
         unit="files",
         least=64,
         is_advanced=True,
@@ -109,78 +105,59 @@ IGNORED_FOLDERS = (
 class CaptureSettings(Section, frozen=True, kw_only=True):
     ignored_folders: tuple[str, ...] = setting(
         IGNORED_FOLDERS,
-        title="Folders not watched",
-        text="Names of folders, anywhere in the workspace, whose content is not watched while a command runs. "
+        "Folders not watched",
+        "Names of folders, anywhere in the workspace, whose content is not watched while a command runs. "
         "What changes there cannot be undone.",
     )
     max_file_bytes: int = setting(
-        8 * 2**20,
-        title="Largest file",
-        text="The largest file that is copied.",
-        unit="MiB",
-        per_unit=2**20,
-        is_advanced=True,
+        8 * 2**20, "Largest file", "The largest file that is copied.", unit="MiB", per_unit=2**20, is_advanced=True
     )
     max_total_bytes: int = setting(
         512 * 2**20,
-        title="Total size of copies",
-        text="The most that is copied. Files unchanged in git need no copy.",
+        "Total size of copies",
+        "The most that is copied. Files unchanged in git need no copy.",
         unit="MiB",
         per_unit=2**20,
         is_advanced=True,
     )
-    max_files: int = setting(
-        100_000, title="Watched files", text="How many files are watched.", unit="files", is_advanced=True
-    )
+    max_files: int = setting(100_000, "Watched files", "How many files are watched.", unit="files", is_advanced=True)
     max_seconds: float = setting(
-        20.0,
-        title="Scan time limit",
-        text="How long one scan of the workspace may take.",
-        unit="seconds",
-        is_advanced=True,
+        20.0, "Scan time limit", "How long one scan of the workspace may take.", unit="seconds", is_advanced=True
     )
 
 
 class ToolLimits(Section, frozen=True, kw_only=True):
     max_tool_tokens: int = setting(
         4000,
-        title="Tokens of a result",
-        text="How much of a tool's result the model reads. People see all of it.",
+        "Tokens of a result",
+        "How much of a tool's result the model reads. People see all of it.",
         unit="tokens",
         tightening="lower",
     )
     max_stdout_bytes: int = setting(
         131_072,
-        title="Bytes of a result",
-        text="The same limit in bytes. The smaller of the two applies.",
+        "Bytes of a result",
+        "The same limit in bytes. The smaller of the two applies.",
         unit="KiB",
         per_unit=1024,
         is_advanced=True,
         tightening="lower",
     )
     max_lines: int = setting(
-        800,
-        title="Lines of a result",
-        text="How many lines of a tool's result the model reads.",
-        unit="lines",
-        tightening="lower",
+        800, "Lines of a result", "How many lines of a tool's result the model reads.", unit="lines", tightening="lower"
     )
 
 
 class SafetyCopySettings(Section, frozen=True, kw_only=True):
     max_files: int = setting(
         20_000,
-        title="Files in a safety copy",
-        text="How many files are copied before a destructive command. Files beyond that are named but not copied.",
+        "Files in a safety copy",
+        "How many files are copied before a destructive command. Files beyond that are named but not copied.",
         unit="files",
         is_advanced=True,
     )
     max_mib: int = setting(
-        200,
-        title="Size of a safety copy",
-        text="How much is copied before a destructive command.",
-        unit="MiB",
-        is_advanced=True,
+        200, "Size of a safety copy", "How much is copied before a destructive command.", unit="MiB", is_advanced=True
     )
 
 
@@ -191,15 +168,15 @@ class ToolsSettings(Section, frozen=True, kw_only=True):
 class UiSettings(Section, frozen=True, kw_only=True):
     language: Literal["system", "en", "de", "zh-cn"] = setting(
         "system",
-        title="Language",
-        text="The language of the window. The model's text and the command line are not translated.",
+        "Language",
+        "The language of the window. The model's text and the command line are not translated.",
         words={"system": "Same as system", "en": "English", "de": "Deutsch", "zh-cn": "简体中文"},
         effect="next start",
     )
     theme: Literal["system", "light", "dark", "high-contrast-light", "high-contrast-dark"] = setting(
         "system",
-        title="Theme",
-        text="Light or dark, with more contrast for people who need it. A contrast setting of the system applies, too.",
+        "Theme",
+        "Light or dark, with more contrast for people who need it. A contrast setting of the system applies, too.",
         words={
             "system": "Same as system",
             "light": "Light",
@@ -209,56 +186,52 @@ class UiSettings(Section, frozen=True, kw_only=True):
         },
     )
     colour_blind_safe_diff: bool = setting(
-        False,
-        title="Diffs in blue and orange",
-        text="Instead of green and red, for people who cannot tell these apart.",
+        False, "Diffs in blue and orange", "Instead of green and red, for people who cannot tell these apart."
     )
     interface_font_px: int = setting(
         13,
-        title="Size of the interface",
-        text="For names, lists, buttons and menus, before display scaling.",
+        "Size of the interface",
+        "For names, lists, buttons and menus, before display scaling.",
         unit="pixels",
         least=10,
         most=18,
         effect="next start",
     )
-    chat_font_px: int = setting(
-        13, title="Size of chat text", text="Before display scaling.", unit="pixels", least=8, most=40
-    )
+    chat_font_px: int = setting(13, "Size of chat text", "Before display scaling.", unit="pixels", least=8, most=40)
     code_font_px: int = setting(
-        12, title="Size of code", text="In the conversation and in output.", unit="pixels", least=8, most=40
+        12, "Size of code", "In the conversation and in output.", unit="pixels", least=8, most=40
     )
     diff_font_px: float = setting(
-        11.5, title="Size of diffs", text="In the review and in questions.", unit="pixels", least=8, most=40
+        11.5, "Size of diffs", "In the review and in questions.", unit="pixels", least=8, most=40
     )
     density: Literal["comfortable", "compact"] = setting(
         "comfortable",
-        title="Density of the conversation",
-        text="How close together lines and messages stand.",
+        "Density of the conversation",
+        "How close together lines and messages stand.",
         words={"comfortable": "Comfortable", "compact": "Compact"},
     )
     motion: Literal["system", "full", "reduced"] = setting(
         "system",
-        title="Animations",
-        text="Blinking carets, pulsing marks, sliding docks and menus. Nothing is conveyed by animation alone.",
+        "Animations",
+        "Blinking carets, pulsing marks, sliding docks and menus. Nothing is conveyed by animation alone.",
         words={"system": "Same as system", "full": "Always", "reduced": "Never"},
     )
     spelling: bool = setting(
         True,
-        title="Underline misspelled words",
-        text="In your message, with the system's dictionaries for your languages and English, where installed.",
+        "Underline misspelled words",
+        "In your message, with the system's dictionaries for your languages and English, where installed.",
     )
     opens_approvals: bool = setting(
         False,
-        title="Show questions in a dialog",
-        text="As soon as they arrive, instead of only after Review… on their card in the conversation.",
+        "Show questions in a dialog",
+        "As soon as they arrive, instead of only after Review… on their card in the conversation.",
     )
     notifications: bool = setting(
         True,
-        title="Notifications",
-        text="From the desktop, when something waits for you or a turn ends while the window is not in front.",
+        "Notifications",
+        "From the desktop, when something waits for you or a turn ends while the window is not in front.",
     )
-    notification_sound: bool = setting(False, title="Sound of notifications", text="Where the desktop supports sounds.")
+    notification_sound: bool = setting(False, "Sound of notifications", "Where the desktop supports sounds.")
 
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
@@ -267,22 +240,22 @@ DEFAULT_MODEL = "claude-sonnet-5-5"
 class ModelSettings(Section, frozen=True, kw_only=True):
     provider: str = setting(
         "anthropic",
-        title="Provider",
-        text="The provider whose model answers. The demo follows a script and needs neither a key nor a network.",
+        "Provider",
+        "The provider whose model answers. The demo follows a script and needs neither a key nor a network.",
         words=PROVIDER_LABELS,
         effect="next session",
     )
     name: str = setting(
         DEFAULT_MODEL,
-        title="Model",
-        text="The model's name at its provider.",
+        "Model",
+        "The model's name at its provider.",
         effect="next session",
         variables={vendor.id: vendor.model_variable for vendor in VENDORS if vendor.model_variable},
     )
     base_url: str = setting(
         "",
-        title="Address",
-        text="A different address than the provider's own, for a gateway or proxy. A named account has its own.",
+        "Address",
+        "A different address than the provider's own, for a gateway or proxy. A named account has its own.",
         holds="address",
         unset="the provider's own",
         effect="next session",
@@ -290,38 +263,38 @@ class ModelSettings(Section, frozen=True, kw_only=True):
     )
     max_tokens: int = setting(
         16_000,
-        title="Longest answer",
-        text="How long a single answer may be. A longer one is cut and can be continued.",
+        "Longest answer",
+        "How long a single answer may be. A longer one is cut and can be continued.",
         unit="tokens",
         variables={"anthropic": "ANTHROPIC_MAX_TOKENS"},
     )
     account: str = setting(
         "",
-        title="Account",
-        text="Which of the provider's accounts is used. `desktop-agent auth status` lists them.",
+        "Account",
+        "Which of the provider's accounts is used. `desktop-agent auth status` lists them.",
         unset="the default one",
         effect="next session",
     )
     effort: str = setting(
         "",
-        title="Effort",
-        text="How much the model thinks before it answers, in its provider's term, such as low or high. `desktop-agent"
+        "Effort",
+        "How much the model thinks before it answers, in its provider's term, such as low or high. `desktop-agent"
         " models list` shows the levels of each model; a model without this level gets none.",
         unset="the model's own",
         effect="next session",
     )
     client: Literal["direct", "sdk"] = setting(
         "direct",
-        title="Requests to Anthropic",
-        text="Who sends them. The SDK takes a second longer to start. For clouds and profiles it is always used.",
+        "Requests to Anthropic",
+        "Who sends them. The SDK takes a second longer to start. For clouds and profiles it is always used.",
         words={"direct": "This program", "sdk": "Anthropic's SDK"},
         effect="next session",
         is_advanced=True,
     )
     fallback: str = setting(
         "",
-        title="When the model is overloaded",
-        text="The model, as PROVIDER/NAME, that answers a request when the usual one is still overloaded after all "
+        "When the model is overloaded",
+        "The model, as PROVIDER/NAME, that answers a request when the usual one is still overloaded after all "
         "retries. The conversation says so; the next request goes to the usual one again.",
         holds="model",
         unset="the request fails",
@@ -329,8 +302,8 @@ class ModelSettings(Section, frozen=True, kw_only=True):
     )
     context_tokens: int = setting(
         200_000,
-        title="Context window",
-        text="The context window of models for which it is not known: guidance, conversation and "
+        "Context window",
+        "The context window of models for which it is not known: guidance, conversation and "
         "answer together. `desktop-agent models list` shows what is known.",
         unit="tokens",
         least=1_000,
@@ -338,25 +311,25 @@ class ModelSettings(Section, frozen=True, kw_only=True):
     )
     web_search: Literal["local", "provider"] = setting(
         "local",
-        title="Web search",
-        text="Who searches the web. This program asks before each search. A provider searches while its model "
+        "Web search",
+        "Who searches the web. This program asks before each search. A provider searches while its model "
         "answers, without asking: it sends the search terms to the web, and charges for each search. If the provider "
         "has no search, this program's is used.",
         words={"local": "This program", "provider": "The model's provider"},
         tightening="stricter",
     )
     generates_titles: bool = setting(
-        True, title="Name sessions", text="Let the model name a session after its first turn, with one small request."
+        True, "Name sessions", "Let the model name a session after its first turn, with one small request."
     )
     text_calls: bool = setting(
         True,
-        title="Calls written as text",
-        text="Some local models write a tool call into their answer. It counts as a call if there is no other.",
+        "Calls written as text",
+        "Some local models write a tool call into their answer. It counts as a call if there is no other.",
     )
     allow_readable_proxy: bool = setting(
         False,
-        title="Allow a proxy to read requests",
-        text="Send requests to an http:// address through a proxy, which can then read the key and the "
+        "Allow a proxy to read requests",
+        "Send requests to an http:// address through a proxy, which can then read the key and the "
         "conversation. Without it, such requests are refused.",
         is_advanced=True,
     )
@@ -365,16 +338,16 @@ class ModelSettings(Section, frozen=True, kw_only=True):
 class SpendingSettings(Section, frozen=True, kw_only=True):
     session_usd: float | None = setting(
         None,
-        title="One conversation",
-        text="What a conversation may cost before the agent asks whether to go on. Only known costs count.",
+        "One conversation",
+        "What a conversation may cost before the agent asks whether to go on. Only known costs count.",
         unit="US dollars",
         unset="no limit",
         tightening="lower",
     )
     day_usd: float | None = setting(
         None,
-        title="A day",
-        text="What all conversations of a day (UTC) may cost together before the agent asks whether to go on.",
+        "A day",
+        "What all conversations of a day (UTC) may cost together before the agent asks whether to go on.",
         unit="US dollars",
         unset="no limit",
         tightening="lower",
@@ -383,29 +356,23 @@ class SpendingSettings(Section, frozen=True, kw_only=True):
 
 class CompactionSettings(Section, frozen=True, kw_only=True):
     auto: bool = setting(
-        True,
-        title="Summarise automatically",
-        text="Summarise the older part of a conversation when it exceeds the target.",
+        True, "Summarise automatically", "Summarise the older part of a conversation when it exceeds the target."
     )
     keep_last_turns: int = setting(
         4,
-        title="Turns kept in full",
-        text="How many of the last turns a summary leaves as they are.",
+        "Turns kept in full",
+        "How many of the last turns a summary leaves as they are.",
         unit="turns",
         least=1,
         most=1_000,
     )
     target_tokens: int = setting(
-        180_000,
-        title="Target size",
-        text="The size above which a conversation is summarised.",
-        unit="tokens",
-        least=1_000,
+        180_000, "Target size", "The size above which a conversation is summarised.", unit="tokens", least=1_000
     )
     pins_tokens: int = setting(
         2_000,
-        title="Room for pins",
-        text="How much may be pinned; pins are sent with every request.",
+        "Room for pins",
+        "How much may be pinned; pins are sent with every request.",
         unit="tokens",
         least=100,
         most=100_000,
@@ -414,19 +381,19 @@ class CompactionSettings(Section, frozen=True, kw_only=True):
 
 class McpSettings(Section, frozen=True, kw_only=True):
     enable: bool = setting(
-        True, title="Use MCP servers", text="Start the servers that are defined, and let the model call their tools."
+        True, "Use MCP servers", "Start the servers that are defined, and let the model call their tools."
     )
     servers: tuple[str, ...] = setting(
         ("mcp://local",),
-        title="Servers in use",
-        text="The names of the servers that are used.",
+        "Servers in use",
+        "The names of the servers that are used.",
         words={"mcp://local": "All that are defined"},
         is_advanced=True,
     )
     tools_share: int = setting(
         10,
-        title="Room for server tools",
-        text="If the definitions of these tools would take more of the model's context window than this, the model "
+        "Room for server tools",
+        "If the definitions of these tools would take more of the model's context window than this, the model "
         "gets a tool search instead, and the tools that it finds. 0 always uses the search, 100 never does.",
         unit="%",
         least=0,
@@ -437,46 +404,44 @@ class McpSettings(Section, frozen=True, kw_only=True):
 class RunnerSettings(Section, frozen=True, kw_only=True):
     max_turns: int = setting(
         8,
-        title="Requests of a run",
-        text="The most requests that one run may send to the model.",
+        "Requests of a run",
+        "The most requests that one run may send to the model.",
         unit="requests",
         effect="next run",
     )
     exit_on_tool_error: bool = setting(
-        False, title="Stop at the first failure", text="End the run after the first failed call.", effect="next run"
+        False, "Stop at the first failure", "End the run after the first failed call.", effect="next run"
     )
-    dry_run: bool = setting(
-        False, title="Dry run", text="Answer every tool call without running it.", effect="next run"
-    )
+    dry_run: bool = setting(False, "Dry run", "Answer every tool call without running it.", effect="next run")
     allowed_tools: tuple[str, ...] = setting(
-        (), title="Allowed tools", text="The only tools available to a run.", unset="all", effect="next run"
+        (), "Allowed tools", "The only tools available to a run.", unset="all", effect="next run"
     )
     blocked_tools: tuple[str, ...] = setting(
-        (), title="Blocked tools", text="Tools that are not available to a run.", effect="next run"
+        (), "Blocked tools", "Tools that are not available to a run.", effect="next run"
     )
     audit_log: str = setting(
         "",
-        title="Audit log",
-        text="A file to which every tool call is appended as a JSON line.",
+        "Audit log",
+        "A file to which every tool call is appended as a JSON line.",
         unset="none",
         holds="file",
         effect="next run",
     )
     changes_log: str = setting(
         "",
-        title="Log of changes",
-        text="A file to which every change is appended as a JSON line.",
+        "Log of changes",
+        "A file to which every change is appended as a JSON line.",
         unset="none",
         holds="file",
         effect="next run",
     )
     debug_tool_use: bool = setting(
-        False, title="Show tool calls", text="Show every tool call on standard error.", effect="next run"
+        False, "Show tool calls", "Show every tool call on standard error.", effect="next run"
     )
     tool_debug_log: str = setting(
         "",
-        title="Log of shown calls",
-        text="A file to which the shown tool calls are appended as well.",
+        "Log of shown calls",
+        "A file to which the shown tool calls are appended as well.",
         unset="none",
         holds="file",
         effect="next run",
@@ -486,8 +451,8 @@ class RunnerSettings(Section, frozen=True, kw_only=True):
 class TelemetrySettings(Section, frozen=True, kw_only=True):
     otlp_address: str = setting(
         "",
-        title="Receiver",
-        text="The address that spans and metrics are sent to, as OTLP over HTTP, such as `http://localhost:4318`. "
+        "Receiver",
+        "The address that spans and metrics are sent to, as OTLP over HTTP, such as `http://localhost:4318`. "
         "They say what turns, requests and calls there were, and how long they took. Without an address or a file, "
         "there is no telemetry.",
         unset="none",
@@ -495,15 +460,15 @@ class TelemetrySettings(Section, frozen=True, kw_only=True):
     )
     file: str = setting(
         "",
-        title="Telemetry file",
-        text="A file to which the same data is appended, as lines of OTLP JSON.",
+        "Telemetry file",
+        "A file to which the same data is appended, as lines of OTLP JSON.",
         unset="none",
         holds="file",
     )
     include_contents: bool = setting(
         False,
-        title="Export contents",
-        text="Also export prompts, answers, and the arguments and results of calls: the beginning of each, without "
+        "Export contents",
+        "Also export prompts, answers, and the arguments and results of calls: the beginning of each, without "
         "anything that looks like a key. Anyone who can read the receiver's data can then read the conversation.",
     )
 

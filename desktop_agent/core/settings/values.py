@@ -117,11 +117,11 @@ def declared_settings() -> Mapping[str, Setting]:
 @cache
 def declared_section(name: str) -> AboutSection:
     section: object = Settings()
-    about: About | AboutSection | None = None
+    about: AboutSection | None = None
     for part in name.split("."):
         assert isinstance(section, Section)
         about, section = about_in(section, part), getattr(section, part)
-    assert isinstance(about, AboutSection)
+    assert about is not None
     return about
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from msgspec import Struct, ValidationError, convert, field
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.file_names import real_path_named
@@ -58,18 +58,14 @@ def _tasks_in(lines: Iterable[str], path: Path, check: Callable[[BatchTask], obj
             check(task)
         except UsageError as error:
             raise UsageError(f"{where}: {error.title}", hint=error.hint, detail=error.detail) from error
-        yield _with_place(task, path.absolute().parent)
+        if "://" not in task.workspace:
+            place = path.absolute().parent / real_path_named(task.workspace).expanduser()
+            task = replace(task, workspace=str(place))
+        yield task
 
 
 def is_address(workspace: str) -> bool:
     return "://" in workspace or workspace.endswith(".git")
-
-
-def _with_place(task: BatchTask, folder: Path) -> BatchTask:
-    if "://" in task.workspace:
-        return task
-    place = str(folder / real_path_named(task.workspace).expanduser())
-    return BatchTask(id=task.id, workspace=place, prompt=task.prompt, options=task.options)
 
 
 class TaskOutcome(Struct, frozen=True, kw_only=True):

@@ -20,7 +20,7 @@ from desktop_agent.core.mcp.client import Confine, ConnectionLostError
 from desktop_agent.core.mcp.definition import Program
 from desktop_agent.core.mcp.server_log import ServerLog
 from desktop_agent.core.protocol.codec import as_object
-from desktop_agent.core.system.processes.child import ChildProcess, ProcessEnd, unhurried
+from desktop_agent.core.system.processes.child import ChildProcess, unhurried
 from desktop_agent.core.system.processes.output import RecordSplitter
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 
@@ -88,6 +88,7 @@ _WAITING_BYTES = 1024 * 1024
 _LARGE_BYTES = 256 * 1024
 
 _SHOWN_BYTES = 200
+_SIGNALLED = 128
 
 Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
 
@@ -147,7 +148,12 @@ class ServerProcess:
     async def ended(self) -> str:
         assert self.child is not None
         await self.child.wait()
-        return self._problem or _how_it_ended(await self.child.end())
+        if self._problem:
+            return self._problem
+        code = (await self.child.end()).exit_code
+        if code > _SIGNALLED:
+            return f"It was ended by signal {code - _SIGNALLED}."
+        return f"It ended with exit code {code}." if code else "It ended by itself."
 
     async def end(self, grace_s: float) -> None:
         """Ask the server to end, and kill it after `grace_s` seconds. None of its processes remains."""
@@ -246,12 +252,3 @@ _HINTS = {
     "uvx": "It comes with uv: install that, or give the whole path of uvx.",
     "docker": "Install Docker, or give its whole path.",
 }
-
-
-def _how_it_ended(end: ProcessEnd) -> str:
-    if end.exit_code > _SIGNALLED:
-        return f"It was ended by signal {end.exit_code - _SIGNALLED}."
-    return f"It ended with exit code {end.exit_code}." if end.exit_code else "It ended by itself."
-
-
-_SIGNALLED = 128

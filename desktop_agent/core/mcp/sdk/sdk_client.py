@@ -303,53 +303,53 @@ class ServerClient:
         return await self._way.ended()
 
 
-class SdkClients:
-    """Opens clients. The application has one instance, which owns the processes of all servers."""
+@asynccontextmanager
+async def open_client(
+    definition: ServerDefinition,
+    surroundings: Surroundings,
+    *,
+    runner: ProcessRunner,
+    credentials: ServerCredentials | None = None,
+) -> AsyncGenerator[ServerClient]:
+    """Start or reach the server, and negotiate the protocol. `runner` owns its process. Raises `ServerError`."""
+    secrets = await _secrets(definition, surroundings, credentials)
+    match definition.reached_by:
+        case Program() as program:
+            command = _command(program, secrets, surroundings)
+            process = running(runner, program, command, surroundings.confine, surroundings.log)
+            async with (
+                process as (server, streams),
+                server.explaining_its_end(),
+                _agreed(definition, nullcontext(streams), surroundings, server) as client,
+            ):
+                yield client
+        case Address() as address:
 
-    def __init__(self, runner: ProcessRunner, credentials: ServerCredentials | None = None) -> None:
-        self._runner = runner
-        self._credentials = credentials
+            async def tokens() -> BearerTokens:
+                found = await credentials.tokens(definition) if credentials is not None else None
+                if found is None:
+                    raise SignInNeededError(definition.name)
+                return found
 
-    @asynccontextmanager
-    async def open(self, definition: ServerDefinition, surroundings: Surroundings) -> AsyncGenerator[ServerClient]:
-        """Start or reach the server, and negotiate the protocol. Raises `ServerError`."""
-        match definition.reached_by:
-            case Program() as program:
-                secrets = await self._secrets(definition, surroundings)
-                command = _command(program, secrets, surroundings)
-                process = running(self._runner, program, command, surroundings.confine, surroundings.log)
-                async with (
-                    process as (server, streams),
-                    server.explaining_its_end(),
-                    _agreed(definition, nullcontext(streams), surroundings, server) as client,
-                ):
-                    yield client
-            case Address() as address:
-                secrets = await self._secrets(definition, surroundings)
-                async with (
-                    reaching(address, secrets, self._access(definition, surroundings)) as (link, transport),
-                    _agreed(definition, transport, surroundings, link) as client,
-                ):
-                    yield client
+            access = TokenAccess(name=definition.name, tokens=tokens, hide=surroundings.log.hide)
+            async with (
+                reaching(address, secrets, access) as (link, transport),
+                _agreed(definition, transport, surroundings, link) as client,
+            ):
+                yield client
 
-    async def _secrets(self, definition: ServerDefinition, surroundings: Surroundings) -> Mapping[str, str]:
-        way = definition.reached_by
-        if not (way.secret_headers if isinstance(way, Address) else way.secret_env):
-            return {}
-        if self._credentials is None:
-            raise ServerError("Its secrets are in the keyring, which is not asked here.")
-        secrets = await self._credentials.secrets(definition)
-        surroundings.log.hide([word for value in secrets.values() for word in (value, *value.split())])
-        return secrets
 
-    def _access(self, definition: ServerDefinition, surroundings: Surroundings) -> TokenAccess:
-        async def tokens() -> BearerTokens:
-            found = await self._credentials.tokens(definition) if self._credentials is not None else None
-            if found is None:
-                raise SignInNeededError(definition.name)
-            return found
-
-        return TokenAccess(name=definition.name, tokens=tokens, hide=surroundings.log.hide)
+async def _secrets(
+    definition: ServerDefinition, surroundings: Surroundings, credentials: ServerCredentials | None
+) -> Mapping[str, str]:
+    way = definition.reached_by
+    if not (way.secret_headers if isinstance(way, Address) else way.secret_env):
+        return {}
+    if credentials is None:
+        raise ServerError("Its secrets are in the keyring, which is not asked here.")
+    secrets = await credentials.secrets(definition)
+    surroundings.log.hide([word for value in secrets.values() for word in (value, *value.split())])
+    return secrets
 
 
 @asynccontextmanager

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.models.vendors import KeyHeader
-from desktop_agent.core.providers.auth.token_renewal import TokenSource
+from desktop_agent.core.providers.auth.token_renewal import RenewingSource
 
 
 class Credential(Protocol):
@@ -68,7 +68,7 @@ _REMEMBERED = 10
 class TokenCredential:
     """Bearer tokens of one account. Belongs to one event loop. Its `repr` shows no token."""
 
-    def __init__(self, source: TokenSource) -> None:
+    def __init__(self, source: RenewingSource) -> None:
         self._source = source
         self._sent: deque[str] = deque(maxlen=_REMEMBERED)
         self._last: WeakKeyDictionary[asyncio.Task[object], str] = WeakKeyDictionary()

@@ -42,7 +42,6 @@ from desktop_agent.core.providers.auth.token_renewal import (
     Renewal,
     RenewingSource,
     SignedOutError,
-    TokenSource,
     renewing,
 )
 from desktop_agent.core.providers.auth.tokens import TokenEndpoint, Tokens
@@ -241,7 +240,7 @@ def _as_server_errors(name: str) -> Generator[None]:
 
 
 class ServerTokens:
-    def __init__(self, source: TokenSource, kept: KeptSignIn, name: str, *, asks_user: bool = True) -> None:
+    def __init__(self, source: RenewingSource, kept: KeptSignIn, name: str, *, asks_user: bool = True) -> None:
         self._source = source
         self._asks_user = asks_user
         self._kept = kept

@@ -10,7 +10,6 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Protocol
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import CredentialsError, ProviderError, SignedOutError
@@ -23,7 +22,7 @@ from desktop_agent.core.providers.auth.keys import (
     write_long,
     write_record,
 )
-from desktop_agent.core.providers.auth.tokens import KeptTokens, RefusedGrantError, TokenEndpoint, Tokens, read_grant
+from desktop_agent.core.providers.auth.tokens import RefusedGrantError, TokenEndpoint, Tokens, read_grant
 from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.system.processes.child import unhurried
 
@@ -138,16 +137,6 @@ SETTLED_S = 60.0
 KEEP_AGAIN_S = 60.0
 
 
-class TokenSource(Protocol):
-    async def access_token(self) -> str:
-        """Return a token that is currently valid. Raises `CredentialsError` and `ProviderError`."""
-        ...
-
-    async def refused(self, token: str) -> str:
-        """Return another token after the service refused `token`; once per request. Raises like `access_token`."""
-        ...
-
-
 class Renewal(ABC):
     first: Tokens | None = None
     """The tokens to renew if none are stored yet; `None` if the user has to sign in first."""
@@ -158,7 +147,7 @@ class Renewal(ABC):
 
     @abstractmethod
     async def renewed(self, tokens: Tokens) -> Tokens:
-        """Exchange the refresh token, which cannot be used again. Raises like a `TokenSource`, and `SignedOutError`."""
+        """Exchange the refresh token, which cannot be used again. Raises like a `RenewingSource`."""
 
     def require_use(self, tokens: Tokens) -> None:  # noqa: B027 - the tokens of most services allow all that is needed
         """Raise `CredentialsError` if the tokens lack necessary rights."""
@@ -204,7 +193,7 @@ class RenewingSource:
 
     def __init__(
         self,
-        kept: KeptTokens,
+        kept: KeyringTokens,
         renewal: Renewal,
         *,
         clock: Clock,
@@ -224,7 +213,10 @@ class RenewingSource:
         self._one_at_a_time = asyncio.Lock()
 
     async def access_token(self) -> str:
-        """Return a valid token. If renewing fails, a token that is still valid is used."""
+        """Return a valid token. If renewing fails, a token that is still valid is used.
+
+        Raises `CredentialsError`, `SignedOutError` and `ProviderError`.
+        """
         async with self._one_at_a_time:
             if self._tokens is None:
                 self._tokens = await self._kept.load()

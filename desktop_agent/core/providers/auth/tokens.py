@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from importlib import import_module
-from typing import Annotated, Protocol
+from typing import Annotated
 
 import msgspec
 
@@ -36,16 +36,6 @@ class Tokens:
 
     def is_fresh(self, now: datetime, margin: timedelta = timedelta()) -> bool:
         return self.expires_at is None or now + margin < self.expires_at
-
-
-class KeptTokens(Protocol):
-    """Stores the tokens of one account for every process of the user. All methods raise `CredentialsError`."""
-
-    async def load(self) -> Tokens | None: ...
-
-    async def keep(self, tokens: Tokens) -> None: ...
-
-    async def drop(self) -> None: ...
 
 
 _LONGEST_TOKEN = 16_384
