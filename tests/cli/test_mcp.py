@@ -15,7 +15,8 @@ from tests.e2e.servers.conftest import pypi_server
 from tests.memory_keyring import BrokenKeyring, MemoryKeyring, use_keyring
 from tests.sandboxes import sandbox_named
 from tests.servers.mcp_authorization import wanting_a_sign_in
-from tests.servers.mcp_http import McpHttpServer, serve_mcp
+from tests.servers.mcp_http import McpHttpServer
+from tests.servers.threaded import in_thread
 
 ADD = ["add", "mine", "--env", "A=b", "--", sys.executable, "-S", str(PROGRAM)]
 
@@ -216,7 +217,7 @@ def test_a_server_at_an_address_is_added_with_its_secret_tested_and_removed(
     mcp: Mcp, backend: MemoryKeyring, isolated_home: Path
 ) -> None:
     token = "token-of-no-known-shape"
-    with serve_mcp(McpHttpServer()) as server:
+    with in_thread(McpHttpServer()) as (server, _):
         mcp.done("add", "far", "--url", server.url, "--header", f"Authorization=Bearer {token}")
         mcp.done("list", "--json")
         shown = mcp.done("test", "far")
@@ -243,7 +244,7 @@ def test_the_user_signs_in_with_a_server_uses_it_and_signs_out(
 ) -> None:
     monkeypatch.setenv("BROWSER", f"{sys.executable} -m tests.servers.browser %s")
     server, authorization = wanting_a_sign_in()
-    with serve_mcp(server):
+    with in_thread(server):
         mcp.done("add", "far", "--url", server.url)
         before = mcp("test", "far")
         assert (before.code, "desktop-agent mcp sign-in far" in before.out) == (1, True)
@@ -313,7 +314,7 @@ def test_a_sign_in_that_is_declined_ends_with_a_word_and_code_1(
     monkeypatch.setenv("BROWSER", f"{sys.executable} -m tests.servers.browser %s")
     server, authorization = wanting_a_sign_in()
     authorization.is_declining = True
-    with serve_mcp(server):
+    with in_thread(server):
         mcp.done("add", "far", "--url", server.url)
         ran = mcp("sign-in", "far")
     assert (ran.code, "The sign-in with far was declined." in ran.err) == (1, True)

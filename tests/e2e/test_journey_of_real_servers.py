@@ -20,7 +20,6 @@ from tests.memory_keyring import MemoryKeyring, use_keyring
 from tests.npm.programs import npm_program
 from tests.servers.browser import UserInBrowser
 from tests.servers.mcp_authorization import wanting_a_sign_in
-from tests.servers.mcp_http import serve_mcp
 from tests.servers.script import Part, reply, text, tool_use
 from tests.servers.threaded import in_thread, serve
 from tests.servers.web_server import Canned, WebServer
@@ -126,7 +125,7 @@ def test_one_turn_with_servers_that_nobody_here_wrote_is_shown_and_undone(
         await user.press(Qt.Key.Key_Escape)
         await user.quit_with_key()
 
-    with in_thread(WebServer({"/page": PAGE})) as (web, _), serve_mcp(account):
+    with in_thread(WebServer({"/page": PAGE})) as (web, _), in_thread(account):
         script = calls(folder, f"{web.url}/page")
         with serve(reply(text("I use them."), *script), reply(text("Done."))) as server:
             drive([str(folder), "--base-url", server.url], tmp_path, journey)

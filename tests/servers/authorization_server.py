@@ -9,14 +9,13 @@ import asyncio
 import base64
 import hashlib
 import json
-from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Self, cast
+from typing import cast
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.auth.vendor_sign_ins import ChatGptService, OpenRouterService
-from tests.servers.http1 import HttpRequest, Responder, read_request
+from tests.servers.http1 import HttpRequest, LoopbackServer, Responder, read_request
 
 Fields = dict[str, str]
 
@@ -40,8 +39,9 @@ class Behaviour:
     holds: bool = False
 
 
-class AuthorizationServer:
+class AuthorizationServer(LoopbackServer):
     def __init__(self, **behaviour: object) -> None:
+        super().__init__()
         self.resource = "https://api.openai.com/v1"
         self.behaviour = Behaviour(**behaviour)  # pyright: ignore[reportArgumentType] - fields by their names
         self.asked: list[Fields] = []
@@ -58,23 +58,6 @@ class AuthorizationServer:
         self._refresh_tokens: set[str] = set()
         self._used: set[str] = set()
         self._count = 0
-        self._connections: set[asyncio.Task[None]] = set()
-
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        self._port = cast("int", self._server.sockets[0].getsockname()[1])
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        for task in self._connections:
-            task.cancel()
-        await asyncio.gather(*self._connections, return_exceptions=True)
-        await self._server.wait_closed()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._port}"
 
     def chatgpt(self) -> ChatGptService:
         return ChatGptService(
@@ -98,15 +81,9 @@ class AuthorizationServer:
     def release(self) -> None:
         self._go_on.set()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._connections.add(task)
-        with suppress(ConnectionError, asyncio.CancelledError):
-            while (request := await read_request(reader)) is not None:
-                await self._answer(request, Responder(writer))
-        self._connections.discard(task)
-        writer.close()
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while (request := await read_request(reader)) is not None:
+            await self._answer(request, Responder(writer))
 
     async def _answer(self, request: HttpRequest, responder: Responder) -> None:
         path, _, query = request.path.partition("?")

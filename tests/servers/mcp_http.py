@@ -3,7 +3,6 @@
 import asyncio
 import json
 import logging
-import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Self, cast
@@ -171,33 +170,3 @@ async def _misbehave(fault: Fault, send: Send) -> None:
     await send({"type": "http.response.body", "body": fault.body, "more_body": fault is DROPPED})
     if fault is DROPPED:
         raise ConnectionAbortedError
-
-
-@contextmanager
-def serve_mcp(server: McpHttpServer) -> Generator[McpHttpServer]:
-    """Run the server in a thread of its own, for a test that has no event loop."""
-    started, ready = threading.Event(), list[tuple[asyncio.AbstractEventLoop, asyncio.Event]]()
-
-    async def main() -> None:
-        stopped = asyncio.Event()
-        async with server:
-            ready.append((asyncio.get_running_loop(), stopped))
-            started.set()
-            await stopped.wait()
-
-    def run() -> None:
-        try:
-            with asyncio.Runner() as runner:
-                runner.run(main())
-        finally:
-            started.set()
-
-    thread = threading.Thread(target=run, name="mcp-test-server")
-    thread.start()
-    started.wait()
-    try:
-        yield server
-    finally:
-        for loop, stopped in ready:
-            loop.call_soon_threadsafe(stopped.set)
-        thread.join()

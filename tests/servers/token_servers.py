@@ -4,7 +4,6 @@ import asyncio
 import json
 import ssl
 from pathlib import Path
-from typing import Self
 from urllib.parse import parse_qs
 
 import jwt
@@ -13,48 +12,27 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from desktop_agent.core.protocol.model import JsonObject
 from tests.certificates import Authority
-from tests.servers.http1 import HttpRequest, Responder, read_request
+from tests.servers.http1 import HttpRequest, LoopbackServer, Responder, read_request
 
 
-class TokenServer:
+class TokenServer(LoopbackServer):
     """Runs while the context is open. `asked` has the paths, `token` what it gives, `refusal` what it says instead."""
 
-    scheme = "http"
-
-    def __init__(self, token: str) -> None:
+    def __init__(self, token: str, *, tls: ssl.SSLContext | None = None) -> None:
+        super().__init__(tls=tls)
         self.token = token
         self.asked: list[str] = []
         self.refusal: JsonObject | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
 
     @property
     def address(self) -> str:
-        return f"{self.scheme}://localhost:{self._server.sockets[0].getsockname()[1]}"
+        return self.url.replace("127.0.0.1", "localhost")
 
     def answer(self, request: HttpRequest) -> JsonObject | None:
         """Return the answer; `None` if what was sent is not right."""
         raise NotImplementedError
 
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, ssl=self._tls())
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._server.wait_closed()
-
-    def _tls(self) -> ssl.SSLContext | None:
-        return None
-
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         responder = Responder(writer)
         try:
             while (request := await read_request(reader)) is not None:
@@ -62,8 +40,6 @@ class TokenServer:
                 refusal = self.refusal if request.method == "POST" else None
                 answer = None if refusal else self.answer(request)
                 await responder.whole(400 if answer is None else 200, answer or refusal or {"error": "refused"}, {})
-        except ConnectionError:
-            pass
         finally:
             writer.transport.abort()  # TLS would take leave first
 
@@ -116,13 +92,14 @@ class GoogleTokens(TokenServer):
 class EntraTokens(TokenServer):
     """Knows one application and its secret. Its tenant `adfs` is a server of the user, which no directory lists."""
 
-    scheme = "https"
     client_id = "11111111-2222-3333-4444-555555555555"
     client_secret = "entra-Secret-of-the-test-7~Q"
 
     def __init__(self, token: str, folder: Path) -> None:
-        super().__init__(token)
         self.authority = Authority(folder)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*self.authority.issue("entra"))
+        super().__init__(token, tls=context)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -151,8 +128,3 @@ class EntraTokens(TokenServer):
         if request.path != "/adfs/oauth2/token" or not wanted.items() <= form.items():
             return None
         return {"access_token": self.token, "token_type": "Bearer", "expires_in": 3600}
-
-    def _tls(self) -> ssl.SSLContext:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(*self.authority.issue("entra"))
-        return context

@@ -2,14 +2,12 @@
 
 import asyncio
 import ssl
-from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Self, cast
 
 from desktop_agent.core.system.network.connections import IpAddress, is_public
 from desktop_agent.core.tools.web.download import AddressBook
-from tests.servers.http1 import HttpRequest, read_request
+from tests.servers.http1 import HttpRequest, LoopbackServer, read_request
 
 HTML = "text/html; charset=utf-8"
 
@@ -34,53 +32,25 @@ def redirect(target: str, status: int = 302) -> Canned:
     return Canned(b"elsewhere", status=status, headers={"location": target})
 
 
-class WebServer:
-    """A server that runs while the context is open. Every answer ends its connection."""
+class WebServer(LoopbackServer):
+    """Every answer ends its connection."""
 
     def __init__(self, pages: dict[str, Canned] | None = None, *, tls: ssl.SSLContext | None = None) -> None:
+        super().__init__(tls=tls)
         self.pages = dict(pages or {})
         self.requests: list[HttpRequest] = []
         self.has_stalled = asyncio.Event()
         self.was_left = asyncio.Event()
-        self._tls = tls
-        self._port = 0
-        self._tasks: set[asyncio.Task[None]] = set()
-
-    @property
-    def port(self) -> int:
-        return self._port
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._port}"
 
     @property
     def paths(self) -> list[str]:
         return [request.path.partition("?")[0] for request in self.requests]
 
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self._tls)
-        self._port = cast("int", self._server.sockets[0].getsockname()[1])
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._server.wait_closed()
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        with suppress(ConnectionError, asyncio.CancelledError):
-            request = await read_request(reader)
-            if request is not None:
-                self.requests.append(request)
-                await self._answer(request, reader, writer)
-        self._tasks.discard(task)
-        writer.close()
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        request = await read_request(reader)
+        if request is not None:
+            self.requests.append(request)
+            await self._answer(request, reader, writer)
 
     async def _answer(self, request: HttpRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         page = self.pages.get(request.path.partition("?")[0], Canned("nothing here", status=404))

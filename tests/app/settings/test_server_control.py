@@ -28,7 +28,7 @@ from tests.e2e.driver import Driver
 from tests.memory_keyring import MemoryKeyring, use_keyring
 from tests.servers.browser import UserInBrowser
 from tests.servers.mcp_authorization import wanting_a_sign_in
-from tests.servers.mcp_http import serve_mcp
+from tests.servers.threaded import in_thread
 
 pytestmark = pytest.mark.usefixtures("qapp")
 
@@ -204,5 +204,5 @@ def test_the_user_signs_in_from_the_card_and_what_is_kept_goes_with_the_server(
         await user.until_true(lambda: not defined() and not backend.entries, "nothing is kept of it")
         await user.press(Qt.Key.Key_Escape)
 
-    with serve_mcp(server):
+    with in_thread(server):
         go([str(project)], journey)
