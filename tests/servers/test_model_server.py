@@ -70,16 +70,6 @@ async def test_a_request_that_the_api_would_refuse_is_refused_and_recorded(
         assert server.unused_answers == 1
 
 
-async def test_an_answer_in_chunks_is_the_same_answer(client: httpx2.AsyncClient, spoken: Spoken) -> None:
-    answer = reply(
-        thinking("Hm.", signature="s"), text("Größe 😀"), tool_use("read_file", path="ä.py").with_id("call_1")
-    )
-    async with ModelServer(answer, dialect=spoken.dialect) as server:
-        whole = (await asked(client, server, spoken)).text
-    async with ModelServer(answer.in_chunks(1, 3), dialect=spoken.dialect) as server:
-        assert (await asked(client, server, spoken)).text == whole
-
-
 async def test_what_goes_wrong_in_the_server_itself_fails_the_test(client: httpx2.AsyncClient) -> None:
     answer = reply(event("weather", sky=object()))
     with pytest.RaisesGroup(pytest.RaisesExc(TypeError, match="not JSON serializable")):
@@ -126,16 +116,6 @@ async def test_the_sdk_knows_every_refusal(refusal: Refusal, kind: type[anthropi
         with pytest.raises(kind) as error:
             await said(client)
     assert (error.value.status_code, error.value.type, error.value.request_id) == (refusal.status, type_, "req_0001")
-
-
-async def test_the_sdk_reads_an_error_in_the_stream() -> None:
-    async with (
-        AnthropicServer(reply(text("Hi."), fault.error_after(events=3))) as server,
-        client_of(server) as client,
-    ):
-        with pytest.raises(anthropic.APIStatusError) as error:
-            await said(client)
-    assert error.value.type == "overloaded_error"
 
 
 async def test_a_request_without_the_version_of_the_api_is_refused() -> None:
