@@ -1,9 +1,11 @@
-"""Real processes try to get out of each sandbox. Nothing outside may change or be read."""
+"""Shell commands try to get out of each sandbox. Nothing outside may change or be read.
+
+`tests/attacks/sandbox` does the same by system calls: sockets, other processes, devices, namespaces, modes.
+"""
 
 import os
-import socket
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,31 +29,11 @@ def confined(request: pytest.FixtureRequest, shell: Shell) -> Run:
     return shell.restricted if request.param == "restricted" else shell.strict
 
 
-@pytest.fixture
-def tcp() -> Iterator[socket.socket]:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        listener.settimeout(0)
-        yield listener
-
-
-@pytest.fixture
-def udp() -> Iterator[socket.socket]:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
-        receiver.bind(("127.0.0.1", 0))
-        receiver.settimeout(0)
-        yield receiver
-
-
-def python(code: str) -> str:
-    return f"$PYTHON -I -c '{code}'"
-
-
 # S-14, S-17, Z-93, Z-94, Z-95: a word list would have missed each of these.
 ESCAPES = {
     "write_outside": 'echo evil > "$OUTSIDE/new"',
     "overwrite_outside": 'echo evil > "$OUTSIDE/file"',
     "delete_outside": 'rm -f "$OUTSIDE/file"',
-    "truncate_outside": 'truncate -s 0 "$OUTSIDE/file"',
     "write_in_home": 'echo evil >> "$HOME/.bashrc"',
     "authorize_a_key": 'echo key >> "$HOME/.ssh/authorized_keys"',
     "git_config": "git config core.fsmonitor evil",
@@ -63,13 +45,10 @@ ESCAPES = {
     "own_rules": "mkdir .desktop-agent && echo x > .desktop-agent/config.toml",
     "symlink": 'ln -sfn "$OUTSIDE" src/link; echo evil > src/link/file',
     "symlink_to_git": "ln -sfn ../.git src/link; echo evil > src/link/config",
-    "hard_link_outside": 'ln "$OUTSIDE/file" src/x && echo evil > src/x',
     "hard_link_git": "ln .git/config src/x && echo evil > src/x",
     "proc_self_root": 'echo evil > "/proc/self/root$OUTSIDE/file"',
     "proc_1_root": 'echo evil > "/proc/1/root$OUTSIDE/file"',
     "proc_parent_root": 'echo evil > "/proc/$PPID/root$OUTSIDE/file"',
-    "set_user_id": 'chmod u+s "$OUTSIDE/file"',
-    "mode_for_all": 'chmod 666 "$OUTSIDE/file"',
 }
 
 
@@ -112,15 +91,8 @@ async def test_the_settings_file_stays_as_it_is_wherever_it_lies(
 
 
 REFUSED = {
-    # Each old value is written back, so that a broken sandbox does no harm to this machine.
-    "sysctl": "value=$(cat /proc/sys/kernel/panic_on_warn); echo $value > /proc/sys/kernel/panic_on_warn",
-    "hostname": "value=$(cat /proc/sys/kernel/hostname); echo $value > /proc/sys/kernel/hostname",
     "remount_proc": "mount -o remount,rw /proc",
-    "mount": 'mount --bind "$HOME" "$HOME"',
     "remount": "mount -o remount,rw,bind /",
-    "namespaces": "unshare --user --map-root-user --mount true",
-    "raw_device": "mknod src/device b 8 0",
-    "secret_key": 'cat "$HOME/.ssh/id_test"',
     "secret_file": 'grep . "$HOME/.netrc"',
     "secret_through_root": 'cat "/proc/self/root$HOME/.ssh/id_test"',
     "our_sessions": 'cat "$DESKTOP_AGENT_HOME/data/sessions/s/journal.jsonl"',
@@ -138,58 +110,6 @@ async def test_it_is_refused(confined: Run, script: str) -> None:
     outcome = await confined(f"{script}; code=$?; echo; exit $code")
     assert outcome.end.exit_code != 0, outcome.output.head
     assert "SECRET" not in outcome.output.head
-
-
-async def test_our_own_environment_cannot_be_read(confined: Run) -> None:
-    outcome = await confined(
-        f"cat /proc/{os.getpid()}/environ | tr '\\0' '\\n'; cat /proc/{os.getpid()}/environ && echo READ"
-    )
-    assert "READ" not in outcome.output.head
-    assert "PYTEST_CURRENT_TEST" not in outcome.output.head
-
-
-async def test_no_tcp_reaches_the_machine(confined: Run, tcp: socket.socket) -> None:
-    port = tcp.getsockname()[1]
-    outcome = await confined(python(f'import socket; socket.create_connection(("127.0.0.1", {port}), 5)'))
-    assert outcome.end.exit_code != 0
-    with pytest.raises(BlockingIOError):
-        tcp.accept()
-
-
-async def test_no_udp_reaches_the_machine(confined: Run, udp: socket.socket) -> None:
-    """Landlock alone allows UDP."""
-    port = udp.getsockname()[1]
-    code = f'import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"out", ("127.0.0.1", {port}))'
-    await confined(python(code))
-    with pytest.raises(BlockingIOError):
-        udp.recv(10)
-
-
-@pytest.mark.parametrize("kind", ["stream", "datagram", "abstract", "pair"])
-@pytest.mark.parametrize("mode", ["restricted", "strict"])
-async def test_no_unix_socket_outside_is_reached(shell: Shell, place: Place, kind: str, mode: str) -> None:
-    """Its listener (D-Bus, X11, an ssh agent, Docker) would act for the command outside of the sandbox."""
-    is_datagram = kind in ("datagram", "pair")
-    family = socket.SOCK_DGRAM if is_datagram else socket.SOCK_STREAM
-    address = f"\0{place.outside}" if kind == "abstract" else str(place.outside / "socket")
-    written = address.replace("\0", "\\0")
-    attempt = f"s = socket.socket(socket.AF_UNIX, {int(family)}); s.connect(a); s.send(b'out')"
-    if kind == "pair":
-        attempt = "s, _ = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM); s.sendto(b'out', a)"
-    script = f"$PYTHON -I -c \"import socket; a = '{written}'; {attempt}\""
-    with socket.socket(socket.AF_UNIX, family) as outside:
-        outside.settimeout(0)
-        outside.bind(address)
-        if not is_datagram:
-            outside.listen()
-        confinement = confinement_for(
-            "restricted" if mode == "restricted" else "strict", place.workspace, place.temp, ()
-        )
-        outcome = await shell.run(script, confinement)
-        assert outcome.end.exit_code != 0
-        take = (lambda: outside.recv(10)) if is_datagram else outside.accept
-        with pytest.raises(BlockingIOError):
-            take()
 
 
 LIVE = 'sh -c "echo > $TMPDIR/up; exec sleep $TIME"'

@@ -138,18 +138,6 @@ async def test_calls_of_one_message_are_answered_in_order_in_one_message(ground:
         assert [(r.content if not r.is_error else "error") for r in s.results()] == ["A", "error", "B"]
 
 
-async def test_arguments_that_are_no_json_are_answered_and_not_run(ground: Ground) -> None:
-    """Z-69, R-08: arguments that are no object are refused, not replaced by an empty one."""
-    ground.write("a.py", "x = 1\n")
-    broken = Call("edit_file", malformed='{"path": "a.py", "old_str": "x')
-    async with ground.session([[broken], [Say("ok")]], approval="never") as s:
-        await s.prompt()
-        assert ground.read("a.py") == "x = 1\n"
-        [result] = s.results()
-        assert result.is_error
-        assert "not valid JSON" in result.content
-
-
 @pytest.mark.parametrize(
     "reason", ["max_tokens", "end_turn", "model_context_window_exceeded", "refusal", "stop_sequence"]
 )
@@ -172,23 +160,25 @@ async def test_a_reply_cut_in_a_call_goes_on_and_gives_up_after_three(ground: Gr
         assert {event.result.content for event in s.rx.all(ev.ToolCallFinished)} == {CUT_OFF}
 
 
-async def test_a_text_cut_at_its_limit_ends_the_turn_with_a_word_to_the_person(ground: Ground) -> None:
-    async with ground.session([[Say("half a sen"), Stop("max_tokens")]]) as s:
-        assert (await s.prompt()).reason == "limit"
-        assert [notice.code for notice in s.rx.all(ev.Notice)] == ["max_tokens"]
+WHY = "cyber: It could help an attacker."
 
 
-async def test_a_refusal_says_why_as_far_as_the_provider_does(ground: Ground) -> None:
-    async with ground.session([[Say("No."), Stop("refusal", "cyber: It could help an attacker.")]]) as s:
-        assert (await s.prompt()).reason == "refused"
+@pytest.mark.parametrize(
+    ("stop", "reason", "code"),
+    [
+        (Stop("max_tokens"), "limit", "max_tokens"),
+        (Stop("refusal", WHY), "refused", "refusal"),
+        (Stop("other"), "completed", "unknown_stop"),
+    ],
+    ids=["at its limit", "by a refusal, with the provider's reason", "for a reason nobody knows"],
+)
+async def test_an_answer_that_is_cut_off_ends_the_turn_with_a_word_to_the_person(
+    ground: Ground, stop: Stop, reason: str, code: str
+) -> None:
+    async with ground.session([[Say("half a sen"), stop]]) as s:
+        assert (await s.prompt()).reason == reason
         (notice,) = s.rx.all(ev.Notice)
-        assert (notice.code, notice.detail) == ("refusal", "cyber: It could help an attacker.")
-
-
-async def test_an_end_that_nobody_knows_is_not_taken_for_a_whole_answer_in_silence(ground: Ground) -> None:
-    async with ground.session([[Say("half a sen"), Stop("other")]]) as s:
-        assert (await s.prompt()).reason == "completed"
-        assert [notice.code for notice in s.rx.all(ev.Notice)] == ["unknown_stop"]
+        assert (notice.code, notice.detail) == (code, WHY if code == "refusal" else "")
 
 
 async def test_a_paused_answer_goes_on_without_a_prompt(ground: Ground) -> None:
@@ -257,14 +247,8 @@ async def test_the_number_of_requests_can_be_limited(ground: Ground) -> None:
         check_conversation(s.last_request)
 
 
-async def test_an_unknown_tool_is_answered_with_what_there_is(ground: Ground) -> None:  # R-06, E-10
-    async with ground.session([[Call("read_fil", {"path": "a"})], [Say("ok")]]) as s:
-        await s.prompt()
-        assert "'read_file'" in s.results()[0].content
-
-
 async def test_calls_that_are_refused_before_they_run_are_on_record_like_any_other(ground: Ground) -> None:
-    """Z-66, E-10: unknown, unreadable, forbidden and denied calls."""
+    """Z-66, Z-69, R-06, R-08, E-10: unknown, unreadable, forbidden and denied calls."""
     calls = [Call("read_fil", {"path": "a"}), Call("read_file", malformed="{"), Call("list_files", {}), EDIT]
     ground.write("a.py", "x = 1\n")
     async with ground.session([calls, [Say("ok")]], rules=CallRules(blocked_tools=("list_files",))) as s:
@@ -276,6 +260,9 @@ async def test_calls_that_are_refused_before_they_run_are_on_record_like_any_oth
         assert all(event.result.is_error for event in finished)
         kinds = [event.result.error_type for event in finished]
         assert kinds == ["not_found", "validation", "permission", "permission"]
+        assert "'read_file'" in finished[0].result.content
+        assert "not valid JSON" in finished[1].result.content
+        assert ground.read("a.py") == "x = 1\n"
 
 
 async def test_edits_of_one_file_in_one_message_wait_for_each_other(ground: Ground) -> None:

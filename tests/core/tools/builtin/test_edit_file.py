@@ -1,6 +1,5 @@
 """`edit_file`: the exact edit, or nothing and a reason."""
 
-import codecs
 from typing import Any
 
 import pytest
@@ -56,25 +55,6 @@ def test_an_empty_old_str_fills_an_empty_file(work: Workspace) -> None:
     assert edit(work, "", "x\n")["action"] == "replace"
     assert work.bytes_of("a.py") == b"x\n"
     assert (work.root / "a.py").stat().st_mode & 0o777 == 0o755
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        (b"a\r\nold\r\nb\r\n", b"a\r\nnew\r\nb\r\n"),
-        (b"a\r\nold\nb\r\n", b"a\r\nnew\nb\r\n"),
-        (codecs.BOM_UTF8 + b"old\r\n", codecs.BOM_UTF8 + b"new\r\n"),
-        ("old größe\r\n".encode("utf-16"), "new größe\r\n".encode("utf-16")),
-        (b"\xff\xfe\xfd old"[2:], b"\xfd new"),
-        (b"a\rold\x0c\x85", b"a\rnew\x0c\x85"),
-        (b"old", b"new"),
-    ],
-)
-def test_everything_but_the_edit_stays(work: Workspace, before: bytes, after: bytes) -> None:
-    """Z-81: line endings, byte-order marks, encodings, undecodable bytes, a missing final newline."""
-    work.write("a.py", before)
-    edit(work, "old", "new")
-    assert work.bytes_of("a.py") == after
 
 
 def test_line_endings_in_the_arguments_make_no_difference(work: Workspace) -> None:

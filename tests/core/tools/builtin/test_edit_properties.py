@@ -20,7 +20,7 @@ from tests.core.tools.conftest import Workspace
 from tests.legacy_text import WRITTEN, edit, program
 
 LINES = st.lists(st.sampled_from([b"a\n", b"b\r\n", b"\x0c\n", "é\u2028\r\n".encode(), b"\n", b"\r\n"]), max_size=8)
-END = st.sampled_from([b"", b"end", "\x85".encode()])
+END = st.sampled_from([b"", b"end", "\x85".encode(), b"\xff\xfe\xe9"])
 MARK = st.sampled_from([b"", b"\xef\xbb\xbf"])
 ENDING = st.sampled_from([b"\n", b"\r\n"])
 SLOW = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -70,6 +70,27 @@ def test_template_block_changes_only_the_lines_it_is_about(
 
 
 TOOLS: list[Any] = [EditFile(), LineEdit(), TemplateBlock(), ApplyPatch()]
+
+
+FORMS = {
+    "CRLF": b"a\r\nx = 1\r\nb\r\n",
+    "one LF": b"a\r\nx = 1\nb\r\n",
+    "byte-order mark": b"\xef\xbb\xbfx = 1\r\n",
+    "UTF-16": "\ufeffgröße\r\nx = 1\r\n".encode("utf-16-le"),
+    "invalid bytes": b"a\r\xff\nx = 1\n\x0c\x85",
+    "no newline at the end": b"a\nx = 1",
+}
+
+
+@pytest.mark.parametrize("before", FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_all_but_the_edit_stays_and_the_mode_too(work: Workspace, tool: Any, before: bytes) -> None:  # Z-81, Z-82
+    encoding = "utf-16-le" if before.startswith(b"\xff\xfe") else "utf-8"
+    put(work, before)
+    (work.root / "f").chmod(0o750)
+    work.apply(tool, **edit(tool.name, "new"))
+    assert work.bytes_of("f") == before.replace("x = 1".encode(encoding), "x = 2  # new".encode(encoding))
+    assert (work.root / "f").stat().st_mode & 0o777 == 0o750
 
 
 @pytest.mark.parametrize(("sentence", "encoding"), WRITTEN)

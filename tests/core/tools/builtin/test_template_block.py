@@ -54,19 +54,3 @@ def test_an_anchor_that_is_not_there_is_answered_with_what_is(work: Workspace) -
 def test_a_block_that_is_longer_than_the_file_is_refused(work: Workspace) -> None:  # T-70
     work.write("a.py", TEXT)
     assert "the file ends there" in refusal(work, "replace_block", "def b", "x", expected_block="def b():\n    pass\nx")
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        (b"a\r\nanchor\r\nb\n", b"a\r\nanchor\r\nx\r\ny\r\nb\n"),
-        (b"a\n\xff anchor \x0c\x85", b"a\n\xff anchor \x0c\x85\nx\ny"),
-        (b"\xef\xbb\xbfanchor\r\n", b"\xef\xbb\xbfanchor\r\nx\r\ny\r\n"),
-        ("anchor\r\nb".encode("utf-16"), "anchor\r\nx\r\ny\r\nb".encode("utf-16")),
-    ],
-)
-def test_everything_but_the_template_stays(work: Workspace, before: bytes, after: bytes) -> None:  # Z-81, Z-82
-    work.write("a.py", before).chmod(0o750)
-    edit(work, "insert_after", "anchor", "x\ny\n")
-    assert work.bytes_of("a.py") == after
-    assert (work.root / "a.py").stat().st_mode & 0o777 == 0o750

@@ -4,14 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.tools.files.suggest import closest_paths, paths_named, same_words, similar_lines
-
-
-def test_paths_are_relative_to_the_workspace(tmp_path: Path) -> None:
-    (tmp_path / "src").mkdir()
-    (tmp_path / "src" / "settings.py").touch()
-    assert closest_paths(tmp_path / "src" / "setting.py", tmp_path) == ("src/settings.py",)
-    assert closest_paths(tmp_path / "nowhere" / "a", tmp_path) == ()
+from desktop_agent.core.tools.files.suggest import closest_paths, paths_named, same_words
 
 
 @pytest.mark.parametrize(
@@ -52,10 +45,3 @@ def test_white_space_within_lines_is_ignored_but_not_their_number() -> None:
     assert same_words("b\nc", text) is None
     assert same_words(" \n ", text) is None
     assert same_words("d\n\n\n", text) == 3
-
-
-def test_similar_lines_are_those_like_the_first_line() -> None:
-    text = "def compute(x):\n    pass\n\ndef computed(x):\n"
-    assert similar_lines("def compute(y):\n    pass", text) == (1, 4)
-    assert similar_lines("", text) == ()
-    assert similar_lines("####", text) == ()

@@ -8,10 +8,6 @@ from hypothesis import strategies as st
 
 from desktop_agent.core.tools.files.text_files import NotTextError, TextFile
 
-mixed_lines = st.lists(
-    st.tuples(st.text("abc €\x85\x0c", max_size=4), st.sampled_from(["\n", "\r\n"])), min_size=1, max_size=12
-)
-
 
 @pytest.mark.parametrize(
     ("content", "text"),
@@ -34,22 +30,6 @@ def test_text_is_seen_without_what_is_invisible(content: bytes, text: str) -> No
 def test_what_is_not_text_is_said(content: bytes) -> None:
     with pytest.raises(NotTextError):
         TextFile(content)
-
-
-@given(mixed_lines, st.binary(max_size=20).filter(lambda data: b"\0" not in data), st.data())
-def test_an_edit_of_one_line_changes_only_that_line(
-    lines: list[tuple[str, str]], garbage: bytes, data: st.DataObject
-) -> None:
-    """Z-81: all other line endings and bytes stay."""
-    at = data.draw(st.integers(0, len(lines)))
-    before = "".join(text + end for text, end in lines[:at]).encode()
-    after = "".join(text + end for text, end in lines[at:]).encode() + garbage
-    ending = data.draw(st.sampled_from(["\n", "\r\n"]))
-    for mark in (b"", codecs.BOM_UTF8):
-        content = mark + before + b"UNIQUE old" + ending.encode() + after
-        result = TextFile(content).replace("UNIQUE old\n", "new\n")
-        assert result.content == mark + before + b"new" + ending.encode() + after
-        assert result.lines == (before.count(b"\n") + 1,)
 
 
 @given(st.text(max_size=50), st.text(max_size=20), st.sampled_from(["utf-8", "utf-16", "utf-32"]))
