@@ -28,7 +28,7 @@ from desktop_agent.core.providers.auth.keys import SystemKeyStore, resolve_key
 from desktop_agent.core.providers.local import local_places, look_for_servers
 from desktop_agent.core.providers.provider_catalog import who_asks
 from desktop_agent.core.sandbox.bubblewrap import Bubblewrap
-from desktop_agent.core.sandbox.find import Sandbox, SandboxSearch, find_sandbox
+from desktop_agent.core.sandbox.find import TRIED_NAME, Sandbox, SandboxSearch, find_sandbox
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.model_choice import destination
 from desktop_agent.core.settings.models_file import MODELS_FILE_NAME, ModelsFile
@@ -310,6 +310,8 @@ def main(args: argparse.Namespace, console: Console) -> int:
     live = LiveSettings.load(paths.settings_file(), os.environ)
     accounts = AccountsFile(paths.config / ACCOUNTS_NAME).load()
     search = find_sandbox({**os.environ, "PATH": search_path(os.environ, workspace)})
+    if search.sandbox is None:  # one that worked has stopped working
+        (paths.cache / TRIED_NAME).unlink(missing_ok=True)
     checks = [
         Check("python", "ok", f"{'.'.join(map(str, sys.version_info[:3]))} ({sys.executable})"),
         qt_check(),

@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from typing import Literal, TypedDict
 
@@ -27,6 +28,7 @@ from desktop_agent.core.providers.auth.sign_ins import SignIns
 from desktop_agent.core.providers.provider import ProviderSource, RetryPolicy
 from desktop_agent.core.providers.provider_catalog import ProviderCatalog
 from desktop_agent.core.providers.sdk_connection import SdkConnection
+from desktop_agent.core.sandbox.find import TRIED_NAME, find_tried_sandbox
 from desktop_agent.core.search.session_search import SessionSearch
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.loading import FileProblem
@@ -149,7 +151,9 @@ class Application:
         self.provider_source = own.get("provider_source") or self._providers.build
         self.retry = own.get("retry") or RetryPolicy()
         self.calibration = Calibration()
-        self.probe = own.get("probe") or SandboxProbe(self.environ)
+        self.probe = own.get("probe") or SandboxProbe(
+            self.environ, partial(find_tried_sandbox, tried=paths.cache / TRIED_NAME)
+        )
         tools = own.get("tools") or builtin_tools(
             paths.cache, longest_command_s=lambda: self.live.current.execution.timeout_seconds
         )

@@ -4,7 +4,9 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from hashlib import blake2b
 from pathlib import Path
 from typing import Protocol
 
@@ -12,15 +14,25 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import SandboxError
+from desktop_agent.core.base.package import __version__
 from desktop_agent.core.sandbox.bubblewrap import Bubblewrap
 from desktop_agent.core.sandbox.confinement import ConfinementSpec
 from desktop_agent.core.sandbox.guarded import Guards
 from desktop_agent.core.sandbox.landlock import LEAST_ABI, Landlock, landlock_abi
 from desktop_agent.core.sandbox.seatbelt import PROGRAM, Seatbelt
+from desktop_agent.core.system.file_writes import write_atomically
 from desktop_agent.core.system.processes.runner import Command
 from desktop_agent.core.system.processes.shell import find_program
 
+TRIED_NAME = "sandboxes-tried"
+"""The file in the cache folder that notes successful trials."""
 _PROBE_TIMEOUT_S = 10.0
+_MOST_MARKS = 8
+_SETTINGS = (
+    "user/max_user_namespaces",
+    "kernel/unprivileged_userns_clone",
+    "kernel/apparmor_restrict_unprivileged_userns",
+)
 _INSTALL = "Install it: `apt install bubblewrap`, `dnf install bubblewrap` or `pacman -S bubblewrap`."
 _TRIAL = 'touch "$TMPDIR/mine" && ! touch ./ours 2>/dev/null && ! touch "$OUTSIDE/theirs" 2>/dev/null && echo confined'
 
@@ -63,41 +75,108 @@ class SandboxSearch(Struct, frozen=True, kw_only=True):
 
 
 def find_sandbox(environ: Mapping[str, str], *, abi: Callable[[], int] = landlock_abi) -> SandboxSearch:
-    """Find the sandbox of this machine. Blocks for some 50 ms. `environ` is the application's own."""
-    searches = [_seatbelt(environ)] if sys.platform == "darwin" else []
-    if sys.platform.startswith("linux"):
-        searches = [_bubblewrap(environ), _landlock(environ, abi)]
-    found = next((sandbox for sandbox, _ in searches if sandbox is not None), None)
+    """Find the sandbox of this machine, and say why others are not available. Blocks for some 100 ms.
+
+    `environ` is the application's own.
+    """
+    return _found([find() for find in _candidates(environ, abi, _problem_with)])
+
+
+def find_tried_sandbox(environ: Mapping[str, str], tried: Path) -> SandboxSearch:
+    """Find the sandbox of this machine, and try none after one that works. Blocks.
+
+    A trial that succeeds is noted in the file `tried`, and is not repeated while nothing changes that it depends on:
+    the machine runs, the process has the same rights, and the program is the same. A sandbox that stops working all
+    the same runs no command unconfined: the command fails.
+    """
+
+    def problem_with(sandbox: Sandbox) -> str:
+        mark = _mark_of(sandbox)
+        try:
+            known = tried.read_text("ascii").split()
+        except (OSError, ValueError):
+            known = []
+        if mark in known:
+            return ""
+        problem = _problem_with(sandbox)
+        if mark is not None and not problem:
+            with suppress(OSError):  # the next start tries again
+                write_atomically(tried, "\n".join([*known[1 - _MOST_MARKS :], mark]).encode(), mode=0o600)
+        return problem
+
+    searches: list[tuple[Sandbox | None, SandboxReport]] = []
+    for find in _candidates(environ, landlock_abi, problem_with):
+        searches.append(find())
+        if searches[-1][0] is not None:
+            break
+    return _found(searches)
+
+
+def _mark_of(sandbox: Sandbox) -> str | None:
+    """Return a digest of everything that a trial's success depends on; `None` if that is not known."""
+    own, rights = Path("/proc/self"), ("Uid:", "Cap", "NoNewPrivs:", "Seccomp")
+    try:
+        program = Path(sandbox.program).stat() if isinstance(sandbox, Bubblewrap) else None
+        circumstances = [
+            *(sandbox, __version__, sys.executable),
+            *(Path("/proc/sys/kernel/random/boot_id").read_text(), *map(_kernel_setting, _SETTINGS)),
+            *((own / "ns" / name).readlink() for name in ("user", "mnt", "pid", "net")),
+            *(line for line in (own / "status").read_text().splitlines() if line.startswith(rights)),
+            _read("/proc/self/attr/current"),
+            program and (program.st_dev, program.st_ino, program.st_size, program.st_mtime_ns),
+        ]
+    except OSError:
+        return None
+    return blake2b(repr(circumstances).encode()).hexdigest()
+
+
+def _found(searches: Sequence[tuple[Sandbox | None, SandboxReport]]) -> SandboxSearch:
     reports = tuple(report for _, report in searches)
     if not searches:
         reports = (SandboxReport(name="none", is_available=False, reason="This system has no sandbox that is known."),)
-    return SandboxSearch(sandbox=found, reports=reports)
+    return SandboxSearch(
+        sandbox=next((sandbox for sandbox, _ in searches if sandbox is not None), None), reports=reports
+    )
+
+
+def _candidates(
+    environ: Mapping[str, str], abi: Callable[[], int], problem_with: Callable[[Sandbox], str]
+) -> list[Callable[[], tuple[Sandbox | None, SandboxReport]]]:
+    if sys.platform == "darwin":
+        return [lambda: _seatbelt(environ, problem_with)]
+    if sys.platform.startswith("linux"):
+        return [lambda: _bubblewrap(environ, problem_with), lambda: _landlock(environ, abi, problem_with)]
+    return []
 
 
 def every_sandbox(environ: Mapping[str, str]) -> tuple[Sandbox, ...]:
-    candidates = (_bubblewrap(environ), _landlock(environ, landlock_abi), _seatbelt(environ))
-    return tuple(sandbox for sandbox, _ in candidates if sandbox is not None)
+    found = [find()[0] for find in _candidates(environ, landlock_abi, _problem_with)]
+    return tuple(sandbox for sandbox in found if sandbox is not None)
 
 
-def _bubblewrap(environ: Mapping[str, str]) -> tuple[Sandbox | None, SandboxReport]:
+def _bubblewrap(
+    environ: Mapping[str, str], problem_with: Callable[[Sandbox], str]
+) -> tuple[Sandbox | None, SandboxReport]:
     program = find_program("bwrap", environ)
     if program is None:
         return _unavailable("bubblewrap", "The program bwrap is not installed.", _INSTALL)
     guards = Guards.of(environ)
     sandbox = Bubblewrap(program, guards)
-    problem = _problem_with(sandbox)
+    problem = problem_with(sandbox)
     if "disable-userns" in problem:
         sandbox = Bubblewrap(program, guards, can_forbid_namespaces=False)
-        problem = _problem_with(sandbox)
+        problem = problem_with(sandbox)
     if "no listener" in problem:
         sandbox = replace(sandbox, is_supervised=False)
-        problem = _problem_with(sandbox)
+        problem = problem_with(sandbox)
     if problem:
         return _unavailable(sandbox.name, f"bwrap cannot confine: {problem}", _hint_for(problem))
     return sandbox, SandboxReport(name=sandbox.name, is_available=True)
 
 
-def _landlock(environ: Mapping[str, str], abi: Callable[[], int]) -> tuple[Sandbox | None, SandboxReport]:
+def _landlock(
+    environ: Mapping[str, str], abi: Callable[[], int], problem_with: Callable[[Sandbox], str]
+) -> tuple[Sandbox | None, SandboxReport]:
     version = abi()
     if version == 0:
         hint = "Add `landlock` to the kernel's `lsm=` boot parameter (Linux 6.2 or later), or use bubblewrap."
@@ -106,10 +185,10 @@ def _landlock(environ: Mapping[str, str], abi: Callable[[], int]) -> tuple[Sandb
         reason = f"The kernel's Landlock (version {version}) cannot keep files from being truncated."
         return _unavailable("landlock", reason, "Use Linux 6.2 or later, or bubblewrap.")
     sandbox = Landlock(version, Guards.of(environ))
-    problem = _problem_with(sandbox)
+    problem = problem_with(sandbox)
     if "no listener" in problem:
         sandbox = replace(sandbox, is_supervised=False)
-        problem = _problem_with(sandbox)
+        problem = problem_with(sandbox)
     if problem:
         return _unavailable(sandbox.name, f"Landlock cannot confine: {problem}", "Use bubblewrap.")
     limits = (
@@ -124,11 +203,13 @@ def _landlock(environ: Mapping[str, str], abi: Callable[[], int]) -> tuple[Sandb
     return sandbox, SandboxReport(name=sandbox.name, is_available=True, reason=limits)
 
 
-def _seatbelt(environ: Mapping[str, str]) -> tuple[Sandbox | None, SandboxReport]:
+def _seatbelt(
+    environ: Mapping[str, str], problem_with: Callable[[Sandbox], str]
+) -> tuple[Sandbox | None, SandboxReport]:
     if not Path(PROGRAM).exists():
         return _unavailable("seatbelt", f"{PROGRAM} is not there.")
     sandbox = Seatbelt(Guards.of(environ))
-    if problem := _problem_with(sandbox):
+    if problem := problem_with(sandbox):
         return _unavailable(sandbox.name, f"It cannot confine: {problem}")
     return sandbox, SandboxReport(name=sandbox.name, is_available=True)
 
@@ -204,7 +285,11 @@ def _hint_for(problem: str) -> str:
 
 
 def _kernel_setting(name: str) -> str | None:
+    return _read(f"/proc/sys/{name}")
+
+
+def _read(path: str) -> str | None:
     try:
-        return (Path("/proc/sys") / name).read_text().strip()
+        return Path(path).read_text().strip()
     except OSError:
         return None

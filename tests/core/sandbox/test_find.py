@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.sandbox.find import every_sandbox, find_sandbox
+from desktop_agent.core.sandbox.bubblewrap import Bubblewrap
+from desktop_agent.core.sandbox.find import every_sandbox, find_sandbox, find_tried_sandbox
 from desktop_agent.core.sandbox.landlock import landlock_abi
+from desktop_agent.core.system.processes.shell import find_program
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="these sandboxes are Linux's")
 
@@ -141,3 +143,34 @@ def test_a_program_in_a_relative_folder_is_not_used(tmp_path: Path, monkeypatch:
     monkeypatch.chdir(tmp_path)
     search = find_sandbox({**os.environ, "PATH": ".:"}, abi=no_landlock)
     assert "not installed" in search.reports[0].reason
+
+
+def test_a_sandbox_that_works_is_not_tried_again_until_something_changes(tmp_path: Path) -> None:
+    real = find_program("bwrap", os.environ)
+    if real is None or not isinstance(find_sandbox(os.environ).sandbox, Bubblewrap):
+        pytest.skip("bubblewrap does not work on this machine")
+    program, runs, tried = tmp_path / "bin/bwrap", tmp_path / "runs", tmp_path / "cache/tried"
+    for folder in (program.parent, tried.parent):
+        folder.mkdir()
+
+    def found(script: str = "") -> tuple[bool, int]:
+        """Return whether a sandbox was found, and how often its program ran for that."""
+        if script:
+            program.write_text(f"#!/bin/sh\necho >> {runs}\n{script}\n")
+            program.chmod(0o755)
+        runs.write_text("")
+        search = find_tried_sandbox({**os.environ, "PATH": str(program.parent)}, tried)
+        return isinstance(search.sandbox, Bubblewrap), runs.read_text().count("\n")
+
+    works = f'exec {real} "$@"'
+    assert found(works) == (True, 1)
+    assert found() == (True, 0)
+    assert found("exit 1  # a longer program") == (False, 1)
+    assert found() == (False, 1), "what fails is tried again"
+    assert found(works) == (True, 1)
+    for content in (b"", b"\xff\x00", b"0" * 64):
+        tried.write_bytes(content)
+        assert found() == (True, 1)
+    assert found() == (True, 0)
+    shutil.rmtree(tried.parent)
+    assert found() == (True, 1)
