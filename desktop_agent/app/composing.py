@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -93,13 +94,10 @@ class Pasting(Controller):
         super().__init__(context)
         self._keeping = asyncio.Lock()
         self._panels.composer.edit.picture_given.connect(self._on_picture)
-        self._panels.composer.edit.long_text_given.connect(self._on_text)
+        self._panels.composer.edit.long_text_given.connect(partial(self.mention_text, kind="text"))
 
     def _on_picture(self, picture: QImage) -> None:
         self._launch(self._mention(lambda: ("picture", *_encoded(picture))))
-
-    def _on_text(self, text: str) -> None:
-        self.mention_text(text, "text")
 
     def mention_text(self, text: str, kind: str) -> None:
         self._launch(self._mention(lambda: (kind, text.encode("utf-8", "replace"), "txt")))

@@ -63,15 +63,14 @@ async def ask(bench: Workbench, account: Account, typed: str = "") -> Answer:
         sdk=sdk_connection(asked, bench.environ) if needs_sdk(asked) else None,
     )
     try:
-        said = _identity_words(*await client.identity()) if vendor_of(account.provider).cloud is not None else ""
+        said = ""
+        if vendor_of(account.provider).cloud is not None:
+            who, address = await client.identity()
+            text = QCoreApplication.translate("Connections", "Requests go to {0}. Credentials: {1}.")
+            said = text.format(address, core_words(who))
         return Answer(await bench.models.keep(asked, await client.list_models()), said)
     finally:
         await client.aclose()
-
-
-def _identity_words(who: str, address: str) -> str:
-    text = QCoreApplication.translate("Connections", "Requests go to {0}. Credentials: {1}.")
-    return text.format(address, core_words(who))
 
 
 async def _credential(bench: Workbench, account: Account, typed: str) -> Credential:

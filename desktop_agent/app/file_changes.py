@@ -3,8 +3,11 @@
 import asyncio
 import stat
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.app.controller import Controller, WindowContext, in_background
 from desktop_agent.app.file_opening import open_with_application
@@ -29,6 +32,8 @@ from desktop_agent.ui.window.session_handle import SessionHandle
 if TYPE_CHECKING:
     from desktop_agent.ui.files.viewer.file_pane import FilePane
 
+_tr = partial(QCoreApplication.translate, "FileChanging")
+
 _PATIENCE_S = 60.0
 _NOT_WRITTEN = ("not_written", "storage", "busy")
 
@@ -41,12 +46,16 @@ class Written(NamedTuple):
 
 
 class FileWriting(Controller):
-    """A `FileStore` that writes through the session. The first write starts a session if necessary."""
+    """Renames and deletes files, and is the viewer's `FileStore`. The first write starts a session if necessary."""
 
     def __init__(self, context: WindowContext, navigator: Navigator) -> None:
         super().__init__(context)
         self._navigator = navigator
+        self._files = self._panels.files
         self._one_at_a_time = asyncio.Lock()
+        self._files.file_actions.rename_requested.connect(in_background(self._launch, self._rename))
+        self._files.file_actions.delete_requested.connect(in_background(self._launch, self._delete))
+        self._files.done.undo_requested.connect(self._undo)
 
     async def save(self, root: Path, path: str, expected: str | None, content: bytes) -> str:
         return (await self.write(root, WriteFile(path=path, expected=expected, content=content))).problem
@@ -59,10 +68,6 @@ class FileWriting(Controller):
             if reason := handle.read_only or turn_obstacle(is_running=handle.transcript.turns.is_running):
                 return Written(reason)
             return await self._ask(handle, op)
-
-    def undo(self, changes: tuple[ChangeId, ...]) -> None:
-        if (handle := self._panels.session.handle) is not None:
-            handle.submit(UndoChanges(selection=ChangeSelection(change_ids=changes), includes_others=True))
 
     async def compare(self, path: str, before: bytes | None, after: bytes) -> FileDiff:
         return await self._panels.diffs.compare(path, before, after)
@@ -89,35 +94,30 @@ class FileWriting(Controller):
         assert isinstance(answer, ev.Notice)
         return Written(f"{core_words(answer.title)} {core_words(answer.hint)}".strip())
 
-
-class FileChanging(Controller):
-    def __init__(self, context: WindowContext, navigator: Navigator, saving: FileWriting) -> None:
-        super().__init__(context)
-        self._files = self._panels.files
-        self._navigator = navigator
-        self._saving = saving
-        self._files.file_actions.rename_requested.connect(in_background(self._launch, self._rename))
-        self._files.file_actions.delete_requested.connect(in_background(self._launch, self._delete))
-        self._files.done.undo_requested.connect(saving.undo)
+    # -- what the tree asks for --
 
     async def _rename(self, path: str, to: str) -> None:
         if (root := self._navigator.workspace) is None:
             return
         state = await asyncio.to_thread(_state, root, path)
         op = MoveFile(path=path, to=to, expected=state.digest, is_folder=state.kind == "folder")
-        problem, changes = await self._saving.write(root, op)
-        self._say(problem or self.tr("{0} was renamed to {1}.").format(path, to), changes)
+        problem, changes = await self.write(root, op)
+        self._say(problem or _tr("{0} was renamed to {1}.").format(path, to), changes)
 
     async def _delete(self, path: str) -> None:
         if (root := self._navigator.workspace) is None:
             return
         state = await asyncio.to_thread(_state, root, path)
-        problem, changes = await self._saving.write(root, WriteFile(path=path, expected=state.digest, content=None))
-        self._say(problem or self.tr("{0} was deleted.").format(path), changes)
+        problem, changes = await self.write(root, WriteFile(path=path, expected=state.digest, content=None))
+        self._say(problem or _tr("{0} was deleted.").format(path), changes)
 
     def _say(self, words: str, changes: tuple[str, ...]) -> None:
         self._files.done.say(named(words), changes)
         self._files.refresh()
+
+    def _undo(self, changes: tuple[ChangeId, ...]) -> None:
+        if (handle := self._panels.session.handle) is not None:
+            handle.submit(UndoChanges(selection=ChangeSelection(change_ids=changes), includes_others=True))
 
 
 def _state(root: Path, path: str) -> FileState:
@@ -274,10 +274,7 @@ class FileViewing(Controller):
             self._handle.happened.connect(self._on_happened)
         if self._files.known is None and (root := self._navigator.workspace) is not None:
             self._panels.transcript.row_layout.files.set_files(str(root), frozenset(), {})
-            self._spawn(self._list())
-
-    async def _list(self) -> None:
-        await self._files.latest()
+            self._spawn(self._files.latest())
 
     async def _link(self, paths: FolderPaths, _is_changed: bool) -> None:
         root, layout = self._navigator.workspace, self._panels.transcript.row_layout

@@ -1,7 +1,6 @@
 """Keeps the inbox up to date: follows every open session, announces new items, and carries out the user's requests."""
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from functools import partial
 
 from PySide6.QtCore import Signal
@@ -34,6 +33,7 @@ from desktop_agent.ui.inbox.inbox_popup import InboxPopup, RowCard
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.focus import announce
 from desktop_agent.ui.window.session_handle import SessionHandle
+from desktop_agent.ui.wording.phrases import local_now
 
 _TELLING = LISTED_EVENTS | {"tool_call_started"}
 
@@ -174,7 +174,7 @@ class Inbox(Controller):
 
     def _build(self) -> InboxPopup:
         window = self._panels.window
-        popup = InboxPopup(self._theme, window, window.top_bar.inbox_button, now=_now, make_card=self._make_card)
+        popup = InboxPopup(self._theme, window, window.top_bar.inbox_button, now=local_now, make_card=self._make_card)
         popup.wished.connect(self._on_wished)
         popup.all_seen.connect(self._on_all_seen)
         popup.shown_changed.connect(self._panels.transcript.keyboard.hold_answers)
@@ -274,7 +274,3 @@ def _ended(handle: SessionHandle) -> InboxItem:
     """Return an item for the end of the last turn, even if the user is looking at it."""
     (item,) = items_of([InboxSession(handle.transcript)], (), {_id(handle): -1})
     return item
-
-
-def _now() -> datetime:
-    return datetime.now(UTC).astimezone()

@@ -157,9 +157,10 @@ class Navigator(Controller):
         self._followed: WeakKeyDictionary[SessionHandle, ModelRef] = WeakKeyDictionary()
         """For each conversation, the model that the settings had when the conversation last took it over."""
         self._unsubscribe = self._bench.live.subscribe(self._on_settings_changed)
+        self._begin_demo = in_background(self._launch, self.show_demo)
         self._welcome = Welcome(
             context,
-            start_demo=self._on_demo,
+            start_demo=self._begin_demo,
             choose_folder=self._ask_for_folder,
             begun=self._panels.composer.setFocus,
         )
@@ -180,7 +181,7 @@ class Navigator(Controller):
         entries.resend_requested.connect(self._on_resend)
         panels.search.hit_chosen.connect(in_background(self._launch, self.show_hit))
         panels.conversation.viewing_bar.take_over_requested.connect(self._on_take_over)
-        actions.demo.triggered.connect(self._on_demo)
+        actions.demo.triggered.connect(self._begin_demo)
         panels.window.top_bar.folder_menu.folder_chosen.connect(self._on_folder_chosen)
         banner = panels.conversation.banner
         for asks in (actions.open_folder.triggered, banner.folder_requested, entries.folder_requested):
@@ -215,18 +216,16 @@ class Navigator(Controller):
         if shown is not None and shown.transcript.session.session_id:
             self._launch(self._resend(shown, turn, text, takes_files_back=takes_files_back))
 
-    def _on_demo(self) -> None:
-        self._launch(self.show_demo())
-
     def _ask_for_folder(self) -> None:
         window = self._panels.window
         title = QCoreApplication.translate("SessionChoice", "Open a folder")
         question = FileQuestion(kind="folder", title=title, folder=str(self.workspace or ""))
         recent = window.top_bar.folder_menu.folders
-        choose_files(window, question, self._on_folder_asked, object_name="folderDialog", recent=recent)
 
-    def _on_folder_asked(self, chosen: ChosenFiles) -> None:
-        self._on_folder_chosen(chosen.paths[0])
+        def open_chosen(chosen: ChosenFiles) -> None:
+            self._on_folder_chosen(chosen.paths[0])
+
+        choose_files(window, question, open_chosen, object_name="folderDialog", recent=recent)
 
     def _on_folder_chosen(self, path: str) -> None:
         self._welcome.set_folder(Path(path))

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -56,8 +56,8 @@ class PaletteOpening(Controller):
         self._sources: PaletteSources | None = None
         self._questions = LatestQuestion(self._answer, self._launch)
         actions = self._panels.window.actions_
-        actions.command_palette.triggered.connect(self._open_all)
-        actions.go_to_file.triggered.connect(self._open_files)
+        actions.command_palette.triggered.connect(partial(self._open, "all"))
+        actions.go_to_file.triggered.connect(partial(self._open, "file"))
         actions.shortcuts.triggered.connect(self._open_keys)
         files.listed.connect(self._on_files_listed)
 
@@ -67,12 +67,6 @@ class PaletteOpening(Controller):
         self._sources_now()  # the names of keys are cached
         yield
         yield from palette.made_ready()
-
-    def _open_all(self) -> None:
-        self._open("all")
-
-    def _open_files(self) -> None:
-        self._open("file")
 
     def _open_keys(self) -> None:
         self._setup.open().show_section("keyboard")

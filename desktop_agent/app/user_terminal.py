@@ -5,6 +5,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +24,8 @@ from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.terminal.screen_text import TerminalLink
 from desktop_agent.ui.terminal.terminal_panel import TerminalDock, TerminalPanel
 from desktop_agent.ui.wording.phrases import short_path
+
+_tr = partial(QCoreApplication.translate, "Terminal")
 
 _SLICE_S: Final = 0.003
 _PAUSE_S: Final = 0.008
@@ -268,7 +271,3 @@ class TerminalControl(Controller):
     def _on_resized(self) -> None:
         if (shell := self._shell) is not None and self._parts is not None and self._parts[0].isVisible():
             shell.resize(*self._parts[1].view.fitting())
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("Terminal", text)

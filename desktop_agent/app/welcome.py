@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,8 @@ from desktop_agent.ui.onboarding.welcome_state import Connected, Found, WelcomeA
 
 if TYPE_CHECKING:
     from desktop_agent.ui.onboarding.welcome_dialog import OnboardingDialog
+
+_tr = partial(QCoreApplication.translate, "Welcome")
 
 
 async def choose(live: LiveSettings, account: Account, model: str) -> None:
@@ -84,10 +87,6 @@ async def _asked(bench: Workbench, account: Account, typed: str) -> Answer:
             raise
         hint = _tr("Check that the key is complete and belongs to {0}.").format(account.full_label)
         raise ProviderError(error.title, fault=error.fault, hint=hint, detail=error.detail) from None
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("Welcome", text)
 
 
 class Welcome(Controller):

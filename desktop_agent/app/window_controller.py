@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, Qt, SignalInstance
@@ -12,7 +13,7 @@ from desktop_agent.app.connections import has_key
 from desktop_agent.app.content_windows import ContentWindows
 from desktop_agent.app.controller import Controller, WindowContext
 from desktop_agent.app.desktop_bus import follow_desktop
-from desktop_agent.app.file_changes import CodeApplying, FileChanging, FileViewing, FileWriting
+from desktop_agent.app.file_changes import CodeApplying, FileViewing, FileWriting
 from desktop_agent.app.inbox import Inbox
 from desktop_agent.app.mention_finding import MentionFinding
 from desktop_agent.app.navigator import DEMO, Navigator, demo_follow_up
@@ -48,6 +49,8 @@ from desktop_agent.core.system.workspace import current_folder, why_no_workspace
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.session_handle import OwnSession, SessionHandle
 
+_tr = partial(QCoreApplication.translate, "QuitQuestion")
+
 
 async def may_quit(window: QWidget, working: int, busy: int) -> bool:
     """Ask whether to stop `working` turns and programs in `busy` shells. While it asks, further calls return False."""
@@ -75,10 +78,6 @@ async def may_quit(window: QWidget, working: int, busy: int) -> bool:
         return await answer
     finally:
         box.deleteLater()
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("QuitQuestion", text)
 
 
 class WindowController(Controller):
@@ -128,7 +127,6 @@ class WindowController(Controller):
         self._usage = UsageDisplay(context)
         self._terminal = TerminalControl(context, navigator, pasting)
         saving = FileWriting(context, navigator)
-        self._file_changes = FileChanging(context, navigator, saving)
         self._viewing = viewing = FileViewing(context, navigator, files, saving)
         self._code = CodeApplying(context, files)
         self._news = News(context)

@@ -2,11 +2,11 @@
 
 import os
 from collections.abc import Callable
-from datetime import UTC, datetime
 
 from msgspec import Struct
 
 from desktop_agent.app.review.diffs import BlobDiffs
+from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.settings.keyboard import keys_in_force, keys_of
 from desktop_agent.core.settings.live_settings import LiveSettings
@@ -94,7 +94,7 @@ def build_panels(
     """Build all panels, and connect what needs no session. `on_error` gets the exceptions of background work."""
     live = LiveSettings.load(paths.settings_file(), os.environ)
     theme.choose_interface_size(live.current.ui.interface_font_px)
-    spawner, icons = TaskSpawner(on_error), Icons(theme)
+    spawner, icons, now = TaskSpawner(on_error), Icons(theme), SystemClock().now
     diffs = BlobDiffs(Blobs(paths.blobs), SessionCatalog.of(paths))
     judges = RuleJudges(lambda _workspace: live.current.execution)
     sessions = SessionPanel(theme)
@@ -108,7 +108,7 @@ def build_panels(
     if (mode := window.memory.diff_mode) is not None:
         review.set_diff_mode(mode)
     review.set_wrapped(is_wrapped=window.memory.wraps_lines)
-    files, jobs = FileTree(theme, spawner.spawn), JobsPanel(theme, _now)
+    files, jobs = FileTree(theme, spawner.spawn), JobsPanel(theme, now)
     conversation = ConversationPane(transcript)
     window.set_panels(sessions, files, conversation, composer, review, jobs)
     shown = SessionPanels(window, theme, transcript, composer, pickers, review, files, jobs)
@@ -121,10 +121,10 @@ def build_panels(
         transcript=transcript,
         composer=composer,
         pickers=pickers,
-        models=ModelPicker(window, pickers.model_button, composer, theme, icons, window.memory, now=_now),
+        models=ModelPicker(window, pickers.model_button, composer, theme, icons, window.memory, now=now),
         review=review,
         jobs=jobs,
-        session=SessionController(shown, diffs, spawner.spawn, _now, judges.judge),
+        session=SessionController(shown, diffs, spawner.spawn, now, judges.judge),
         judges=judges,
         pasted_keys=PastedKeys(window),
         diffs=diffs,
@@ -163,7 +163,3 @@ def _connect(panels: WindowPanels) -> None:
     actions.filter_files.triggered.connect(panels.files.focus_filter)
     actions.focus_composer.triggered.connect(panels.composer.setFocus)
     actions.search.triggered.connect(panels.search.open_popup)
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)

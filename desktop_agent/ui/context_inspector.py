@@ -39,6 +39,8 @@ from desktop_agent.ui.widgets.rows import AnyIndex, RowDelegate, draw_ground, se
 from desktop_agent.ui.wording.phrases import cache_miss_words, flaw_words
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
+_tr = partial(QCoreApplication.translate, "Context")
+
 COLOURS: dict[SectionKind, str] = {
     "tools": "faint",
     "system": "muted",
@@ -48,10 +50,6 @@ COLOURS: dict[SectionKind, str] = {
     "pictures": "syntax_string",
     "pins": "syntax_keyword",
 }
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("Context", text)
 
 
 def section_name(section: ContextSection) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Literal
 
 from PySide6.QtCore import QCoreApplication, QLocale, QPointF, QSize, Qt, QTimer, Signal
@@ -17,11 +18,9 @@ from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, discard, hairline, hbox, scroll_down, set_names, vbox
 from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip, visible
 
+_tr = partial(QCoreApplication.translate, "Jobs")
+
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("Jobs", text)
 
 
 def age(seconds: float) -> str:

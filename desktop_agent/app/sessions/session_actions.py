@@ -93,7 +93,7 @@ class SessionActions(Controller):
         actions = panels.window.actions_
         actions.import_session.triggered.connect(self._choose_import)
         actions.export_session.triggered.connect(self._export_shown)
-        actions.new_window.triggered.connect(self._on_new_window)
+        actions.new_window.triggered.connect(in_background(self._launch, self._open_window))
         panels.sessions.rename_requested.connect(self._on_rename)
         panels.sessions.action_requested.connect(self._on_action)
 
@@ -179,9 +179,6 @@ class SessionActions(Controller):
     def _refuse_running(self, session_id: SessionId, consequence: str) -> None:
         if self._live.is_running(session_id):
             raise SessionBusyError(f"The agent is working in this session, {consequence}.", hint="Stop it first.")
-
-    def _on_new_window(self) -> None:
-        self._launch(self._open_window())
 
     async def _open_window(self) -> None:
         open_window(*([str(self._navigator.workspace)] if self._navigator.workspace is not None else []))

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from desktop_agent.app.controller import Controller, WindowContext
+from desktop_agent.app.controller import Controller, WindowContext, in_background
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.sessions.open_sessions import LiveSessions
 from desktop_agent.core.base.clock import SystemClock
@@ -77,7 +77,7 @@ class Searching(Controller):
         self._task: asyncio.Task[None] | None = None
         self._is_closed = False
         self._panel.set_tools(sorted(tool.name for tool in self._bench.tools))
-        self._panel.query_changed.connect(self._on_query)
+        self._panel.query_changed.connect(in_background(self._panels.spawner.spawn, self._ask))
 
     def note_news(self) -> None:
         self._is_wanted = True
@@ -100,9 +100,6 @@ class Searching(Controller):
                 self._panel.set_reading(is_reading=False)
         finally:
             self._task = None
-
-    def _on_query(self, query: SearchQuery) -> None:
-        self._panels.spawner.spawn(self._ask(query))
 
     async def _ask(self, query: SearchQuery) -> None:
         if query is self._panel.query:  # otherwise the user has typed more

@@ -163,7 +163,7 @@ class ModelOffering(Controller):
         self._pickers.effort_chosen.connect(self._on_effort)
         self._picker.chosen.connect(self._on_chosen)
         self._picker.connect_requested.connect(self._on_connect)
-        self._picker.refresh_requested.connect(self._on_refresh)
+        self._picker.refresh_requested.connect(in_background(self._launch, self._refresh))
 
     async def aclose(self) -> None:
         await self._early.aclose()
@@ -196,8 +196,8 @@ class ModelOffering(Controller):
     def _on_connect(self, account: AccountOffers) -> None:
         self._setup.open().connect_provider(account.provider)
 
-    def _on_refresh(self) -> None:
-        self._launch(self._lists.refresh([account for account in self._accounts if self._is_connected(account)]))
+    async def _refresh(self) -> None:
+        await self._lists.refresh([account for account in self._accounts if self._is_connected(account)])
 
     async def _offer(self) -> None:
         """Show the available accounts now, and the rest once the keyring answers, because it may ask the user first."""

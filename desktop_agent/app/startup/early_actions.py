@@ -1,15 +1,14 @@
 """Records the user's clicks, text and messages until the core is loaded, which carries them out."""
 
 from collections.abc import Callable
+from functools import partial
 
 from PySide6.QtCore import QCoreApplication, QObject, Qt, SignalInstance
 
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.core.base.errors import AgentError
 
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("EarlyMessage", text)
+_tr = partial(QCoreApplication.translate, "EarlyMessage")
 
 
 class EarlyActions(QObject):

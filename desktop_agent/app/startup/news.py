@@ -7,7 +7,7 @@ from typing import Final
 
 from PySide6.QtCore import QUrl
 
-from desktop_agent.app.controller import Controller, WindowContext
+from desktop_agent.app.controller import Controller, WindowContext, in_background
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.package import PACKAGE_FOLDER, __version__
 from desktop_agent.core.base.paths import resource_path
@@ -66,16 +66,14 @@ class News(Controller):
     def __init__(self, context: WindowContext) -> None:
         super().__init__(context)
         self._before = self._panels.window.memory.version
-        self._panels.window.actions_.whats_new.triggered.connect(self._on_wanted)
-        self._panels.conversation.news_bar.wanted.connect(self._on_wanted)
+        show = in_background(self._launch, self._show)
+        self._panels.window.actions_.whats_new.triggered.connect(show)
+        self._panels.conversation.news_bar.wanted.connect(show)
 
     def tell(self) -> None:
         self._panels.window.memory.remember_version(__version__)
         if is_update(__version__, self._before):
             self._panels.conversation.news_bar.show_version(__version__)
-
-    def _on_wanted(self) -> None:
-        self._launch(self._show())
 
     async def _show(self) -> None:
         path = changelog_path()

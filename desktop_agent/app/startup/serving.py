@@ -6,6 +6,7 @@ Import this module after the window was painted: asyncio and qasync take 45 ms, 
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QCoreApplication, QObject, Qt, Signal
@@ -29,6 +30,8 @@ from desktop_agent.ui.window.main_window import MainWindow
 if TYPE_CHECKING:
     from desktop_agent.app.window_controller import WindowController
     from desktop_agent.composition.workbench import Workbench
+
+_tr = partial(QCoreApplication.translate, "Window")
 
 _log = logging.getLogger(__name__)
 
@@ -155,7 +158,3 @@ def _load_core(
 def _read_first_sight(paths: AppPaths, arguments: WindowArguments) -> FirstSight | None:
     close_data_folders(paths)
     return read_first_sight(paths, arguments)
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("Window", text)

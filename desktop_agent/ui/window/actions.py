@@ -1,6 +1,7 @@
 """The window's actions with their names and shortcuts, shared by menus, buttons and tests."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QAction, QKeySequence
@@ -8,9 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.part_keys import KeysOfParts
 
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("Actions", text)
+_tr = partial(QCoreApplication.translate, "Actions")
 
 
 class Actions:

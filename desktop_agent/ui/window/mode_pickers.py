@@ -19,6 +19,56 @@ _SHORTENED = re.compile(r"^claude[- ]|^[^:/]{1,20}: ", re.IGNORECASE)
 """The prefixes that are left out of a model's name where space is short. In a router's label, that is the vendor."""
 
 
+class ModeButton(PickerButton):
+    """A button of a mode; hidden until there is a mode to show."""
+
+    def __init__(self, parent: QWidget, name: str, label: str) -> None:
+        super().__init__(parent)
+        self.setObjectName(name)
+        self.label = label
+        self.set_texts(f"{label} ▾", f"{label} ▾")  # until a session reports its mode
+        self.setProperty("compact", True)
+        self.hide()
+
+
+class MenuPicker(ModeButton):
+    """Its menu offers values with explanations, of which one is checked."""
+
+    chosen = Signal(str)
+
+    def __init__(self, parent: QWidget, name: str, label: str) -> None:
+        super().__init__(parent, name, label)
+        menu = QMenu(self)
+        menu.setToolTipsVisible(True)
+        self.setMenu(menu)
+        self._group = QActionGroup(self)
+        self._group.triggered.connect(self._on_triggered)
+
+    def offer(self, words: tuple[str, str], value: str) -> None:
+        label, explanation = words
+        action = self.menu().addAction(f"{label}\t{explanation}" if explanation else label)
+        action.setIconText(label)  # the text of the button
+        action.setToolTip(explanation)
+        action.setCheckable(True)
+        action.setData(value)
+        self._group.addAction(action)
+
+    def check(self, value: str) -> QAction | None:
+        action = next((one for one in self._group.actions() if one.data() == value), None)
+        if action is not None:
+            action.setChecked(True)
+        return action
+
+    def show_value(self, value: str) -> None:
+        self.show()
+        if (action := self.check(value)) is not None:
+            self.set_texts(f"{action.iconText()} ▾", f"{short_words(value)} ▾")
+            self.setToolTip(action.toolTip())
+
+    def _on_triggered(self, action: QAction) -> None:
+        self.chosen.emit(action.data())
+
+
 class ModePickers(QObject):
     """Three buttons open menus; the model is chosen elsewhere."""
 
@@ -29,26 +79,23 @@ class ModePickers(QObject):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self.model_button = self._build_button(parent, "modelPicker", self.tr("Model"))
-        self.effort_button = self._build_menu_button(parent, "effortPicker", self.tr("Effort"))
-        self.approval_button = self._build_menu_button(parent, "approvalPicker", self.tr("Approvals"))
-        self.sandbox_button = self._build_menu_button(parent, "sandboxPicker", self.tr("Sandbox"))
+        self.model_button = ModeButton(parent, "modelPicker", self.tr("Model"))
+        self.effort_button = MenuPicker(parent, "effortPicker", self.tr("Effort"))
+        self.approval_button = MenuPicker(parent, "approvalPicker", self.tr("Approvals"))
+        self.sandbox_button = MenuPicker(parent, "sandboxPicker", self.tr("Sandbox"))
         self._model: ModelRef | None = None
         self._label = ""
         self._efforts: Sequence[str] = ()
         self._model_keys = ""
-        self._effort_group = QActionGroup(self)
-        self._approval_group = QActionGroup(self)
-        self._sandbox_group = QActionGroup(self)
         self._sandbox: SandboxMode | None = None
         self._sandbox_obstacle: str | None = None
         for policy in POLICIES:
-            self._add_explained(self._approval_group, self.approval_button, approval_words(policy), policy)
+            self.approval_button.offer(approval_words(policy), policy)
         for mode in MODES:
-            self._add_explained(self._sandbox_group, self.sandbox_button, sandbox_words(mode), mode)
-        self._effort_group.triggered.connect(self._on_effort)
-        self._approval_group.triggered.connect(self._on_approval)
-        self._sandbox_group.triggered.connect(self._on_sandbox)
+            self.sandbox_button.offer(sandbox_words(mode), mode)
+        self.effort_button.chosen.connect(self.effort_chosen)
+        self.approval_button.chosen.connect(self.approval_chosen)
+        self.sandbox_button.chosen.connect(self.sandbox_chosen)
 
     def show_mode(self, model: ModelRef | None, approval: ApprovalPolicy, sandbox: SandboxMode) -> None:
         if model is not None and model != self._model:
@@ -57,7 +104,7 @@ class ModePickers(QObject):
             self._model = model
             self._show_model(model)
             self.model_shown.emit(model)
-        _show(self.approval_button, self._approval_group, approval)
+        self.approval_button.show_value(approval)
         self._sandbox = sandbox
         self._show_sandbox()
 
@@ -92,13 +139,11 @@ class ModePickers(QObject):
         self._show_effort(model.effort)
 
     def _show_effort(self, effort: str) -> None:
-        menu = self.effort_button.menu()
-        menu.clear()  # which deletes the actions of the last model
+        self.effort_button.menu().clear()  # which deletes the actions of the last model
         own = self.tr("default")
         for level in ("", *self._efforts):
-            explanation = "" if level else self.tr("The model decides")
-            self._add_explained(self._effort_group, self.effort_button, (level or own, explanation), level)
-            self._effort_group.actions()[-1].setChecked(level == effort)
+            self.effort_button.offer((level or own, "" if level else self.tr("The model decides")), level)
+        self.effort_button.check(effort)
         shown = effort or own
         self.effort_button.set_texts(self.tr("Effort: {0}").format(shown) + " ▾", f"{shown} ▾")
         self.effort_button.setToolTip(self.tr("How much the model thinks before it answers"))
@@ -111,7 +156,7 @@ class ModePickers(QObject):
     def _show_sandbox(self) -> None:
         if self._sandbox is None:
             return
-        _show(self.sandbox_button, self._sandbox_group, self._sandbox)
+        self.sandbox_button.show_value(self._sandbox)
         is_wanted = self._sandbox != "none"
         if is_wanted and self._sandbox_obstacle is not None:
             self.sandbox_button.set_texts(self.tr("Sandbox not available") + " ▾", self.tr("No sandbox here") + " ▾")
@@ -121,50 +166,7 @@ class ModePickers(QObject):
             self.sandbox_button.setAccessibleDescription("")
         restyle(self.sandbox_button, "variant", "" if is_wanted and self._sandbox_obstacle is None else "warning")
 
-    def _build_button(self, parent: QWidget, name: str, label: str) -> PickerButton:
-        button = PickerButton(parent)
-        button.setObjectName(name)
-        button.label = label
-        button.set_texts(f"{label} ▾", f"{label} ▾")  # until a session reports its mode
-        button.setProperty("compact", True)
-        button.hide()  # until there is a mode to show
-        return button
-
-    def _build_menu_button(self, parent: QWidget, name: str, label: str) -> PickerButton:
-        button = self._build_button(parent, name, label)
-        menu = QMenu(button)
-        menu.setToolTipsVisible(True)
-        button.setMenu(menu)
-        return button
-
-    def _add_explained(self, group: QActionGroup, button: PickerButton, words: tuple[str, str], data: str) -> None:
-        label, explanation = words
-        action = button.menu().addAction(f"{label}\t{explanation}" if explanation else label)
-        action.setIconText(label)  # the text of the button
-        action.setToolTip(explanation)
-        action.setCheckable(True)
-        action.setData(data)
-        group.addAction(action)
-
-    def _on_effort(self, action: QAction) -> None:
-        self.effort_chosen.emit(action.data())
-
-    def _on_approval(self, action: QAction) -> None:
-        self.approval_chosen.emit(action.data())
-
-    def _on_sandbox(self, action: QAction) -> None:
-        self.sandbox_chosen.emit(action.data())
-
 
 def _whose(model: ModelRef) -> str:
     label = PROVIDER_LABELS.get(model.provider, model.provider)
     return f"{label} ({model.account})" if model.account else label
-
-
-def _show(button: PickerButton, group: QActionGroup, data: str) -> None:
-    button.show()
-    for action in group.actions():
-        if action.data() == data:
-            action.setChecked(True)
-            button.set_texts(f"{action.iconText()} ▾", f"{short_words(data)} ▾")
-            button.setToolTip(action.toolTip())

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, Final
 
@@ -226,11 +227,12 @@ class ContextController(PanelController):
         super().__init__(session, panels)
         self._inspector: ContextInspector | None = None
         actions, entries = self._window.actions_, self._view.entry_actions
-        self._composer.controls.meter.clicked.connect(self._inspect)
+        inspect = partial(self._open, "")
+        self._composer.controls.meter.clicked.connect(inspect)
         actions.inspect_context.setEnabled(False)  # until a session is shown
         actions.compact.setEnabled(False)
-        actions.inspect_context.triggered.connect(self._inspect)
-        entries.summary_edit_requested.connect(self._edit_summary)
+        actions.inspect_context.triggered.connect(inspect)
+        entries.summary_edit_requested.connect(partial(self._open, "summary"))
         session.submit_on(actions.compact.triggered, ops.Compact)
         session.submit_on(entries.summary_undo_requested, ops.UndoCompaction)
 
@@ -263,12 +265,6 @@ class ContextController(PanelController):
                 self._session.submit(ops.InspectContext())
             case _:
                 pass
-
-    def _inspect(self) -> None:
-        self._open("")
-
-    def _edit_summary(self) -> None:
-        self._open("summary")
 
     def _open(self, kind: str) -> None:
         if self._session.handle is None:

@@ -7,7 +7,6 @@ from PySide6.QtCore import QUrl, Signal, SignalInstance
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication
 
-from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import CallId, SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
@@ -105,7 +104,7 @@ class SessionController(ShownSession):
             (handle.patched, self._on_patched),
             (handle.happened, self._on_happened),
             (handle.replaced, self._on_replaced),
-            (handle.failed, self._on_failed),
+            (handle.failed, self._panels.review.say_unreadable),
             (handle.pages_found, view.finder.add_pages),
             (view.navigation.pages_wanted, handle.pages_wanted),
             (view.finder.pages_sought, handle.pages_sought),
@@ -124,9 +123,6 @@ class SessionController(ShownSession):
         self._panels.review.set_transcript(handle.transcript, handle.submit)
         yield
         self._show_rest()
-
-    def _on_failed(self, _error: AgentError) -> None:
-        self._panels.review.say_unreadable()
 
     def _show_rest(self) -> None:
         self._panels.composer.set_blocked(self.read_only)

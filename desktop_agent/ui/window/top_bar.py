@@ -29,6 +29,8 @@ from desktop_agent.ui.window.actions import Actions
 from desktop_agent.ui.wording.phrases import short_path
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
+_tr = partial(QCoreApplication.translate, "MainMenu")
+
 _MOST = 99
 
 
@@ -114,10 +116,6 @@ def _add(menu: QMenu, title: str, actions: Iterable[QAction | None]) -> None:
             inner.addSeparator()
         else:
             inner.addAction(action)
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("MainMenu", text)
 
 
 _TITLE_CHARS = 120
