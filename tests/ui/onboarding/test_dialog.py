@@ -32,23 +32,6 @@ def test_in_german_the_ways_are_seen_without_scrolling(desk: Desk) -> None:
     assert area.verticalScrollBar().maximum() == 0
 
 
-def test_enter_starts_the_demo(desk: Desk) -> None:
-    QTest.keyClick(desk.card("Try the demo"), Qt.Key.Key_Return)
-    assert "demo" in desk.asked
-
-
-@pytest.mark.parametrize("title", WAYS)
-def test_each_way_is_gone_by_mouse_and_back(desk: Desk, title: str) -> None:
-    leads, on = WAYS[title]
-    desk.choose(title)
-    assert desk.primary == leads
-    desk.click(leads)
-    assert desk.primary == on
-    desk.click("backButton")
-    assert desk.primary == leads
-    assert not desk.button("backButton").isVisible()
-
-
 @pytest.mark.parametrize(("steps", "title"), [*enumerate(WAYS, 1)])
 def test_each_way_is_gone_by_keyboard_and_back(desk: Desk, steps: int, title: str) -> None:
     leads, on = WAYS[title]

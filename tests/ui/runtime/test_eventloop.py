@@ -70,17 +70,6 @@ def test_work_in_a_thread_does_not_stop_the_window(qapp: QApplication) -> None:
     assert run(qapp, main) == 1
 
 
-def test_threads_give_way_to_the_window_sooner_than_python_has_it(qapp: QApplication) -> None:
-    before = sys.getswitchinterval()
-
-    async def main() -> int:
-        assert sys.getswitchinterval() == pytest.approx(eventloop.SWITCH_INTERVAL_S)
-        return 0
-
-    assert eventloop.run(qapp, main) == 0
-    assert sys.getswitchinterval() == before
-
-
 def test_closing_the_last_window_ends_nothing(qapp: QApplication) -> None:
     async def main() -> int:
         window = QWidget()
@@ -293,13 +282,6 @@ async def test_closing_cancels_what_runs_and_drops_what_has_not_begun_and_what_c
     assert ended == ["running"]
     assert len(spawner) == 0
     assert [inspect.getcoroutinestate(each) for each in (last, late)] == [inspect.CORO_CLOSED] * 2
-
-
-async def test_closing_before_the_start_drops_the_waiting_work() -> None:
-    spawner = TaskSpawner(fail)
-    spawner.spawn(forever())
-    await spawner.aclose()
-    assert len(spawner) == 0
 
 
 # --- idle ---------------------------------------------------------------------------------------------------------

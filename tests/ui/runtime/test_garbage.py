@@ -140,63 +140,6 @@ def test_what_dies_in_great_numbers_goes_as_soon_as_the_window_rests(
     assert left_of(dead) == 0
 
 
-def test_what_dies_in_great_numbers_does_not_wait_for_ever(collector: WindowThreadCollector, thread: Thread) -> None:
-    dead = die_in_great_numbers()
-    for _ in range(600):
-        thread.passes(0.25, share=0.9)
-        collector.collect_due()
-    assert left_of(dead) == 0
-
-
-def test_what_comes_little_by_little_is_gone_over_in_slices(collector: WindowThreadCollector, thread: Thread) -> None:
-    collected: list[int] = []
-
-    def note(phase: str, info: dict[str, int]) -> None:
-        if phase == "start":
-            young, middle = (len(gc.get_objects(generation=number)) for number in (0, 1))
-            collected.append(young + (middle if info["generation"] else 0))
-
-    gc.collect()
-    loaded: list[Node] = []
-    gc.callbacks.append(note)
-    try:
-        for _ in range(20):
-            loaded += [Node() for _ in range(2_500)]
-            thread.passes(0.25, share=0.9)
-            collector.collect_due()
-    finally:
-        gc.callbacks.remove(note)
-    assert max(collected) < 15_000
-    del loaded
-
-
-def test_many_old_objects_are_gone_over_only_while_the_window_rests(
-    collector: WindowThreadCollector, thread: Thread
-) -> None:
-    loaded = [Node() for _ in range(20_000)]
-    gc.collect()
-    old = grow_old()
-    gc.collect(1)
-    full: list[int] = []
-    keep: list[Node] = []
-
-    def note(phase: str, info: dict[str, int]) -> None:
-        full.append(info["generation"] if phase == "start" else 0)
-
-    gc.callbacks.append(note)
-    try:
-        for share, expected in ((0.1, 0), (0.01, 2)):
-            for _ in range(200):
-                thread.passes(1, share=share)
-                keep = allocate_much()
-                collector.collect_due()
-            assert (max(full) == 2) == (expected == 2)
-    finally:
-        gc.callbacks.remove(note)
-    assert old() is None
-    del keep, loaded
-
-
 def test_imported_modules_are_not_gone_over_and_what_dies_beside_them_goes(
     collector: WindowThreadCollector, thread: Thread, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -144,9 +144,6 @@ def test_each_provider_offers_its_own_way(desk: Desk, provider: str, words: str,
     assert desk.button("accountSignInButton").text() == words
     desk.click("accountSignInButton")
     assert desk.signed_in == [(way, "")]
-
-
-def test_where_there_is_no_sign_in_none_is_offered(desk: Desk) -> None:
     at(desk, "xai")
     assert not desk.button("accountSignInButton").isVisible()
 

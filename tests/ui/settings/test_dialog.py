@@ -1,7 +1,7 @@
 """The settings dialog shows the effective values and emits the user's changes."""
 
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QListWidget, QPushButton, QWidget
 
 from desktop_agent.core.base.errors import UsageError
-from desktop_agent.core.protocol.model import Rule
+from desktop_agent.core.protocol.model import ApprovalPolicy, Rule
 from desktop_agent.core.settings.live_settings import SettingChange
 from desktop_agent.core.settings.loading import FileProblem, SettingSource
 from desktop_agent.core.settings.sections import ExecutionSettings, ModelSettings, Settings, UiSettings
@@ -225,19 +225,15 @@ def test_the_demo_asks_for_no_key(desk: Desk) -> None:
     assert any("needs no key" in text for text in desk.visible_texts())
 
 
-def test_a_policy_is_chosen_by_its_card(desk: Desk) -> None:
-    desk.turn_to("approvals")
+def test_every_policy_has_its_card_which_chooses_it(desk: Desk) -> None:
+    for policy in get_args(ApprovalPolicy):
+        desk.show(Settings(execution=ExecutionSettings(approval=policy)))
+        desk.turn_to("approvals")
+        cards = [card for card in desk.dialog.findChildren(ChoiceCard) if card.isChecked()]
+        assert [card.objectName() for card in cards] == [f"approval_{policy}"]
+    assert desk.changed == []
     QTest.mouseClick(part(desk.dialog, ChoiceCard, "approval_on_request"), Qt.MouseButton.LeftButton)
     assert desk.changed == [("execution.approval", "on_request")]
-
-
-@pytest.mark.parametrize("policy", ["always", "on_write", "on_request", "never"])
-def test_every_policy_has_its_card(desk: Desk, policy: Literal["always", "on_write", "on_request", "never"]) -> None:
-    desk.show(Settings(execution=ExecutionSettings(approval=policy)))
-    desk.turn_to("approvals")
-    cards = [card for card in desk.dialog.findChildren(ChoiceCard) if card.isChecked()]
-    assert [card.objectName() for card in cards] == [f"approval_{policy}"]
-    assert desk.changed == []
 
 
 def test_the_sandbox_of_new_sessions_is_chosen_and_its_consequence_said(desk: Desk) -> None:
@@ -267,19 +263,18 @@ def edges(content: QWidget, *kinds: type[QWidget]) -> list[QRect]:
     ]
 
 
-@pytest.mark.parametrize("section", ["model", "spending", "appearance", "approvals", "tools", "mcp", "changes"])
-def test_the_fields_of_a_page_have_one_left_and_one_right_edge(desk: Desk, section: Section) -> None:
+def test_the_fields_of_a_page_have_one_left_and_one_right_edge(desk: Desk) -> None:
     desk.show(with_setting(Settings(), "execution.blocked_commands", ("git push",)))
-    desk.turn_to(section)
-    content = desk.dialog.page.widget()
-    assert content is not None
-    fields = edges(content, QLineEdit, QComboBox, QListWidget)
-    assert {field.left() for field in fields} == {Space.XL + name_of("").width() + Space.L}
-    beside = [*fields, *edges(content, QPushButton)]
-    ends = {
-        max(each.right() for each in beside if each.top() <= field.center().y() <= each.bottom()) for field in fields
-    }
-    assert ends == {content.width() - Space.XL - 1}
+    sections: list[Section] = ["model", "spending", "appearance", "approvals", "tools", "mcp", "changes"]
+    for section in sections:
+        desk.turn_to(section)
+        content = desk.dialog.page.widget()
+        assert content is not None
+        fields = edges(content, QLineEdit, QComboBox, QListWidget)
+        assert {field.left() for field in fields} == {Space.XL + name_of("").width() + Space.L}
+        beside = [*fields, *edges(content, QPushButton)]
+        rows = [[each for each in beside if each.top() <= field.center().y() <= each.bottom()] for field in fields]
+        assert {max(each.right() for each in row) for row in rows} == {content.width() - Space.XL - 1}
 
 
 def test_a_number_has_its_unit_behind_it_in_the_field(desk: Desk) -> None:

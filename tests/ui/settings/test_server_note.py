@@ -45,10 +45,3 @@ def test_what_was_found_for_another_account_is_not_shown(desk: Desk) -> None:
     desk.dialog.model.show_server(other, RUNNING)
     assert said(desk) == ""
     assert desk.picker("Model").count() == 0
-
-
-def test_of_vendors_elsewhere_nothing_is_said(desk: Desk) -> None:
-    desk.dialog.model.show_server(OLLAMA, RUNNING)
-    desk.show(Settings())
-    assert said(desk) == ""
-    assert desk.looked_for == [OLLAMA]

@@ -216,7 +216,7 @@ def test_a_typed_command_line_is_split_as_a_shell_does() -> None:
     assert typed_definition("a", " https://mcp.example/ ").where == "https://mcp.example/"
 
 
-def test_a_known_server_is_chosen_with_what_it_is_good_for_and_needs(page: Page) -> None:
+def test_a_known_server_is_chosen_with_what_it_is_good_for_needs_and_is_confined_by(page: Page) -> None:
     page.show()
     page.desk.click("addServerButton")
     box = page.desk.picker("Known servers")
@@ -225,12 +225,8 @@ def test_a_known_server_is_chosen_with_what_it_is_good_for_and_needs(page: Page)
     assert "It needs: Node.js, for npx." in page.desk.visible_texts()
     page.desk.click("confirmAddServerButton")
     assert page.asked == [("add", typed_definition("playwright", "npx -y @playwright/mcp@latest"))]
-
-
-def test_a_known_server_comes_with_what_confines_it(page: Page) -> None:
-    page.show()
+    page.asked.clear()
     page.desk.click("addServerButton")
-    box = page.desk.picker("Known servers")
     box.setCurrentIndex(box.findText("filesystem"))
     assert page.desk.switch("Run the server in the sandbox").isChecked()
     assert page.desk.line("Folders that the server may write").text() == "."

@@ -16,6 +16,7 @@ from desktop_agent.ui.theme.tokens import (
     LIGHT,
     Palette,
     colour_blind_safe,
+    contrast,
 )
 
 USUAL = {"light": LIGHT, "dark": DARK}
@@ -77,19 +78,6 @@ EVERY_HIGH_CONTRAST = pytest.mark.parametrize(
 )
 
 
-def luminance(colour: str) -> float:
-    """The relative luminance of `#RRGGBB`, from 0 to 1, as WCAG 2.2 defines it."""
-    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def contrast(one: str, other: str) -> float:
-    """The contrast ratio of two colours, from 1 to 21."""
-    darker, lighter = sorted((luminance(one), luminance(other)))
-    return (lighter + 0.05) / (darker + 0.05)
-
-
 def too_faint(palette: Palette, grounds_of: Mapping[str, tuple[str, ...]], ratio: float) -> list[str]:
     colours = palette._asdict()
     pairs = [(role, ground) for role, grounds in grounds_of.items() for ground in grounds]
@@ -132,7 +120,7 @@ def test_high_contrast_shows_every_edge(palette: Palette) -> None:
 
 @EVERY_PALETTE
 def test_a_palette_is_as_dark_as_it_says(palette: Palette) -> None:
-    assert (luminance(palette.bg) < luminance(palette.text)) is palette.is_dark
+    assert (contrast(palette.bg, "#000000") < contrast(palette.text, "#000000")) is palette.is_dark
 
 
 @EVERY_PALETTE

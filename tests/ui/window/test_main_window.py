@@ -4,14 +4,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from PySide6.QtCore import QPoint, QSettings, QSize, Qt, QTimer
+from PySide6.QtCore import QEvent, QPoint, QSettings, QSize, Qt, QTimer
+from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
 from PySide6.QtTest import QSignalSpy, QTest
 from PySide6.QtWidgets import QApplication, QDockWidget, QLineEdit, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.window.main_window import NARROW_BELOW, MainWindow
+from desktop_agent.ui.window.main_window import NARROW_BELOW, KeptChoice, MainWindow, ShortcutPriority, WindowMemory
 from tests.ui.widths import Widths
 
 WIDE, NARROW = QSize(1440, 900), QSize(1024, 700)
@@ -98,17 +99,10 @@ def test_the_conversation_is_laid_out_once_for_a_new_size_however_many_panels_co
     assert seen.given == [NARROW.width(), wide] * 2
 
 
-def test_the_conversation_takes_the_room_of_a_panel_that_goes(qtbot: QtBot, window: MainWindow, panels: Panels) -> None:
-    window.resize(1300, 800)
-    before = panels.transcript.width()
-    press(window, Qt.Key.Key_B, CTRL)
-    qtbot.waitUntil(lambda: panels.transcript.width() > before)
-
-
-@pytest.mark.parametrize(("width", "is_narrow"), [(NARROW_BELOW, False), (NARROW_BELOW - 1, True)])
-def test_the_panels_go_at_one_width(window: MainWindow, panels: Panels, width: int, is_narrow: bool) -> None:
-    window.resize(width, 800)
-    assert panels.review.isVisible() is not is_narrow
+def test_the_panels_go_at_one_width(window: MainWindow, panels: Panels) -> None:
+    for width, is_narrow in ((NARROW_BELOW, False), (NARROW_BELOW - 1, True)):
+        window.resize(width, 800)
+        assert panels.review.isVisible() is not is_narrow
 
 
 @pytest.mark.parametrize("side", ["side", "review"])
@@ -154,25 +148,6 @@ def test_escape_and_a_click_beside_a_drawer_close_it_and_one_inside_does_not(
     window.review.show()
     press(window, Qt.Key.Key_Escape)
     assert not window.review.drawer.isVisible()
-
-
-def test_a_drawer_follows_the_size_of_the_window(window: MainWindow) -> None:
-    window.resize(NARROW)
-    window.review.show()
-    window.resize(800, 600)
-    drawer, conversation = window.review.drawer, conversation_of(window)
-    assert drawer.geometry().right() == conversation.rect().right()
-    assert drawer.height() == conversation.height()
-    assert drawer.x() > 0
-
-
-def test_a_widened_window_takes_its_panels_back_out_of_the_drawers(window: MainWindow, panels: Panels) -> None:
-    window.resize(NARROW)
-    window.side.show()
-    window.resize(WIDE)
-    assert not panels.sessions.isHidden()
-    assert not window.side.drawer.isVisible()
-    assert window.side.dock.isAncestorOf(panels.sessions)
 
 
 def test_a_window_that_is_widened_while_it_is_hidden_takes_its_panels_back(
@@ -310,9 +285,8 @@ def test_every_action_has_words_and_a_key_of_its_own(window: MainWindow) -> None
     assert all(action.text() for action in window.actions_.all)
 
 
-@pytest.mark.parametrize(
-    ("key", "modifiers", "name"),
-    [
+def test_the_shortcuts_work_while_one_writes(qtbot: QtBot, window: MainWindow, panels: Panels) -> None:
+    for key, modifiers, name in (
         (Qt.Key.Key_N, CTRL, "new_session"),
         (Qt.Key.Key_O, CTRL, "open_folder"),
         (Qt.Key.Key_L, CTRL, "focus_composer"),
@@ -325,14 +299,10 @@ def test_every_action_has_words_and_a_key_of_its_own(window: MainWindow) -> None
         (Qt.Key.Key_Y, CTRL | SHIFT, "redo_turn"),
         (Qt.Key.Key_Comma, CTRL, "settings"),
         (Qt.Key.Key_Q, CTRL, "quit"),
-    ],
-)
-def test_a_shortcut_works_while_one_writes(
-    qtbot: QtBot, window: MainWindow, panels: Panels, key: Qt.Key, modifiers: Qt.KeyboardModifier, name: str
-) -> None:
-    panels.composer.setFocus()
-    with qtbot.waitSignal(getattr(window.actions_, name).triggered):
-        press(window, key, modifiers)
+    ):
+        panels.composer.setFocus()
+        with qtbot.waitSignal(getattr(window.actions_, name).triggered):
+            press(window, key, modifiers)
 
 
 def test_the_window_asks_before_it_closes(qtbot: QtBot, window: MainWindow) -> None:
@@ -414,8 +384,6 @@ def test_a_damaged_layout_is_the_usual_one(
 
 
 # --- background commands ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("size", [WIDE, NARROW])
 def test_a_key_shows_the_jobs_above_the_composer_and_hides_them(
     window: MainWindow, panels: Panels, size: QSize
@@ -436,3 +404,60 @@ def test_hiding_the_jobs_leaves_the_focus_of_others_alone(window: MainWindow, pa
     panels.review.setFocus()
     window.hide_jobs()
     assert panels.review.hasFocus()
+
+
+MODELS = [("anthropic", "", "opus-5"), ("openrouter", "wörk", 'qwen/"x", [y]')]
+
+
+def memory(path: Path) -> tuple[WindowMemory, QSettings]:
+    store = QSettings(str(path), QSettings.Format.IniFormat)
+    return WindowMemory(store), store
+
+
+def test_models_and_choices_come_back_in_their_order(tmp_path: Path) -> None:
+    kept, store = memory(tmp_path / "window.ini")
+    kept.remember_models("favourite_models", MODELS)
+    kept.remember_models("recent_models", MODELS[:1])
+    choices: list[KeptChoice] = [("file", 'a "b".py'), ("action", "quit")]
+    kept.remember_choices(choices)
+    store.sync()
+    again, _ = memory(tmp_path / "window.ini")
+    assert list(again.models("favourite_models")) == MODELS
+    assert list(again.models("recent_models")) == MODELS[:1]
+    assert list(again.choices) == choices
+
+
+@pytest.mark.parametrize("damage", ["", "[", "[[1, 2, 3]]", '{"a": 1}', '[["a", "b"]]'])
+def test_what_is_damaged_is_not_kept(tmp_path: Path, damage: str) -> None:
+    kept, store = memory(tmp_path / "window.ini")
+    store.setValue("favourite_models", damage)
+    store.setValue("recent_choices", damage)
+    assert list(kept.models("favourite_models")) == []
+    assert list(kept.choices) == []
+
+
+class TakesAllKeys(QLineEdit):
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
+            event.accept()
+            return True
+        return super().event(event)
+
+
+def test_the_keys_of_the_action_work_in_a_field_and_others_are_the_fields(qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    field = TakesAllKeys(window)
+    actions = {key: QAction(window) for key in ("Ctrl+K", "Ctrl+J")}
+    for key, action in actions.items():
+        action.setShortcut(QKeySequence(key))
+        window.addAction(action)
+    ShortcutPriority([actions["Ctrl+K"]], window)
+    window.show()
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    field.setFocus()
+    triggered = {key: QSignalSpy(action.triggered) for key, action in actions.items()}
+    QTest.keyClick(field, Qt.Key.Key_K, CTRL)
+    QTest.keyClick(field, Qt.Key.Key_J, CTRL)
+    assert {key: spy.count() for key, spy in triggered.items()} == {"Ctrl+K": 1, "Ctrl+J": 0}

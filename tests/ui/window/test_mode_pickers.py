@@ -39,19 +39,28 @@ def checked(button: QToolButton) -> list[str]:
     return [action.iconText() for action in choices(button) if action.isChecked()]
 
 
+def asked_for(spy: QSignalSpy) -> list[object]:
+    return [spy.at(place)[0] for place in range(spy.count())]
+
+
 def test_without_a_session_there_is_nothing_to_pick(pickers: ModePickers) -> None:
-    assert not pickers.model_button.isVisible()
-    assert not pickers.approval_button.isVisible()
-    assert not pickers.sandbox_button.isVisible()
+    buttons = (pickers.model_button, pickers.approval_button, pickers.sandbox_button)
+    assert not any(button.isVisible() for button in buttons)
+    assert [button.accessibleName() for button in buttons] == ["Model", "Approvals", "Sandbox"]
 
 
-def test_the_session_s_mode_is_shown(pickers: ModePickers) -> None:
+def test_the_sessions_mode_is_shown_and_followed_and_another_model_told_once(pickers: ModePickers) -> None:
+    shown = QSignalSpy(pickers.model_shown)
     pickers.show_mode(SONNET, "on_write", "restricted")
     assert pickers.model_button.isVisible()
     assert pickers.model_button.text() == "claude-sonnet-5-5 ▾"
     assert "claude-sonnet-5-5 by Anthropic" in pickers.model_button.toolTip()
-    assert pickers.approval_button.text() == "Asks before writing ▾"
-    assert checked(pickers.approval_button) == ["Asks before writing"]
+    pickers.show_mode(SONNET, "never", "restricted")
+    pickers.show_mode(DEMO, "always", "restricted")
+    assert pickers.model_button.text() == "Demo model ▾"
+    assert "no key" in pickers.model_button.toolTip()
+    assert checked(pickers.approval_button) == ["Asks before every call"]
+    assert asked_for(shown) == [SONNET, DEMO]
 
 
 def test_the_button_says_what_people_call_the_model_and_the_tooltip_its_name(pickers: ModePickers) -> None:
@@ -70,21 +79,13 @@ def test_the_button_says_what_people_call_the_model_and_the_tooltip_its_name(pic
     assert pickers.model_button.text() == "claude-opus-5-5 ▾", "what was found of another model comes too late"
 
 
-def test_they_follow_the_session(pickers: ModePickers) -> None:
-    pickers.show_mode(SONNET, "on_write", "restricted")
-    pickers.show_mode(DEMO, "always", "restricted")
-    assert pickers.model_button.text() == "Demo model ▾"
-    assert "no key" in pickers.model_button.toolTip()
-    assert checked(pickers.approval_button) == ["Asks before every call"]
-
-
-@pytest.mark.parametrize("policy", get_args(ApprovalPolicy))
-def test_every_policy_is_shown_as_what_it_comes_to(pickers: ModePickers, policy: ApprovalPolicy) -> None:
-    pickers.show_mode(SONNET, "on_write", "restricted")
-    pickers.show_mode(SONNET, policy, "restricted")
-    (shown,) = checked(pickers.approval_button)
-    assert pickers.approval_button.text() == f"{shown} ▾"
-    assert (shown == "Asks before writing") is (policy == "on_write")
+def test_every_policy_can_be_chosen_and_is_shown_as_what_it_comes_to(pickers: ModePickers) -> None:
+    assert [action.data() for action in choices(pickers.approval_button)] == list(get_args(ApprovalPolicy))
+    for policy in get_args(ApprovalPolicy):
+        pickers.show_mode(SONNET, policy, "restricted")
+        (shown,) = checked(pickers.approval_button)
+        assert pickers.approval_button.text() == f"{shown} ▾"
+        assert (shown == "Asks before writing") is (policy == "on_write")
 
 
 def test_whose_model_it_is_and_which_keys_choose_another_is_in_the_tool_tip(pickers: ModePickers) -> None:
@@ -111,7 +112,7 @@ def test_the_effort_of_a_model_that_has_levels_is_chosen_beside_it(pickers: Mode
     asked = QSignalSpy(pickers.effort_chosen)
     for action in choices(pickers.effort_button)[:2]:
         action.trigger()
-    assert [asked.at(place)[0] for place in range(asked.count())] == ["", "low"]
+    assert asked_for(asked) == ["", "low"]
     pickers.show_mode(replace(gpt, effort=""), "on_write", "restricted")
     assert pickers.effort_button.text() == "Effort: default ▾"
     assert checked(pickers.effort_button) == ["default"]
@@ -140,14 +141,6 @@ def test_the_models_own_effort_is_said_in_the_windows_language(pickers: ModePick
         qapp.removeTranslator(translator)
 
 
-def test_another_model_is_told_once(pickers: ModePickers) -> None:
-    shown = QSignalSpy(pickers.model_shown)
-    pickers.show_mode(SONNET, "on_write", "restricted")
-    pickers.show_mode(SONNET, "never", "restricted")
-    pickers.show_mode(DEMO, "never", "restricted")
-    assert [shown.at(place)[0] for place in range(shown.count())] == [SONNET, DEMO]
-
-
 def test_a_very_long_name_is_cut_on_the_button_and_whole_in_the_tool_tip(pickers: ModePickers) -> None:
     long = ModelRef(provider="anthropic", model="m" * 200)
     pickers.show_mode(long, "on_write", "restricted")
@@ -155,18 +148,14 @@ def test_a_very_long_name_is_cut_on_the_button_and_whole_in_the_tool_tip(pickers
     assert "m" * 200 in pickers.model_button.toolTip()
 
 
-def test_picking_asks_and_changes_nothing_by_itself(pickers: ModePickers) -> None:
+def test_picking_asks_and_changes_nothing_until_the_session_says_so(pickers: ModePickers) -> None:
     pickers.show_mode(SONNET, "on_write", "restricted")
-    asked = QSignalSpy(pickers.approval_chosen)
+    approval, sandbox = QSignalSpy(pickers.approval_chosen), QSignalSpy(pickers.sandbox_chosen)
     choices(pickers.approval_button)[0].trigger()
-    assert asked.at(0) == ["always"]
+    choices(pickers.sandbox_button)[2].trigger()
+    assert (asked_for(approval), asked_for(sandbox)) == (["always"], ["none"])
     assert pickers.approval_button.text() == "Asks before writing ▾"
-
-
-def test_each_says_what_it_is_to_a_screen_reader(pickers: ModePickers) -> None:
-    assert pickers.model_button.accessibleName() == "Model"
-    assert pickers.approval_button.accessibleName() == "Approvals"
-    assert pickers.sandbox_button.accessibleName() == "Sandbox"
+    assert pickers.sandbox_button.text() == "Sandbox: this folder ▾"
 
 
 @pytest.mark.parametrize(
@@ -176,23 +165,11 @@ def test_each_says_what_it_is_to_a_screen_reader(pickers: ModePickers) -> None:
 def test_the_sandbox_in_force_is_shown_and_none_is_a_warning(
     pickers: ModePickers, mode: SandboxMode, label: str
 ) -> None:
+    assert [action.data() for action in choices(pickers.sandbox_button)] == list(get_args(SandboxMode))
     pickers.show_mode(SONNET, "on_write", mode)
     assert pickers.sandbox_button.text() == label
     assert checked(pickers.sandbox_button) == [label.removesuffix(" ▾")]
     assert pickers.sandbox_button.property("variant") == ("warning" if mode == "none" else "")
-
-
-def test_another_sandbox_is_asked_for(pickers: ModePickers) -> None:
-    pickers.show_mode(SONNET, "on_write", "restricted")
-    asked = QSignalSpy(pickers.sandbox_chosen)
-    choices(pickers.sandbox_button)[2].trigger()
-    assert asked.at(0) == ["none"]
-    assert pickers.sandbox_button.text() == "Sandbox: this folder ▾", "until the session says so"
-
-
-def test_every_policy_and_every_sandbox_can_be_chosen(pickers: ModePickers) -> None:
-    assert [action.data() for action in choices(pickers.approval_button)] == list(get_args(ApprovalPolicy))
-    assert [action.data() for action in choices(pickers.sandbox_button)] == list(get_args(SandboxMode))
 
 
 def test_every_choice_says_what_it_comes_to(pickers: ModePickers) -> None:

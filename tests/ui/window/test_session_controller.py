@@ -426,16 +426,6 @@ def test_the_rules_of_the_shown_session_are_told(window: Window, shown: Shown) -
     assert told.at(told.count() - 1) == [()]
 
 
-def test_the_card_is_enough_unless_a_setting_opens_the_dialog(window: Window, shown: Shown, dialogs: Dialogs) -> None:
-    window.panels.session.opens_questions = False
-    shown.start()
-    shown.ask()
-    assert dialogs() == [], "the card asks"
-    window.panels.transcript.entry_actions.approval_opened.emit("c1")
-    assert len(dialogs()) == 1
-    dialogs()[0].close()
-
-
 def test_a_question_that_a_rule_can_answer_offers_to_make_one(qtbot: QtBot, theme: Theme, dialogs: Dialogs) -> None:
     frame = MainWindow(theme, QSettings())
     qtbot.addWidget(frame, before_close_func=MainWindow.let_close)

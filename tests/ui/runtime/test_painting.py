@@ -5,11 +5,19 @@ from collections.abc import Iterator
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLineEdit, QMainWindow
+from PySide6.QtWidgets import (
+    QAbstractScrollArea,
+    QApplication,
+    QLineEdit,
+    QListWidget,
+    QMainWindow,
+    QScrollArea,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.runtime import painting
-from desktop_agent.ui.runtime.painting import Movement
+from desktop_agent.ui.runtime.painting import Movement, give_viewport
 from desktop_agent.ui.theme import Theme, Wishes
 
 EFFECTS = (Qt.UIEffect.UI_General, Qt.UIEffect.UI_AnimateCombo, Qt.UIEffect.UI_AnimateMenu, Qt.UIEffect.UI_FadeTooltip)
@@ -110,3 +118,16 @@ def test_a_caret_rests_when_nobody_types_and_blinks_with_the_next_key_and_in_the
         other.setFocus()
     movement.stop()
     assert "caret" in what_moves(qapp, window)
+
+
+@pytest.mark.parametrize("kind", [QListWidget, QScrollArea, QAbstractScrollArea])
+def test_it_is_as_the_one_that_qt_makes(qtbot: QtBot, kind: type[QAbstractScrollArea]) -> None:
+    plain, ours = kind(), kind()
+    qtbot.addWidget(plain)
+    qtbot.addWidget(ours)
+    given = give_viewport(ours)
+    assert ours.viewport() is given
+    assert given.parent() is ours
+    for property_ in (QWidget.backgroundRole, QWidget.autoFillBackground, QWidget.focusProxy):
+        of_qt, of_us = property_(plain.viewport()), property_(given)
+        assert of_us == of_qt or (of_qt is plain and of_us is ours), property_
