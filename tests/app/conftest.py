@@ -1,6 +1,10 @@
 """The whole application in a test."""
 
-from collections.abc import Awaitable, Callable
+import os
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -8,9 +12,11 @@ from PySide6.QtWidgets import QApplication
 
 from desktop_agent.ui.theme import Theme
 from tests.e2e.driver import Driver, ask_for_no_titles, drive
+from tests.session_bus import session_bus
 
 Journey = Callable[[Driver], Awaitable[None]]
 Go = Callable[[list[str], Journey], None]
+StartService = Callable[..., "subprocess.Popen[str]"]
 
 
 @pytest.fixture
@@ -45,6 +51,30 @@ def project(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "notes.txt").write_text("mine\n")
     return folder
+
+
+@pytest.fixture
+def bus(monkeypatch: pytest.MonkeyPatch) -> Generator[str]:
+    with session_bus() as address:
+        monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", address)
+        yield address
+
+
+@pytest.fixture
+def start_service(bus: str) -> Generator[StartService]:
+    """Start a module as a service on the session bus, until the test ends."""
+    del bus
+    with ExitStack() as started:
+
+        def start(module: str, *arguments: str) -> "subprocess.Popen[str]":
+            argv = [sys.executable, "-m", module, *arguments]
+            process = started.enter_context(subprocess.Popen(argv, env=os.environ, stdout=subprocess.PIPE, text=True))
+            started.callback(process.kill)
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            return process
+
+        yield start
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from tests.e2e.driver import Driver
 pytestmark = pytest.mark.usefixtures("qapp")
 
 
-def test_output_and_pictures_open_in_windows_of_their_own(go: Go, project: Path) -> None:
+def test_outputs_pictures_and_the_log_of_a_background_command_open_in_their_own_windows(go: Go, project: Path) -> None:
     image = QImage(40, 30, QImage.Format.Format_RGB32)
     image.fill(0)
     buffer = QBuffer()
@@ -38,6 +38,10 @@ def test_output_and_pictures_open_in_windows_of_their_own(go: Go, project: Path)
         output_tail="\x1b[31mred\x1b[0m\n",
         output_chars=13,
     )
+
+    log = project / "job.log"
+    log.write_text("ready on :5173\n")
+    job = Job(id="job-1", command="npm run dev", cwd=project, pid=1, log=log, started_at=datetime.now(UTC))
 
     async def journey(user: Driver) -> None:
         window, transcript = user.window.main_window, user.window.panels.transcript
@@ -63,16 +67,7 @@ def test_output_and_pictures_open_in_windows_of_their_own(go: Go, project: Path)
         assert "a.py:2" in shown.windowTitle()
         assert shown.findChildren(QPlainTextEdit)[0].toPlainText() == "what was sent"
         shown.close()
-
-    go([str(project)], journey)
-
-
-def test_the_output_of_a_background_command_is_read_from_its_log(go: Go, tmp_path: Path) -> None:
-    log = tmp_path / "job.log"
-    log.write_text("ready on :5173\n")
-    job = Job(id="job-1", command="npm run dev", cwd=tmp_path, pid=1, log=log, started_at=datetime.now(UTC))
-
-    async def journey(user: Driver) -> None:
+        await user.until_true(lambda: not window.findChildren(OutputWindow), "the text is gone")
         handle = user.window.panels.session.handle
         assert handle is not None
         handle.deliver(JobsReported(jobs=(job,)))
@@ -86,4 +81,4 @@ def test_the_output_of_a_background_command_is_read_from_its_log(go: Go, tmp_pat
         await user.until_true(lambda: bool(user.banner), "the banner says what is wrong")
         assert user.banner[0].startswith("The output cannot be read:")
 
-    go(["--demo"], journey)
+    go([str(project)], journey)

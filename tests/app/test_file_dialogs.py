@@ -2,9 +2,7 @@
 
 import os
 import subprocess
-import sys
-from collections.abc import Callable, Generator
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -13,31 +11,22 @@ from PySide6.QtCore import QUrl
 from PySide6.QtWidgets import QFileDialog, QToolButton, QTreeView
 
 from desktop_agent.core.system.session_bus import ChosenFiles, FileQuestion, ask_portal
-from tests.app.conftest import Go
+from tests.app.conftest import Go, StartService
 from tests.app.portal_service import Mode
 from tests.core.importing.conftest import SAMPLES
 from tests.e2e.driver import Driver
 from tests.parts import part
-from tests.session_bus import session_bus
 
 Portal = Callable[..., "subprocess.Popen[str]"]
 
 
 @pytest.fixture
-def portal(monkeypatch: pytest.MonkeyPatch) -> Generator[Portal]:
-    with session_bus() as address, ExitStack() as started:
-        monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", address)
+def portal(start_service: StartService) -> Portal:
+    def start(mode: Mode, answer: Path | str = "") -> "subprocess.Popen[str]":
+        uri = answer.as_uri() if isinstance(answer, Path) else answer
+        return start_service("tests.app.portal_service", mode, uri)
 
-        def start(mode: Mode, answer: Path | str = "") -> "subprocess.Popen[str]":
-            uri = answer.as_uri() if isinstance(answer, Path) else answer
-            argv = [sys.executable, "-m", "tests.app.portal_service", mode, uri]
-            process = started.enter_context(subprocess.Popen(argv, env=os.environ, stdout=subprocess.PIPE, text=True))
-            started.callback(process.kill)
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
-            return process
-
-        yield start
+    return start
 
 
 def asked(process: "subprocess.Popen[str]") -> list[object]:

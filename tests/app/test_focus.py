@@ -95,7 +95,7 @@ def test_an_answered_card_leaves_the_keyboard_in_the_message(go: Go) -> None:
     go(["--demo"], journey)
 
 
-@pytest.mark.parametrize("way", ["", "--continue", "--resume"])
+@pytest.mark.parametrize("way", ["", "--continue"])
 def test_a_window_that_opens_and_an_inbox_that_closes_have_the_keyboard_in_the_message(
     way: str, go: Go, project: Path, monkeypatch: pytest.MonkeyPatch, qapp: QApplication
 ) -> None:

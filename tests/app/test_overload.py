@@ -53,22 +53,3 @@ def test_the_other_model_steps_in_for_one_request(go: Go, project: Path, monkeyp
         monkeypatch.setenv("OPENAI_BASE_URL", other.url)
         go([str(project), "--base-url", usual.url], journey)
         assert (usual.violations, other.violations) == ([], [])
-
-
-def test_the_user_stops_it_while_the_other_model_answers(
-    go: Go, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def journey(user: Driver) -> None:
-        await user.type("composer", "What is in here?")
-        await user.press(Qt.Key.Key_Return)
-        await user.until_true(lambda: bool(said(user)), "the other model has begun")
-        await user.stop_turn()
-        assert user.transcript.turns.last_end == "interrupted"
-        assert [notice.code for notice in user.notices] == ["fallback"]
-
-    with (
-        serve(*BUSY) as usual,
-        serve(reply(text("Half an answer"), fault.stall_after(events=3)), dialect=CHAT) as other,
-    ):
-        monkeypatch.setenv("OPENAI_BASE_URL", other.url)
-        go([str(project), "--base-url", usual.url], journey)

@@ -8,7 +8,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QLineEdit, QListView, QPlainTextEdit, QWidget
 
 from desktop_agent.ui.files.viewer.file_pane import FilePane
-from desktop_agent.ui.palette.palette_popup import CommandPalette
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
 
@@ -25,20 +24,10 @@ async def rows_for(user: Driver, text: str, first: str) -> list[str]:
     return [str(model.index(row, 0).data()) for row in range(model.rowCount())]
 
 
-def test_it_is_made_before_it_is_opened_first(go: Go, project: Path) -> None:
-    async def journey(user: Driver) -> None:
-        window = user.window.main_window
-        await user.until_true(lambda: window.findChild(CommandPalette) is not None, "the palette is made")
-        palette = window.findChild(CommandPalette)
-        await user.press(Qt.Key.Key_K, CTRL)
-        assert await user.see(CommandPalette, "commandPalette") is palette
-
-    go([str(project), "--provider", "demo"], journey)
-
-
 def test_everything_is_found_and_carried_out_by_keyboard_only(go: Go, project: Path) -> None:
     (project / "more").mkdir()
     (project / "more" / "plan of work.txt").write_text("two\n")
+    (project / os.fsdecode(b"caf\xe9.txt")).write_text("au lait\n")
 
     async def journey(user: Driver) -> None:
         window, composer = user.window.main_window, user.composer
@@ -92,13 +81,6 @@ def test_everything_is_found_and_carried_out_by_keyboard_only(go: Go, project: P
         await user.until_true(lambda: user.find(QWidget, "commandPalette") is None, "the palette has closed")
         assert window.focusWidget() is composer.edit
 
-    go([str(project), "--provider", "demo"], journey)
-
-
-def test_a_file_whose_name_is_not_utf8_is_opened(go: Go, project: Path) -> None:
-    (project / os.fsdecode(b"caf\xe9.txt")).write_text("au lait\n")
-
-    async def journey(user: Driver) -> None:
         await user.press(Qt.Key.Key_P, CTRL)
         await rows_for(user, "caf351", r'"caf\351.txt"')
         await user.press(Qt.Key.Key_Return)

@@ -4,23 +4,19 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from keyring.errors import NoKeyringError
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QLineEdit, QPushButton, QToolButton, QWidget
 
 from desktop_agent.app.settings.settings_dialog import Setup
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.providers.provider import RetryPolicy
 from desktop_agent.core.settings.settings_file import save_setting
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.settings.settings_dialog import SettingsDialog
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
-from tests.memory_keyring import BrokenKeyring, use_keyring
 from tests.servers import fault
 from tests.servers.anthropic_server import Exchange
 from tests.servers.script import reply, text, tool_use
@@ -29,16 +25,7 @@ from tests.servers.threaded import serve
 pytestmark = pytest.mark.usefixtures("qapp", "key")
 
 WORDS = "my precious words"
-NOWHERE = "http://127.0.0.1:9"
 NEW_KEY = "sk-ant-test-111111111111"
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    (folder / "a.py").write_text("x = 1\n")
-    return folder
 
 
 def find_button(user: Driver, label: str) -> QPushButton | None:
@@ -92,38 +79,16 @@ def test_once_there_is_a_key_the_prompt_is_asked_again(go: Go, project: Path, mo
         assert WORDS in str(server.messages[0].fields["messages"])
 
 
-def test_without_a_keyring_the_headline_says_which_key_is_missing(
-    go: Go, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("ANTHROPIC_API_KEY")
-    use_keyring(monkeypatch, BrokenKeyring(NoKeyringError()))
-
-    async def journey(user: Driver) -> None:
-        await user.send(WORDS)
-        await ended(user, "provider_error")
-        (notice,) = user.notices
-        assert (notice.code, notice.title) == ("no_key", "No API key for Anthropic could be read.")
-        assert notice.hint.startswith("This system has no keyring to keep keys in. ")
-        await user.until(lambda: find_button(user, "Open settings"), "where one can be entered for this run")
-
-    go([str(project)], journey)
-
-
-@pytest.mark.parametrize(
-    ("answer", "says"),
-    [(fault.unauthorized(), "key"), (fault.not_found("claude-nope"), "model")],
-    ids=["wrong key", "unknown model"],
-)
 def test_what_the_provider_refuses_is_tried_again_with_the_key_of_now(
-    go: Go, project: Path, key: str, answer: Any, says: str, monkeypatch: pytest.MonkeyPatch
+    go: Go, project: Path, key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with serve(answer, reply(text("Hello."))) as server:
+    with serve(fault.unauthorized(), reply(text("Hello."))) as server:
 
         async def journey(user: Driver) -> None:
             await user.send(WORDS)
             await ended(user, "provider_error")
             (notice,) = user.notices
-            assert says in f"{notice.title} {notice.hint}"
+            assert "key" in f"{notice.title} {notice.hint}"
             assert key not in f"{notice.title} {notice.hint} {notice.detail}"
             monkeypatch.setenv("ANTHROPIC_API_KEY", NEW_KEY)
             await click_label(user, "Try again")
@@ -207,7 +172,7 @@ def test_a_file_instead_of_a_folder_leads_to_the_choice_of_one_and_the_words_wai
             await user.click("sendButton")
             await ended(user, "completed")
 
-        go([str(project / "a.py"), "--base-url", server.url], journey)
+        go([str(project / "notes.txt"), "--base-url", server.url], journey)
 
 
 async def choose(user: Driver, folder: Path) -> None:
@@ -284,40 +249,6 @@ def is_written(descriptor: int) -> bool:
         return fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY
     except OSError:  # closed meanwhile by its reader
         return False
-
-
-def test_a_disk_that_is_full_from_the_start_is_one_card(go: Go, project: Path, expected_logs: list[str]) -> None:
-    expected_logs.append("The draft could not be saved.")  # neither the journal nor a draft has room
-
-    async def journey(user: Driver) -> None:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("desktop_agent.core.store.journal.journal.os.write", _full)
-            await user.send(WORDS)
-            await user.until_true(lambda: draft(user) == WORDS, "the words are back")
-        assert codes(user) == ["storage"]
-
-    go([str(project), "--base-url", NOWHERE], journey)
-
-
-def _full(_descriptor: int, _data: bytes) -> int:
-    raise OSError(28, "No space left on device")
-
-
-def test_without_a_network_it_says_so_and_a_second_try_is_a_click_away(
-    go: Go, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        "desktop_agent.composition.application.RetryPolicy", lambda: RetryPolicy(max_tries=2, base_s=0.001)
-    )
-
-    async def journey(user: Driver) -> None:
-        await user.send(WORDS)
-        await ended(user, "provider_error")
-        assert "could not be reached" in user.notices[-1].title
-        await click_label(user, "Try again")
-        await ended(user, "provider_error", turn=2)
-
-    go([str(project), "--base-url", NOWHERE], journey)
 
 
 def test_a_folder_that_is_deleted_while_the_agent_works_is_told_to_both(go: Go, project: Path) -> None:

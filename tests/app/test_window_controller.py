@@ -4,12 +4,15 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QAbstractItemView, QToolButton, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QMessageBox, QToolButton, QWidget
 
 from desktop_agent.cli import main as command_line
 from desktop_agent.core.protocol.events import PromptSubmitted
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
+from tests.servers import fault
+from tests.servers.script import reply, text
+from tests.servers.threaded import serve
 
 pytestmark = pytest.mark.usefixtures("qapp")
 
@@ -113,20 +116,21 @@ def test_a_session_is_listed_resumed_and_left_for_a_new_one(go: Go, project: Pat
     go([str(project), "--continue"], second)
 
 
-def test_the_theme_changes_with_the_setting_and_is_remembered(go: Go, isolated_home: Path) -> None:
-    async def choose(user: Driver) -> None:
+@pytest.mark.usefixtures("key")
+def test_closing_while_the_agent_works_asks_first(go: Go, project: Path) -> None:
+    async def journey(user: Driver) -> None:
+        await user.type("composer", "What is in here?")
+        await user.press(Qt.Key.Key_Return)
+        await user.until_true(lambda: bool(server.messages), "the model is asked")
+        assert user.transcript.turns.is_running
+        user.window.main_window.close()
+        box = await user.see(QMessageBox, "quitDialog")
+        keep = next(button for button in box.buttons() if button.text() == "Keep working")
+        assert box.defaultButton() is keep
+        keep.click()
+        await user.until_true(lambda: user.find(QWidget, "quitDialog") is None, "the question has closed")
+        assert user.window.main_window.isVisible()
+        await user.stop_turn()
 
-        dialog = await user.open_settings()
-        dialog.settings_actions.change("ui.theme", "dark")
-        dialog.settings_actions.change("ui.colour_blind_safe_diff", True)
-        await user.until_true(lambda: user.window.theme.colours.is_dark, "the window is dark")
-        file = isolated_home / "desktop-agent" / "config" / "config.toml"
-        wanted = '[ui]\ntheme = "dark"\ncolour_blind_safe_diff = true\n'
-        await user.until_true(lambda: file.is_file() and file.read_text() == wanted, "both settings are saved")
-        await user.press(Qt.Key.Key_Escape)
-
-    async def look(user: Driver) -> None:
-        assert user.window.theme.colours.is_dark
-
-    go(["--demo"], choose)
-    go(["--demo"], look)
+    with serve(reply(text("Half of"), fault.stall_after(events=3))) as server:
+        go([str(project), "--base-url", server.url], journey)

@@ -58,13 +58,14 @@ def test_files_are_offered_without_ignored_ones_and_come_with_the_message(go: Go
         composer.edit.files_given.emit([str(project.parent)])
         await user.until_true(lambda: any("outside of the folder" in line for line in user.banner), "it says why not")
         composer.set_text("")
-        picture = QImage(6_000, 30, QImage.Format.Format_RGB32)
-        picture.fill(0)
-        composer.edit.picture_given.emit(picture)
-        await user.until_true(lambda: composer.text().startswith("@pasted:picture-"), "the picture is mentioned")
-        (kept,) = (AppPaths.from_environment().data / "pasted").iterdir()
-        assert composer.text() == f"@pasted:{kept.name} "
-        assert (QImage(str(kept)).width(), QImage(str(kept)).height()) == (2_000, 10)
+        for width in (6_000, 300, 200):
+            picture = QImage(width, 30, QImage.Format.Format_RGB32)
+            picture.fill(0)
+            composer.edit.picture_given.emit(picture)
+        await user.until_true(lambda: composer.text().count("@pasted:picture-") == 3, "the pictures are mentioned")
+        folder = AppPaths.from_environment().data / "pasted"
+        kept = [QImage(str(folder / word.removeprefix("@pasted:"))) for word in composer.text().split()]
+        assert [(one.width(), one.height()) for one in kept] == [(2_000, 10), (300, 30), (200, 30)], "in their order"
         composer.set_text("")
         assert await shown_for(user, "@session:") == [user.transcript.session.title]
 

@@ -14,7 +14,6 @@ from desktop_agent.core.models.account import usual_account
 from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.models.model_catalog import MODELS_NAME, FetchedList, ListCache
 from desktop_agent.core.protocol.events import PromptSubmitted
-from desktop_agent.ui.chat.composer.offer_popups import MentionPopup
 from desktop_agent.ui.files.file_rows import FileRows
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
@@ -57,21 +56,6 @@ def test_a_pasted_picture_is_refused_in_words_for_a_model_that_takes_none(
         takes_no_pictures("openai", "gpt-6-astra", model.url)
         go([str(project), "--provider", "openai", "--model", "gpt-6-astra", "--base-url", model.url], journey)
         assert model.messages == []
-
-
-def test_pictures_that_are_pasted_at_once_come_in_their_order_and_none_is_lost(go: Go, project: Path) -> None:
-    async def journey(user: Driver) -> None:
-        composer = user.composer
-        for width in (300, 200, 100):
-            picture = QImage(width, 10, QImage.Format.Format_RGB32)
-            picture.fill(QColor("#0E7C70"))
-            composer.edit.picture_given.emit(picture)
-        await user.until_true(lambda: composer.text().count("@pasted:picture-") == 3, "all are mentioned")
-        kept = AppPaths.from_environment().data / "pasted"
-        names = [word.removeprefix("@pasted:") for word in composer.text().split()]
-        assert [QImage(str(kept / name)).width() for name in names] == [300, 200, 100]
-
-    go([str(project), "--provider", "demo"], journey)
 
 
 async def drop(user: Driver, path: str) -> None:
@@ -121,33 +105,6 @@ def test_files_that_are_dragged_from_the_list_one_after_another_are_mentioned_in
         (prompt,) = (entry for entry in user.transcript.entries if isinstance(entry, PromptSubmitted))
         assert [each.uri for each in prompt.attachments] == names
         await user.see_turn_end()
-
-    go([str(project), "--provider", "demo"], journey)
-
-
-def test_up_and_down_go_through_what_was_sent_and_back_to_what_is_being_written(go: Go, project: Path) -> None:
-    async def journey(user: Driver) -> None:
-        composer = user.composer
-        for number, text in enumerate(("Read @notes.txt", "One\nline more"), 1):
-            await user.focus_composer()
-            await user.send(text)
-            await user.until_true(lambda number=number: user.transcript.turns.turn == number, "the turn begins")
-            await user.see_turn_end()
-        await user.focus_composer()
-        composer.edit.insertPlainText("to be sent")
-        shown: list[str] = []
-        up, down = Qt.Key.Key_Up, Qt.Key.Key_Down
-        for key in (up, up, up, up, down, down, down, down):
-            await user.press(key)
-            shown.append(composer.text())
-        newest, oldest = "One\nline more", "Read @notes.txt"
-        assert shown == [newest, newest, oldest, oldest, newest, "to be sent", "to be sent", "to be sent"]
-        assert user.find(MentionPopup, "mentionPopup") is None, "an earlier message is not being written"
-        await user.click("sendButton")
-        await user.until_true(lambda: user.transcript.turns.turn == 3, "the turn begins")
-        await user.see_turn_end()
-        await user.press(up)
-        assert composer.text() == "to be sent"
 
     go([str(project), "--provider", "demo"], journey)
 

@@ -1,14 +1,11 @@
-import os
 import subprocess
-import sys
-from collections.abc import Callable, Generator
-from contextlib import ExitStack
+from collections.abc import Callable
 
 import msgspec
 import pytest
 
+from tests.app.conftest import StartService
 from tests.app.inbox.service import Mode
-from tests.session_bus import session_bus
 
 
 class Desktop:
@@ -28,23 +25,5 @@ class Desktop:
 
 
 @pytest.fixture
-def bus(monkeypatch: pytest.MonkeyPatch) -> Generator[str]:
-    with session_bus() as address:
-        monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", address)
-        yield address
-
-
-@pytest.fixture
-def desktop(bus: str) -> Generator[Callable[[Mode], Desktop]]:
-    del bus
-    with ExitStack() as started:
-
-        def start(mode: Mode) -> Desktop:
-            argv = [sys.executable, "-m", "tests.app.inbox.service", mode]
-            process = started.enter_context(subprocess.Popen(argv, env=os.environ, stdout=subprocess.PIPE, text=True))
-            started.callback(process.kill)
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
-            return Desktop(process)
-
-        yield start
+def desktop(start_service: StartService) -> Callable[[Mode], Desktop]:
+    return lambda mode: Desktop(start_service("tests.app.inbox.service", mode))

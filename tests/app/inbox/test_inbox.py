@@ -90,36 +90,6 @@ def test_a_call_of_a_session_out_of_sight_is_allowed_in_the_inbox_and_its_end_sh
         assert server.violations == []
 
 
-def test_a_question_that_was_left_is_listed_at_the_next_start_and_shown_from_there(go: Go, project: Path) -> None:
-    async def leave(user: Driver) -> None:
-        user.window.panels.session.opens_questions = False
-        await user.send("Make a file")
-        await count(user, "Inbox, 1 waiting for you")
-
-    async def find(user: Driver) -> None:
-        user.window.panels.session.opens_questions = False
-        await count(user, "Inbox, 1 waiting for you")
-        await user.click("inboxButton")
-        (row,) = rows(user)
-        assert {"Make a file", "1 question waiting"} <= set(said(row))
-        await press(user, row, "inboxShowButton")
-        await user.until_true(lambda: bool(user.transcript.pending_approvals), "the question is in sight")
-        assert not rows(user)
-        await user.click("inboxButton")
-        (row,) = rows(user)
-        await press(user, row, "inboxDenyButton")
-        await user.press(Qt.Key.Key_Return)  # without a reason
-        await user.see_turn_end()
-        assert not (project / "made.txt").exists()
-
-    model = (reply(tool_use("run_terminal_cmd", command="touch made.txt")), reply(text("I did not.")))
-    with serve(*model) as server:
-        where = [str(project), "--base-url", server.url]
-        go(where, leave)
-        go(where, find)
-        assert server.violations == []
-
-
 async def ask_and_look_away(user: Driver, words: str) -> None:
     """Ask while the window is already out of sight, since the answer may come at once."""
     user.window.main_window.showMinimized()

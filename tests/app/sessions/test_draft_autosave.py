@@ -20,14 +20,6 @@ from tests.e2e.driver import Driver
 from tests.harness import Ground
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    (folder / "a.py").write_text("x = 1\n")
-    return folder
-
-
 def text(user: Driver) -> str:
     return user.composer.text()
 

@@ -147,19 +147,6 @@ def test_a_title_that_is_given_while_the_session_is_being_opened_outlives_the_wi
     assert b'"Fruit"' in journal.read_bytes()
 
 
-def test_what_the_session_has_taken_is_no_draft_any_more(go: Go, journal: Path, slow: SlowBench) -> None:
-    async def journey(user: Driver) -> None:
-        await send_while_it_opens(user, "And the pears?")
-        await user.until_true(lambda: kept(journal).text == "And the pears?", "it is kept")
-        slow.go_on.set()
-        await user.until_true(lambda: user.transcript.turn == TURNS + 1, "it is asked")
-        await user.until_true(lambda: kept(journal).is_empty, "it is kept in the journal")
-        assert user.composer.text() == ""
-        await user.stop_turn()
-
-    go(["--resume", SESSION_ID], journey)
-
-
 def test_what_was_sent_to_a_session_that_cannot_be_opened_is_a_draft_again(
     go: Go, journal: Path, slow: SlowBench
 ) -> None:

@@ -11,7 +11,7 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.settings.settings_file import save_setting
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
-from tests.servers.dialects.local import LM_STUDIO, OLLAMA
+from tests.servers.dialects.local import OLLAMA
 from tests.servers.threaded import serve
 
 pytestmark = pytest.mark.usefixtures("qapp")
@@ -28,29 +28,6 @@ async def note(user: Driver) -> str:
     return (await user.see(QLabel, "localServerNote")).text()
 
 
-def test_a_server_that_runs_offers_its_models(go: Go) -> None:
-    async def journey(user: Driver) -> None:
-        assert await note(user) == f"Ollama runs on 127.0.0.1:{server.port}, with one model."
-        box = await user.see(QComboBox, "modelNameEdit")
-        assert [box.itemText(index) for index in range(box.count())] == ["qwen3:8b"]
-        assert box.currentText() == "", "none is chosen for the user"
-        await user.press(Qt.Key.Key_Escape)
-
-    with serve(dialect=OLLAMA, asks_for_key=False) as server:
-        choose("ollama", server.url)
-        go([], journey)
-
-
-def test_another_server_on_the_port_is_called_by_its_name(go: Go) -> None:
-    async def journey(user: Driver) -> None:
-        assert (await note(user)).startswith(f"LM Studio answers on 127.0.0.1:{server.port}, not llama.cpp.")
-        await user.press(Qt.Key.Key_Escape)
-
-    with serve(dialect=LM_STUDIO, asks_for_key=False) as server:
-        choose("llamacpp", server.url)
-        go([], journey)
-
-
 def test_a_server_that_is_started_meanwhile_is_found_by_looking_again(go: Go) -> None:
     async def journey(user: Driver) -> None:
         assert await note(user) == f"Ollama is not running on 127.0.0.1:{port}. Start it with “ollama serve”."
@@ -60,6 +37,9 @@ def test_a_server_that_is_started_meanwhile_is_found_by_looking_again(go: Go) ->
             label = await user.see(QLabel, "localServerNote")
             await user.until_true(lambda: "with one model" in label.text(), "the server was found")
             await user.see(QPushButton, "lookAgainButton")
+            box = await user.see(QComboBox, "modelNameEdit")
+            assert [box.itemText(index) for index in range(box.count())] == ["qwen3:8b"]
+            assert box.currentText() == "", "none is chosen for the user"
         await user.press(Qt.Key.Key_Escape)
 
     with socket.socket() as bound:

@@ -2,16 +2,20 @@
 
 import json
 import os
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QListView, QPushButton, QWidget
 
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.models.account import Account
+from desktop_agent.core.models.account import Account, usual_account
+from desktop_agent.core.models.known_model import ListedModel
+from desktop_agent.core.models.model_catalog import MODELS_NAME, FetchedList, ListCache
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
 from desktop_agent.core.settings.models_file import MODELS_FILE_NAME
@@ -114,9 +118,8 @@ def test_another_account_is_asked_at_its_own_address(go: Go, project: Path) -> N
     go([str(project)], journey)
 
 
-@pytest.mark.parametrize("provider", ["anthropic", "demo"])
-def test_connecting_leads_to_the_field_for_the_key_and_chooses_nothing(go: Go, project: Path, provider: str) -> None:
-    save_setting(AppPaths.from_environment(os.environ).settings_file(), "model.provider", value=provider)
+def test_connecting_leads_to_the_field_for_the_key_and_chooses_nothing(go: Go, project: Path) -> None:
+    save_setting(AppPaths.from_environment(os.environ).settings_file(), "model.provider", value="demo")
 
     async def journey(user: Driver) -> None:
         await open_picker(user)
@@ -129,7 +132,7 @@ def test_connecting_leads_to_the_field_for_the_key_and_chooses_nothing(go: Go, p
         assert not picker_of(dialog, "Model").isVisible(), "it belongs to the chosen provider"
         await user.press(Qt.Key.Key_Escape)
         await user.until_true(lambda: not dialog.isVisible(), "the settings are closed")
-        assert shown_model(user).provider == provider
+        assert shown_model(user).provider == "demo"
 
     go([str(project)], journey)
     assert "xai" not in settings_text()
@@ -159,20 +162,6 @@ def picker_of(dialog: SettingsDialog, name: str) -> QComboBox:
 def settings_text() -> str:
     path = AppPaths.from_environment(os.environ).settings_file()
     return path.read_text(encoding="utf-8") if path.exists() else ""
-
-
-def test_while_the_accounts_cannot_be_read_only_the_demo_is_offered(go: Go, project: Path) -> None:
-    path = AppPaths.from_environment(os.environ).config / ACCOUNTS_NAME
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("[[account]]\nprovider = 3\n")
-
-    async def journey(user: Driver) -> None:
-        await user.click("modelPicker")
-        rows = await user.see(QListView, "modelList")
-        await user.until_true(lambda: said(rows) == ["Without a key", "Demo model"], "the demo is offered")
-        QTest.keyClick(rows, Qt.Key.Key_Escape)
-
-    go([str(project)], journey)
 
 
 def rows_and_age(user: Driver) -> tuple[QListView, QLabel]:
@@ -284,3 +273,80 @@ def test_a_server_on_this_machine_offers_its_models_unasked(
         file = AccountsFile(AppPaths.from_environment(os.environ).config / ACCOUNTS_NAME)
         file.put(Account(provider="ollama", name="here", address=server.url, kind="none"))
         go([str(project)], journey)
+
+
+@pytest.mark.usefixtures("no_other_key")
+def test_an_old_list_is_asked_for_when_the_picker_opens_and_never_at_a_start_or_a_turn(go: Go, project: Path) -> None:
+    cache = ListCache(AppPaths.from_environment(os.environ).cache / MODELS_NAME)
+
+    def lists_asked_for() -> int:
+        return sum(exchange.path.startswith("/v1/models") for exchange in server.exchanges)
+
+    def names() -> list[str]:
+        fetched = cache.read(account)
+        return [model.name for model in fetched.models] if fetched is not None else []
+
+    async def journey(user: Driver) -> None:
+        await user.run_turn("Say hello.")
+        assert lists_asked_for() == 0
+        await open_picker(user)
+        await user.until_true(lambda: names() == ["claude-test-large"], "the new list is there")
+
+    with serve(reply(text("Hello."))) as server:
+        account = replace(usual_account("anthropic"), address=server.url)
+        models = (ListedModel(name="claude-sonnet-5-5", context_tokens=1_000_000),)
+        cache.write(account, FetchedList(fetched_at=datetime.now(UTC) - timedelta(days=2), models=models))
+        go([str(project), "--base-url", server.url], journey)
+        assert lists_asked_for() == 1
+
+
+FACTS = "context_tokens = 40960\ninput_price = 1.0\noutput_price = 2.0\n"
+
+
+@pytest.mark.parametrize(("levels", "sent"), [('["low", "high"]', {"effort": "high"}), ("[]", None)])
+def test_what_is_said_of_a_model_decides(go: Go, project: Path, levels: str, sent: dict[str, str] | None) -> None:
+    paths = AppPaths.from_environment(os.environ)
+    save_setting(paths.settings_file(), "model.effort", "high")
+    stated = f'[[model]]\nprovider = "anthropic"\nname = "claude-sonnet-5-5"\nefforts = {levels}\n{FACTS}'
+    (paths.config / MODELS_FILE_NAME).write_text(stated)
+    with serve(reply(text("Hello."), input_tokens=1_000_000, output_tokens=1_000_000)) as server:
+
+        async def journey(user: Driver) -> None:
+            await user.run_turn("Say hello.")
+            assert user.transcript.turns.turn_usage.cost_usd == pytest.approx(3.0)
+
+        go([str(project), "--base-url", server.url], journey)
+        assert server.messages[0].fields.get("output_config") == sent
+        assert [exchange.path for exchange in server.exchanges if "models" in exchange.path] == []
+
+
+def test_another_account_goes_on_where_one_is_gone(go: Go, project: Path) -> None:
+    paths = AppPaths.from_environment(os.environ)
+    file = AccountsFile(paths.config / ACCOUNTS_NAME)
+
+    async def begin(user: Driver) -> None:
+        await user.run_turn("go on")
+
+    async def go_on(user: Driver) -> None:
+        await user.until_true(lambda: [notice.code for notice in user.notices] == ["no_account"], "it says so")
+        await user.click("chooseAccountButton")
+        rows = await user.see(QListView, "modelList")
+        await user.until_true(lambda: "Anthropic" in highlighted(rows), "the accounts are offered")
+        assert highlighted(rows).startswith("claude-sonnet-5-5"), "the same model"
+        await user.press(Qt.Key.Key_Return)
+        usual = ModelRef(provider="anthropic", model="claude-sonnet-5-5", base_url=server.url)
+        await user.until_true(lambda: user.transcript.session.model == usual, "the usual account is in force")
+        await user.run_turn("go on")
+
+    with serve(reply(text("Hello.")), reply(text("Here.")), asks_for_key=False) as server:
+        save_setting(paths.settings_file(), "model.base_url", server.url)
+        work = Account(provider="anthropic", name="work", address=server.url, kind="none")
+        file.put(work)
+        go([str(project), "--account", "work"], begin)
+        file.remove(work)
+        go([str(project), "--continue"], go_on)
+        assert len(server.messages) == 2
+
+
+def highlighted(rows: QListView) -> str:
+    return str(rows.currentIndex().data(Qt.ItemDataRole.AccessibleTextRole))

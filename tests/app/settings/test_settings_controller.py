@@ -7,6 +7,7 @@ from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 
+from desktop_agent.ui.palette.palette_popup import CommandPalette
 from desktop_agent.ui.settings.settings_dialog import SettingsDialog
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
@@ -146,3 +147,24 @@ def test_a_project_is_asked_about_and_holds_when_it_is_trusted(go: Go, project: 
 
 def read(path: Path) -> str:
     return path.read_text()
+
+
+def test_both_are_made_before_they_are_opened_first_and_the_dialog_anew_later(go: Go) -> None:
+    async def journey(user: Driver) -> None:
+        window = user.window.main_window
+        await user.until_true(lambda: window.findChild(SettingsDialog) is not None, "the dialog is made")
+        made = window.findChild(SettingsDialog)
+        assert made is not None
+        assert made.isHidden()
+        await user.press(Qt.Key.Key_Comma, Qt.KeyboardModifier.ControlModifier)
+        assert await user.see(SettingsDialog, "settingsDialog") is made
+        await user.press(Qt.Key.Key_Escape)
+        await user.until_true(lambda: window.findChild(SettingsDialog) is None, "the dialog has ended")
+        await user.open_settings()
+        await user.press(Qt.Key.Key_Escape)
+        palette = window.findChild(CommandPalette)
+        assert palette is not None
+        await user.press(Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
+        assert await user.see(CommandPalette, "commandPalette") is palette
+
+    go(["--demo"], journey)

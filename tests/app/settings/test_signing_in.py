@@ -15,7 +15,6 @@ from tests.app.signing import BrowserOfTheDesktop, service
 from tests.e2e.driver import Driver, ask_for_no_titles
 from tests.memory_keyring import MemoryKeyring, use_keyring
 from tests.servers import fault
-from tests.servers.authorization_server import Behaviour
 from tests.servers.browser import UserInBrowser
 from tests.servers.dialects.responses import RESPONSES
 from tests.servers.script import reply, text
@@ -74,21 +73,6 @@ def test_an_account_signs_in_is_checked_and_signs_out(
                 await user.press(Qt.Key.Key_Escape)
 
     with service(monkeypatch, RESPONSES):
-        go([str(project)], journey)
-
-
-def test_a_sign_in_that_is_declined_says_so(go: Go, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def journey(user: Driver) -> None:
-        async with UserInBrowser() as browser:
-            with BrowserOfTheDesktop(browser):
-                await open_settings(user)
-                await user.click("accountSignInButton")
-                await user.until_true(lambda: "was declined" in said(user), "the user reads it")
-                assert added() == []
-                await user.press(Qt.Key.Key_Escape)
-
-    with service(monkeypatch, RESPONSES) as (server, _):
-        server.behaviour = Behaviour(redirect={"error": "access_denied"}, without=("code",))
         go([str(project)], journey)
 
 

@@ -33,7 +33,7 @@ async def send(user: Driver, text: str) -> None:
     await user.press(Qt.Key.Key_Return)
 
 
-def test_a_command_is_answered_in_the_transcript_and_clear_shows_an_empty_conversation(go: Go, project: Path) -> None:
+def test_commands_are_answered_in_the_transcript_and_the_projects_are_offered_too(go: Go, project: Path) -> None:
     async def journey(user: Driver) -> None:
         await send(user, "/pin add keep it short")
         await user.until_true(lambda: len(said(user)) == 1, "the pin is said")
@@ -45,11 +45,6 @@ def test_a_command_is_answered_in_the_transcript_and_clear_shows_an_empty_conver
         assert user.transcript.entries == []
         assert user.transcript.session.workspace == str(project)
 
-    go([str(project), "--provider", "demo"], journey)
-
-
-def test_commands_of_the_project_are_offered_with_where_they_come_from(go: Go, project: Path) -> None:
-    async def journey(user: Driver) -> None:
         user.composer.setFocus()
         user.composer.set_text("/hel")
 

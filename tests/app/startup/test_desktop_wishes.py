@@ -1,7 +1,7 @@
 """The desktop's settings reach the window over a real session bus; a missing portal is harmless."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import pytest
@@ -11,17 +11,9 @@ from desktop_agent.ui.theme import Wishes
 from tests.app.conftest import Go
 from tests.desktop_settings import Values, desktop_settings
 from tests.e2e.driver import Driver
-from tests.session_bus import session_bus
 
 APPEARANCE = "org.freedesktop.appearance"
 GNOME = "org.gnome.desktop.interface"
-
-
-@pytest.fixture
-def bus(monkeypatch: pytest.MonkeyPatch) -> Generator[str]:
-    with session_bus() as address:
-        monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", address)
-        yield address
 
 
 @asynccontextmanager

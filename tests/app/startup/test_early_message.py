@@ -69,18 +69,6 @@ def write_draft(key: DraftKey, text: str) -> None:
     Drafts(AppPaths.from_environment(os.environ).data / "drafts").save(key, SavedDraft(text=text))
 
 
-def test_one_that_is_changed_is_a_draft_again(begin: BeginWith, machinery: Machinery, folder: Path) -> None:
-    async def journey(user: Driver) -> None:
-        await send(user)
-        await user.type("composer", " Or not?")
-        assert user.banner == []
-        await load(user, machinery)
-        assert field(user) == f"{MESSAGE} Or not?"
-        assert user.transcript.turn == 0
-
-    begin([str(folder)], journey)
-
-
 def test_an_example_that_is_chosen_above_something_unfinished_is_not_sent_with_it(
     begin: BeginWith, machinery: Machinery, folder: Path
 ) -> None:
@@ -95,35 +83,24 @@ def test_an_example_that_is_chosen_above_something_unfinished_is_not_sent_with_i
     begin([str(folder)], journey)
 
 
-def test_it_is_said_that_it_waits_and_it_is_sent_once_as_it_is_when_there_is_a_conversation(
-    begin: BeginWith, machinery: Machinery, folder: Path
-) -> None:
-    async def journey(user: Driver) -> None:
-        await send(user)
-        assert title(user) == WAITS
-        await user.type("composer", " Or not?")
-        await user.press(Qt.Key.Key_Return)
-        assert title(user) == WAITS
-        await load(user, machinery)
-        await see_asked(user, f"{MESSAGE} Or not?")
-        assert user.transcript.turn == 1
-        assert not user.transcript.turns.queued
-        assert field(user) == ""
-        assert WAITS not in user.banner
-
-    begin([str(folder)], journey)
-
-
-def test_what_was_written_in_that_folder_earlier_stays_a_draft(
+def test_it_is_said_that_it_waits_and_it_is_sent_once_without_the_earlier_draft_when_there_is_a_conversation(
     begin: BeginWith, machinery: Machinery, folder: Path
 ) -> None:
     write_draft(folder_draft(folder), "Unfinished")
 
     async def journey(user: Driver) -> None:
         await send(user)
+        assert title(user) == WAITS
+        await user.type("composer", " Or not?")
+        assert user.banner == [], "it is a draft again"
+        await user.press(Qt.Key.Key_Return)
+        assert title(user) == WAITS
         await load(user, machinery)
-        await see_asked(user)
+        await see_asked(user, f"{MESSAGE} Or not?")
+        assert user.transcript.turn == 1
+        assert not user.transcript.turns.queued
         assert field(user) == "Unfinished"
+        assert WAITS not in user.banner
 
     begin([str(folder)], journey)
 
@@ -153,18 +130,6 @@ def test_when_something_else_is_chosen_it_goes_along_and_is_not_sent(
 
     begin([str(folder)], journey)
     assert MESSAGE.encode() in sessions[OTHER_ID].read_bytes(), "only because the user sent it there"
-
-
-def test_what_was_written_for_what_was_chosen_goes_along(begin: BeginWith, machinery: Machinery, folder: Path) -> None:
-    async def journey(user: Driver) -> None:
-        user.window.panels.sessions.session_chosen.emit(OTHER_ID)
-        await user.type("composer", "And the")
-        await load(user, machinery)
-        await user.until_true(lambda: user.transcript.session.session_id == OTHER_ID, "it is shown")
-        await user.until_true(lambda: field(user) == "And the", "what was written came along")
-        assert user.banner == []
-
-    begin([str(folder)], journey)
 
 
 def test_when_something_else_is_chosen_while_the_first_is_being_shown_it_is_not_sent(
@@ -238,19 +203,6 @@ def test_without_a_folder_to_begin_in_it_is_said_and_one_is_asked_for(
         (await user.see(QDialog, "onboardingDialog")).reject()
 
     begin([], journey)
-
-
-def test_when_nothing_can_be_shown_that_is_said_and_the_text_stays(
-    begin: BeginWith, machinery: Machinery, tmp_path: Path
-) -> None:
-    async def journey(user: Driver) -> None:
-        await send(user)
-        await load(user, machinery)
-        assert title(user) not in ("", WAITS)
-        assert field(user) == MESSAGE
-        (await user.see(QDialog, "onboardingDialog")).reject()
-
-    begin([str(tmp_path / "gone")], journey)
 
 
 def test_when_the_machinery_cannot_be_loaded_that_is_said_until_the_window_is_closed(

@@ -34,38 +34,28 @@ def keep(session_id: SessionId, workspace: Path) -> None:
     os.utime(path, (at, at))
 
 
-def test_without_any_session_there_is_none(catalog: SessionCatalog) -> None:
-    assert first_session(catalog, parse_arguments([])) is None
-
-
-def test_it_is_the_last_whose_folder_is_still_there(catalog: SessionCatalog, tmp_path: Path) -> None:
-    keep(OLD, tmp_path)
-    keep(NEW, tmp_path / "gone")
-    assert first_session(catalog, parse_arguments([])) == OLD
-
-
-def test_it_is_the_one_that_is_asked_for(catalog: SessionCatalog, tmp_path: Path) -> None:
-    keep(OLD, tmp_path)
-    keep(NEW, tmp_path)
-    assert first_session(catalog, parse_arguments(["--resume", OLD])) == OLD
-
-
-def test_the_newest_of_a_folder_can_be_asked_for(catalog: SessionCatalog, tmp_path: Path) -> None:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    keep(OLD, folder)
-    keep(NEW, tmp_path)
-    assert first_session(catalog, parse_arguments([str(folder), "--resume"])) == OLD
+@pytest.mark.parametrize(
+    ("folders", "argv", "expected"),
+    [
+        pytest.param({}, [], None, id="there is none"),
+        pytest.param({OLD: "here", NEW: "gone"}, [], OLD, id="the last whose folder is still there"),
+        pytest.param({OLD: "here", NEW: "here"}, ["--resume", OLD], OLD, id="the one that is asked for"),
+        pytest.param({OLD: "project", NEW: "here"}, ["{root}/project", "--resume"], OLD, id="the newest of a folder"),
+        pytest.param({OLD: "here"}, ["--demo"], None, id="the demo begins with none"),
+        pytest.param({OLD: "here"}, ["/"], None, id="a folder begins with none"),
+    ],
+)
+def test_the_window_begins_with(
+    catalog: SessionCatalog, tmp_path: Path, folders: dict[SessionId, str], argv: list[str], expected: SessionId | None
+) -> None:
+    for name in ("here", "project"):
+        (tmp_path / name).mkdir()
+    for session_id, folder in folders.items():
+        keep(session_id, tmp_path / folder)
+    arguments = parse_arguments([argument.format(root=tmp_path) for argument in argv])
+    assert first_session(catalog, arguments) == expected
 
 
 def test_one_that_is_not_there_is_an_error(catalog: SessionCatalog) -> None:
     with pytest.raises(AgentError):
         first_session(catalog, parse_arguments(["--resume", "20200101-000000-000000"]))
-
-
-@pytest.mark.parametrize("arguments", [["--demo"], ["/"]])
-def test_who_asks_for_something_else_gets_no_session(
-    catalog: SessionCatalog, tmp_path: Path, arguments: list[str]
-) -> None:
-    keep(OLD, tmp_path)
-    assert first_session(catalog, parse_arguments(arguments)) is None

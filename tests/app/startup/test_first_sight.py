@@ -12,16 +12,11 @@ from PySide6.QtWidgets import QFileDialog, QLabel, QListView
 
 from desktop_agent.app.startup import first_sight, serving
 from desktop_agent.app.window_panels import WindowPanels
-from desktop_agent.composition.stored_sessions import OpenedSession
-from desktop_agent.composition.workbench import Workbench
-from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.session.recorder import Sink
 from desktop_agent.core.session.resume import LONG_BYTES
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.drafts import Drafts, session_draft
 from desktop_agent.core.store.session_folder import SessionLock
 from desktop_agent.ui.chat.entries.entry import EntryWidget
 from desktop_agent.ui.window.session_handle import OwnSession
@@ -67,18 +62,6 @@ async def click_on_other(user: Driver) -> None:
     assert chosen == [OTHER_ID]
 
 
-def test_sessions_and_the_conversation_are_there_before_the_machinery(begin: Begin) -> None:
-    async def journey(user: Driver) -> None:
-        await see_first_sight(user)
-        assert user.transcript.turn == TURNS
-        assert user.transcript.session.title == "Prompt 1: ok"
-        rows = await user.see(QListView, "sessionList")
-        assert rows.model().rowCount() >= 2
-        assert len(rows.selectedIndexes()) == 1
-
-    begin(journey)
-
-
 def test_the_first_sight_lasts_until_the_conversation_is_laid_out(
     begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -101,9 +84,16 @@ def test_the_first_sight_lasts_until_the_conversation_is_laid_out(
     assert ended == [(True, False)]
 
 
-def test_a_prompt_waits_and_is_handed_over(begin: Begin, machinery: Machinery, sessions: dict[SessionId, Path]) -> None:
+def test_sessions_and_the_conversation_are_there_first_and_a_prompt_waits_and_is_handed_over(
+    begin: Begin, machinery: Machinery, sessions: dict[SessionId, Path]
+) -> None:
     async def journey(user: Driver) -> None:
         await see_first_sight(user)
+        assert user.transcript.turn == TURNS
+        assert user.transcript.session.title == "Prompt 1: ok"
+        rows = await user.see(QListView, "sessionList")
+        assert rows.model().rowCount() >= 2
+        assert len(rows.selectedIndexes()) == 1
         await send(user, "And the pears?")
         await load(user, machinery)
         await user.until_true(lambda: user.transcript.turn == TURNS + 1, "it is asked")
@@ -113,27 +103,6 @@ def test_a_prompt_waits_and_is_handed_over(begin: Begin, machinery: Machinery, s
 
     begin(journey)
     assert sessions[SESSION_ID].read_bytes().count(b"And the pears?") >= 1
-
-
-def test_what_was_sent_to_a_session_that_cannot_be_opened_is_given_back(
-    begin: Begin, machinery: Machinery, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def fail(bench: Workbench, session_id: SessionId, *, sink: Sink) -> OpenedSession:
-        raise StorageError("The session could not be read.", hint="Check the permissions.")
-
-    monkeypatch.setattr(Workbench, "open_session", fail)
-
-    async def journey(user: Driver) -> None:
-        await see_first_sight(user)
-        await send(user, "And the pears?")
-        await load(user, machinery)
-        await user.until_true(lambda: "could not be read" in "".join(user.banner), "why, is said")
-        assert user.composer.text() == "And the pears?"
-        assert not user.transcript.turns.queued
-        drafts = Drafts(AppPaths.from_environment(os.environ).data / "drafts")
-        await user.until_true(lambda: drafts.load(session_draft(SESSION_ID)).text == "And the pears?", "it is kept")
-
-    begin(journey)
 
 
 def test_a_session_that_is_open_elsewhere_is_left_to_what_says_so(
@@ -167,16 +136,6 @@ def test_a_new_session_waits_and_what_was_sent_before_is_not_lost(
         await user.until_true(lambda: shown_id(user) == "", "an empty conversation is shown")
         await user.until_true(lambda: sessions[SESSION_ID].read_bytes().count(b"turn_ended") > TURNS, "it is asked")
         assert b"And the pears?" in sessions[SESSION_ID].read_bytes()
-
-    begin(journey)
-
-
-def test_open_folder_waits(begin: Begin, machinery: Machinery) -> None:
-    async def journey(user: Driver) -> None:
-        await see_first_sight(user)
-        user.actions.open_folder.trigger()
-        await load(user, machinery)
-        (await user.see(QFileDialog, "folderDialog")).reject()
 
     begin(journey)
 

@@ -22,6 +22,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.app import Window, build
 from desktop_agent.app.startup.arguments import parse_arguments
+from desktop_agent.app.startup.preloading import CORE_USED_SOON, LOADED_LAST, WIDGETS_USED_SOON
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.ui.runtime.painting import show_painted
@@ -32,6 +33,8 @@ NAMES = (
     *("transcript", "composer", "sendButton", "stopButton", "modelPicker", "approvalPicker", "contextMeter"),
     "reviewPanel",
 )
+
+
 """The promised object names of a window without a change, a question or a dialog."""
 
 
@@ -82,21 +85,11 @@ def places(main: MainWindow) -> dict[QWidget, QRect]:
     return {part: QRect(part.mapTo(main, QPoint(0, 0)), part.size()) for part in parts if part.isVisible()}
 
 
-def test_building_it_enters_no_event_loop_and_starts_nothing(window: Window) -> None:
-    assert isinstance(QApplication.instance(), QApplication)
-    assert window.main_window.isVisible()
-    assert window.panels.session.handle is None
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_promised_name_is_there_once_and_is_spoken(window: Window, name: str) -> None:
-    (widget,) = [widget for widget in widgets(window) if widget.objectName() == name]
-    spoken = widget.accessibleName() or (widget.text() if isinstance(widget, QAbstractButton) else "")
-    assert spoken
-    assert spoken != name
-
-
-def test_every_control_says_what_it_is(window: Window) -> None:
+def test_the_promised_names_are_there_once_and_every_control_says_what_it_is(window: Window) -> None:
+    for name in NAMES:
+        (widget,) = [widget for widget in widgets(window) if widget.objectName() == name]
+        spoken = widget.accessibleName() or (widget.text() if isinstance(widget, QAbstractButton) else "")
+        assert spoken not in ("", name)
     kinds = (QAbstractButton, QLineEdit, QPlainTextEdit, QComboBox)
     silent = [
         f"{type(widget).__name__} {widget.objectName()}"
@@ -250,3 +243,36 @@ def test_no_class_of_qt_that_nothing_uses_is_made_until_the_first_sight_is_shown
     """Qt's binding makes all classes when it is asked for an unknown widget, such as a viewport made by Qt."""
     noted = printed(CLASSES, str(tmp_path))
     assert noted.split() == ["False", "True"]
+
+
+_STEPS = """
+import sys
+from importlib import import_module
+import desktop_agent.app.window_panels
+import desktop_agent.ui.chat.transcript.factory
+import desktop_agent.ui.review.review_content
+from desktop_agent.app.startup.preloading import WIDGETS_USED_SOON
+
+def loaded():
+    return {name for name, module in sys.modules.items()
+            if name.startswith("desktop_agent.ui.") and not hasattr(module, "__path__")}
+
+for name in WIDGETS_USED_SOON:
+    before = loaded()
+    import_module(name)
+    print(name, *loaded() - before)
+"""
+
+
+def test_no_step_imports_more_than_two_modules_of_widgets() -> None:
+    told = subprocess.run(  # noqa: TID251 - a fresh interpreter is the point
+        [sys.executable, "-c", _STEPS], stdout=subprocess.PIPE, check=True, text=True, timeout=120
+    ).stdout
+    steps = [line.split() for line in told.splitlines()]
+    assert len(steps) > 20
+    assert [step for step in steps if len(step) > 3] == []
+
+
+def test_every_module_that_is_named_is_there() -> None:
+    names = (*CORE_USED_SOON, *WIDGETS_USED_SOON, *LOADED_LAST)
+    assert [name for name in names if find_spec(name) is None] == []
