@@ -19,15 +19,16 @@ from desktop_agent.ui.chat.entries.questions import QuestionCard
 from desktop_agent.ui.chat.question.request_card import ChangeField
 from desktop_agent.ui.inbox.inbox_popup import InboxRow
 from desktop_agent.ui.window.top_bar import InboxButton
-from tests.app.conftest import Go
+from tests.app.conftest import Go, Journey
 from tests.app.inbox.conftest import Desktop
 from tests.app.inbox.service import Mode
 from tests.e2e.driver import Driver
 from tests.parts import part
 from tests.servers.script import reply, text, tool_use
-from tests.servers.threaded import serve
+from tests.servers.threaded import Answer, serve
 
 LEFT = Qt.MouseButton.LeftButton
+TOUCH = reply(tool_use("run_terminal_cmd", command="touch made.txt"))
 pytestmark = pytest.mark.usefixtures("qapp", "key")
 
 
@@ -52,6 +53,28 @@ async def press(user: Driver, row: InboxRow, name: str) -> None:
     QTest.mouseClick(button, Qt.MouseButton.LeftButton, pos=QPoint(button.width() // 2, button.height() // 2))
 
 
+def run(go: Go, project: Path, journey: Journey, *replies: Answer) -> None:
+    with serve(*replies) as server:
+        go([str(project), "--base-url", server.url], journey)
+        assert server.violations == []
+
+
+async def ask(user: Driver) -> None:
+    user.window.panels.session.opens_questions = False
+    await user.send("Make a file")
+    await count(user, "Inbox, 1 waiting for you")
+
+
+async def begin_another(user: Driver) -> None:
+    await user.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
+    await user.until_true(lambda: user.transcript.turn == 0, "an empty conversation is shown")
+
+
+async def open_inbox(user: Driver) -> QuestionCard:
+    await user.press(Qt.Key.Key_I, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier)
+    return await user.until(lambda: question_card(user), "the question is shown")
+
+
 async def count(user: Driver, spoken: str) -> None:
     button = part(user.window.main_window, InboxButton)
     await user.until_true(lambda: button.accessibleName() == spoken, f"the button says {spoken}")
@@ -61,18 +84,13 @@ def test_a_call_of_a_session_out_of_sight_is_allowed_in_the_inbox_and_its_end_sh
     go: Go, project: Path
 ) -> None:
     async def journey(user: Driver) -> None:
-        user.window.panels.session.opens_questions = False
-        await user.send("Make a file")
-        await count(user, "Inbox, 1 waiting for you")
-        await user.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
-        await user.until_true(lambda: user.transcript.turn == 0, "an empty conversation is shown")
+        await ask(user)
+        await begin_another(user)
         await user.send("Say hello")
         await user.until_true(lambda: user.transcript.turns.last_end == "completed", "the turn has ended")
-        await user.press(Qt.Key.Key_I, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier)
-        await user.see(QWidget, "inboxPopup")
+        card = await open_inbox(user)
         (row,) = rows(user)
         assert {"Make a file", "Wants to run a command"} <= set(said(row))
-        card = await user.until(lambda: question_card(user), "the question is shown")
         assert card.request.command == "touch made.txt"
         assert not (project / "made.txt").exists()
         await press(user, row, "inboxAllowButton")
@@ -84,10 +102,7 @@ def test_a_call_of_a_session_out_of_sight_is_allowed_in_the_inbox_and_its_end_sh
         await user.until_true(lambda: user.transcript.session.title == "Make a file", "the session is shown")
         await count(user, "Inbox, nothing waiting")
 
-    model = (reply(tool_use("run_terminal_cmd", command="touch made.txt")), reply(text("Hello.")), reply(text("Made.")))
-    with serve(*model) as server:
-        go([str(project), "--base-url", server.url], journey)
-        assert server.violations == []
+    run(go, project, journey, TOUCH, reply(text("Hello.")), reply(text("Made.")))
 
 
 async def ask_and_look_away(user: Driver, words: str) -> None:
@@ -108,10 +123,7 @@ def test_a_question_is_told_by_the_desktop_while_the_user_looks_elsewhere_and_de
         await user.until_true(lambda: user.transcript.turns.last_end == "completed", "the turn has ended")
         assert not (project / "made.txt").exists()
 
-    model = (reply(tool_use("run_terminal_cmd", command="touch made.txt")), reply(text("I did not.")))
-    with serve(*model) as models:
-        go([str(project), "--base-url", models.url], journey)
-        assert models.violations == []
+    run(go, project, journey, TOUCH, reply(text("I did not.")))
     assert server.next_call() == ["GetCapabilities"]
     asked = server.next_call()
     assert asked[4:6] == ["Wants to run a command", "Make a file"]
@@ -130,8 +142,7 @@ def test_a_click_on_the_notification_brings_the_window_and_the_session(
         await user.until_true(lambda: not user.window.main_window.isMinimized(), "the window is back")
         assert user.transcript.session.title == "Say hello"
 
-    with serve(reply(text("Hello."))) as models:
-        go([str(project), "--base-url", models.url], journey)
+    run(go, project, journey, reply(text("Hello.")))
 
 
 @pytest.mark.parametrize("is_off", [True, False])
@@ -149,8 +160,7 @@ def test_nothing_is_told_where_it_is_switched_off_or_the_user_looks_at_the_windo
             await user.send("Say hello")
         await user.until_true(lambda: user.transcript.turns.last_end == "completed", "the turn has ended")
 
-    with serve(reply(text("Hello."))) as models:
-        go([str(project), "--base-url", models.url], journey)
+    run(go, project, journey, reply(text("Hello.")))
     assert server.end() == ""
 
 
@@ -158,13 +168,9 @@ def test_an_edit_of_a_session_out_of_sight_is_seen_reviewed_and_allowed_without_
     go: Go, project: Path
 ) -> None:
     async def journey(user: Driver) -> None:
-        user.window.panels.session.opens_questions = False
-        await user.send("Make a file")
-        await count(user, "Inbox, 1 waiting for you")
-        await user.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
-        await user.until_true(lambda: user.transcript.turn == 0, "an empty conversation is shown")
-        await user.press(Qt.Key.Key_I, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier)
-        card = await user.until(lambda: question_card(user), "the question is shown")
+        await ask(user)
+        await begin_another(user)
+        card = await open_inbox(user)
         field = await user.until(lambda: card.findChild(ChangeField), "the change is shown")
         await user.until_true(lambda: "+ one" in field.text, "its lines are shown")
         QTest.mouseClick(next(one for one in card.findChildren(QPushButton) if one.text() == "Review…"), LEFT)
@@ -180,9 +186,7 @@ def test_an_edit_of_a_session_out_of_sight_is_seen_reviewed_and_allowed_without_
         assert not (part(user.window.main_window, QLabel, "inboxNews").isVisible())
 
     write = tool_use("create_file", path="made.txt", content="one\ntwo\n")
-    with serve(reply(write), reply(text("Made."))) as server:
-        go([str(project), "--base-url", server.url], journey)
-        assert server.violations == []
+    run(go, project, journey, reply(write), reply(text("Made.")))
 
 
 @pytest.mark.parametrize("is_elsewhere", [False, True])
@@ -192,12 +196,9 @@ def test_a_question_that_was_left_is_answered_without_showing_its_session_unless
     asking: list[str] = []
 
     async def leave(user: Driver) -> None:
-        user.window.panels.session.opens_questions = False
-        await user.send("Make a file")
-        await count(user, "Inbox, 1 waiting for you")
+        await ask(user)
         asking.append(user.transcript.session.session_id)
-        await user.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
-        await user.until_true(lambda: user.transcript.turn == 0, "an empty conversation is shown")
+        await begin_another(user)
         await user.send("Say hello")
         await user.until_true(lambda: user.transcript.turns.last_end == "completed", "the turn has ended")
 
@@ -216,8 +217,7 @@ def test_a_question_that_was_left_is_answered_without_showing_its_session_unless
         await count(user, "Inbox, 1 new")
         assert user.transcript.session.session_id == shown
 
-    model = (reply(tool_use("run_terminal_cmd", command="touch made.txt")), reply(text("Hello.")), reply(text("Made.")))
-    with serve(*model) as server, ExitStack() as held:
+    with serve(TOUCH, reply(text("Hello.")), reply(text("Made."))) as server, ExitStack() as held:
         go([str(project), "--base-url", server.url], leave)
         if is_elsewhere:
             held.callback(SessionLock(AppPaths.from_environment(os.environ).sessions / asking[0]).release)
@@ -227,9 +227,7 @@ def test_a_question_that_was_left_is_answered_without_showing_its_session_unless
 
 def test_a_question_that_was_denied_elsewhere_says_so(go: Go, project: Path) -> None:
     async def journey(user: Driver) -> None:
-        user.window.panels.session.opens_questions = False
-        await user.send("Make a file")
-        await count(user, "Inbox, 1 waiting for you")
+        await ask(user)
         await user.click("inboxButton")
         await user.until(lambda: question_card(user), "the question is shown")
         handle = user.window.panels.session.handle
@@ -240,10 +238,7 @@ def test_a_question_that_was_denied_elsewhere_says_so(go: Go, project: Path) -> 
         assert news.text() == "Denied elsewhere: Make a file"
         await user.see_turn_end()
 
-    model = (reply(tool_use("run_terminal_cmd", command="touch made.txt")), reply(text("I did not.")))
-    with serve(*model) as server:
-        go([str(project), "--base-url", server.url], journey)
-        assert server.violations == []
+    run(go, project, journey, TOUCH, reply(text("I did not.")))
 
 
 def test_the_keys_answer_in_the_open_inbox_and_not_on_the_card_of_the_same_question_behind_it(
@@ -254,19 +249,14 @@ def test_the_keys_answer_in_the_open_inbox_and_not_on_the_card_of_the_same_quest
         await user.send("Make a file")
         view = user.window.panels.transcript
         behind = await user.until(lambda: view.findChild(QuestionCard), "the card is in the conversation")
-        await user.press(Qt.Key.Key_I, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier)
-        await user.until(lambda: question_card(user), "the question is shown")
+        await open_inbox(user)
         await user.until_true(lambda: behind.yes.accessibleDescription() == "", "the card behind has no keys")
         await user.press(Qt.Key.Key_Escape)
         await user.until_true(lambda: behind.yes.accessibleDescription() != "", "the card has its keys again")
-        await user.press(Qt.Key.Key_I, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier)
-        await user.until(lambda: question_card(user), "the question is shown")
+        await open_inbox(user)
         await user.until_true(lambda: behind.yes.accessibleDescription() == "", "the card behind has no keys")
         await user.press(Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
         await user.until_true((project / "made.txt").exists, "the command ran")
         await user.see_turn_end()
 
-    model = (reply(tool_use("run_terminal_cmd", command="touch made.txt")), reply(text("Made.")))
-    with serve(*model) as server:
-        go([str(project), "--base-url", server.url], journey)
-        assert server.violations == []
+    run(go, project, journey, TOUCH, reply(text("Made.")))

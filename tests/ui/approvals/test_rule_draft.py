@@ -29,36 +29,24 @@ def make(qtbot: QtBot, theme: Theme) -> Make:
     return make
 
 
-def test_every_rule_has_an_id_of_its_own(make: Make) -> None:
-    first, second = make(push(), "session", "git push", "git add").rules()
+def test_each_sound_pattern_makes_a_rule_with_an_id_of_its_own(make: Make) -> None:
+    editor = make(push(), "session", "git && ls", "", "git", "git", "ls")
+    assert editor.problems() == ("This rule never matches because && stands between commands.", "", "", "", "")
+    first, second = editor.rules()
+    assert (first.pattern, second.pattern) == ("git", "ls")
     assert first.id.startswith("r-")
     assert first.id != second.id
+    assert make(replace(push(), rule_kind=None), "session", "git").rules() == (), "no rule can answer that question"
 
 
-@pytest.mark.parametrize("scope", ["session", "always"])
-def test_only_a_rule_for_a_project_names_its_folder(make: Make, scope: RuleScope) -> None:
-    (rule,) = make(push(), scope, "git").rules()
-    assert rule.workspace == ""
-
-
-def test_a_rule_of_a_session_ends_with_it_whatever_was_chosen_before(make: Make) -> None:
+def test_only_a_project_is_named_and_a_rule_of_a_session_ends_with_it_whatever_was_chosen_before(make: Make) -> None:
     editor = make(push(), "always", "git")
     part(editor, Picker, "ruleExpiryPicker").setCurrentIndex(1)
     (rule,) = editor.rules()
-    assert rule.expires_at == NOW + timedelta(hours=1)
+    assert (rule.workspace, rule.expires_at) == ("", NOW + timedelta(hours=1))
     editor.set_scope("session")
     (rule,) = editor.rules()
-    assert rule.expires_at is None
-
-
-def test_faulty_empty_and_double_patterns_make_no_rule(make: Make) -> None:
-    editor = make(push(), "session", "git && ls", "", "git", "git")
-    assert editor.problems() == ("This rule never matches because && stands between commands.", "", "", "")
-    assert [rule.pattern for rule in editor.rules()] == ["git"]
-
-
-def test_a_question_that_no_rule_can_answer_makes_none(make: Make) -> None:
-    assert make(replace(push(), rule_kind=None), "session", "git").rules() == ()
+    assert (rule.workspace, rule.expires_at) == ("", None)
 
 
 @pytest.mark.parametrize(

@@ -234,6 +234,11 @@ class Stage:
     def release(self, at: QPoint) -> None:
         QTest.mouseRelease(self.view.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, at)
 
+    def click_on(self, index: int, word: str) -> None:
+        at = self.point_of(index, word)
+        self.press(at)
+        self.release(at)
+
     def double_click(self, at: QPoint) -> None:
         QTest.mouseDClick(self.view.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, at)
 

@@ -25,20 +25,19 @@ def press(window: PictureWindow, name: str) -> None:
     ).click()
 
 
-def test_a_large_picture_is_fitted_and_follows_the_window(qtbot: QtBot) -> None:
+def test_a_small_picture_is_shown_as_it_is(qtbot: QtBot) -> None:
+    window = opened(qtbot, 100, 80)
+    image = window.grab().toImage()
+    assert window.scale == 1.0
+    assert "#b3261e" in {image.pixelColor(x, image.height() // 2 - 20).name() for x in range(image.width())}
+
+
+def test_a_large_picture_is_fitted_follows_the_window_and_is_zoomed_by_buttons_and_the_wheel(qtbot: QtBot) -> None:
     window = opened(qtbot, 4_000, 1_000)
     first = window.scale
     assert first < 0.5
     window.resize(500, 400)
     qtbot.waitUntil(lambda: window.scale < first)
-
-
-def test_a_small_picture_is_shown_as_it_is(qtbot: QtBot) -> None:
-    assert opened(qtbot, 100, 80).scale == 1.0
-
-
-def test_it_becomes_larger_smaller_and_fitted_again(qtbot: QtBot) -> None:
-    window = opened(qtbot, 4_000, 1_000)
     fitted = window.scale
     press(window, "Larger")
     assert window.scale > fitted
@@ -49,11 +48,6 @@ def test_it_becomes_larger_smaller_and_fitted_again(qtbot: QtBot) -> None:
     assert window.scale == 1.0
     press(window, "Fit")
     assert window.scale == fitted
-
-
-def test_the_wheel_zooms_with_ctrl(qtbot: QtBot) -> None:
-    window = opened(qtbot, 4_000, 1_000)
-    before = window.scale
     picture = window.findChildren(QScrollArea)[0].widget()
     assert picture is not None
     turned = QWheelEvent(
@@ -61,10 +55,4 @@ def test_the_wheel_zooms_with_ctrl(qtbot: QtBot) -> None:
         Qt.KeyboardModifier.ControlModifier, Qt.ScrollPhase.NoScrollPhase, False,
     )  # fmt: skip
     QApplication.sendEvent(picture, turned)
-    assert window.scale > before
-
-
-def test_the_picture_is_painted(qtbot: QtBot) -> None:
-    window = opened(qtbot, 200, 100)
-    image = window.grab().toImage()
-    assert "#b3261e" in {image.pixelColor(x, image.height() // 3).name() for x in range(image.width())}
+    assert window.scale > fitted

@@ -79,6 +79,8 @@ def test_what_another_process_asks_can_be_seen_and_not_answered() -> None:
     (found,) = items_of([InboxSession(transcript, is_read_only=True)], (), {})
     assert (found.can_answer, found.can_deny) == (False, False)
     assert "another window" in inbox_items.note(found)
+    question = item(replace(asking(), question=ServerQuestion(server="s", message="Which?")))
+    assert (question.can_answer, question.can_deny) == (True, False), "a server's question is not only denied"
 
 
 def test_the_row_of_a_servers_tool_says_what_it_would_be_called_with() -> None:
@@ -121,10 +123,4 @@ def test_a_title_is_one_short_line_in_which_nothing_hides() -> None:
 
 def test_how_a_turn_ended_is_said_in_words() -> None:
     assert inbox_items.kind(ended()) == "The agent has finished"
-    assert inbox_items.kind(ended(reason="storage_error")) == "The turn failed"
     assert inbox_items.kind(ended(reason="interrupted")) == "The turn was stopped"
-
-
-def test_a_server_s_question_is_answered_and_not_only_denied() -> None:
-    question = item(replace(asking(), question=ServerQuestion(server="s", message="Which?")))
-    assert (question.can_answer, question.can_deny) == (True, False)

@@ -86,14 +86,11 @@ def test_of_several_files_the_first_is_unfolded_and_the_others_on_demand(stage: 
     assert lines(stage)[0] == "▾ a.py  +1  −1"
     assert lines(stage)[-1] == "▸ b.py  +1  −1"
     assert loads.asked == ["a.py"]
-    at = stage.point_of(0, "b.py")
-    stage.press(at)
-    stage.release(at)
+    stage.click_on(0, "b.py")
     loads.finish()
     assert lines(stage)[-3:] == ["▾ b.py  +1  −1", "-x = 1", "+x = 2"]
     assert loads.asked == ["a.py", "b.py"]
-    stage.press(stage.point_of(0, "a.py"))
-    stage.release(stage.point_of(0, "a.py"))
+    stage.click_on(0, "a.py")
     assert lines(stage)[0] == "▸ a.py  +1  −1"
 
 

@@ -171,16 +171,6 @@ def test_escape_closes_it_until_another_mention_begins(desk: Desk) -> None:
     assert desk.popup is not None
 
 
-def test_a_click_chooses(desk: Desk) -> None:
-    desk.type("@app")
-    assert desk.popup is not None
-    place = desk.popup.visualRect(desk.popup.model().index(0, 0)).center()
-    QTest.mouseClick(desk.popup.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, place)
-
-    assert desk.composer.text() == "@src/app.py "
-    assert desk.edit.hasFocus()
-
-
 def test_a_late_answer_to_what_is_no_longer_typed_is_dropped(desk: Desk) -> None:
     desk.is_slow = True
     desk.type("@a")
@@ -215,7 +205,7 @@ def test_an_input_method_at_work_is_left_alone(desk: Desk) -> None:
     assert desk.shown == ["src/app.py"]
 
 
-def test_the_list_stands_above_the_sign_inside_the_window(desk: Desk) -> None:
+def test_the_list_stands_above_the_sign_inside_the_window_and_a_click_chooses(desk: Desk) -> None:
     desk.type("word " * 14 + "@")
     popup = desk.popup
     assert popup is not None
@@ -224,6 +214,11 @@ def test_the_list_stands_above_the_sign_inside_the_window(desk: Desk) -> None:
     assert popup.geometry().bottom() < sign.y()
     assert desk.window.rect().contains(popup.geometry())
     assert popup.geometry().contains(QPoint(sign.x() - 10, popup.geometry().center().y()))
+    QTest.mouseClick(
+        popup.viewport(), Qt.MouseButton.LeftButton, pos=popup.visualRect(popup.model().index(2, 0)).center()
+    )
+    assert desk.composer.text() == "word " * 14 + "@README.md "
+    assert desk.edit.hasFocus()
 
 
 def test_only_what_comes_along_stands_out(desk: Desk) -> None:
@@ -253,32 +248,23 @@ def test_a_path_is_mentioned_at_the_cursor_with_a_blank_around_it(
     assert desk.popup is None
 
 
-def test_files_that_are_pasted_are_given_and_addresses_of_the_web_are_text(desk: Desk) -> None:
-    given = record(desk.edit.files_given)
-    files, web = QMimeData(), QMimeData()
+def test_pasted_files_pictures_and_long_texts_are_given_and_short_texts_and_addresses_are_typed(desk: Desk) -> None:
+    edit = desk.edit
+    files_given, pictures, texts = map(record, (edit.files_given, edit.picture_given, edit.long_text_given))
+    files, picture, long, web = (QMimeData() for _ in range(4))
     files.setUrls([QUrl.fromLocalFile("/room/a b.txt")])
-    web.setUrls([QUrl("https://example.org/")])
-    web.setText("https://example.org/")
-    desk.edit.insertFromMimeData(files)
-    desk.edit.insertFromMimeData(web)
-
-    assert given == [(("/room/a b.txt",),)]
-    assert desk.composer.text() == "https://example.org/"
-
-
-def test_a_picture_and_a_long_text_are_given_and_a_short_text_is_typed(desk: Desk) -> None:
-    pictures, texts = record(desk.edit.picture_given), record(desk.edit.long_text_given)
-    picture, long, short = QMimeData(), QMimeData(), QMimeData()
     picture.setImageData(QImage(3, 2, QImage.Format.Format_RGB32))
     long.setText("x" * (LONGEST_PASTED + 1))
-    short.setText("x" * 10)
-    assert desk.edit.canInsertFromMimeData(picture)
-    for data in (picture, long, short):
-        desk.edit.insertFromMimeData(data)
+    web.setUrls([QUrl("https://example.org/")])
+    web.setText("https://example.org/")
+    assert edit.canInsertFromMimeData(picture)
+    for data in (files, picture, long, web):
+        edit.insertFromMimeData(data)
 
+    assert files_given == [(("/room/a b.txt",),)]
     assert [cast("QImage", given).width() for (given,) in pictures] == [3]
     assert texts == [("x" * (LONGEST_PASTED + 1),)]
-    assert desk.composer.text() == "x" * 10
+    assert desk.composer.text() == "https://example.org/"
 
 
 def test_what_was_pasted_is_mentioned_by_its_name_and_stands_out(desk: Desk) -> None:
@@ -346,9 +332,8 @@ def test_what_is_found_later_moves_nothing_that_the_user_points_at(desk: Desk) -
     desk.type("@load")
     desk.find(LOAD[1:2])
     assert desk.popup is not None
-    place = desk.popup.visualRect(desk.popup.model().index(0, 0)).center()
-    for at in (place, place + QPoint(3, 0)):
-        QTest.mouseMove(desk.popup.viewport(), at)
+    for x in (20, 23):
+        QTest.mouseMove(desk.popup.viewport(), QPoint(x, 10))
     desk.find(LOAD)
     assert desk.shown == ["Loader", "load", "MOST_LOADED"]
 

@@ -27,9 +27,7 @@ def pictures(stage: Stage) -> list[PictureButton]:
 
 
 def click_on(stage: Stage, word: str) -> None:
-    at = stage.point_of(0, word)
-    stage.press(at)
-    stage.release(at)
+    stage.click_on(0, word)
     stage.view.row_layout.flush()
 
 
@@ -88,9 +86,7 @@ def test_it_stays_open_while_it_is_out_of_sight_and_while_the_answer_grows(stage
     conversation = stage.talk()
     conversation.stream(f"{TEXT}\n\n")
     stage.view.row_layout.flush()
-    at = stage.point_of(1, "the window")
-    stage.press(at)
-    stage.release(at)
+    stage.click_on(1, "the window")
     loads.finish()
     conversation.stream(long_text(40))
     stage.view.row_layout.flush()

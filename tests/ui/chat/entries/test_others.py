@@ -34,6 +34,8 @@ class TestPrompts:
     def test_a_prompt_is_shown_as_it_was_written(self, stage: Stage) -> None:
         stage.show(prompt("# not a *heading*\n- <b>x</b>"))
         assert stage.shown_text(0) == "# not a *heading*\u2028- <b>x</b>"
+        assert stage.widget(0).accessibleName() == "You: # not a *heading*\n- <b>x</b>"
+        assert (stage.view.accessibleName(), stage.view.objectName()) == ("Conversation", "transcript")
 
     def test_a_short_prompt_has_a_short_bubble_at_the_right(self, stage: Stage) -> None:
         stage.show(prompt("hi"), prompt("much longer " * 30))

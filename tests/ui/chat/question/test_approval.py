@@ -109,17 +109,11 @@ def test_the_folder_stands_below_the_command_whatever_the_width(stage: Stage, wi
 
 
 class TestNothingAnswersByAccident:
-    @pytest.mark.parametrize("label", ["Allow once", "Allow git push", "Deny…"])
-    def test_no_click_answers_in_the_first_moment(self, stage: Stage, label: str) -> None:
+    def test_no_click_and_no_key_answers_in_the_first_moment(self, stage: Stage) -> None:
         answers = ask(stage, question(offers=["Allow git push in this session"]))
         assert not card(stage).is_listening
-        click(stage.button(label))
-        if label == "Deny…":
-            click(stage.button("Deny"))
-        assert answers == []
-
-    def test_no_key_answers_in_the_first_moment(self, stage: Stage) -> None:
-        answers = ask(stage, question())
+        for label in ("Allow once", "Allow git push", "Deny…", "Deny", "Back"):
+            click(stage.button(label))
         be_active(stage)
         press_allow(stage)
         press_deny(stage)
@@ -127,19 +121,19 @@ class TestNothingAnswersByAccident:
         stage.key(Qt.Key.Key_Space, stage.button("Allow once"))
         assert answers == []
 
-    @pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Enter])
-    @pytest.mark.parametrize("held", ["Control", "Control+Shift", "Alt", "Meta", "Shift"])
     @pytest.mark.parametrize("place", ["field", "card", "conversation"])
-    def test_no_key_that_sends_a_message_allows(self, stage: Stage, key: Qt.Key, held: str, place: str) -> None:
+    def test_no_enter_allows_whatever_is_held_and_wherever_the_focus_is(self, stage: Stage, place: str) -> None:
         answers = ask_ready(stage, question(offers=["Allow git push in this session"]))
         focus = {"field": stage.field, "card": stage.button("Review…"), "conversation": stage.view}[place]
         focus.setFocus()
-        modifiers = Qt.KeyboardModifier.NoModifier
-        for name in held.split("+"):
-            modifiers |= Qt.KeyboardModifier[f"{name}Modifier"]
-        QTest.keyClick(focus, key, modifiers)
-        QTest.keyClick(focus, key, modifiers)
+        held = Qt.KeyboardModifier
+        for modifiers in (held.ControlModifier, CTRL_SHIFT, held.AltModifier, held.MetaModifier, held.ShiftModifier):
+            for key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) * 2:
+                QTest.keyClick(focus, key, modifiers)
+        if place != "card":
+            stage.key(Qt.Key.Key_Return, focus)
         assert answers == []
+        assert not any(button.isDefault() or button.autoDefault() for button in card(stage).findChildren(QPushButton))
 
     def test_a_key_that_is_held_answers_one_question_and_not_the_next(self, stage: Stage) -> None:
         transcript, answers = ask_two(stage)
@@ -163,13 +157,6 @@ class TestNothingAnswersByAccident:
         stage.qtbot.waitUntil(lambda: card(stage).is_listening)
         press_allow(stage)
         assert answers == [("a", Allowed()), ("b", Allowed())]
-
-    def test_enter_alone_never_allows(self, stage: Stage) -> None:
-        answers = ask_ready(stage, question())
-        stage.key(Qt.Key.Key_Return, stage.field)
-        stage.key(Qt.Key.Key_Return, stage.view)
-        assert answers == []
-        assert not any(button.isDefault() or button.autoDefault() for button in card(stage).findChildren(QPushButton))
 
     def test_a_question_that_comes_back_into_view_waits_again(self, stage: Stage) -> None:
         ask_ready(stage, question())
@@ -198,23 +185,26 @@ class TestAnswers:
         press(stage)
         assert answers == [("c1", decision)]
 
-    def test_an_edited_command_is_what_is_allowed(self, stage: Stage) -> None:
+    @pytest.mark.parametrize("is_by_key", [True, False])
+    def test_an_edited_command_is_what_is_allowed(self, stage: Stage, is_by_key: bool) -> None:
         answers = ask_ready(stage, question())
         assert command_field(stage).isReadOnly()
-        click(stage.button("Edit"))
-        command_field(stage).selectAll()
-        type_text(command_field(stage), "git push --dry-run")
-        stage.qtbot.waitUntil(stage.button("Allow once").isEnabled)
-        click(stage.button("Allow once"))
-        assert answers == [("c1", Allowed(edited_command="git push --dry-run", judged=JUDGED))]
-
-    def test_ctrl_e_edits_the_command_at_its_end(self, stage: Stage) -> None:
-        answers = ask_ready(stage, question())
-        QTest.keyClick(stage.field, Qt.Key.Key_E, Qt.KeyboardModifier.ControlModifier)
+        if is_by_key:
+            QTest.keyClick(stage.field, Qt.Key.Key_E, Qt.KeyboardModifier.ControlModifier)
+        else:
+            click(stage.button("Edit"))
         type_text(stage.window.focusWidget(), " --dry-run")
         stage.qtbot.waitUntil(stage.button("Allow once").isEnabled)
-        press_allow(stage)
+        press_allow(stage) if is_by_key else click(stage.button("Allow once"))
         assert answers == [("c1", Allowed(edited_command="git push --dry-run", judged=JUDGED))]
+
+    def test_an_empty_command_cannot_be_allowed(self, stage: Stage) -> None:
+        answers = ask_ready(stage, question())
+        click(stage.button("Edit"))
+        command_field(stage).setPlainText("  ")
+        assert not stage.button("Allow once").isEnabled()
+        press_allow(stage)
+        assert answers == []
 
     def test_a_command_goes_back_to_the_agents_by_the_button_that_edits_or_by_hand(self, stage: Stage) -> None:
         answers = ask_ready(stage, question())
@@ -232,36 +222,25 @@ class TestAnswers:
         click(stage.button("Allow once"))
         assert answers == [("c1", Allowed())]
 
-    def test_an_empty_command_cannot_be_allowed(self, stage: Stage) -> None:
-        answers = ask_ready(stage, question())
-        click(stage.button("Edit"))
-        command_field(stage).setPlainText("  ")
-        assert not stage.button("Allow once").isEnabled()
-        press_allow(stage)
-        assert answers == []
-
-    @pytest.mark.parametrize("is_by_enter", [True, False])
-    def test_deny_takes_a_word_to_the_agent(self, stage: Stage, is_by_enter: bool) -> None:
-        answers = ask_ready(stage, question())
-        click(stage.button("Deny…"))
-        field = card(stage).findChildren(QLineEdit)[0]
-        assert field.hasFocus()
-        type_text(field, "run the tests first")
-        stage.key(Qt.Key.Key_Return, field) if is_by_enter else press_deny(stage)
-        assert answers == [("c1", Denied(message="run the tests first"))]
-
-    def test_deny_works_without_a_word_and_can_be_taken_back(self, stage: Stage) -> None:
+    @pytest.mark.parametrize("way", ["Enter", "the keys", "the button"])
+    def test_deny_can_be_taken_back_and_takes_a_word_to_the_agent_or_none(self, stage: Stage, way: str) -> None:
         answers = ask_ready(stage, question())
         click(stage.button("Deny…"))
         click(stage.button("Back"))
         assert "Allow once" in stage.buttons()
         click(stage.button("Deny…"))
-        click(stage.button("Deny"))
-        assert answers == [("c1", Denied())]
+        field = card(stage).findChildren(QLineEdit)[0]
+        assert field.hasFocus()
+        said = "" if way == "the button" else "run the tests first"
+        type_text(field, said)
+        if way == "Enter":
+            stage.key(Qt.Key.Key_Return, field)
+        else:
+            press_deny(stage) if said else click(stage.button("Deny"))
+        assert answers == [("c1", Denied(message=said))]
 
     def test_review_opens_the_question_in_full_and_until_then_the_focus_stays_where_it_was(self, stage: Stage) -> None:
         ask(stage, question())
-        until_it_listens(stage)
         assert stage.field.hasFocus()
         opened = record(stage.view.entry_actions.approval_opened)
         click(stage.button("Review…"))
@@ -352,13 +331,12 @@ class TestWhatItShows:
         click(stage.button("Hide reasons"))
         assert shown() == [f"⚠ {risks[0]}"]
 
-    def test_a_single_reason_needs_no_why(self, stage: Stage) -> None:
-        ask(stage, replace(question(), risks=()))
-        assert "Why?" not in stage.buttons()
-
-    def test_the_cause_is_marked_where_the_question_names_one(self, stage: Stage) -> None:
-        ask(stage, replace(question("ls && git push origin"), cause="git push origin"))
+    def test_the_cause_is_marked_where_the_question_names_one_and_a_single_reason_needs_no_why(
+        self, stage: Stage
+    ) -> None:
+        ask(stage, replace(question("ls && git push origin"), cause="git push origin", risks=()))
         assert marks_in(command_field(stage)) == ["git push origin"]
+        assert "Why?" not in stage.buttons()
 
     def test_it_says_how_the_command_would_run_and_leaving_the_sandbox_clearly(self, stage: Stage) -> None:
         ask(stage, replace(question(), confinement="In the sandbox: no network"))
