@@ -61,20 +61,6 @@ async def test_a_redo_without_a_selection_takes_back_the_last_undo(edited: Agent
     assert read(poem) == after
 
 
-def with_own_line(text: str) -> str:
-    lines = text.splitlines(keepends=True)
-    return "".join([*lines[:6], "My own line.\n", *lines[6:]])
-
-
-async def test_what_somebody_else_wrote_since_stays(agent_with: MakeAgent, poem: Path) -> None:
-    async with agent_with([EDIT], [Say("Done.")], approval="on_request") as agent:
-        await agent.run("Spell it the American way.")
-        write(poem, with_own_line(read(poem)))
-        (outcome,) = await agent.changes.undo()
-    assert outcome.state == "merged"
-    assert read(poem) == with_own_line(POEM)
-
-
 async def test_a_file_that_clashes_is_left_alone_and_its_outcome_says_so(agent_with: MakeAgent, poem: Path) -> None:
     async with agent_with([EDIT], [Say("Done.")], approval="on_request") as agent:
         await agent.run("Spell it the American way.")

@@ -5,13 +5,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from desktop_agent.cli import main
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.model import Author, ChangeSelection, Clash, FileImage, FileOutcome
-from desktop_agent.core.undo.refusals import describe_outcome
+from desktop_agent.core.protocol.model import Author, ChangeSelection
 from tests.cli.conftest import Command, RecordedSession
 from tests.odd_names import ODD_NAMES
 
@@ -252,18 +250,6 @@ def test_only_an_undo_can_recover(changes: Command, session: RecordedSession) ->
     assert changes("undo", session.id, "--recover", "--reason", "not what I meant").code == 0
     assert not (session.folder / "a.txt").exists()
     assert Workbench.from_environment().catalog.find(session.id) == session.id
-
-
-def test_an_outcome_says_in_words_what_became_of_the_file() -> None:
-    outcome = FileOutcome(path="a.txt", state="merged", change_ids=("1.1",))
-    assert describe_outcome(outcome) == "merged with later edits: a.txt"
-    yours = FileImage(digest="0" * 64, size=7, mode=0o644)
-    clash = replace(
-        outcome, state="conflict", reason="You changed it.", clash=Clash(base=yours, wanted=None, yours=yours)
-    )
-    assert describe_outcome(clash) == (
-        "left alone: a.txt (You changed it. Versions: the agent's 7 bytes, on disk 7 bytes, wanted absent.)"
-    )
 
 
 @pytest.mark.skipif(os.name == "nt", reason="names are Unicode there")

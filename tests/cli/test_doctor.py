@@ -156,13 +156,6 @@ def test_a_local_server_that_does_not_run_matters_to_who_chose_it(tmp_path: Path
     assert found["local model Ollama"]["hint"] == "Start it with `ollama serve`."
 
 
-def test_it_does_not_import_qt_itself() -> None:
-    code = "import sys; from desktop_agent.cli import main; main(['doctor']); print('PySide6' in sys.modules)"
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
-        out, _ = process.communicate(timeout=60)
-    assert out.splitlines()[-1] == "False"
-
-
 @pytest.mark.parametrize(("address", "state"), [("http://10.1.2.3:8000", "warning"), ("http://127.0.0.1:1", None)])
 def test_an_address_that_is_not_encrypted_is_a_warning(tmp_path: Path, address: str, state: str | None) -> None:
     (tmp_path / "config").mkdir()

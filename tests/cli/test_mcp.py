@@ -205,14 +205,6 @@ def test_a_list_says_which_file_cannot_be_read_and_what_waits_for_trust(
     assert (ran.code, f"{project}: is a symbolic link, so it is not read" in ran.err) == (2, True)
 
 
-def test_the_doctor_names_the_servers_and_what_is_missing(mcp: Mcp) -> None:
-    mcp(*ADD)
-    mcp("add", "bad", "--", "no-such-program")
-    checks = {check["name"]: check for check in CommandLine.__call__(mcp, "doctor", "--json").json["checks"]}
-    assert checks["mcp mine"]["state"] == "ok"
-    assert checks["mcp bad"]["message"] == "There is no program 'no-such-program'."
-
-
 def test_a_server_at_an_address_is_added_with_its_secret_tested_and_removed(
     mcp: Mcp, backend: MemoryKeyring, isolated_home: Path
 ) -> None:

@@ -1,10 +1,6 @@
 """`desktop-agent models` lists known models offline, and asks the address only on request."""
 
-import json
 import os
-import subprocess
-import sys
-from contextlib import ExitStack
 from functools import partial
 
 import pytest
@@ -69,18 +65,6 @@ def test_a_list_is_fetched_when_told_to_and_stays(models: Command) -> None:
     assert failed.code == 1
     assert "could not be reached" in failed.err
     assert len(models("--provider", "openrouter", "--account", "here", "--json").json["models"]) == 2
-
-
-def test_two_processes_may_refresh_at_once(models: Command) -> None:
-    argv = [sys.executable, "-m", "desktop_agent", "models", "list", "--provider", "ollama", "--refresh", "--json"]
-    with serve(dialect=OPENROUTER, asks_for_key=False) as server:
-        own_config("config.toml", f'[model]\nprovider = "ollama"\nname = "m"\nbase_url = "{server.url}"\n')
-        with ExitStack() as stack:
-            running = [stack.enter_context(subprocess.Popen(argv, stdout=subprocess.PIPE)) for _ in range(3)]
-            told = [json.loads(process.communicate()[0]) for process in running]
-    names = ["vendor/large-test", "vendor/small-test"]
-    assert [[model["name"] for model in each["models"]] for each in told] == [names] * 3
-    assert [model["name"] for model in models("--provider", "ollama", "--json").json["models"]] == names
 
 
 def test_what_the_user_says_of_a_model_is_shown_and_mistakes_are_named(models: Command) -> None:

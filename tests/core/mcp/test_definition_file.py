@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from keyring.errors import NoKeyringError
 
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import CredentialsError, ServerError, UsageError
@@ -22,8 +21,6 @@ from desktop_agent.core.mcp.definition_file import (
     read_secrets,
     remove_definition,
     replace_definition,
-    switch_server,
-    switch_tool,
     without_secrets,
 )
 from desktop_agent.core.mcp.new_servers import plain_name, servers_in_json
@@ -32,7 +29,7 @@ from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.providers.auth.server_credentials import KeyringCredentials, ServerKeyring
 from desktop_agent.core.settings.loading import FoundTable, load_settings
 from tests.core.mcp.conftest import PROGRAM
-from tests.memory_keyring import BrokenKeyring, MemoryKeyring
+from tests.memory_keyring import MemoryKeyring
 from tests.servers.mcp_http import Fault, McpHttpServer
 
 
@@ -206,26 +203,6 @@ def test_what_is_written_is_read_back_the_same(servers: list[ServerDefinition]) 
         assert found.servers == tuple(servers)
         assert not found.problems
         assert path.read_text().startswith("# mine\n[ui]\ntheme = 'dark'\n")
-
-
-def test_servers_and_tools_are_switched_and_removed(tmp_path: Path) -> None:
-    path = tmp_path / "config.toml"
-    path.write_text("# mine\n")
-    server = ServerDefinition(name="git", reached_by=Program(command="x"))
-    add_definitions(path, (server,), keyring())
-
-    switch_server(path, "git", is_enabled=False)
-    switch_tool(path, "git", "push", is_enabled=False)
-    (off,) = defined_in(path).servers
-    switch_server(path, "git", is_enabled=True)
-    switch_tool(path, "git", "push", is_enabled=True)
-    on = defined_in(path).servers
-    remove_definition(path, "git")
-
-    assert (off.is_enabled, off.disabled_tools) == (False, ("push",))
-    assert on == (server,)
-    assert defined_in(path).servers == ()
-    assert path.read_text().startswith("# mine\n")
 
 
 def test_a_name_that_is_taken_or_unknown_changes_nothing(tmp_path: Path) -> None:
@@ -453,17 +430,6 @@ def test_a_changed_server_keeps_its_place_and_its_secrets_and_forgets_those_it_n
     assert list(backend.entries.values()) == ["new"]
     with pytest.raises(UsageError):
         replace_definition(path, ServerDefinition(name="none", reached_by=address), keyring)
-
-
-def test_nothing_is_written_without_a_keyring(tmp_path: Path) -> None:
-    path = tmp_path / "config.toml"
-    keyring = ServerKeyring(SystemKeyStore(BrokenKeyring(NoKeyringError())))
-
-    with pytest.raises(CredentialsError, match="no keyring") as caught:
-        add_definitions(path, (definition(),), keyring)
-
-    assert not path.exists()
-    assert "ANTHROPIC" not in caught.value.hint
 
 
 def test_another_address_does_not_get_the_secret_of_the_first(tmp_path: Path) -> None:

@@ -73,16 +73,6 @@ async def test_a_list_is_there_at_once_and_offline_the_next_time(tmp_path: Path)
     assert later.fetched_at(ROUTER) == FrozenClock().now()
 
 
-async def test_a_failed_refresh_leaves_what_was_known(tmp_path: Path) -> None:
-    address = Address(ListedModel(name="vendor/new"))
-    known = catalog(tmp_path, address)
-    before = await known.refresh(ROUTER)
-    address.refusal = ProviderError("No network.", fault="network")
-    with pytest.raises(ProviderError, match="No network"):
-        await known.refresh(ROUTER)
-    assert known.models(ROUTER) == before
-
-
 async def test_a_list_that_cannot_be_kept_is_refused_with_the_reason(tmp_path: Path) -> None:
     folder = tmp_path / "models"
     folder.write_text("not a folder")
@@ -133,14 +123,6 @@ def test_nothing_is_guessed(tmp_path: Path) -> None:
     assert known.model(ROUTER, "vendor/of-tomorrow") == KnownModel(provider="openrouter", name="vendor/of-tomorrow")
     gateway = Account(provider="anthropic", name="gateway", address="https://models.example")
     assert known.model(gateway, "claude-sonnet-5-5") == KnownModel(provider="anthropic", name="claude-sonnet-5-5")
-
-
-def test_a_plan_and_this_machine_cost_nothing_more(tmp_path: Path) -> None:
-    known = catalog(tmp_path, Address())
-    assert known.model(Account(provider="openai", name="plan", kind="oauth"), "gpt-6.1-sol").price == FREE
-    assert known.model(Account(provider="ollama", kind="none"), "any").price == FREE
-    elsewhere = Account(provider="ollama", name="big", kind="none", address="https://models.example/v1")
-    assert known.model(elsewhere, "any").price is None
 
 
 async def test_a_name_without_a_date_means_the_newest_of_that_name(tmp_path: Path) -> None:

@@ -22,10 +22,10 @@ from desktop_agent.core.protocol.model import (
     TextBlock,
     ToolUseBlock,
 )
-from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP, DEMO_PROMPT, TEST_COMMAND, demo_provider
+from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP, DEMO_PROMPT, demo_provider
 from desktop_agent.core.providers.provider import Provider
 from desktop_agent.core.tools.access import CallRules
-from tests.harness import FrozenClock, Ground, Open
+from tests.harness import Ground, Open
 
 PAGES = "pagination/pages.py"
 BROKEN = "    pages = total // size\n    return pages\n"
@@ -87,11 +87,6 @@ def is_green(folder: Path) -> bool:
     return not subprocess.run(command, cwd=folder, capture_output=True, check=False).returncode  # noqa: TID251 - a test
 
 
-def test_the_project_is_broken_before_the_demo(project: Ground) -> None:
-    assert project.read(PAGES).count(BROKEN) == 1
-    assert not is_green(project.workspace)
-
-
 async def test_the_whole_demo_repairs_the_project_and_extends_it(project: Ground) -> None:
     async with demo(project) as s:
         ended = await play(s, yes)
@@ -142,13 +137,6 @@ async def test_without_running_anything_it_fixes_and_says_that_nothing_was_check
         assert "not checked" in last_words(s)
         assert "tests pass" not in last_words(s)
     assert FIXED in project.read(PAGES)
-
-
-async def test_after_two_refusals_nothing_has_changed(project: Ground) -> None:
-    before = {path: path.read_bytes() for path in project.workspace.rglob("*") if path.is_file()}
-    async with demo(project) as s:
-        assert (await play(s, lambda _: Denied(message="No"))).reason == "completed"
-    assert {path: path.read_bytes() for path in project.workspace.rglob("*") if path.is_file()} == before
 
 
 async def test_a_line_of_the_person_is_kept_and_the_fix_made_around_it(project: Ground) -> None:
@@ -219,29 +207,6 @@ async def test_tests_that_still_fail_are_reported_as_failing(project: Ground) ->
         await play(s, yes)
         assert "still fail" in last_words(s)
         assert "tests pass" not in last_words(s)
-
-
-async def test_an_edited_command_is_what_runs(project: Ground) -> None:
-    async with demo(project) as s:
-        await play(s, lambda asked: Allowed(edited_command=f"{TEST_COMMAND} -v" if asked.request.command else None))
-        assert "All **5** tests pass." in last_words(s)
-        ran = [event.result.content for event in s.rx.all(ev.ToolCallFinished) if "Ran 5 tests" in event.result.content]
-        assert all("test_a_short_last_page_counts" in content for content in ran)
-        assert len(ran) == 2
-
-
-async def test_two_demos_say_and_do_the_same(tmp_path: Path) -> None:
-    told: list[list[tuple[AssistantBlock, ...]]] = []
-    for name in ("one", "two"):
-        ground = Ground(tmp_path / name)
-        ground.clock = FrozenClock()
-        copy_project(ground.workspace)
-        async with demo(ground) as s:
-            await play(s, yes)
-            await play(s, yes, DEMO_FOLLOW_UP)
-            told.append(messages(s))
-    assert told[0] == told[1]
-    assert len(told[0]) == 10
 
 
 @pytest.mark.parametrize(

@@ -76,13 +76,6 @@ async def test_a_huge_argument_reaches_its_tool_whole(ground: Ground) -> None:
         assert ground.read("big.txt") == HUGE
 
 
-async def test_a_huge_result_is_cut_for_the_model(ground: Ground) -> None:
-    ground.write("big.txt", HUGE.replace(" ", "\n"))
-    async with ground.session([[Call("read_file", {"path": "big.txt"})], [Say("ok")]]) as s:
-        assert (await s.prompt()).reason == "completed"
-        assert len(s.results()[0].content) < len(HUGE) / 4
-
-
 async def test_a_script_that_has_run_out_says_so(ground: Ground) -> None:
     async with ground.session([]) as s:
         await s.prompt()

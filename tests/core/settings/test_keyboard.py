@@ -1,7 +1,5 @@
 """`[keys]` accepts Qt's keys except those for writing; no two actions share a key."""
 
-from pathlib import Path
-
 import pytest
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QWidget
@@ -12,12 +10,9 @@ from desktop_agent.core.settings.keyboard import (
     NAMED_KEYS,
     clash,
     keys_in_force,
-    keys_of,
     written_key,
     written_keys,
 )
-from desktop_agent.core.settings.live_settings import LiveSettings
-from desktop_agent.core.settings.loading import load_settings
 from desktop_agent.core.settings.values import declared_settings
 from desktop_agent.ui.part_keys import PLACE_KEYS
 from desktop_agent.ui.window.actions import Actions
@@ -108,16 +103,6 @@ def test_the_keys_of_parts_are_declared_as_the_parts_have_them() -> None:
     assert declared == {each.name: (each.text, each.keys) for each in PLACE_KEYS if each.action}
 
 
-def test_the_keys_of_a_part_are_written_into_its_own_table(tmp_path: Path) -> None:
-    path = tmp_path / "config.toml"
-    path.write_text('[keys.diff]\nkeep = ["y"]\n[keys.viewer]\nsave = ["s"]\n')
-    live = LiveSettings.load(path, {})
-    assert live.current.keys.diff.keep == ("Y",)
-    assert "keys.viewer.save: 's' is used for writing" in str(live.problems[0])
-    live.change_now("keys.composer.send", ["ctrl+enter"])
-    assert '[keys.composer]\nsend = ["Ctrl+Enter"]\n' in path.read_text()
-
-
 def test_the_actions_of_the_window_are_declared_with_their_keys(qtbot: QtBot) -> None:
     window = QWidget()
     qtbot.addWidget(window)
@@ -132,23 +117,3 @@ def test_the_actions_of_the_window_are_declared_with_their_keys(qtbot: QtBot) ->
         if setting.section == "keys"
     }
     assert declared == in_window
-
-
-def test_a_mistake_in_the_file_is_named_and_the_default_holds(tmp_path: Path) -> None:
-    path = tmp_path / "config.toml"
-    path.write_text('[keys]\nfind = ["Ctrl+Shift+X"]\nsearch = ["x"]\nfinde = []\n')
-    loaded = load_settings(path, {})
-    assert (loaded.settings.keys.find, loaded.settings.keys.search) == (("Ctrl+Shift+X",), ("Ctrl+Shift+F",))
-    first, second = map(str, loaded.problems)
-    assert first.startswith(f"{path}:3: keys.search: 'x' is used for writing")
-    assert "keys.finde: unknown setting; did you mean keys.find?" in second
-
-
-def test_keys_are_written_into_the_file_with_its_comments_kept(tmp_path: Path) -> None:
-    path = tmp_path / "config.toml"
-    path.write_text("# mine\n[keys] # own\nfind = [] # none\n")
-    live = LiveSettings.load(path, {})
-    live.change_now("keys.quit", ["ctrl+alt+q"])
-    live.change_now("keys.find", "Ctrl+,")
-    assert path.read_text() == '# mine\n[keys] # own\nfind = ["Ctrl+,"] # none\nquit = ["Ctrl+Alt+Q"]\n'
-    assert keys_of({"keys.quit": live.current.keys.quit}) == {"quit": ("Ctrl+Alt+Q",)}

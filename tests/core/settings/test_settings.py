@@ -16,7 +16,6 @@ from desktop_agent.core.settings.loading import LoadedSettings, load_settings
 from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.settings.settings_file import begin_settings_file, change_tables, remove_setting, save_setting
 from desktop_agent.core.settings.table_file import TableList
-from desktop_agent.core.settings.values import with_setting
 from desktop_agent.core.settings.workspace_settings import ProjectTrust, WorkspaceSettings
 
 
@@ -134,13 +133,6 @@ def test_no_content_stops_the_application(tmp_path_factory: pytest.TempPathFacto
 # --- the environment ----------------------------------------------------------------------------------------------
 
 
-def test_the_environment_replaces_what_the_file_says(file: Path) -> None:
-    text = '[model]\nname = "of the file"\nmax_tokens = 7\n'
-    loaded = load(file, text, ANTHROPIC_MODEL="of the shell", ANTHROPIC_MAX_TOKENS="9", ANTHROPIC_BASE_URL="http://x")
-    model = loaded.settings.model
-    assert (model.name, model.max_tokens, model.base_url) == ("of the shell", 9, "http://x")
-
-
 def test_a_variable_of_one_provider_says_nothing_of_another(file: Path) -> None:
     loaded = load(file, '[model]\nprovider = "demo"\n', ANTHROPIC_MODEL="m", ANTHROPIC_BASE_URL="http://x")
     assert (loaded.settings.model.name, loaded.settings.model.base_url) == (Settings().model.name, "")
@@ -185,13 +177,6 @@ def test_a_value_comes_from_the_line_on_which_its_key_really_stands(file: Path, 
 def test_an_unknown_section_is_named_where_it_begins(file: Path) -> None:
     [problem] = load(file, "[execution]\ntimeout_seconds = 3\nmodel.x = 3\n").problems
     assert (problem.key, problem.line) == ("execution.model", 3)
-
-
-@pytest.mark.parametrize("key", ["", "ui", "ui.", ".theme", "nope.theme", "ui.nope", "ui.theme.x", "tools.limits"])
-def test_a_setting_that_does_not_exist_is_refused_with_those_that_do(key: str) -> None:
-    with pytest.raises(UsageError, match="no setting") as refused:
-        with_setting(Settings(), key, "dark")
-    assert "ui.theme" in refused.value.hint
 
 
 def test_folders_of_the_file_are_relative_to_it(file: Path) -> None:  # G-08
@@ -276,25 +261,6 @@ def test_saving_changes_one_setting_and_keeps_all_else_as_it_is_written(
     file.write_bytes(before.encode())
     save_setting(file, key, value)
     assert file.read_bytes() == after.encode()
-
-
-def test_a_new_section_is_added(file: Path) -> None:
-    file.write_text(ANNOTATED)
-    save_setting(file, "execution.approval", "always")
-    assert file.read_text().startswith(ANNOTATED)
-    assert load_settings(file, {}).settings.execution.approval == "always"
-
-
-def test_file_and_folder_are_made_when_there_are_none(tmp_path: Path) -> None:
-    file = tmp_path / "a" / "b" / "config.toml"
-    save_setting(file, "ui.theme", "dark")
-    assert file.read_text() == '[ui]\ntheme = "dark"\n'
-
-
-def test_a_text_with_signs_of_toml_is_read_again(file: Path) -> None:
-    save_setting(file, "model.name", 'with "quotes" and \\ and żółć')
-    loaded = load_settings(file, {})
-    assert (loaded.problems, loaded.settings.model.name) == ((), 'with "quotes" and \\ and żółć')
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
@@ -406,14 +372,6 @@ def settings_file(folder: Path, text: str) -> Path:
     path = folder / "config.toml"
     path.write_text(text)
     return path
-
-
-def test_tables_are_handed_on_with_their_lines_beside_the_settings(tmp_path: Path) -> None:
-    loaded = load_settings(settings_file(tmp_path, TWO), {})
-
-    assert [(table.value, table.line) for table in loaded.tables] == [({"name": "time"}, 5), ({"name": "git"}, 8)]
-    assert loaded.settings.mcp.enable is False
-    assert not loaded.problems
 
 
 def test_tables_in_one_line_have_no_line(tmp_path: Path) -> None:

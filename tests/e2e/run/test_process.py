@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.run.agent import Agent, script
-from tests.servers import fault
 from tests.servers.script import reply, text, tool_use
 from tests.servers.threaded import serve
 
@@ -34,16 +33,6 @@ def test_the_stream_is_one_event_a_line_and_ends_with_the_turn(agent: Agent, wor
     assert events[0]["type"] == "session_opened"
     assert events[-1]["type"] == "turn_ended"
     assert "".join(event["text"] for event in events if event["type"] == "text_delta") == "Hello there."
-
-
-def test_no_key_is_in_any_file_the_application_writes(agent: Agent, workspace: Path, isolated_home: Path) -> None:
-    with serve(reply(tool_use("run_terminal_cmd", command="env")), reply(text("ok"))) as server:
-        agent.run(workspace, server.url)
-    with serve(fault.unauthorized("key sk-ant-test-000000000000 is bad")) as server:
-        agent.run(workspace, server.url)
-    written = [path for path in isolated_home.rglob("*") if path.is_file()]
-    assert written
-    assert [path for path in written if b"sk-ant-test" in path.read_bytes()] == []
 
 
 def test_headless_commands_never_import_qt(workspace: Path) -> None:

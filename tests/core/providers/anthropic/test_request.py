@@ -5,8 +5,6 @@ from base64 import b64decode
 from typing import cast
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ProviderError
@@ -15,7 +13,6 @@ from desktop_agent.core.protocol.model import (
     AssistantMessage,
     BlobRef,
     Citation,
-    HostedCall,
     JsonObject,
     Message,
     ModelRequest,
@@ -173,28 +170,6 @@ def test_half_a_search_is_left_out_when_the_conversation_went_elsewhere() -> Non
         assert contents(body)[1] == [{"type": "text", "text": "Hm."}]
 
 
-def test_what_is_only_told_goes_back_to_nobody() -> None:
-    told = OpaqueBlock(payload={}, call=HostedCall(id="s"))
-    assert contents(body_of(said("Search."), answered(told, "Hm."), said("Go on.")))[1] == [
-        {"type": "text", "text": "Hm."}
-    ]
-
-
-def test_the_search_of_the_api_takes_the_place_of_ours() -> None:
-    ours = ToolDefinition(name="web_search", description="d", input_schema={"type": "object"}, hosted_tool="web_search")
-    request = ModelRequest(model="m", system="", messages=(said("Hi."),), tools=(READ_FILE, ours), max_tokens=1)
-    body = json.loads(AnthropicFormat(searches=True).encode(request, EncodedPictures()))
-    assert check_request(body) == []
-    assert body["tools"][1] == {
-        "type": "web_search_20250305",
-        "name": "web_search",
-        "max_uses": 8,
-        "cache_control": CACHED,
-    }
-    assert json.loads(AnthropicFormat().encode(request, EncodedPictures()))["tools"][1]["name"] == "web_search"
-    assert "type" not in json.loads(AnthropicFormat().encode(request, EncodedPictures()))["tools"][1]
-
-
 def test_a_message_that_has_nothing_left_disappears_and_its_neighbours_are_joined() -> None:
     body = body_of(said("One."), answered("", ThinkingBlock(thinking="Hm.", signature="")), said("Two."))
     assert contents(body) == [
@@ -317,38 +292,3 @@ def test_text_that_looks_like_a_picture_stays_text() -> None:
     """The placeholder of a picture's data is a token that no program can guess."""
     text, _image = blocks_of(looking(PICTURE, content=f"00000000000000000000000000000000:{'a' * 64}", a=png()))
     assert text["text"] == f"00000000000000000000000000000000:{'a' * 64}"
-
-
-# --- any conversation ---------------------------------------------------------------------------------------------
-
-ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=20)
-IDS = st.text(min_size=1, max_size=12)
-ARGUMENTS = st.dictionaries(ANY_TEXT, ANY_TEXT | st.integers() | st.lists(ANY_TEXT, max_size=2), max_size=3)
-WRITTEN = st.one_of(
-    ANY_TEXT.map(lambda text: TextBlock(text=text)),
-    st.builds(ThinkingBlock, thinking=st.text(max_size=9), signature=st.sampled_from(["", "sig"])),
-    st.just(RedactedThinkingBlock(data="xyz")),
-)
-
-
-@st.composite
-def conversations(draw: st.DrawFn) -> tuple[Message, ...]:
-    messages: list[Message] = [said("Begin.")]
-    ids = iter(draw(st.lists(IDS, unique=True, max_size=12)))
-    for _ in range(draw(st.integers(0, 5))):
-        calls = [
-            ToolUseBlock(id=call_id, name=draw(ANY_TEXT), arguments={**draw(ARGUMENTS)}, rejected=draw(ANY_TEXT))
-            for call_id, _ in zip(ids, range(draw(st.integers(0, 3))), strict=False)
-        ]
-        messages.append(answered(*draw(st.lists(WRITTEN, max_size=3)), *calls))
-        results = [result(made.id, draw(ANY_TEXT), is_error=draw(st.booleans())) for made in calls]
-        messages.append(said(*results, draw(ANY_TEXT)))
-    return tuple(messages)
-
-
-@given(conversations(), st.data())
-def test_any_conversation_makes_a_request_that_the_api_takes(
-    messages: tuple[Message, ...], data: st.DataObject
-) -> None:
-    stable = data.draw(st.integers(0, len(messages)))
-    assert body_of(*messages, stable=stable, tools=(READ_FILE, EDIT_FILE))

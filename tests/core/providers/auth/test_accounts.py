@@ -172,11 +172,6 @@ def test_an_account_that_is_gone_is_named_with_those_there_are(file: AccountsFil
         assert known in caught.value.hint
 
 
-def test_a_model_of_an_unknown_provider_is_bad_usage(file: AccountsFile) -> None:
-    with pytest.raises(UsageError, match="no provider"):
-        file.load().of_model(ModelRef(provider="gone", model="m"))
-
-
 def files(home: Path) -> tuple[Path, Path]:
     return home / ".codex" / "auth.json", home / ".claude" / ".credentials.json"
 

@@ -1,7 +1,6 @@
 """Accounts are signed in and out, sign their requests, and run whole turns."""
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -35,7 +34,6 @@ from tests.harness import Ground
 from tests.servers import fault
 from tests.servers.authorization_server import EMAIL, KEY, AuthorizationServer, query_of
 from tests.servers.browser import ClosedBrowser, UserInBrowser, ask
-from tests.servers.dialects.anthropic import ANTHROPIC
 from tests.servers.dialects.chat import CHAT
 from tests.servers.dialects.responses import RESPONSES
 from tests.servers.model_server import Exchange, ModelServer
@@ -213,37 +211,9 @@ async def test_openrouters_key_is_a_key_like_others(here: Installation) -> None:
     assert here.accounts.load().added == ()
 
 
-async def test_a_profile_of_anthropics_tools_is_an_account(here: Installation, tmp_path: Path) -> None:
-    folder = tmp_path / "anthropic"
-    _write_profile(folder, here.server)
-    sign_ins = SignIns(
-        SystemKeyStore(here.keyring),
-        here.accounts,
-        here.data,
-        clock=SystemClock(),
-        environ={"ANTHROPIC_CONFIG_DIR": str(folder)},
-    )
-    account = await sign_ins.use_profile("default")
-    assert account == Account(provider="anthropic", name="default", address=here.server.url, kind="profile")
-    kept = (folder / "credentials" / "default.json").read_bytes()
-    await sign_ins.sign_out(account)
-    assert (folder / "credentials" / "default.json").read_bytes() == kept
-    assert here.accounts.load().added == ()
-
-
 def _locked(keyring: FileKeyring) -> FileKeyring:
     keyring.is_locked = True
     return keyring
-
-
-def _write_profile(folder: Path, server: AuthorizationServer) -> None:
-    tokens = {"access_token": "sk-ant-oat01-old", "refresh_token": server.issue_refresh_token(), "expires_at": 1}
-    config = {"authentication": {"type": "user_oauth", "client_id": "c"}, "base_url": server.url}
-    for part, content in (("configs", config), ("credentials", tokens)):
-        path = folder / part / "default.json"
-        path.parent.mkdir(parents=True)
-        path.write_text(json.dumps(content))
-        path.chmod(0o600)
 
 
 @dataclass
@@ -264,15 +234,13 @@ class World:
 
 
 @asynccontextmanager
-async def world(folder: Path, *answers: Answer, is_anthropic: bool = False) -> AsyncGenerator[World]:
-    dialect = ANTHROPIC if is_anthropic else RESPONSES
-    async with ModelServer(*answers, dialect=dialect) as models, AuthorizationServer() as server:
+async def world(folder: Path, *answers: Answer) -> AsyncGenerator[World]:
+    async with ModelServer(*answers, dialect=RESPONSES) as models, AuthorizationServer() as server:
         server.resource = models.url
         keys, accounts = SystemKeyStore(FileKeyring(folder / "keyring.json")), AccountsFile(folder / "accounts.toml")
-        environ = {"ANTHROPIC_CONFIG_DIR": str(folder / "anthropic")}
         services = SignInServices(server.chatgpt(), server.openrouter())
-        sign_ins = SignIns(keys, accounts, folder / "data", clock=SystemClock(), environ=environ, services=services)
-        yield World(models, server, sign_ins, ProviderCatalog(environ, keys, accounts, sign_ins=sign_ins))
+        sign_ins = SignIns(keys, accounts, folder / "data", clock=SystemClock(), environ={}, services=services)
+        yield World(models, server, sign_ins, ProviderCatalog({}, keys, accounts, sign_ins=sign_ins))
 
 
 async def test_requests_carry_the_token_and_what_a_plan_takes(ground: Ground, tmp_path: Path) -> None:
@@ -329,18 +297,6 @@ async def test_a_renewed_token_that_is_refused_too_is_not_renewed_for_ever(groun
     assert not any(secret in f"{notice.title}{notice.hint}{notice.detail}" for secret in here.server.secrets)
 
 
-async def test_a_profile_of_anthropics_tools_answers(ground: Ground, tmp_path: Path) -> None:
-    async with world(tmp_path, reply(text("Hello.")), is_anthropic=True) as here:
-        _write_profile_of_models(tmp_path / "anthropic", here)
-        account = await here.sign_ins.use_profile("default")
-        model = ModelRef(provider="anthropic", model="claude-test", account=account.name)
-        ended, notices = await _turn(ground, here, model)
-    assert (ended.reason, notices) == ("completed", [])
-    assert here.tokens == ["sk-ant-oat01-of-the-profile"]
-    assert here.models.messages[0].headers["anthropic-beta"] == "oauth-2025-04-20"
-    assert here.models.violations == []
-
-
 async def _turn(ground: Ground, here: World, model: ModelRef) -> tuple[ev.TurnEnded, list[ev.Notice]]:
     async def build(_model: ModelRef) -> Provider:
         return await here.catalog.build(model)
@@ -352,16 +308,6 @@ async def _turn(ground: Ground, here: World, model: ModelRef) -> tuple[ev.TurnEn
 
 def _token(exchange: Exchange) -> str:
     return exchange.headers.get("authorization", "").removeprefix("Bearer ")
-
-
-def _write_profile_of_models(folder: Path, here: World) -> None:
-    config = {"authentication": {"type": "user_oauth", "client_id": "c"}, "base_url": here.models.url}
-    tokens = {"access_token": "sk-ant-oat01-of-the-profile", "refresh_token": "r", "expires_at": 4_000_000_000}
-    for part, content in (("configs", config), ("credentials", tokens)):
-        path = folder / part / "default.json"
-        path.parent.mkdir(parents=True)
-        path.write_text(json.dumps(content))
-        path.chmod(0o600)
 
 
 @dataclass

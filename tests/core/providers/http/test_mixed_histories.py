@@ -120,8 +120,8 @@ ASKED: dict[str, tuple[ModelRef, Dialect]] = {
 
 SEEN = Digest("a" * 64)
 
-texts = st.text(max_size=12)
-names = st.sampled_from(["read_file", "edit file", "mcp:a/b", "x" * 130])
+texts = st.text(st.characters(exclude_categories=()), max_size=12)  # also halves of surrogate pairs
+names = st.sampled_from(["read_file", "edit file", "mcp:a/b", "x" * 130, "", "ü"])
 pictures = st.lists(
     st.sampled_from(
         [
@@ -132,7 +132,7 @@ pictures = st.lists(
     ),
     max_size=2,
 ).map(tuple)
-ids = st.sampled_from(["toolu_1", "call.1", "fc|1", "c" * 70, "9"])
+ids = st.sampled_from(["toolu_1", "call.1", "fc|1", "c" * 70, "9", "ü \ud800"])
 
 
 @st.composite
@@ -145,7 +145,9 @@ def histories(draw: st.DrawFn) -> tuple[Message, ...]:
         for _ in range(draw(st.integers(0, 2))):
             number += 1
             call_id = f"{draw(ids)}-{number}"
-            calls.append(ToolUseBlock(id=call_id, name=draw(names), arguments={"path": draw(texts)}))
+            calls.append(
+                ToolUseBlock(id=call_id, name=draw(names), arguments={draw(texts): draw(texts)}, rejected=draw(texts))
+            )
         thought = tuple(_of_turn(block, turn) for block in speaker.thought) if draw(st.booleans()) else ()
         searched = tuple(_of_turn(block, turn) for block in speaker.searched)
         # A stopped turn may leave any part of a search behind.

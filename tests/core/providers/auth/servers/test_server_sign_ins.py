@@ -64,28 +64,6 @@ async def test_a_token_that_is_refused_is_renewed_once_for_all_who_call(user: Us
     assert user.authorization.renewals == 1
 
 
-async def test_a_token_that_has_ended_is_renewed_before_it_is_sent(user: User) -> None:
-    user.authorization.lifetime_s = 1  # within the margin in which it is renewed
-    await user.sign_in()
-    user.authorization.lifetime_s = 3600
-
-    assert await user.call() == "hello"
-    assert user.authorization.renewals == 1
-
-
-async def test_two_applications_renew_one_after_the_other(user: User) -> None:
-    await user.sign_in()
-    other = user.another_application()
-    theirs = other.lease(user.definition, user.data).connection
-    await asyncio.gather(user.connection.tools(), theirs.tools())
-    user.authorization.revoke_access()
-
-    await asyncio.gather(user.call(), theirs.call("echo", {"text": "x"}))
-    await other.aclose()
-
-    assert user.authorization.renewals == 1
-
-
 async def test_a_sign_in_that_was_revoked_is_said_in_the_call_and_made_again(user: User) -> None:
     await user.sign_in()
     await user.connection.tools()
@@ -99,16 +77,6 @@ async def test_a_sign_in_that_was_revoked_is_said_in_the_call_and_made_again(use
     await user.sign_in()
     await try_now(user.connection)
     assert await user.call() == "hello"
-
-
-async def test_signing_out_forgets_everything(user: User) -> None:
-    await user.sign_in()
-
-    await user.sign_ins.sign_out(user.definition)
-
-    assert user.backend.entries == {}
-    with pytest.raises(ServerError, match="needs you to sign in"):
-        await user.call()
 
 
 async def test_what_goes_wrong_with_a_sign_in_is_said_and_nothing_is_kept(user: User) -> None:
