@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.base.file_types import byte_order_mark
 from desktop_agent.core.protocol.model import GuidanceFile, GuidanceScope
 from desktop_agent.core.system.private_files import FileStamp, is_unchanged
 
@@ -53,14 +54,6 @@ GUIDANCE_NAME = "AGENTS.md"
 MAX_BYTES = 32 * 1024
 MAX_FOLDERS = 24
 """How many folders can contribute guidance. In a hostile tree, every folder has a file."""
-
-_MARKS = (
-    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it begins with
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
 
 _NOT_TEXT = "it is not text in UTF-8; what cannot be read is shown as \ufffd"
 
@@ -149,9 +142,9 @@ class GuidanceReader:
 
 
 def _decoded(content: bytes, *, is_cut: bool) -> tuple[str, bool]:
-    encoding = next((name for mark, name in _MARKS if content.startswith(mark)), "utf-8")
+    mark, encoding = byte_order_mark(content)
     decoder = codecs.getincrementaldecoder(encoding)("replace")
-    text = decoder.decode(content, final=not is_cut).replace("\r\n", "\n").replace("\0", "\ufffd")
+    text = decoder.decode(content[len(mark) :], final=not is_cut).replace("\r\n", "\n").replace("\0", "\ufffd")
     return text, "\ufffd" not in text
 
 

@@ -37,19 +37,13 @@ KEPT_CHARS = 400
 def shortened(result: ToolResult) -> ToolResult:
     """Return a result shortened, without pictures, which cost more. Equal results give equal short ones."""
     text, missing = result.content, len(result.content) - 2 * KEPT_CHARS
-    parts: list[str] = []
-    if missing > 0:
-        parts.append(f"{missing} characters")
-        text = ""
+    parts = [f"{missing} characters"] if missing > 0 else []
     if result.images:
         parts.append("its pictures")
     if not parts:
         return result
     note = f"[{' and '.join(parts)} of this result were taken out to make room. Call again if you need them.]"
-    if text or missing <= 0:
-        content = f"{text}\n{note}".strip()
-    else:
-        content = f"{result.content[:KEPT_CHARS]}\n{note}\n{result.content[-KEPT_CHARS:]}"
+    content = f"{text[:KEPT_CHARS]}\n{note}\n{text[-KEPT_CHARS:]}" if missing > 0 else f"{text}\n{note}".strip()
     return ToolResult(content=content, is_error=result.is_error, error_type=result.error_type)
 
 

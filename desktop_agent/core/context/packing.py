@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.base.paths import resource_path
-from desktop_agent.core.context.history import History
+from desktop_agent.core.context.history import History, is_readable_by
 from desktop_agent.core.context.history_fold import Compaction
 from desktop_agent.core.context.summaries import conversation_text, rendered
 from desktop_agent.core.context.tokens import (
@@ -180,7 +180,7 @@ def pack(
 def _last_answer_id(messages: Sequence[Message], model: ModelRef) -> str:
     """Return the id of the last answer if its model had the same account and address; otherwise empty."""
     last = next((message for message in reversed(messages) if isinstance(message, AssistantMessage)), None)
-    if last is None or last.made_by is None or replace(last.made_by.bare, model=model.model) != model.bare:
+    if last is None or last.made_by is None or not is_readable_by(last, model):
         return ""
     return last.id
 

@@ -98,13 +98,10 @@ def covers(named: Sequence[str], words: Sequence[str]) -> bool:
     if cover is None or len(named) < len(key) + offset:
         return False
     others = cover.others
-    if key in TAKE_REMOTE and _names_a_remote(list(named[len(key) :]), cover):
+    options, remote = list(named[len(key) : -1]), named[-1]
+    if key in TAKE_REMOTE and len(named) > len(key) and remote[:1] != "-" and _are_covered(options, cover, None):
         others = _BRANCH
     return _are_covered(rest, cover, others)
-
-
-def _names_a_remote(words: list[str], cover: Cover) -> bool:
-    return bool(words) and not words[-1].startswith("-") and _are_covered(words[:-1], cover, None)
 
 
 def _listed_under(words: Sequence[str]) -> tuple[tuple[str, ...], int]:

@@ -256,14 +256,17 @@ def _git_clean(call: _GitCall) -> Iterator[Loss]:
 
 
 def _git_checkout(call: _GitCall) -> Iterator[Loss]:
-    names_files = call.has_dashes or len(call.operands) > 1 or any(map(_looks_like_a_path, call.operands))
+    names_files = (
+        call.has_dashes
+        or len(call.operands) > 1
+        or any(
+            not word.is_known or word.text == "." or "/" in word.text or "." in word.text.lstrip(".")
+            for word in call.operands
+        )
+    )
     is_new = call.has("-b", "--orphan")
     is_forced = call.has("-f", "--force", "-B", "--ours", "--theirs", "-p", "--patch", "--pathspec-from-file")
     return call.lost(*_WORK, is_destructive=is_forced or (names_files and not is_new))
-
-
-def _looks_like_a_path(word: Word) -> bool:
-    return not word.is_known or word.text == "." or "/" in word.text or "." in word.text.lstrip(".")
 
 
 def _git_stash(call: _GitCall) -> Iterator[Loss]:

@@ -157,7 +157,8 @@ def denial_in(
         if hidden:
             where = f"{_named(str(path))} is in {_named(hidden)}, which the sandbox hides from commands"
             return f"The program {where}; the setting home_visible makes it visible."
-    if re.search(_NETWORK, text) or _is_pythons_socket(text):
+    is_pythons_socket = text.rstrip().endswith(_PYTHON_SAYS_NO) and ("socket.py" in text or "socket.socket(" in text)
+    if is_pythons_socket or re.search(_NETWORK, text):
         return "The command seems to need the network, which the sandbox does not give it."
     for refused, why in _refusals(text):
         if _is_ours(refused, why, exit_code, confinement):
@@ -197,10 +198,6 @@ def _named_paths(text: str) -> Iterator[Path]:
     lines = [line for line in text.splitlines() if re.search(_MISSING, line)]
     found = dict.fromkeys(match[0].rstrip(".,:;)") for line in lines for match in re.finditer(_ABSOLUTE, line))
     yield from map(Path, list(found)[-_MOST_PATHS:])
-
-
-def _is_pythons_socket(text: str) -> bool:
-    return text.rstrip().endswith(_PYTHON_SAYS_NO) and ("socket.py" in text or "socket.socket(" in text)
 
 
 def _refusals(text: str) -> Iterator[tuple[str, str]]:

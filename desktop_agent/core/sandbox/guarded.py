@@ -72,7 +72,9 @@ def protection_in(confinement: ConfinementSpec, guards: Guards) -> Protection:
         path for path in guards.read_only if is_within(path, roots) and path not in roots and path.exists()
     )
     folders: dict[Path, None] = dict.fromkeys(
-        _highest_missing(path) for path in guards.own if is_within(path, roots) and not path.exists()
+        next((parent for parent in reversed(path.parents) if not parent.exists()), path)  # the highest missing one
+        for path in guards.own
+        if is_within(path, roots) and not path.exists()
     )
     for path in guards.hidden:
         if path.name == ".ssh" and path.parent in roots and not path.exists():
@@ -187,10 +189,6 @@ def _subfolders(folder: Path) -> list[Path]:
             ]
     except OSError:
         return []
-
-
-def _highest_missing(path: Path) -> Path:
-    return next((parent for parent in reversed(path.parents) if not parent.exists()), path)
 
 
 def _require_no_link(path: Path) -> None:

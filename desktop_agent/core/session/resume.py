@@ -248,9 +248,7 @@ def _restore(part: Struct, name: str, value: object) -> None:
         setattr(part, name, convert(value, learned(kind)))
 
 
-@cache
-def _kinds(part: type) -> dict[str, type]:
-    return get_type_hints(part)
+_kinds: Callable[[type], dict[str, type]] = cache(get_type_hints)
 
 
 _log = logging.getLogger(__name__)

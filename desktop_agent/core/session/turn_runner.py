@@ -97,7 +97,7 @@ class TurnRunner:
             if self._parts.context_manager.is_compacting:
                 self._after_summary.add(prompt_id)
                 await self.queue.add(prompt_id, text, attachments, is_steering=False)
-            elif self.is_running or self._is_next_starting:
+            elif self.is_running or (self.has_next and (self._is_working or self._is_queue_due)):
                 is_steering = is_steering and self.is_running
                 await self.queue.add(prompt_id, text, attachments, is_steering=is_steering)
             else:
@@ -133,10 +133,6 @@ class TurnRunner:
     def has_next(self) -> bool:
         """Whether a queued prompt starts automatically when no turn runs and no summary is being made."""
         return self._next is not None
-
-    @property
-    def _is_next_starting(self) -> bool:
-        return (self._is_working or self._is_queue_due) and self.has_next
 
     @property
     def _next(self) -> QueuedPrompt | None:

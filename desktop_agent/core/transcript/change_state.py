@@ -91,15 +91,6 @@ def undone_of(record: ChangeRecord) -> Undone:
     return None if record.is_undone else record.undone_hunks
 
 
-def changes_named(event: ev.ChangesUndone | ev.ChangesRedone) -> Iterable[ChangeId]:
-    return dict.fromkeys((*event.change_ids, *(reverted.change_id for reverted in reverts_of(event))))
-
-
-def reverts_of(event: ev.ChangesUndone | ev.ChangesRedone) -> list[Reverted]:
-    written = [reverted for change in event.changes for reverted in change.reverts]
-    return written + [reverted for outcome in event.outcomes if outcome.is_done for reverted in outcome.reverts]
-
-
 def step_of(
     event: ev.ChangesUndone, before: Mapping[ChangeId, Undone], records: Mapping[ChangeId, ChangeRecord]
 ) -> UndoStep | None:
@@ -258,11 +249,10 @@ class ChangeState(Fold):
                 outcomes=tuple(map(self._outcome_meant, event.outcomes)),
             )
             event = replace(meant, changes=self._told_apart(event.changes))
-        before = {
-            change_id: undone_of(self.changes[change_id])
-            for change_id in changes_named(event)
-            if change_id in self.changes
-        }
+        reverts = [reverted for change in event.changes for reverted in change.reverts]
+        reverts += [reverted for outcome in event.outcomes if outcome.is_done for reverted in outcome.reverts]
+        named = dict.fromkeys((*event.change_ids, *(reverted.change_id for reverted in reverts)))
+        before = {change_id: undone_of(self.changes[change_id]) for change_id in named if change_id in self.changes}
         start = len(self.changes)
         for change in event.changes:
             self.changes[change.id] = ChangeRecord(change, turn, "", event.at, seq=event.seq)
@@ -270,7 +260,7 @@ class ChangeState(Fold):
             if record := self.changes.get(change_id):
                 record.is_undone = is_undo
                 record.undone_hunks = frozenset()
-        for reverted in reverts_of(event):
+        for reverted in reverts:
             if reverted.hunks and (record := self.changes.get(reverted.change_id)):
                 record.undone_hunks = frozenset(reverted.hunks)
                 record.is_undone = False

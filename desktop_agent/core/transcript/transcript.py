@@ -385,15 +385,13 @@ class EntryFold(Fold):
         return [Patch("update", index)]
 
     def _turn_ended(self, event: ev.TurnEnded) -> list[Patch]:
-        patches = [*self._close_open(), *self._retries.end(self.paged), *self._give_up()]
+        patches = [*self._close_open(), *self._retries.end(self.paged)]
+        unfinished, self._unfinished = self._unfinished, set()
+        for call_id in sorted(unfinished):
+            patches += self._update_hosted_call(HostedCall(id=call_id, error=UNFINISHED, state="failed"), {})
         if event.reason != "completed":
             patches.append(self.add(event))
         return patches
-
-    def _give_up(self) -> list[Patch]:
-        unfinished, self._unfinished = self._unfinished, set()
-        calls = [HostedCall(id=each, error=UNFINISHED, state="failed") for each in sorted(unfinished)]
-        return [patch for call in calls for patch in self._update_hosted_call(call, {})]
 
     def _notice(self, event: ev.Notice) -> list[Patch]:
         patches = self._discard_open() if event.code in ANEW else []

@@ -423,7 +423,8 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
         except ToolError:
             note = f"[{denial} The user's settings do not let it run outside.]\n"
         else:
-            await self._discard_spool(refused)
+            if isinstance(spool := refused.metadata.get(SPOOL_KEY), str):
+                await asyncio.to_thread(Path(spool).unlink, missing_ok=True)
             context.emit_output("\n[Again, outside the sandbox]\n")
             arguments, edited = _as_permitted(tool, arguments, permit)
             result = await self._run_command(tool, call, arguments, context, Confinement())
@@ -483,11 +484,6 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
         is_printed = "exit_code" in result.metadata
         fitted = fit(result.content, limits=RESULT_LIMIT) if is_printed else fit_all(result.content, self.box.limits())
         return replace(result, content=fitted.text)
-
-    async def _discard_spool(self, result: ToolResult) -> None:
-        spool = result.metadata.get(SPOOL_KEY)
-        if isinstance(spool, str):
-            await asyncio.to_thread(Path(spool).unlink, missing_ok=True)
 
     def _context(self, call: ActiveCall) -> ToolContext:
         def emit_output(text: str) -> None:

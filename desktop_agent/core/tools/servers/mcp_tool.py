@@ -187,16 +187,13 @@ class ArgumentCheck:
 
         self._check: SchemaCheck | None = None
         with suppress(ValueError):
-            self._check = SchemaCheck(cast("JsonObject", map_schema(schema, _without_hostile_parts)))
+            safe = map_schema(schema, lambda part: {key: part[key] for key in part if key not in _LEFT_TO_THE_SERVER})
+            self._check = SchemaCheck(cast("JsonObject", safe))
 
     def mistake_in(self, values: Mapping[str, object]) -> str:
         with suppress(ValueError):
             return self._check.mistake_in(values, "input") if self._check is not None else ""
         return ""
-
-
-def _without_hostile_parts(schema: JsonObject) -> JsonObject:
-    return {key: inner for key, inner in schema.items() if key not in _LEFT_TO_THE_SERVER}
 
 
 _LONGEST_TITLE = 120

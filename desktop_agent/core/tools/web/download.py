@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import ProviderError, ToolError
+from desktop_agent.core.base.file_types import byte_order_mark
 from desktop_agent.core.system.network.connections import IpAddress, Proxy, Resolver, is_public, system_resolver
 
 if TYPE_CHECKING:
@@ -228,7 +229,6 @@ _IN_BODY = re.compile(
     rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w.:-]+)|^<\?xml[^>]{0,200}?encoding=[\"']([\w.:-]+)", re.IGNORECASE
 )
 _BODY_PROBE_BYTES = 4_096
-_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _AS_BROWSERS = {"iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "gbk": "gb18030"}
 _NOT_FOR_TEXT = frozenset(
     {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "utf-7", "undefined", "mbcs", "oem"}
@@ -236,9 +236,9 @@ _NOT_FOR_TEXT = frozenset(
 
 
 def decoded(body: bytes, content_type: str) -> str:
-    for mark, encoding in _MARKS:
-        if body.startswith(mark):
-            return body[len(mark) :].decode(encoding, "replace")
+    mark, encoding = byte_order_mark(body)
+    if mark:
+        return body[len(mark) :].decode(encoding, "replace")
     named = _HEADER.search(content_type)
     if named is not None and (encoding := _known(named[1])):
         return body.decode(encoding, "replace")

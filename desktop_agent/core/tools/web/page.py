@@ -143,7 +143,10 @@ class _Reader(HtmlReader):
                 self._owe(1)
                 self._cells = 0
             case "td" | "th":
-                self._begin_cell()
+                self._cells += 1
+                self._has_space = False
+                self._word("| " if self._cells == 1 else " | ", glue=True)
+                self._has_space = False
             case _:
                 self._begin_block(tag)
 
@@ -218,12 +221,6 @@ class _Reader(HtmlReader):
             self._lists[-1] = number + 1
         mark = "- " if number is None else f"{number + 1}. "
         self._word("  " * max(0, min(len(self._lists), 10) - 1) + mark, glue=True)
-
-    def _begin_cell(self) -> None:
-        self._cells += 1
-        self._has_space = False
-        self._word("| " if self._cells == 1 else " | ", glue=True)
-        self._has_space = False
 
     def _end_link(self) -> None:
         if self._link is None:
