@@ -149,7 +149,7 @@ def said_text(turn: int, text: str) -> ev.MessageDone:
     return said(turn, TextBlock(text=text))
 
 
-def _said_call(turn: int, call_id: str) -> ev.MessageDone:
+def said_call(turn: int, call_id: str) -> ev.MessageDone:
     return said(turn, ToolUseBlock(id=call_id, name="t", arguments={}))
 
 
@@ -169,7 +169,7 @@ wild_events: st.SearchStrategy[ev.KnownEvent] = st.one_of(
         duration_s=st.just(1.0),
     ),
     st.builds(said_text, _turns, st.text(max_size=8)),
-    st.builds(_said_call, _turns, _calls),
+    st.builds(said_call, _turns, _calls),
     st.builds(started, _turns, _calls),
     st.builds(finished, _turns, _calls, st.text(max_size=8)),
     st.builds(recorded, _turns, _calls, is_lossy=st.booleans()),

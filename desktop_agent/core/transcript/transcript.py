@@ -300,13 +300,8 @@ class EntryFold(Fold):
         for call in calls.values():
             patches += self._update_hosted_call(call, cited)
         self._unfinished = {call.id for call in calls.values() if call.state == "started"}
-        last = self.paged.entries[-1] if self.paged.entries else None
-        if (
-            isinstance(last, TextEntry)
-            and last.turn == event.turn
-            and not goes_on
-            and event.stop_reason != "interrupted"
-        ):
+        last = self.paged.entries[-1] if final else None
+        if isinstance(last, TextEntry) and not goes_on and event.stop_reason != "interrupted":
             last.is_final = last.kind == "text" and not any(isinstance(block, ToolUseBlock) for block in content)
         return [*patches, *self._close_open()]
 
