@@ -8,6 +8,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from difflib import get_close_matches
 from pathlib import Path
+from urllib.parse import unquote_to_bytes
 
 from desktop_agent.core.base.file_names import real_path_named
 from desktop_agent.core.system.environment import take_environment
@@ -25,6 +26,7 @@ COMMANDS = (
     "mcp",
     "config",
     "serve",
+    "desktop",
     "doctor",
 )
 
@@ -44,6 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # A folder may be named like a command; then it is written ./run.
     if arguments and arguments[0] in (*COMMANDS, "-h", "--help", "--version"):
         return _command(arguments, environ, is_own_process=argv is None)
+    arguments = [part for word in arguments for part in _followed(word)]
     word = _plain_word(arguments)
     if word is not None and not real_path_named(word).expanduser().is_dir():
         return _refuse(word)
@@ -91,6 +94,20 @@ def _open_standard_streams() -> None:
             os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free, which is this one
             name, mode = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))[descriptor]
             setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8", closefd=False))
+
+
+def _followed(word: str) -> list[str]:
+    """Return the arguments that a link of the desktop stands for, and any other word as it is."""
+    scheme, _, rest = word.partition("://")
+    match scheme:
+        case "file":
+            return [os.fsdecode(unquote_to_bytes(rest.removeprefix("localhost")))]
+        case "desktop-agent":
+            place, _, session = rest.strip("/").partition("/")
+            # A web page can have such a link: it names a session, and can give no option.
+            return ["--resume", session] if place == "session" and session.replace("-", "").isalnum() else [word]
+        case _:
+            return [word]
 
 
 def _plain_word(arguments: Sequence[str]) -> str | None:

@@ -442,6 +442,12 @@ def _add_doctor(commands: Commands) -> None:
     command(commands, "doctor", "Check that everything needed works here, and say what to do if not.", "doctor")
 
 
+def _add_desktop(commands: Commands) -> None:
+    actions = group(commands, "desktop", "Put Desktop Agent into the menu of a Linux desktop, or take it out.")
+    command(actions, "install", "Add it to the menu, with its icons and links, for this user.", "desktop install")
+    command(actions, "uninstall", "Remove what `install` added.", "desktop uninstall")
+
+
 _WINDOW = """\
 without a command, the window opens:
   desktop-agent [WORKSPACE] [--resume [ID] | --continue | --demo]
@@ -462,6 +468,7 @@ _COMMANDS: Mapping[str, Callable[[Commands], None]] = {
     "mcp": _add_mcp,
     "config": _add_config,
     "serve": _add_serve,
+    "desktop": _add_desktop,
     "doctor": _add_doctor,
 }
 
