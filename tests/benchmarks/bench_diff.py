@@ -26,7 +26,7 @@ from desktop_agent.ui.runtime.eventloop import SWITCH_INTERVAL_S
 from desktop_agent.ui.runtime.garbage import WindowThreadCollector
 from desktop_agent.ui.theme import Theme
 from tests.benchmarks.floors import idle_beside
-from tests.ui.review.stage import change_of
+from tests.core.diff.changes import change_of
 
 GIT = shutil.which("git") or ""
 pytestmark = pytest.mark.skipif(not GIT, reason="git is not installed")

@@ -25,7 +25,7 @@ from desktop_agent.ui.theme import Theme
 from tests.benchmarks.bench_diff import Texts, converted, numbered, ordinary_file
 from tests.benchmarks.bench_diff import tiny_lines as tiny_lines_all_changed
 from tests.benchmarks.floors import idle_beside
-from tests.ui.review.stage import change_of
+from tests.core.diff.changes import change_of
 
 FRAME_MS: Final = 1_000 / 60
 

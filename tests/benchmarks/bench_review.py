@@ -28,7 +28,7 @@ from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.theme import Theme
 from tests.benchmarks.measuring import Heartbeat, Steps, driven, print_steps, raised
-from tests.ui.review.stage import change_of
+from tests.core.diff.changes import change_of
 
 FILES: Final = 1_000
 LINES: Final = 60

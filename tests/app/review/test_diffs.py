@@ -12,7 +12,8 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.protocol.model import FileChange
 from desktop_agent.core.store.blobs import Blobs
-from tests.ui.review.stage import Session, change_of
+from tests.core.diff.changes import change_of
+from tests.ui.review.stage import Session
 
 SMALL = (b"one\ntwo\n", b"one\nzwei\n")
 BIG = (b"one\n" * 30_000, b"one\n" * 10_000 + b"two\n" + b"one\n" * 20_000)

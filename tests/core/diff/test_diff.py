@@ -20,7 +20,7 @@ from desktop_agent.core.diff.diff import (
 from desktop_agent.core.diff.hunks import all_keys, with_landmarks
 from desktop_agent.core.diff.text import encode_lines
 from desktop_agent.core.protocol.model import Edit, FileDiff
-from tests.core.diff.conftest import make_diff
+from tests.core.diff.changes import make_diff
 
 line = st.sampled_from([b"a", b"b", b"  a", b"", b"\x0c", b"caf\xc3\xa9", b"\xfe!", b"x\ry", "\u2028".encode()])
 ending = st.sampled_from([b"\n", b"\n", b"\n", b"\r\n"])
@@ -126,8 +126,10 @@ COMPARED: dict[str, tuple[bytes | None, bytes | None, dict[str, Any], tuple[int,
     ),
     "another encoding": ("\ufeffa\n".encode("utf-16-le"), b"a\n", {}, (1, 1), ("encoding UTF-16-LE → UTF-8",)),
     "an encoding": (None, "\ufeffa\n".encode("utf-16-be"), {}, (1, 0), ("encoding UTF-16-BE",)),
-    "a program": (None, b"#!/bin/sh\n", {"modes": (0, 0o755)}, (1, 0), ("executable (mode 755)",)),
-    "a link": (b"text\n", b"target", {"kinds": ("file", "symlink")}, (1, 1), ("file → symbolic link",)),
+    "a program": (None, b"#!/bin/sh\n", {"mode": 0o755}, (1, 0), ("executable (mode 755)",)),
+    "a link": (b"text\n", b"target", {"kind": "symlink"}, (1, 1), ("file → symbolic link",)),
+    "a new link": (None, b"../other", {"kind": "symlink"}, (1, 0), ("symbolic link",)),
+    "a mode": (b"a\n", b"a\n", {"mode": 0o755}, (0, 0), ("mode 644 → 755",)),
 }
 
 
@@ -184,17 +186,6 @@ def test_lines_in_another_encoding_read_as_text_and_come_back_exactly(
     assert any("as numbers" in note for note in diff.notes) != is_read
 
 
-def test_a_changed_mode_is_said_in_words() -> None:
-    diff = make_diff(b"a\n", b"a\n", modes=(0o644, 0o755))
-    assert (diff.edits, diff.notes) == ((), ("mode 644 → 755",))
-    assert (diff.old_mode, diff.new_mode) == (0o100644, 0o100755)
-
-
-def test_a_symlink_is_its_target_and_lacks_no_newline() -> None:
-    diff = make_diff(None, b"../other", kinds=("file", "symlink"))
-    assert (diff.new_lines, diff.notes, diff.new_mode) == (("../other",), ("symbolic link",), 0o120644)
-
-
 # --- what is no text ----------------------------------------------------------------------------------------------
 
 
@@ -222,12 +213,19 @@ def test_what_only_looks_like_utf_16_is_binary(broken: bytes) -> None:
     assert count_lines(None, broken) == (0, 0)
 
 
-def test_a_file_too_large_to_compare_says_so_and_is_not_called_binary() -> None:
-    huge = b"0123456789\n" * (MAX_COMPARED_BYTES // 11 + 1)
-    diff = make_diff(b"", huge)
-    assert diff.notes == ("too large to compare line by line (52 MB, 4,766,255 lines)",)
+@pytest.mark.parametrize(
+    ("huge", "size"),
+    [
+        (b"0123456789\n" * (MAX_COMPARED_BYTES // 11 + 1), "52 MB, 4,766,256 lines"),
+        (b"\n" * MAX_COMPARED_LINES, "3 MB, 3,000,001 lines"),
+    ],
+    ids=["many bytes", "many lines"],
+)
+def test_a_file_too_large_to_compare_says_so_and_is_not_called_binary(huge: bytes, size: str) -> None:
+    diff = make_diff(b"\n", huge)
+    assert diff.notes == (f"too large to compare line by line ({size})",)
     assert (diff.is_binary, diff.edits, diff.new_lines, diff.new_size) == (False, (), (), len(huge))
-    assert count_lines(b"", huge) == (0, 0)
+    assert count_lines(b"\n", huge) == (0, 0)
 
 
 # --- texts that take too long -------------------------------------------------------------------------------------
@@ -265,11 +263,3 @@ def test_every_other_line_of_a_big_file_is_an_edit_of_its_own() -> None:
         b"".join(lines), b"".join(b"# " + line if number % 2 else line for number, line in enumerate(lines))
     )
     assert (len(diff.edits), diff.added, diff.removed) == (10_000, 10_000, 10_000)
-
-
-def test_a_file_of_very_many_lines_is_not_compared_however_short_they_are() -> None:
-    before, after = b"\n" * MAX_COMPARED_LINES, b"\n"
-    diff = make_diff(before, after)
-    assert diff.notes == ("too large to compare line by line (3 MB, 3,000,001 lines)",)
-    assert (diff.edits, diff.old_lines, diff.is_binary) == ((), (), False)
-    assert count_lines(before, after) == (0, 0)

@@ -14,6 +14,9 @@ def marked(old: str, new: str) -> tuple[list[str], list[str]]:
     return [old[start:end] for start, end in words.old], [new[start:end] for start, end in words.new]
 
 
+FILLER = "x " * MAX_LINE_CHARS
+
+
 @pytest.mark.parametrize(
     ("old", "new", "in_old", "in_new"),
     [
@@ -21,24 +24,17 @@ def marked(old: str, new: str) -> tuple[list[str], list[str]]:
         ("last = page_count(n, s) + 1", "last = page_count(n, s)", " + 1", ""),
         ("    x = 1", "  x = 1", "    ", "  "),
         ("name = 'ü 🎉'", "name = 'ö 🎉'", "ü", "ö"),
+        pytest.param("f(a, 1) # keep it", "f(b, 2) # keep it", "a, 1", "b, 2", id="only a sign between"),
+        pytest.param(f"{FILLER}1 and 2{FILLER}", f"{FILLER}3 and 4{FILLER}", "1 and 2", "3 and 4", id="very long"),
     ],
 )
 def test_the_changed_words_are_marked(old: str, new: str, in_old: str, in_new: str) -> None:
     assert tuple(map("|".join, marked(old, new))) == (in_old, in_new)
 
 
-def test_marks_with_only_a_sign_between_them_are_one() -> None:
-    assert marked("call(alpha, 1) # keep this", "call(beta, 2) # keep this") == (["alpha, 1"], ["beta, 2"])
-
-
 @pytest.mark.parametrize(("old", "new"), [("", "x"), ("same", "same"), ("import os", "class Window:")])
 def test_lines_with_nothing_in_common_are_not_marked_word_by_word(old: str, new: str) -> None:
     assert changed_words(old, new) == NOTHING
-
-
-def test_a_very_long_line_is_marked_from_its_first_to_its_last_difference() -> None:
-    filler = "x " * MAX_LINE_CHARS
-    assert marked(f"{filler}1 and 2{filler}", f"{filler}3 and 4{filler}") == (["1 and 2"], ["3 and 4"])
 
 
 @given(old=st.text(), new=st.text())

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from desktop_agent.core.diff.hunks import MAX_CHANGED_LINES, MIN_MOVED_LINES, Moves, moved_blocks
 from desktop_agent.core.protocol.model import MovedBlock
-from tests.core.diff.conftest import make_diff
+from tests.core.diff.changes import make_diff
 
 BLOCK = ["def moved():", "    first = 1", "", "    second = 2", "    return first"]
 REST = [f"line {number}" for number in range(20)]

@@ -2,20 +2,17 @@
 
 import asyncio
 from collections.abc import Collection, Coroutine, Mapping, Sequence
-from hashlib import blake2b
 
 from msgspec.structs import replace
 
-from desktop_agent.core.base.file_types import is_binary
 from desktop_agent.core.changes.attribution import reviewed_diff
 from desktop_agent.core.changes.net import net_change
-from desktop_agent.core.diff.diff import as_read, count_lines, diff_change
+from desktop_agent.core.diff.diff import as_read, diff_change
 from desktop_agent.core.diff.hunks import with_landmarks
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
     ApprovalRequest,
     Author,
-    ChangeKind,
     ChangeSelection,
     CommittedFile,
     FileChange,
@@ -30,14 +27,7 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.transcript import ChangeRecord, Transcript
 from desktop_agent.ui.review.diff.diff_view import DiffView
-
-
-def make_diff(
-    before: str | bytes | None, after: str | bytes | None, *, path: str = "src/app.py", mode: int = 0o644
-) -> FileDiff:
-    """Compare two contents as one change of `path`; `None` means that the file is absent."""
-    old, new = _bytes(before), _bytes(after)
-    return diff_change(change_of("1.1", path, old, new, mode=mode), old, new)
+from tests.core.diff.changes import bytes_of, change_of
 
 
 class Session:
@@ -67,7 +57,7 @@ class Session:
         uncaptured: tuple[Uncaptured, ...] = (),
     ) -> str:
         self._changes += 1
-        old, new = _bytes(before), _bytes(after)
+        old, new = bytes_of(before), bytes_of(after)
         change = change_of(f"{turn}.{self._changes}", path, old, new, author=author)
         for image, content in ((change.before, old), (change.after, new)):
             if image and content is not None:
@@ -177,8 +167,7 @@ class Source:
         return self.blobs[image.digest] if image else None
 
     def _compare(self, change: FileChange) -> FileDiff:
-        images = (change.before, change.after)
-        before, after = (self.blobs[image.digest] if image else None for image in images)
+        before, after = self._content(change.before), self._content(change.after)
         return as_read(with_landmarks(diff_change(change, before, after)), before, after)
 
 
@@ -205,40 +194,6 @@ class Tasks:
 class Hold:
     def __await__(self):
         yield
-
-
-def _bytes(content: str | bytes | None) -> bytes | None:
-    return content.encode() if isinstance(content, str) else content
-
-
-def change_of(
-    change_id: str,
-    path: str,
-    before: bytes | None,
-    after: bytes | None,
-    *,
-    author: Author = "agent",
-    mode: int = 0o644,
-) -> FileChange:
-    kind: ChangeKind = "created" if before is None else "deleted" if after is None else "modified"
-    added, removed = count_lines(before, after)
-    return FileChange(
-        id=change_id,
-        path=path,
-        kind=kind,
-        author=author,
-        before=image_of(before, 0o644),
-        after=image_of(after, mode),
-        added=added,
-        removed=removed,
-        is_binary=any(content is not None and is_binary(content) for content in (before, after)),
-    )
-
-
-def image_of(content: bytes | None, mode: int) -> FileImage | None:
-    if content is None:
-        return None
-    return FileImage(digest=blake2b(content, digest_size=32).hexdigest(), size=len(content), mode=mode)
 
 
 def message_of(view: DiffView) -> str:

@@ -116,13 +116,6 @@ def test_the_lines_between_the_groups_are_none_of_the_choices_nor_is_what_is_bes
     assert model.flags(QModelIndex()) == Qt.ItemFlag.NoItemFlags
 
 
-def test_what_cannot_be_picked_says_why_to_everybody(picker: BaselinePicker) -> None:
-    picker.set_choices([1], {}, GitState("git_missing"), LAST_TURN)
-    row = picker.findText("Against a branch")
-    assert picker.itemData(row, Qt.ItemDataRole.ToolTipRole) == "git is not installed"
-    assert picker.itemData(row, Qt.ItemDataRole.AccessibleDescriptionRole) == "git is not installed"
-
-
 def test_what_git_answers_while_the_list_is_open_comes_into_it_and_what_is_gone_gives_way_to_the_first(
     picker: BaselinePicker,
 ) -> None:
@@ -164,20 +157,11 @@ def files_of(session: Session) -> list[ChangedFile]:
     return group_by_file(session.transcript.changes.values())
 
 
-def test_it_keeps_the_rules_of_models(session: Session, qtmodeltester: ModelTester) -> None:
+def test_an_update_is_no_reset_and_files_that_come_while_a_turn_runs_are_appended(
+    session: Session, qtmodeltester: ModelTester
+) -> None:
     model = ChangeModel()
     qtmodeltester.check(model)  # pyright: ignore[reportUnknownMemberType] - its parameter has no type
-    session.change(1, "a", "a.py", "1\n", "2\n")
-    model.show(files_of(session))
-    session.change(1, "b", "b.py", None, "2\n")
-    model.show(files_of(session))
-    model.show(files_of(session)[1:])
-    model.show([])
-    assert model.rowCount() == 0
-
-
-def test_an_update_is_no_reset_and_files_that_come_while_a_turn_runs_are_appended(session: Session) -> None:
-    model = ChangeModel()
     change = session.change(1, "a", "a.py", "1\n", "2\n")
     model.show(files_of(session))
     resets, changes, inserts = map(QSignalSpy, (model.modelReset, model.dataChanged, model.rowsInserted))
@@ -187,6 +171,9 @@ def test_an_update_is_no_reset_and_files_that_come_while_a_turn_runs_are_appende
     session.change(1, "b", "b.py", None, "2\n")
     model.show(files_of(session))
     assert (resets.count(), inserts.count(), model.rowCount()) == (0, 1, 2)
+    for left in (files_of(session)[1:], []):
+        model.show(left)
+        assert model.rowCount() == len(left)
 
 
 def test_a_row_is_read_out_with_its_state(session: Session) -> None:

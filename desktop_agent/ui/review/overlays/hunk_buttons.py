@@ -119,7 +119,7 @@ class HunkOverlay(DiffOverlay):
         super().__init__(view)
         self._view = view
         self._decided = HunkDecisions()
-        self.decisions = HunkDecisions()
+        self.decisions: HunkDecisions = HunkDecisions()
         """The user's decisions, plus the hunks that the diff itself marks as undone."""
         self._pictures: dict[HunkState, QPixmap] = {}
         self._can_revert = True

@@ -16,7 +16,7 @@ from desktop_agent.ui.files.viewer.text_page import TextPage
 from desktop_agent.ui.runtime.eventloop import TaskSpawner, run
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.layouts import hbox
-from tests.ui.review.stage import make_diff
+from tests.core.diff.changes import make_diff
 
 PATIENCE_S = 20
 CTRL = Qt.KeyboardModifier.ControlModifier

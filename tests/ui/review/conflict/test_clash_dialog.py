@@ -16,9 +16,10 @@ from desktop_agent.ui.review.diff.diff_layout import ROW_HEIGHT
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.review_decisions import Resolution
 from desktop_agent.ui.theme import Theme
+from tests.core.diff.changes import image_of
 from tests.parts import part
 from tests.ui.ink import colours_of
-from tests.ui.review.stage import Session, Source, image_of, run_now
+from tests.ui.review.stage import Session, Source, run_now
 
 BASE = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n"
 WANTED = BASE.replace("one", "ONE").replace("three", "THREE").replace("seven", "SEVEN")

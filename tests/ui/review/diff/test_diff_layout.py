@@ -2,30 +2,10 @@ import pytest
 
 from desktop_agent.core.diff.rows import DiffRows
 from desktop_agent.ui.review.diff.diff_layout import BAR_HEIGHT, ROW_HEIGHT, Geometry, panes
-from tests.ui.review.stage import make_diff
+from tests.core.diff.changes import make_diff
 
 LINES = "".join(f"line {number}\n" for number in range(60))
 EDITED = LINES.replace("line 10\n", "ten\n").replace("line 40\n", "forty\n")
-
-
-def test_rows_follow_each_other_and_are_found_by_every_pixel_of_theirs() -> None:
-    rows = DiffRows(make_diff(LINES, EDITED, mode=0o755), "side_by_side")
-    geometry = Geometry(rows, row_height=ROW_HEIGHT)
-    y = geometry.notes_height
-    assert y == BAR_HEIGHT
-    for row in range(len(rows)):
-        is_bar = rows[row].kind in ("hunk", "gap")
-        assert geometry.top(row) == y
-        assert geometry.row_height_at(row) == (BAR_HEIGHT if is_bar else ROW_HEIGHT)
-        y += geometry.row_height_at(row)
-        assert {geometry.row_at(pixel) for pixel in range(geometry.top(row), y)} == {row}
-    assert geometry.height == y
-
-
-def test_places_outside_are_the_nearest_row() -> None:
-    rows = DiffRows(make_diff(LINES, EDITED), "unified")
-    geometry = Geometry(rows, row_height=ROW_HEIGHT)
-    assert (geometry.row_at(-50), geometry.row_at(geometry.height + 50)) == (0, len(rows) - 1)
 
 
 def test_side_by_side_has_two_panes_with_a_hairline_between_them() -> None:
@@ -49,11 +29,13 @@ def test_long_files_get_room_for_their_line_numbers() -> None:
 
 
 def test_wrapped_lines_and_blocks_make_room_and_belong_to_their_rows() -> None:
-    rows = DiffRows(make_diff(LINES, EDITED), "unified")
+    rows = DiffRows(make_diff(LINES, EDITED, mode=0o755), "unified")
     blocks = {0: 50, 3: 80, 4: 7, len(rows) - 1: 33}
     wrapped = {2: 3, 3: 1, len(rows) - 2: 40}
     geometry = Geometry(rows, row_height=ROW_HEIGHT, blocks=blocks, extra_parts=wrapped)
-    y = 0
+    assert (geometry.row_at(-50), geometry.row_at(geometry.height + 50)) == (0, len(rows) - 1)
+    y = geometry.notes_height
+    assert y == BAR_HEIGHT
     for row in range(len(rows)):
         height = BAR_HEIGHT if rows[row].kind in ("hunk", "gap") else ROW_HEIGHT * (1 + wrapped.get(row, 0))
         block = blocks.get(row, 0)

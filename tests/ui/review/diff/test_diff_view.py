@@ -11,9 +11,10 @@ from desktop_agent.ui.review.diff.diff_document import MIN_SIDE_BY_SIDE_WIDTH, N
 from desktop_agent.ui.review.diff.diff_layout import BAR_HEIGHT, ROW_HEIGHT
 from desktop_agent.ui.review.diff.diff_navigation import MAX_MATCHES
 from desktop_agent.ui.review.diff.diff_view import DiffView
-from desktop_agent.ui.theme import TextSizes, Theme
+from desktop_agent.ui.theme import TextSizes, Theme, ThemeChoice
+from tests.core.diff.changes import make_diff
 from tests.ui.ink import colours_of
-from tests.ui.review.stage import make_diff, message_of
+from tests.ui.review.stage import message_of
 
 LINES = "".join(f"line {number}\n" for number in range(1, 61))
 EDITED = LINES.replace("line 11\n", "ELEVEN\n").replace("line 41\n", "line forty-one\nand more\n")
@@ -56,7 +57,9 @@ def colours_in(image: QPixmap, y: int, left: int, right: int) -> set[str]:
 # --- showing ------------------------------------------------------------------------------------------------------
 
 
-def test_changed_lines_stand_side_by_side_on_their_colours(view: DiffView, theme: Theme) -> None:
+@pytest.mark.parametrize("choice", ["light", "dark"])
+def test_changed_lines_stand_side_by_side_on_their_colours(view: DiffView, theme: Theme, choice: ThemeChoice) -> None:
+    theme.choose(choice)
     y = y_of(view, row_of(view, "changed"))
     image = picture(view)
     assert theme.colours.removed_line in colours_in(image, y, 0, 340)
@@ -118,13 +121,6 @@ def test_notes_stand_above_the_lines_and_are_part_of_the_name(view: DiffView, th
     assert gap_in_picture == {theme.colours.sunken}
     assert kinds(view) == ["gap"]
     assert view.accessibleName() == "Changes in src/app.py: 0 lines added, 0 lines removed. mode 644 → 755"
-
-
-def test_the_theme_is_followed(view: DiffView, theme: Theme) -> None:
-    theme.choose("dark")
-    y = y_of(view, row_of(view, "changed"))
-    assert theme.colours.removed_line in colours_in(picture(view), y, 0, 340)
-    assert theme.colours.is_dark
 
 
 def test_colours_of_the_language_come_after_the_first_paint(qtbot: QtBot, view: DiffView) -> None:
@@ -357,11 +353,23 @@ def test_a_diff_that_is_too_large_is_not_wrapped_and_says_so(view: DiffView) -> 
 # --- selecting ----------------------------------------------------------------------------------------------------
 
 
-def test_ctrl_a_and_ctrl_c_copy_one_side_exactly(view: DiffView) -> None:
-    view.show_diff(make_diff("\tone\r\ntwo\r\n", "\tone\r\n2️⃣ zwei\u200b\r\nthree"))
+@pytest.mark.parametrize(
+    ("mode", "before", "after", "copied"),
+    [
+        ("side_by_side", "\tone\r\ntwo\r\n", "\tone\r\n2️⃣ zwei\u200b\r\nthree", "\tone\r\n2️⃣ zwei\u200b\r\nthree"),
+        ("unified", "same\nold\n", "same\nnew\n", "same\nold\nnew"),
+        ("unified", LINES, LINES + "more\n", "line 58\nline 59\nline 60\nmore"),
+    ],
+    ids=["one side", "removed and added lines", "no folded lines"],
+)
+def test_ctrl_a_and_ctrl_c_copy_exactly_what_is_shown(
+    view: DiffView, mode: RowMode, before: str, after: str, copied: str
+) -> None:
+    view.set_mode(mode)
+    view.show_diff(make_diff(before, after))
     QTest.keyClick(view, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
     QTest.keyClick(view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
-    assert QGuiApplication.clipboard().text() == "\tone\r\n2️⃣ zwei\u200b\r\nthree"
+    assert QGuiApplication.clipboard().text() == copied
 
 
 def test_dragging_selects_on_the_side_where_it_began(view: DiffView) -> None:
@@ -390,19 +398,6 @@ def test_shift_and_arrows_select_whole_lines(view: DiffView) -> None:
     assert view.navigation.selected_text() == "line 8\nline 9\nline 10\nELEVEN"
     QTest.keyClick(view, Qt.Key.Key_Escape)
     assert view.navigation.selected_text() == ""
-
-
-def test_a_unified_selection_has_removed_and_added_lines(view: DiffView) -> None:
-    view.set_mode("unified")
-    view.show_diff(make_diff("same\nold\n", "same\nnew\n"))
-    view.navigation.select_all()
-    assert view.navigation.selected_text() == "same\nold\nnew"
-
-
-def test_folded_lines_are_not_copied(view: DiffView) -> None:
-    view.navigation.select_all()
-    assert "line 8\n" in view.navigation.selected_text()
-    assert "line 25\n" not in view.navigation.selected_text()
 
 
 def test_selected_text_is_marked(view: DiffView) -> None:

@@ -1,12 +1,14 @@
 import pytest
-from PySide6.QtGui import QImage, QPainter
+from PySide6.QtCore import QRect
+from PySide6.QtGui import QImage, QPainter, QPixmap
 
 from desktop_agent.core.diff.rows import DiffRow
-from desktop_agent.ui.review.diff.line_layouts import WINDOW_CHARS, Columns, LineLayouts, LineWords
+from desktop_agent.ui.review.diff.line_layouts import Columns, LineLayouts, LineWords
 from desktop_agent.ui.review.diff.line_wrapping import wrap
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.wording.visible_text import visible_line
-from tests.ui.review.stage import make_diff
+from tests.core.diff.changes import make_diff
+from tests.ui.ink import colours_of
 
 WHOLE = Columns(0, 10_000)
 
@@ -84,29 +86,18 @@ def test_a_window_looks_like_that_part_of_the_whole_line(layouts: LineLayouts, t
     assert pictures[0] == pictures[1]
 
 
-def test_scrolling_a_little_keeps_the_layout(layouts: LineLayouts) -> None:
-    line = "x" * 3_000
-    first = layouts.line("new", 1, line, (), Columns(WINDOW_CHARS, 80))
-    assert layouts.line("new", 1, line, (), Columns(WINDOW_CHARS + 5, 80)) is first
-    assert layouts.line("new", 1, line, (), Columns(3 * WINDOW_CHARS, 80)) is not first
-
-
 def test_the_colour_of_a_changed_word_goes_over_the_syntax(layouts: LineLayouts, theme: Theme) -> None:
     laid = layouts.line("new", 1, "■■■■■■■■", ((0, 8, "syntax_keyword"),), WHOLE)
-    picture = QImage(200, 24, QImage.Format.Format_RGB32)
+    picture = QPixmap(200, 24)
     picture.fill(theme.colour("surface"))
     painter = QPainter(picture)
     laid.draw(painter, 0, 0, 24, ((0, 4, "text"),))
     painter.end()
-    middle = int(laid.x(4))
-    colours = {
-        part: {picture.pixelColor(x, y).name() for x in columns for y in range(24)}
-        for part, columns in {"word": range(1, middle - 1), "rest": range(middle + 1, int(laid.width) - 1)}.items()
-    }
-    text, keyword = theme.colour("text").name(), theme.colour("syntax_keyword").name()
-    assert text in colours["word"]
-    assert keyword not in colours["word"]
-    assert keyword in colours["rest"]
+    middle, keyword = int(laid.x(4)), theme.colours.syntax_keyword
+    word, rest = (colours_of(picture, QRect(left, 0, middle - 2, 24)) for left in (1, middle + 1))
+    assert theme.colours.text in word
+    assert keyword not in word
+    assert keyword in rest
 
 
 def test_a_line_is_laid_out_anew_when_its_colours_have_come_and_no_other_is(layouts: LineLayouts) -> None:
@@ -119,28 +110,8 @@ def test_a_line_is_laid_out_anew_when_its_colours_have_come_and_no_other_is(layo
     assert layouts.line("new", 2, "word", (), WHOLE) is other
 
 
-def test_the_lines_that_were_asked_for_longest_ago_are_forgotten_first(layouts: LineLayouts) -> None:
-    first, second = (layouts.line("new", number, "word", (), WHOLE) for number in (0, 1))
-    for number in range(2, LineLayouts.MAX_KEPT):
-        layouts.line("new", number, "word", (), WHOLE)
-    assert layouts.line("new", 0, "word", (), WHOLE) is first
-    layouts.line("new", LineLayouts.MAX_KEPT, "word", (), WHOLE)
-    assert layouts.line("new", 0, "word", (), WHOLE) is first
-    assert layouts.line("new", 1, "word", (), WHOLE) is not second
-
-
 DIFF = make_diff("one = 1\ntwo = 2\n", "one = 3\ntwo = 4\n")
 FIRST, SECOND = DiffRow("changed", 0, 0), DiffRow("changed", 1, 1)
-
-
-def test_both_sides_of_a_changed_line_know_their_words() -> None:
-    words = LineWords()
-    assert words.of(DIFF, FIRST, "old") == ((6, 7),)
-    assert words.of(DIFF, FIRST, "new") == ((6, 7),)
-
-
-def test_a_line_without_partner_has_no_changed_words() -> None:
-    assert LineWords().of(DIFF, DiffRow("added", new=0), "new") == ()
 
 
 def test_what_the_time_does_not_suffice_for_is_found_in_the_next_painting() -> None:

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import pytest
 from msgspec.structs import replace
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPlainTextEdit, QPushButton
@@ -17,8 +17,10 @@ from desktop_agent.ui.review.diff.diff_words import HunkDecisions
 from desktop_agent.ui.review.overlays.comment_overlay import CommentCard, CommentEditor
 from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from desktop_agent.ui.theme import Theme
+from tests.core.diff.changes import make_diff
 from tests.parts import part
-from tests.ui.review.stage import make_diff, message_of
+from tests.ui.ink import colours_of
+from tests.ui.review.stage import message_of
 
 LINES = "".join(f"line {number}\n" for number in range(1, 61))
 EDITED = LINES.replace("line 11\n", "ELEVEN\n").replace("line 41\n", "line forty-one\nand more\n")
@@ -75,6 +77,10 @@ def picture(view: DiffView) -> QImage:
     return view.viewport().grab().toImage()
 
 
+def colours(view: DiffView, y: int, left: int, right: int) -> set[str]:
+    return colours_of(view.viewport().grab(), QRect(left, y, right - left, 1))
+
+
 def button(view: DiffView, name: str) -> QPushButton:
     return next(found for found in view.findChildren(QPushButton, name) if found.isVisible())
 
@@ -102,17 +108,11 @@ def remark(start: int, end: int, text: str, *, quote: str = "") -> LineComment:
 # --- deciding -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "letter", "choice"),
-    [
-        ("keepHunkButton", Qt.Key.Key_K, "keep"),
-        ("undoHunkButton", Qt.Key.Key_U, "undo"),
-    ],
-)
+@pytest.mark.parametrize(("choice", "letter"), [("keep", Qt.Key.Key_K), ("undo", Qt.Key.Key_U)])
 def test_the_current_hunk_is_decided_by_button_and_by_letter(
-    view: DiffView, keys: list[str], name: str, letter: Qt.Key, choice: str, asked: Requests
+    view: DiffView, keys: list[str], choice: str, letter: Qt.Key, asked: Requests
 ) -> None:
-    button(view, name).click()
+    button(view, f"{choice}HunkButton").click()
     assert asked.pop() == (choice, (keys[0],))
     view.navigation.next_change()
     QTest.keyClick(view, letter)
@@ -153,7 +153,7 @@ def test_what_cannot_be_undone_now_says_why(review: DiffReview, view: DiffView, 
     why = "Wait until the turn has ended"
     review.hunks.set_decisions(HunkDecisions(obstacle=why))
     undo = button(view, "undoHunkButton")
-    assert (undo.isEnabled(), undo.toolTip()) == (False, "Wait until the turn has ended")
+    assert (undo.isEnabled(), undo.toolTip()) == (False, why)
     QTest.keyClick(view, Qt.Key.Key_U)
     assert asked == []
 
@@ -170,11 +170,9 @@ def test_a_click_on_the_buttons_of_another_hunk_is_for_that_hunk(
 
 def test_painted_buttons_look_as_the_real_ones(view: DiffView) -> None:
     first, second = (place(view, row, 650).y() for row in view.document.rows.changes)
-    real = picture(view)
+    real, painted = (colours(view, y, 480, 690) for y in (first, second))
     view.navigation.next_change()
-    moved = picture(view)
-    colours = [{image.pixel(x, y) for x in range(480, 690)} for image in (real, moved) for y in (first, second)]
-    assert colours[0] == colours[1] == colours[2] == colours[3]
+    assert real == painted == colours(view, first, 480, 690) == colours(view, second, 480, 690)
 
 
 def test_states_are_drawn_differently(review: DiffReview, view: DiffView, keys: list[str]) -> None:
@@ -276,28 +274,22 @@ def test_the_comment_button_is_for_the_lines_of_its_hunk(view: DiffView, added: 
     assert added.pop().quote == "line forty-one\nand more\n"
 
 
-def test_a_click_in_the_gutter_comments_on_that_line(view: DiffView) -> None:
-    row = view.document.rows.find("old", 10)
-    QTest.mouseClick(view.viewport(), LEFT, pos=place(view, row, 10))
-    QTest.keyClicks(field(view), "Old one")
+@pytest.mark.parametrize(("last", "lines"), [(8, "line 9"), (10, "lines 9–11")])
+def test_a_click_in_the_gutter_comments_on_a_line_and_dragging_on_several(
+    view: DiffView, last: int, lines: str
+) -> None:
+    start, end = (place(view, view.document.rows.find("old", line), 10) for line in (8, last))
+    QTest.mousePress(view.viewport(), LEFT, pos=start)
+    QTest.mouseMove(view.viewport(), end)
+    QTest.mouseRelease(view.viewport(), LEFT, pos=end)
     assert part(view, CommentEditor).isVisible()
-    assert field(view).accessibleName() == "You, on old line 11"
-
-
-def test_dragging_in_the_gutter_comments_on_several_lines(view: DiffView) -> None:
-    first, last = view.document.rows.find("old", 8), view.document.rows.find("old", 10)
-    QTest.mousePress(view.viewport(), LEFT, pos=place(view, first, 10))
-    QTest.mouseMove(view.viewport(), place(view, last, 10))
-    QTest.mouseRelease(view.viewport(), LEFT, pos=place(view, last, 10))
-    assert field(view).accessibleName() == "You, on old lines 9–11"
+    assert field(view).accessibleName() == f"You, on old {lines}"
 
 
 def test_a_plus_shows_where_a_comment_can_be_started(view: DiffView, theme: Theme) -> None:
     row = view.document.rows.find("new", 10)
     QTest.mouseMove(view.viewport(), place(view, row, 500))
-    y = place(view, row, 500).y()
-    image = picture(view)
-    assert theme.colours.accent in {image.pixelColor(x, y - 6).name().upper() for x in range(352, 420)}
+    assert theme.colours.accent in colours(view, place(view, row, 500).y() - 6, 352, 420)
 
 
 def test_escape_keeps_what_was_written_for_the_next_time(view: DiffView) -> None:
@@ -316,6 +308,8 @@ def test_saved_comments_stand_below_their_lines(review: DiffReview, view: DiffVi
     review.comments.set_comments((remark(10, 11, "Why?"), remark(50, 51, "In a fold")))
     card = part(view, CommentCard)
     assert card.accessibleName() == "You, on line 11: Why?"
+    view.navigation.go_to(below - 1)
+    assert view.accessibleDescription().endswith("You, on line 11: Why?"), "it is read out with its row"
     assert view.scroller.row_rect(below).top() >= before + card.height()
     assert view.scroller.row_rect(below - 1).bottom() < card.y() < view.scroller.row_rect(below).top() - card.height()
 
@@ -371,12 +365,6 @@ def test_a_comment_can_be_edited_and_removed(
     with qtbot.waitSignal(review.comments.removed) as removed:
         button(view, "removeCommentButton").click()
     assert payload(removed) == comment.id
-
-
-def test_comments_are_read_out_with_their_row(review: DiffReview, view: DiffView) -> None:
-    review.comments.set_comments((remark(10, 11, "Why?"),))
-    view.navigation.go_to(view.document.rows.find("new", 10))
-    assert view.accessibleDescription().endswith("You, on line 11: Why?")
 
 
 def test_the_draft_of_another_file_is_not_taken_for_one_of_this(review: DiffReview, view: DiffView) -> None:
@@ -443,10 +431,9 @@ def test_moved_lines_have_their_own_colour(
     view.show_diff(moved)
     row = view.document.rows.find("old", 1)
     qtbot.waitUntil(lambda: review.moved.block_at(row) is not None)
-    image = picture(view)
     y = place(view, row, 5).y()
-    assert image.pixelColor(1, y).name().upper() == theme.colours.syntax_keyword
-    assert theme.colours.removed_line not in {image.pixelColor(x, y).name().upper() for x in range(10, 300)}
+    assert colours(view, y, 1, 2) == {theme.colours.syntax_keyword}
+    assert theme.colours.removed_line not in colours(view, y, 10, 300)
 
 
 def test_the_keyboard_stays_at_a_hunk_whose_buttons_change(review: DiffReview, view: DiffView, keys: list[str]) -> None:

@@ -3,7 +3,7 @@ import json
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QColor, QImage
+from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton, QSlider
 from pytestqt.qtbot import QtBot
@@ -13,9 +13,11 @@ from desktop_agent.ui.review.media.media_view import ImageView, MediaStack, may_
 from desktop_agent.ui.review.media.picture_canvas import MAX_FITTED
 from desktop_agent.ui.review.media.picture_decoding import decode
 from desktop_agent.ui.theme import Theme
+from tests.core.diff.changes import make_diff
 from tests.parts import part
+from tests.ui.ink import colours_of
 from tests.ui.review.media.pictures import SVG, picture
-from tests.ui.review.stage import make_diff, run_now
+from tests.ui.review.stage import run_now
 
 RED, BLUE = QColor("#ff0000"), QColor("#0000ff")
 
@@ -30,17 +32,9 @@ def view(qtbot: QtBot, theme: Theme) -> ImageView:
     return view
 
 
-def seen(view: ImageView) -> QImage:
-    return view.canvas.viewport().grab().toImage()
-
-
-def at(view: ImageView, across: float, down: float = 0.5) -> QColor:
-    image = seen(view)
-    return image.pixelColor(round(image.width() * across), round(image.height() * down))
-
-
-def view_button(view: ImageView, name: str) -> QPushButton:
-    return part(view, QPushButton, name)
+def at(view: ImageView, across: float) -> QColor:
+    image = view.canvas.viewport().grab().toImage()
+    return image.pixelColor(round(image.width() * across), round(image.height() * 0.5))
 
 
 def captions(view: ImageView) -> list[str]:
@@ -62,7 +56,7 @@ def test_a_small_picture_is_enlarged_up_to_a_point(view: ImageView) -> None:
 
 
 def test_the_swipe_is_moved_by_keyboard_slider_and_mouse(view: ImageView) -> None:
-    view_button(view, "swipeButton").click()
+    part(view, QPushButton, "swipeButton").click()
     assert (at(view, 0.3), at(view, 0.7)) == (RED, BLUE)
     QTest.keyClick(view.canvas, Qt.Key.Key_End)
     assert (at(view, 0.7), view.canvas.split) == (RED, 1.0)
@@ -85,14 +79,14 @@ def test_the_swipe_is_moved_by_keyboard_slider_and_mouse(view: ImageView) -> Non
 
 
 def test_blending_shows_both_through_each_other(view: ImageView) -> None:
-    view_button(view, "onionButton").click()
+    part(view, QPushButton, "onionButton").click()
     mixed = at(view, 0.5)
     assert mixed.red() == pytest.approx(128, abs=3)
     assert mixed.blue() == pytest.approx(128, abs=3)
 
 
 def test_the_difference_of_what_is_the_same_is_black(view: ImageView) -> None:
-    view_button(view, "differenceButton").click()
+    part(view, QPushButton, "differenceButton").click()
     assert at(view, 0.5) == QColor("#ff00ff")
     view.show_versions(decode(picture(100, 80, "#ff0000")), decode(picture(100, 80, "#ff0000")))
     assert at(view, 0.5) == QColor("#000000")
@@ -102,7 +96,7 @@ def test_zooming_by_keyboard_and_back_to_all_of_it(view: ImageView) -> None:
     fitted = view.canvas.scale
     QTest.keyClick(view.canvas, Qt.Key.Key_1)
     assert (view.canvas.scale, view.canvas.is_fitted) == (1.0, False)
-    assert view_button(view, "pictureActualButton").isChecked()
+    assert part(view, QPushButton, "pictureActualButton").isChecked()
     QTest.keyClick(view.canvas, Qt.Key.Key_Plus)
     QTest.keyClick(view.canvas, Qt.Key.Key_Plus)
     assert view.canvas.scale == 1.5625
@@ -121,26 +115,24 @@ def test_what_is_larger_than_its_place_can_be_scrolled(view: ImageView) -> None:
 
 @pytest.mark.parametrize("is_new", [True, False])
 def test_a_new_or_deleted_picture_has_one_side(view: ImageView, is_new: bool) -> None:
-    view_button(view, "swipeButton").click()
+    part(view, QPushButton, "swipeButton").click()
     one, none = decode(picture(100, 80, "#ff0000")), decode(None)
     view.show_versions(none if is_new else one, one if is_new else none)
     assert at(view, 0.5) == RED
     assert [caption.split("  ")[0] for caption in captions(view)] == ["New" if is_new else "Deleted"]
-    assert not view_button(view, "swipeButton").isVisible()
+    assert not part(view, QPushButton, "swipeButton").isVisible()
 
 
 def test_a_version_that_cannot_be_drawn_says_why_beside_the_other(view: ImageView) -> None:
     view.show_versions(decode(picture(100, 80, "#ff0000")), decode(b"no picture"))
     assert at(view, 0.25) == RED
-    assert not view_button(view, "swipeButton").isVisible()
+    assert not part(view, QPushButton, "swipeButton").isVisible()
 
 
 def test_what_is_transparent_shows_squares(view: ImageView, theme: Theme) -> None:
     clear = decode(picture(100, 80, "#00000000"))
     view.show_versions(clear, clear)
-    image = seen(view)
-    colours = {image.pixelColor(x, image.height() // 2).name() for x in range(100, 200)}
-    assert {theme.colour("surface").name(), theme.colour("border").name()} <= colours
+    assert {theme.colours.surface, theme.colours.border} <= colours_of(view.canvas.viewport().grab())
 
 
 def notebook(source: str) -> bytes:
@@ -169,19 +161,15 @@ def show(stack: MediaStack, path: str, before: bytes | None, after: bytes | None
     run_now(stack.show_change(make_diff(before, after, path=path), before, after))
 
 
-def stack_button(stack: MediaStack, name: str) -> QPushButton:
-    return part(stack, QPushButton, name)
-
-
 def test_a_drawing_is_a_picture_and_a_text(stack: MediaStack, text: DiffView, qtbot: QtBot) -> None:
     show(stack, "a.svg", SVG, SVG.replace(b"red", b"blue"))
     assert not stack.is_text_shown
     with qtbot.waitSignal(stack.switched):
-        stack_button(stack, "showTextButton").click()
+        part(stack, QPushButton, "showTextButton").click()
     assert text.isVisible()
     show(stack, "b.svg", None, SVG)
     assert stack.is_text_shown  # the choice holds
-    stack_button(stack, "showMediaButton").click()
+    part(stack, QPushButton, "showMediaButton").click()
     assert not stack.is_text_shown
 
 
@@ -190,7 +178,7 @@ def test_a_notebook_is_compared_cell_by_cell_or_as_json(stack: MediaStack) -> No
     diff = stack.notebook_view.document.diff
     assert diff is not None
     assert diff.new_lines == ("# %%\n", "x = 2\n")
-    assert stack_button(stack, "showTextButton").text() == "Raw JSON"
+    assert part(stack, QPushButton, "showTextButton").text() == "Raw JSON"
 
 
 @pytest.mark.parametrize(
@@ -208,7 +196,7 @@ def test_what_can_be_shown_is_shown_in_place_of_its_text(
 ) -> None:
     show(stack, path, before, after)
     assert (stack.kind, stack.is_text_shown) == (kind, kind is None)
-    assert not stack_button(stack, "showTextButton").isVisible()
+    assert not part(stack, QPushButton, "showTextButton").isVisible()
 
 
 def test_other_bytes_are_known_by_type_size_hash_and_difference_and_a_new_file_has_one_side(stack: MediaStack) -> None:
@@ -222,6 +210,7 @@ def test_other_bytes_are_known_by_type_size_hash_and_difference_and_a_new_file_h
     assert "First difference at byte 100" in words
     shown = part(stack, QPlainTextEdit, "hexText")
     assert shown.toPlainText().startswith("00000060  50 51 52 53 54")
+    assert "  PQRST" in shown.toPlainText(), "the excerpt has the bytes as text too"
     assert len(shown.extraSelections()) >= 2
     show(stack, "a.bin", None, bytes(601))
     words = [label.text() for label in stack.binary_view.findChildren(QLabel)]

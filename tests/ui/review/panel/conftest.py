@@ -5,7 +5,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.theme import Theme
-from tests.ui.review.panel.panel_stage import Asked, Git
+from tests.ui.review.panel.panel_stage import Asked, Git, carry_out, choose
 from tests.ui.review.stage import Session, Source, Tasks
 
 
@@ -14,14 +14,17 @@ def asked() -> Asked:
     return Asked()
 
 
-@pytest.fixture
-def panel(qtbot: QtBot, theme: Theme, source: Source, tasks: Tasks) -> ReviewPanel:
-    panel = ReviewPanel(theme, source, tasks.spawn)
+def opened(qtbot: QtBot, panel: ReviewPanel) -> ReviewPanel:
     qtbot.addWidget(panel)
     panel.resize(560, 800)
     panel.show()
     qtbot.waitExposed(panel)
     return panel
+
+
+@pytest.fixture
+def panel(qtbot: QtBot, theme: Theme, source: Source, tasks: Tasks) -> ReviewPanel:
+    return opened(qtbot, ReviewPanel(theme, source, tasks.spawn))
 
 
 @pytest.fixture
@@ -34,7 +37,16 @@ def reviewed(panel: ReviewPanel, session: Session, asked: Asked) -> ReviewPanel:
     session.change(2, "call-3", "src/pages.py", "one\nTWO\n", "one\nTWO!\n")
     session.end_turn(2)
     panel.set_transcript(session.transcript, asked.submit)
+    asked.clear()
     return panel
+
+
+@pytest.fixture
+def deciding(reviewed: ReviewPanel, session: Session, asked: Asked) -> ReviewPanel:
+    """It lists the whole session, which carries out what is asked of it."""
+    choose(reviewed, "This session")
+    carry_out(reviewed, session, asked)
+    return reviewed
 
 
 @pytest.fixture
@@ -46,11 +58,7 @@ def git() -> Git:
 def in_git(
     qtbot: QtBot, theme: Theme, session: Session, source: Source, tasks: Tasks, git: Git, asked: Asked
 ) -> ReviewPanel:
-    panel = ReviewPanel(theme, source, tasks.spawn, make_git=lambda: git)
-    qtbot.addWidget(panel)
-    panel.resize(560, 800)
-    panel.show()
-    qtbot.waitExposed(panel)
+    panel = opened(qtbot, ReviewPanel(theme, source, tasks.spawn, make_git=lambda: git))
     session.transcript.session.workspace = "/repo"
     panel.set_transcript(session.transcript, asked.submit)
     return panel

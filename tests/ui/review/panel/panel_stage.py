@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QPoint
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QApplication, QComboBox, QDialog, QLabel, QListView, QMenu, QPushButton
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QListView, QMenu, QPushButton
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.diff.diff import diff_change
@@ -17,8 +17,9 @@ from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff_pane import DiffPane
 from desktop_agent.ui.review.diff_source import GitState
 from desktop_agent.ui.review.review_panel import ReviewPanel
+from tests.core.diff.changes import change_of
 from tests.parts import part
-from tests.ui.review.stage import Hold, Session, change_of
+from tests.ui.review.stage import Hold, Session
 
 
 class Asked(list[Op]):
@@ -60,14 +61,9 @@ def show_call(panel: ReviewPanel, call_id: str) -> bool:
     return panel.content is not None and panel.content.show_call(call_id)
 
 
-def go_on(panel: ReviewPanel) -> None:
+def go_on(panel: ReviewPanel, *, backwards: bool = False) -> None:
     assert panel.content
-    panel.content.go_to_undecided()
-
-
-def go_back(panel: ReviewPanel) -> None:
-    assert panel.content
-    panel.content.go_to_undecided(backwards=True)
+    panel.content.go_to_undecided(backwards=backwards)
 
 
 def texts(panel: ReviewPanel) -> set[str]:
@@ -139,7 +135,3 @@ def carry_out(panel: ReviewPanel, session: Session, asked: Asked) -> None:
 
     asked.hear = hear
     asked.clear()
-
-
-def child_of(dialog: QDialog, name: str) -> QPushButton:
-    return part(dialog, QPushButton, name)

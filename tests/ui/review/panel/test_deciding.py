@@ -20,16 +20,15 @@ from desktop_agent.ui.review.file_editor import FileEditor
 from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.review.undo_bar import BarState, UndoBar
 from desktop_agent.ui.theme import Theme
+from tests.core.diff.changes import change_of
 from tests.parts import part
 from tests.ui.review.panel.panel_stage import (
     Asked,
     button,
     carry_out,
-    child_of,
     choose,
     diff_view,
     files,
-    go_back,
     go_on,
     marks,
     menu_action,
@@ -39,7 +38,7 @@ from tests.ui.review.panel.panel_stage import (
     summary,
     texts,
 )
-from tests.ui.review.stage import Session, Source, Tasks, change_of
+from tests.ui.review.stage import Session, Source, Tasks
 
 
 def test_the_count_of_decisions_is_shortened_and_never_cut(qtbot: QtBot, theme: Theme) -> None:
@@ -58,17 +57,15 @@ def test_the_count_of_decisions_is_shortened_and_never_cut(qtbot: QtBot, theme: 
 
 
 def test_keeping_all_keeps_every_file_and_says_how_far_the_review_is(
-    qtbot: QtBot, reviewed: ReviewPanel, session: Session, asked: Asked
+    qtbot: QtBot, deciding: ReviewPanel, asked: Asked
 ) -> None:
-    choose(reviewed, "This session")
-    carry_out(reviewed, session, asked)
-    assert summary(reviewed) == "0 of 2 decided"
-    button(reviewed, "keepAllButton").click()
-    qtbot.waitUntil(lambda: summary(reviewed) == "2 of 2 decided")
-    assert marks(reviewed) == ["kept", "kept"]
+    assert summary(deciding) == "0 of 2 decided"
+    button(deciding, "keepAllButton").click()
+    qtbot.waitUntil(lambda: summary(deciding) == "2 of 2 decided")
+    assert marks(deciding) == ["kept", "kept"]
     assert [op.path for op in asked if isinstance(op, MarkReviewed)] == ["src/pages.py", "README.md"]
-    assert not button(reviewed, "keepAllButton").isEnabled()
-    assert not button(reviewed, "nextUndecidedButton").isEnabled()
+    assert not button(deciding, "keepAllButton").isEnabled()
+    assert not button(deciding, "nextUndecidedButton").isEnabled()
 
 
 def test_a_kept_file_is_undecided_again_when_the_user_says_so_or_its_lines_change(
@@ -86,48 +83,36 @@ def test_a_kept_file_is_undecided_again_when_the_user_says_so_or_its_lines_chang
     qtbot.waitUntil(lambda: marks(reviewed) == ["pending"])
 
 
-def test_the_next_undecided_file_is_found_round_the_end(
-    qtbot: QtBot, reviewed: ReviewPanel, session: Session, asked: Asked
-) -> None:
-    choose(reviewed, "This session")
-    carry_out(reviewed, session, asked)
-    button(reviewed, "nextUndecidedButton").click()
-    button(reviewed, "nextUndecidedButton").click()
-    menu_action(reviewed, "Keep this file").trigger()
-    qtbot.waitUntil(lambda: marks(reviewed) == ["pending", "kept"])
-    button(reviewed, "nextUndecidedButton").click()
-    assert shown_diff(reviewed).path == "src/pages.py"
+def test_the_next_undecided_file_is_found_round_the_end(qtbot: QtBot, deciding: ReviewPanel) -> None:
+    button(deciding, "nextUndecidedButton").click()
+    button(deciding, "nextUndecidedButton").click()
+    menu_action(deciding, "Keep this file").trigger()
+    qtbot.waitUntil(lambda: marks(deciding) == ["pending", "kept"])
+    button(deciding, "nextUndecidedButton").click()
+    assert shown_diff(deciding).path == "src/pages.py"
 
 
-def test_going_to_what_is_undecided_takes_the_keyboard_along(
-    qtbot: QtBot, reviewed: ReviewPanel, session: Session, asked: Asked
-) -> None:
-    choose(reviewed, "This session")
-    carry_out(reviewed, session, asked)
-    view = diff_view(reviewed)
-    part(reviewed, QListView, "changeList").setFocus()
-    go_on(reviewed)  # the marked hunk was not known before: it is the first
+def test_going_to_what_is_undecided_takes_the_keyboard_along(qtbot: QtBot, deciding: ReviewPanel) -> None:
+    view = diff_view(deciding)
+    part(deciding, QListView, "changeList").setFocus()
+    go_on(deciding)  # the marked hunk was not known before: it is the first
     assert view.hasFocus()
     QTest.keyClick(view, Qt.Key.Key_K)
-    qtbot.waitUntil(lambda: marks(reviewed) == ["kept", "pending"])
-    go_on(reviewed)
+    qtbot.waitUntil(lambda: marks(deciding) == ["kept", "pending"])
+    go_on(deciding)
     QTest.keyClick(view, Qt.Key.Key_K)
-    qtbot.waitUntil(lambda: marks(reviewed) == ["kept", "kept"])
+    qtbot.waitUntil(lambda: marks(deciding) == ["kept", "kept"])
 
 
-def test_going_back_to_what_is_undecided_takes_the_keyboard_along(
-    qtbot: QtBot, reviewed: ReviewPanel, session: Session, asked: Asked
-) -> None:
-    choose(reviewed, "This session")
-    carry_out(reviewed, session, asked)
-    view = diff_view(reviewed)
+def test_going_back_to_what_is_undecided_takes_the_keyboard_along(qtbot: QtBot, deciding: ReviewPanel) -> None:
+    view = diff_view(deciding)
     view.setFocus()
-    go_back(reviewed)  # wraps around
+    go_on(deciding, backwards=True)  # wraps around
     assert view.document.diff is not None
     assert view.document.diff.path == "README.md"
     QTest.keyClick(view, Qt.Key.Key_K)
-    qtbot.waitUntil(lambda: marks(reviewed) == ["pending", "kept"])
-    go_back(reviewed)
+    qtbot.waitUntil(lambda: marks(deciding) == ["pending", "kept"])
+    go_on(deciding, backwards=True)
     assert view.hasFocus()
     assert view.document.diff.path == "src/pages.py"
 
@@ -166,18 +151,16 @@ def test_hunks_are_decided_within_the_baseline(reviewed: ReviewPanel, session: S
 
 
 def test_a_click_while_the_next_file_is_loading_means_nothing(
-    reviewed: ReviewPanel, session: Session, source: Source, tasks: Tasks, asked: Asked
+    deciding: ReviewPanel, source: Source, tasks: Tasks, asked: Asked
 ) -> None:
-    choose(reviewed, "This session")
-    carry_out(reviewed, session, asked)
-    view = diff_view(reviewed)
+    view = diff_view(deciding)
     source.is_held = True
-    QTest.keyClick(part(reviewed, QListView, "changeList"), Qt.Key.Key_Down)
+    QTest.keyClick(part(deciding, QListView, "changeList"), Qt.Key.Key_Down)
     QTest.keyClick(view, Qt.Key.Key_U)
     QTest.keyClick(view, Qt.Key.Key_K)
     QTest.keyClick(view, Qt.Key.Key_E)
     assert asked == []
-    assert not any(editor.isVisible() for editor in reviewed.findChildren(FileEditor))
+    assert not any(editor.isVisible() for editor in deciding.findChildren(FileEditor))
     tasks.let_go()
     QTest.keyClick(view, Qt.Key.Key_K)
     (op,) = asked
@@ -269,7 +252,6 @@ def test_only_what_is_on_disk_as_shown_can_be_edited(qtbot: QtBot, reviewed: Rev
 
 def test_a_filter_narrows_the_list_and_what_the_buttons_mean(reviewed: ReviewPanel, asked: Asked) -> None:
     choose(reviewed, "This session")
-    asked.clear()
     pick_filter(reviewed, "Shell")
     assert files(reviewed) == ["README.md"]
     assert button(reviewed, "reviewFilterButton").text() == "Shell ▾"
@@ -301,7 +283,6 @@ def test_comments_are_collected_taken_back_and_sent(
 ) -> None:
     send = button(reviewed, "sendCommentsButton")
     assert not send.isVisible()
-    asked.clear()
     session.comment("c1", "src/pages.py", "Why?")
     session.comment("c2", "README.md", "Typo")
     reviewed.refresh()
@@ -317,5 +298,5 @@ def test_comments_are_collected_taken_back_and_sent(
     field = dialog.findChild(QPlainTextEdit, "commentsIntroEdit")
     assert field
     field.setPlainText("Please look")
-    child_of(dialog, "sendAllCommentsButton").click()
+    part(dialog, QPushButton, "sendAllCommentsButton").click()
     assert asked[1] == SendComments(text="Please look")

@@ -19,7 +19,6 @@ from tests.ui.review.panel.panel_stage import (
     Git,
     button,
     carry_out,
-    child_of,
     choose,
     files,
     marks,
@@ -70,7 +69,7 @@ def test_an_undo_against_git_of_what_the_session_did_not_change_asks_first(
     box.reject()
     assert asked_undos(asked) == []
     button(uncommitted, "undoTurnButton").click()
-    child_of(question(uncommitted), "undoEverybodysButton").click()
+    part(question(uncommitted), QPushButton, "undoEverybodysButton").click()
     assert asked_undos(asked) == [(["a.py"], True)]
 
 
@@ -105,7 +104,7 @@ def test_what_is_partly_the_agents_can_be_undone_without_the_rest(
         "A running server's, or yours: 1 file, +1 (a.py)",
         "Perhaps another session's: 1 file, +5 (a.py)",
     ]
-    child_of(box, name).click()
+    part(box, QPushButton, name).click()
     assert asked_undos(asked) == [(["a.py"], is_all)]
 
 
@@ -159,7 +158,8 @@ def test_without_a_repository_what_git_would_show_is_closed_and_says_why(
     picker = part(in_git, QComboBox, "baselinePicker")
     index = picker.findText("Uncommitted", Qt.MatchFlag.MatchStartsWith)
     assert not picker.model().flags(picker.model().index(index, 0)) & Qt.ItemFlag.ItemIsEnabled
-    assert picker.itemData(index, Qt.ItemDataRole.ToolTipRole) == "No git repository"
+    for role in (Qt.ItemDataRole.ToolTipRole, Qt.ItemDataRole.AccessibleDescriptionRole):
+        assert picker.itemData(index, role) == "No git repository"
 
 
 def test_git_is_not_asked_before_the_panel_is_prepared(

@@ -5,21 +5,22 @@ from typing import Literal
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QLabel, QMessageBox, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QDialog, QLabel, QMessageBox, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.diff.hunks import all_keys
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.model import ChangeSelection, Clash, FileImage, FileOutcome, Reverted, ServerQuestion
+from desktop_agent.core.protocol.model import ChangeSelection, Clash, FileOutcome, Reverted, ServerQuestion
 from desktop_agent.core.protocol.ops import RedoSteps, UndoChanges, WriteFile
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.ui.review.review_decisions import UndoWithCare
 from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.theme import Theme
+from tests.core.diff.changes import image_of
 from tests.parts import part
 from tests.ui.chat.stage import question
-from tests.ui.review.panel.panel_stage import Asked, button, child_of, choose, files, menu_action, shown_diff
+from tests.ui.review.panel.panel_stage import Asked, button, choose, files, menu_action, shown_diff
 from tests.ui.review.stage import Session, Source, Tasks, run_now
 
 
@@ -43,7 +44,6 @@ def test_a_name_that_looks_like_markup_is_shown_as_it_is(qtbot: QtBot, tasks: Ta
 
 
 def test_the_turn_a_file_or_the_session_is_undone(reviewed: ReviewPanel, asked: Asked) -> None:
-    asked.clear()
     undo = button(reviewed, "undoTurnButton")
     assert undo.text() == "Undo turn"
     undo.click()
@@ -65,7 +65,6 @@ def test_what_is_undone_can_be_redone_and_nothing_else(
     reviewed.refresh()
     assert redo.isVisible()
     assert not undo.isEnabled()
-    asked.clear()
     redo.click()
     assert asked[0] == RedoSteps(steps=(0,))
     session.redo("2.3")
@@ -83,29 +82,20 @@ def test_of_a_file_undone_in_part_all_is_shown_and_what_is_not_in_force_is_named
     assert shown_diff(reviewed).new_lines == ("one\n", "TWO!\n")
 
 
-def test_while_a_turn_waits_for_an_answer_its_changes_can_be_undone(
+def test_while_a_turn_runs_nothing_can_be_undone_unless_it_waits_for_the_user(
     qtbot: QtBot, reviewed: ReviewPanel, session: Session
 ) -> None:
     session.start_turn(3)
     reviewed.refresh()
-    undo = button(reviewed, "undoTurnButton")
-    assert not undo.isEnabled()
-    session.transcript.turns.waiting["c1"] = question()
-    reviewed.refresh()
-    qtbot.waitUntil(undo.isEnabled)
-    session.transcript.turns.waiting["c1"] = replace(
-        question(), question=ServerQuestion(server="docs", message="Which?")
-    )
-    reviewed.refresh()
-    qtbot.waitUntil(lambda: not undo.isEnabled())
-
-
-def test_while_a_turn_runs_nothing_can_be_undone(qtbot: QtBot, reviewed: ReviewPanel, session: Session) -> None:
-    session.start_turn(3)
-    reviewed.refresh()
-    undo = button(reviewed, "undoTurnButton")
+    undo, waiting = button(reviewed, "undoTurnButton"), session.transcript.turns.waiting
     assert not undo.isEnabled()
     assert undo.toolTip() == "Wait until the turn has ended, or stop it"
+    of_a_server = replace(question(), question=ServerQuestion(server="docs", message="Which?"))
+    for asks, can_undo in ((question(), True), (of_a_server, False)):
+        waiting["c1"] = asks
+        reviewed.refresh()
+        qtbot.waitUntil(lambda can_undo=can_undo: undo.isEnabled() == can_undo)
+    waiting.clear()
     session.end_turn(3)
     reviewed.refresh()
     qtbot.waitUntil(undo.isEnabled)
@@ -142,11 +132,10 @@ def test_conflicts_of_a_session_that_is_opened_again_are_no_news(
 
 
 def clash_of(session: Session, *change_ids: str, hunks: tuple[str, ...] = ()) -> FileOutcome:
-    images: list[FileImage] = []
-    for content in (b"one\nTWO!\n", b"one\nTWO\n", b"one\nmine\n"):
-        session.blobs[digest_of(content)] = content
-        images.append(FileImage(digest=digest_of(content), size=len(content), mode=0o644))
-    clash = Clash(base=images[0], wanted=images[1], yours=images[2])
+    contents = (b"one\nTWO!\n", b"one\nTWO\n", b"one\nmine\n")
+    session.blobs |= {digest_of(content): content for content in contents}
+    base, wanted, yours = map(image_of, contents)
+    clash = Clash(base=base, wanted=wanted, yours=yours)
     return FileOutcome(path="src/pages.py", state="conflict", change_ids=change_ids, hunks=hunks, clash=clash)
 
 
@@ -159,16 +148,16 @@ def awaited(
     panel.resize(560, 800)
     panel.show()
     panel.set_transcript(session.transcript, asked.submit)
+    asked.clear()
     return panel
 
 
 def test_what_clashed_is_decided_in_a_dialog_and_written_as_the_undo_it_completes(
     awaited: ReviewPanel, session: Session, asked: Asked
 ) -> None:
-    asked.clear()
     session.undo(outcomes=(clash_of(session, "2.3"),))
     awaited.refresh()
-    child_of(part(awaited, QDialog, "undoConflictDialog"), "useWantedButton").click()
+    part(part(awaited, QDialog, "undoConflictDialog"), QPushButton, "useWantedButton").click()
     assert asked[0] == WriteFile(
         path="src/pages.py",
         expected=digest_of(b"one\nmine\n"),
@@ -191,12 +180,11 @@ def test_a_hunk_that_clashed_counts_with_those_undone_before(
     asked: Asked,
 ) -> None:
     session.transcript.changes["2.3"].undone_hunks = frozenset(before)
-    asked.clear()
     outcomes = (clash_of(session, "2.3", hunks=("b",)),)
     kind = ev.ChangesUndone if purpose == "undo" else ev.ChangesRedone
     session.transcript.apply(kind(selection=ChangeSelection(), change_ids=(), outcomes=outcomes))
     awaited.refresh()
-    child_of(part(awaited, QDialog, "undoConflictDialog"), "useWantedButton").click()
+    part(part(awaited, QDialog, "undoConflictDialog"), QPushButton, "useWantedButton").click()
     op = asked[0]
     assert isinstance(op, WriteFile)
     assert (op.purpose, op.reverts) == (purpose, (Reverted(change_id="2.3", hunks=after),))
@@ -206,7 +194,6 @@ def test_an_undo_is_noted_and_redone_as_it_was_made(
     qtbot: QtBot, reviewed: ReviewPanel, session: Session, asked: Asked
 ) -> None:
     choose(reviewed, "This session")
-    asked.clear()
     session.undo("1.2", outcomes=(RESTORED,))
     reviewed.refresh()
     qtbot.waitUntil(lambda: part(reviewed, QLabel, "undoNotice").text() == "The last undo changed 1 file.")
@@ -216,13 +203,12 @@ def test_an_undo_is_noted_and_redone_as_it_was_made(
 
 
 def test_a_word_goes_with_the_undo(reviewed: ReviewPanel, asked: Asked) -> None:
-    asked.clear()
     menu_action(reviewed, "Undo this file with a message to the agent…").trigger()
     dialog = part(reviewed, QDialog, "undoWordDialog")
     field = dialog.findChild(QPlainTextEdit, "undoWordEdit")
     assert field
     field.setPlainText("Too clever\n")
-    child_of(dialog, "undoWithWordButton").click()
+    part(dialog, QPushButton, "undoWithWordButton").click()
     selection = ChangeSelection(turn=2, path="src/pages.py")
     assert asked[0] == UndoChanges(selection=selection, reason="Too clever")
 
