@@ -177,28 +177,30 @@ class SignIns:
         return await in_daemon_thread(lambda: self._read_registration(entry_of(account)))
 
     async def credential(self, account: Account) -> TokenCredential:
-        _require_address(account, self._services.chatgpt.resource)
+        address, where = self._services.chatgpt.resource, account.where.rstrip("/")
+        if where != address.rstrip("/"):
+            raise CredentialsError(
+                f"The sign-in of {account.full_label} belongs to {address}, not to {where}.",
+                hint="It is sent there only. Take the account out and sign in again, or use a key.",
+            )
         registration = await self.registration(account)
         if registration is None:
             raise SignedOutError(
                 f"You are not signed in for {account.full_label}.",
                 hint=f"Sign in: `desktop-agent auth sign-in {account.provider} --account {account.label}`.",
             )
-        source = self._chatgpt_source(account, registration)
-        return TokenCredential(self._sources.setdefault(entry_of(account), source))
-
-    def _read_registration(self, entry: str) -> Registration | None:
-        return read_record(self._keys, f"{entry}/registration", Registration)
-
-    def _chatgpt_source(self, account: Account, registration: Registration) -> RenewingSource:
         entry = entry_of(account)
-        return RenewingSource(
+        source = RenewingSource(
             self._kept(account),
             vendor_sign_ins.ChatGptRenewal(registration.client_id, clock=self._clock, service=self._services.chatgpt),
             clock=self._clock,
             lock=lambda: self._lock(entry),
             tell=self._tell,
         )
+        return TokenCredential(self._sources.setdefault(entry, source))
+
+    def _read_registration(self, entry: str) -> Registration | None:
+        return read_record(self._keys, f"{entry}/registration", Registration)
 
     def _kept(self, account: Account) -> KeyringTokens:
         return KeyringTokens(self._keys, entry_of(account))
@@ -230,12 +232,3 @@ class SignIns:
 
 def _own_address(provider: str, address: str) -> str:
     return "" if address.rstrip("/") == vendor_of(provider).address.rstrip("/") else address
-
-
-def _require_address(account: Account, address: str) -> None:
-    where = account.where.rstrip("/")
-    if where != address.rstrip("/"):
-        raise CredentialsError(
-            f"The sign-in of {account.full_label} belongs to {address}, not to {where}.",
-            hint="It is sent there only. Take the account out and sign in again, or use a key.",
-        )
