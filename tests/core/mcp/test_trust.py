@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -76,8 +76,11 @@ def test_the_order_of_keys_makes_no_other_definition(tool: OfferedTool, chance: 
     assert old == new
 
 
-@given(TOOLS, TOOLS)
-def test_definitions_that_say_something_else_are_others_and_look_like_others(a: OfferedTool, b: OfferedTool) -> None:
+@given(TOOLS, TOOLS, st.sampled_from(["name", "title", "description", "input_schema", "annotations"]))
+@example(*(OfferedTool(name="x", input_schema={"default": value}) for value in (1, True)), "input_schema")
+@example(*(OfferedTool(name="x", description=text) for text in ("a\u202eb", "a⟨U+202E⟩b")), "description")
+def test_of_a_definition_every_part_counts_and_can_be_seen(a: OfferedTool, other: OfferedTool, part: str) -> None:
+    b = replace(a, **{part: getattr(other, part)})
     is_same = as_json(a) == as_json(b)
 
     assert (definition_digest(a) == definition_digest(b)) == is_same
@@ -86,43 +89,11 @@ def test_definitions_that_say_something_else_are_others_and_look_like_others(a: 
     assert bool(diff_of_texts(old, new)) != is_same
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        OfferedTool(name="Echo", description="Says it."),
-        OfferedTool(name="echo", description="Says it. "),
-        OfferedTool(name="echo", title="Echo", description="Says it."),
-        OfferedTool(name="echo", description="Says it.", input_schema={"type": "object"}),
-        OfferedTool(name="echo", description="Says it.", annotations={"readOnlyHint": True}),
-        OfferedTool(name="echo", description="Says\u200b it."),
-        OfferedTool(name="echo", description="Sаys it."),
-    ],
-)
-def test_every_part_of_it_counts(other: OfferedTool) -> None:
-    assert definition_digest(other) != definition_digest(OfferedTool(name="echo", description="Says it."))
-
-
-def test_a_number_and_a_truth_value_are_not_the_same() -> None:
-    one, true = (OfferedTool(name="x", input_schema={"default": value}) for value in (1, True))
-
-    assert definition_digest(one) != definition_digest(true)
-
-
 @given(TOOLS)
 def test_nothing_in_its_lines_is_hidden(tool: OfferedTool) -> None:
     _, text = definition_texts(None, tool)
 
     assert not HIDING.search(text.replace("\n", ""))
-
-
-def test_a_character_and_its_name_are_not_mistaken_for_each_other() -> None:
-    real, spelled = OfferedTool(name="x", description="a\u202eb"), OfferedTool(name="x", description="a⟨U+202E⟩b")
-
-    old, new = definition_texts(spelled, real)
-
-    assert "\\u202e" in new
-    assert "\\u202e" not in old
-    assert diff_of_texts(old, new)
 
 
 def test_a_change_behind_what_is_shown_is_seen_as_one() -> None:

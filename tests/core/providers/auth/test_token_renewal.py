@@ -210,6 +210,18 @@ async def test_a_refused_token_is_renewed_once_for_all_who_had_it(desk: Desk) ->
     assert len(desk.server.token_requests) == 1
 
 
+async def test_a_renewed_token_that_is_refused_as_well_ends_it(desk: Desk) -> None:
+    await desk.sign_in()
+    source = desk.source()
+    renewed = await source.refused(await source.access_token())
+    with pytest.raises(SignedOutError) as caught:
+        await source.refused(renewed)
+    assert "Sign in again" in caught.value.hint
+    assert len(desk.server.token_requests) == 1
+    desk.clock.move(60)
+    assert await source.refused(renewed) != renewed
+
+
 async def test_a_sign_in_that_was_revoked_in_the_middle_is_over_after_one_try(desk: Desk) -> None:
     await desk.sign_in()
     source = desk.source()

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Set
-from datetime import UTC, datetime
+from contextlib import aclosing
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -10,8 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ProviderError
-from desktop_agent.core.base.ids import Digest
-from desktop_agent.core.models.account import Account, usual_account
+from desktop_agent.core.models.account import Account, AccountKind, usual_account
 from desktop_agent.core.models.known_model import KnownModel
 from desktop_agent.core.models.model_catalog import ModelCatalog
 from desktop_agent.core.models.prices import Rates
@@ -59,9 +58,7 @@ async def asked(wire: WireFormat, dialect: Dialect, request: ModelRequest, *answ
         provider = HttpProvider(wire, ApiEndpoint(account=account), KeyCredential(KEY))
         try:
             while len(server.messages) < len(answers):
-                last = [piece async for piece in provider.stream(request)][-1]
-                assert isinstance(last, Completion)
-                completions.append(last)
+                completions.append(await whole_answer(provider, request))
         finally:
             await provider.aclose()
         assert server.violations == []
@@ -192,26 +189,9 @@ async def test_a_router_is_told_what_to_keep_for_a_model_that_keeps_only_what_is
 MODEL = "claude-sonnet-4-5"
 
 
-class ThatDay:
-    """A clock that has stopped in the autumn of 2026."""
-
-    def now(self) -> datetime:
-        return datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
-
-    def monotonic(self) -> float:
-        return 0.0
-
-    async def sleep(self, seconds: float) -> None:
-        raise AssertionError("a provider never waits")
-
-
-async def cost_of(provider: HttpProvider, request: ModelRequest) -> float | None:
-    try:
-        last = [piece async for piece in provider.stream(request)][-1]
-    finally:
-        await provider.aclose()
-    assert isinstance(last, Completion)
-    return last.usage.cost_usd
+async def answered(provider: HttpProvider, request: ModelRequest) -> Completion:
+    async with aclosing(provider):
+        return await whole_answer(provider, request)
 
 
 @pytest.mark.parametrize(
@@ -229,34 +209,23 @@ async def test_a_cost_is_believed_of_those_who_report_it_and_not_known_of_a_gate
     async with ModelServer(reply(text("Hi."), cost=0.25), dialect=dialect) as server:
         account = Account(provider=vendor, name="here", address=server.url)
         model = ModelRef(provider=vendor, model=MODEL, base_url=server.url)
-        provider = account_provider(account, KeyCredential(KEY), model=model, clock=ThatDay())
-        assert await cost_of(provider, model_request) == cost
+        provider = account_provider(account, KeyCredential(KEY), model=model, clock=FrozenClock())
+        assert (await answered(provider, model_request)).usage.cost_usd == cost
 
 
-async def test_at_the_vendor_s_own_address_the_table_of_prices_says_it(
-    model_request: ModelRequest, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("kind", "cost"), [("key", 6 + 22.5), ("oauth", 0.0)], ids=["by the table", "subscribed"])
+async def test_at_the_vendor_s_own_address_the_cost_is_known(
+    model_request: ModelRequest, monkeypatch: pytest.MonkeyPatch, kind: AccountKind, cost: float
 ) -> None:
     """The test's server answers at the vendor's address."""
     async with ModelServer(reply(text("Hi."), input_tokens=1_000_000, output_tokens=1_000_000)) as server:
         vendor = replace(vendor_of("anthropic"), address=server.url)
         monkeypatch.setattr("desktop_agent.core.models.prices.known_vendor", {"anthropic": vendor}.get)
-        account = Account(provider="anthropic", name="here", address=server.url)
+        account = Account(provider="anthropic", name="here", address=server.url, kind=kind)
         model = ModelRef(provider="anthropic", model=MODEL)
-        provider = account_provider(account, KeyCredential(KEY), model=model, clock=ThatDay())
-        assert await cost_of(provider, replace(model_request, model=MODEL)) == pytest.approx(6 + 22.5)
-
-
-async def test_a_subscription_has_paid_already(model_request: ModelRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with ModelServer(reply(text("Hi."))) as server:
-        vendor = replace(vendor_of("anthropic"), address=server.url)
-        monkeypatch.setattr("desktop_agent.core.models.prices.known_vendor", {"anthropic": vendor}.get)
-        account = Account(provider="anthropic", name="here", address=server.url, kind="oauth")
-        model = ModelRef(provider="anthropic", model=MODEL)
-        provider = account_provider(account, KeyCredential(KEY), model=model, clock=ThatDay())
-        assert await cost_of(provider, model_request) == 0.0
-
-
-PICTURE = Digest("a" * 64)
+        provider = account_provider(account, KeyCredential(KEY), model=model, clock=FrozenClock())
+        done = await answered(provider, replace(model_request, model=MODEL))
+        assert done.usage.cost_usd == pytest.approx(cost)
 
 
 class Knowing:
@@ -278,15 +247,6 @@ async def _never(account: Account) -> tuple[()]:
 @pytest.fixture
 def knowing(tmp_path: Path, spoken: Spoken, server: ModelServer) -> Knowing:
     return Knowing(tmp_path / "models", spoken, server)
-
-
-async def answered(provider: HttpProvider, request: ModelRequest) -> Completion:
-    try:
-        last = [piece async for piece in provider.stream(request)][-1]
-    finally:
-        await provider.aclose()
-    assert isinstance(last, Completion)
-    return last
 
 
 async def test_a_price_that_the_user_states_holds_at_any_address(

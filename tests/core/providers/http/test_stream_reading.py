@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import cast
 
@@ -26,7 +27,7 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.providers.faults import ErrorEventError, FailedCall, explain_refusal, retry_after_s
 from desktop_agent.core.providers.http_provider import MAX_EVENT_BYTES, event_data, strip_foreign_thinking
-from desktop_agent.core.providers.provider import Completion, StreamPiece
+from desktop_agent.core.providers.provider import Completion, StreamPiece, whole_answer
 from desktop_agent.core.providers.provider_catalog import wire_format_of
 from desktop_agent.core.providers.wire_format import EncodedPictures
 from desktop_agent.core.store.journal.journal import encode_line
@@ -68,14 +69,11 @@ async def test_what_is_larger_than_any_event_is_refused() -> None:
 
 
 async def completed(vendor: str, dialect: Dialect, request: ModelRequest, answer: Reply) -> Completion:
-    async with ModelServer(answer, dialect=dialect, key=KEY) as server:
-        provider = keyed_provider(vendor, KEY, address=server.url)
-        try:
-            last = [piece async for piece in provider.stream(request)][-1]
-        finally:
-            await provider.aclose()
-    assert isinstance(last, Completion)
-    return last
+    async with (
+        ModelServer(answer, dialect=dialect, key=KEY) as server,
+        aclosing(keyed_provider(vendor, KEY, address=server.url)) as provider,
+    ):
+        return await whole_answer(provider, request)
 
 
 @pytest.mark.parametrize(
