@@ -25,7 +25,7 @@ from desktop_agent.ui.review.file_bar import FileBar
 from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import core_words
-from desktop_agent.ui.widgets.answer_buttons import ARMING_DELAY_MS, Arming, ShortcutButton, answer_shortcut
+from desktop_agent.ui.widgets.answer_buttons import ARMING_DELAY_MS, Arming, ShortcutButton, answer_shortcut, cut_to_fit
 from desktop_agent.ui.widgets.buttons import Picker, make_line
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, scroll_down, set_names, vbox
@@ -115,7 +115,6 @@ _WIDTH = 800
 _MAX_HEIGHT = 700
 _MARGIN_OF_WINDOW = 24
 _MAX_ALLOW_WIDTH = 320
-_PATTERN_STEP = 20
 
 
 class ScopeChoice(QWidget):
@@ -132,7 +131,8 @@ class ScopeChoice(QWidget):
         self._is_unconfined = rules.maths.runs_unconfined(request)
         self._scopes: list[ApprovalScope] = ["once"]
         self._picker = Picker(object_name="approvalScopePicker", accessible_name=self.tr("What to allow"))
-        self._can_make_rules = _has_rules(request)
+        # Rules with patterns answer no commands with variables, input or a shell: those match exactly.
+        self._can_make_rules = bool(request.rule_patterns) and (request.rule_kind == "tool" or not request.details)
         self._editor: RuleEditor | None = None
         once = next((offer.label for offer in self._request.scopes if offer.scope == "once"), "")
         self._picker.addItem(self.tr("Only this once") if self._can_make_rules or not once else core_words(once))
@@ -200,11 +200,6 @@ class ScopeChoice(QWidget):
             editor.setVisible(scope != "once")
             self.updateGeometry()  # at once, because the dialog measures it now
         self.changed.emit()
-
-
-def _has_rules(request: ApprovalRequest) -> bool:
-    """Whether rules with patterns can answer the request. Commands with variables, input or a shell match exactly."""
-    return bool(request.rule_patterns) and (request.rule_kind == "tool" or not request.details)
 
 
 class ApprovalDialog(QDialog):
@@ -342,13 +337,8 @@ class ApprovalDialog(QDialog):
         self._quiet.setText(obstacle if is_refusal else quiet)
 
     def _show_yes(self, patterns: Sequence[str]) -> None:
-        whole = shown = self._scope.words(patterns)
-        metrics = self._allow.fontMetrics()
-        for width in range(_MAX_ALLOW_WIDTH, 0, -_PATTERN_STEP):
-            if metrics.horizontalAdvance(shown) <= _MAX_ALLOW_WIDTH:
-                break
-            cut = [metrics.elidedText(pattern, Qt.TextElideMode.ElideMiddle, width) for pattern in patterns]
-            shown = self._scope.words(cut)
+        whole = self._scope.words(patterns)
+        shown = cut_to_fit(self._scope.words, patterns, self._allow, _MAX_ALLOW_WIDTH)
         self._allow.setText(shown)
         self._allow.setAccessibleName(whole)
         self._allow.setToolTip(plain_tooltip(whole) if shown != whole else "")
@@ -404,7 +394,7 @@ class ApprovalDialog(QDialog):
         self._scope.changed.connect(self._on_scope_changed)
         self._scope.grown.connect(self._fit)
         if self._head.command:
-            self._head.command.changed.connect(self._on_command_changed)
+            self._head.command.field.textChanged.connect(self._on_command_changed)
         for fold in self._question.folds:
             fold.changed.connect(self._update_answers)
             fold.resize_wanted.connect(self._fit)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Literal, NamedTuple
 
-from PySide6.QtCore import QCoreApplication, QPointF, QSize, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QPointF, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QFrame, QSizePolicy, QVBoxLayout, QWidget
 
@@ -28,8 +28,6 @@ _SIDES = 18
 
 
 class CommandEdit(QWidget):
-    changed = Signal()
-
     def __init__(self, theme: Theme, question: OpenQuestion) -> None:
         super().__init__()
         self.field = _Field(
@@ -47,7 +45,7 @@ class CommandEdit(QWidget):
         self._restore.setProperty("size", "small")
         marks = hbox(self._mark, STRETCH, self._restore, spacing=Space.XS)
         vbox(self.field, self.fold, marks, on=self, spacing=Space.XS)
-        self.field.textChanged.connect(self._on_text_changed)
+        self.field.textChanged.connect(self._show_mark)
         self.fold.resize_wanted.connect(self.field.updateGeometry)
         self._show_mark()
 
@@ -58,10 +56,6 @@ class CommandEdit(QWidget):
 
     def _on_restore(self) -> None:
         self.field.set_text(self._question.request.command or "")  # an edit that the user can undo
-
-    def _on_text_changed(self) -> None:
-        self._show_mark()
-        self.changed.emit()
 
     def _show_mark(self) -> None:
         is_edited = self._question.edited is not None

@@ -131,7 +131,7 @@ class RulePreview(QWidget):
         super().__init__()
         self._would_allow: Callable[[str], Verdict] = lambda _subject: False
         self._waiting: list[str] = []
-        self._is_allowed: dict[str, Verdict] = {}
+        self.verdicts: dict[str, Verdict] = {}
         self._next = one_shot(self, 0, self._go_on)
         self._allowed = _Half(theme, self.tr("Would have been allowed"), "ruleAllowedList")
         self._asking = _Half(theme, self.tr("Would still ask"), "ruleAskingList")
@@ -141,14 +141,10 @@ class RulePreview(QWidget):
     def is_finished(self) -> bool:
         return not self._waiting
 
-    @property
-    def verdicts(self) -> dict[str, Verdict]:
-        return dict(self._is_allowed)
-
     def judge(self, subjects: Sequence[str], would_allow: Callable[[str], Verdict]) -> None:
         self._would_allow = would_allow
         self._waiting = list(reversed(subjects))
-        self._is_allowed = {}
+        self.verdicts = {}
         self._go_on()
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -165,13 +161,13 @@ class RulePreview(QWidget):
         clock.start()
         while self._waiting and clock.elapsed() < SLICE_MS:
             subject = self._waiting.pop()
-            self._is_allowed[subject] = self._would_allow(subject)
+            self.verdicts[subject] = self._would_allow(subject)
         if self._waiting:
             self._next.start()
             return
         self._next.stop()
-        self._allowed.show_subjects([subject for subject, is_allowed in self._is_allowed.items() if is_allowed])
-        self._asking.show_subjects([subject for subject, is_allowed in self._is_allowed.items() if is_allowed is False])
+        self._allowed.show_subjects([subject for subject, is_allowed in self.verdicts.items() if is_allowed])
+        self._asking.show_subjects([subject for subject, is_allowed in self.verdicts.items() if is_allowed is False])
         self.finished.emit()
 
 

@@ -13,7 +13,7 @@ from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.buttons import Picker, make_button
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
 from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import DIALOG_MARGINS, STRETCH, hbox, set_names, set_up_dialog, vbox
+from desktop_agent.ui.widgets.layouts import lay_out_dialog, set_names, set_up_dialog, vbox
 
 
 class RewindChoice(NamedTuple):
@@ -70,10 +70,8 @@ class RewindDialog(QDialog):
         go = make_button(self.tr("Go back"), object_name="rewindButton", clicked=self._choose, variant="primary")
         go.setDefault(True)
         cancel = make_button(self.tr("Cancel"), clicked=self.reject)
-        buttons = hbox(STRETCH, cancel, go, spacing=Space.S)
-        vbox(
-            heading, self._picker, self._column, self._files, buttons, on=self, margins=DIALOG_MARGINS, spacing=Space.M
-        )
+        parts = (heading, self._picker, self._column, self._files)
+        lay_out_dialog(self, *parts, answers=(cancel, go), spacing=Space.M)
         self._show_choice()
 
     def _show_choice(self) -> None:

@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.base.ids import SessionId
@@ -84,22 +85,23 @@ def items_of(
     return sorted(questions, key=since) + sorted(ended, key=since, reverse=True)
 
 
+def _about(transcript: Transcript, kind: ItemKind, since: datetime | None) -> InboxItem:
+    info = transcript.session
+    return InboxItem(
+        kind=kind,
+        session_id=info.session_id,
+        title=info.title,
+        workspace=info.workspace,
+        since=since or info.updated_at,
+        turn=transcript.turns.turn,
+    )
+
+
 def _questions(session: InboxSession) -> list[InboxItem]:
-    transcript = session.transcript
-    info, turns = transcript.session, transcript.turns
-    return [
-        InboxItem(
-            kind="question",
-            session_id=info.session_id,
-            title=info.title,
-            workspace=info.workspace,
-            since=turns.asked_at.get(request.call_id, info.updated_at),
-            turn=turns.turn,
-            request=request,
-            can_answer=not session.is_read_only,
-        )
-        for request in transcript.pending_approvals
-    ]
+    transcript, can_answer = session.transcript, not session.is_read_only
+    asked = [(request, transcript.turns.asked_at.get(request.call_id)) for request in transcript.pending_approvals]
+    items = [(request, _about(transcript, "question", since)) for request, since in asked]
+    return [replace(item, request=request, can_answer=can_answer) for request, item in items]
 
 
 def _end(session: InboxSession, seen: Mapping[SessionId, int]) -> InboxItem | None:
@@ -108,15 +110,7 @@ def _end(session: InboxSession, seen: Mapping[SessionId, int]) -> InboxItem | No
         return None
     if turns.turn <= seen.get(info.session_id, turns.turn):
         return None
-    return InboxItem(
-        kind="ended",
-        session_id=info.session_id,
-        title=info.title,
-        workspace=info.workspace,
-        since=turns.ended_at or info.updated_at,
-        turn=turns.turn,
-        end=turns.last_end,
-    )
+    return replace(_about(session.transcript, "ended", turns.ended_at), end=turns.last_end)
 
 
 _MOST_TITLE_CHARS = 80

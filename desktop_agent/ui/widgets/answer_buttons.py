@@ -1,6 +1,6 @@
 """Buttons that answer a question: which keys press them, and when an answer counts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QObject, QRect, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QKeySequence, QPainter, QPaintEvent, QShortcut
@@ -48,6 +48,21 @@ class Arming(QObject):
 _GAP = 8
 _KEY_OPACITY = 0.75
 _KEY_SIZE = 10.5
+
+
+_STEP = 20
+
+
+def cut_to_fit(
+    words: Callable[[Sequence[str]], str], quoted: Sequence[str], button: QPushButton, room: int, most: int = 0
+) -> str:
+    """Return `words(quoted)` with the quoted parts shortened, to `most` pixels at first, until it fits into `room`."""
+    shown, metrics = words(quoted), button.fontMetrics()
+    for width in range(most or room, 0, -_STEP):
+        if metrics.horizontalAdvance(shown) <= room:
+            break
+        shown = words([metrics.elidedText(part, Qt.TextElideMode.ElideMiddle, width) for part in quoted])
+    return shown
 
 
 class ShortcutButton(QPushButton):

@@ -48,6 +48,21 @@ class CardLoader(NamedTuple):
     source: CardSource
     spawn: Callable[[Coroutine[object, object, None]], None]
 
+    def fetch(
+        self, row: EntryRow, key: str, work: Coroutine[object, object, object], owner: QObject, then: Callable[[], None]
+    ) -> None:
+        """Store the result of `work`, or its `AgentError`, in the row under `key`; then tell `owner` if it exists."""
+
+        async def run() -> None:
+            try:
+                row.loaded[key] = await work
+            except AgentError as error:
+                row.loaded[key] = error
+            if isValid(owner):
+                then()
+
+        self.spawn(run())
+
 
 async def in_thread(work: Callable[[], Result]) -> Result:
     import asyncio  # not before the window is painted (ADR 5)
@@ -220,19 +235,14 @@ class ToolBody(QObject):
 
     def fetch(self, key: str, work: Callable[[CardSource], Coroutine[object, object, object]]) -> None:
         """Run `work` once for each key, and store its result or its `AgentError` in the row under `key`."""
-        if self._loader is not None and key not in self.row.loaded and key not in self._loading:
+        loader = self._loader
+        if loader is not None and key not in self.row.loaded and key not in self._loading:
             self._loading.add(key)
-            self._loader.spawn(self._fetch(key, work(self._loader.source)))
+            loader.fetch(self.row, key, work(loader.source), self, partial(self._on_fetched, key))
 
-    async def _fetch(self, key: str, work: Coroutine[object, object, object]) -> None:
-        try:
-            self.row.loaded[key] = await work
-        except AgentError as error:
-            self.row.loaded[key] = error
-        finally:
-            self._loading.discard(key)
-        if isValid(self):
-            self.changed.emit()
+    def _on_fetched(self, key: str) -> None:
+        self._loading.discard(key)
+        self.changed.emit()
 
     # -- for the card --
 

@@ -62,14 +62,11 @@ class AttachedContents(QObject):
         self._on_text_changed()
 
     def place(self, area: QRect) -> int:
-        shown: list[QWidget] = [chip for chip in self._chips.values() if not chip.isHidden()]
-        if not shown:
-            return 0
-        height = flow([*shown, self._more] if not self._more.isHidden() else shown, area)
-        for chip in shown:
-            if isinstance(chip, _RemovableChip):
-                chip.place_button()
-        return height + Space.S
+        shown = [chip for chip in (*self._chips.values(), self._more) if not chip.isHidden()]
+        height = flow(shown, area) + Space.S if shown else 0
+        for chip in self._chips.values():
+            chip.place_button()
+        return height
 
     def _on_text_changed(self) -> None:
         before, self._mentioned = self._mentioned, tuple(contents_in(self._edit.toPlainText()))

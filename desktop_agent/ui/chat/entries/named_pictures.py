@@ -5,12 +5,10 @@ from functools import partial
 from urllib.parse import unquote
 
 from PySide6.QtCore import QObject, QPoint, Qt, Signal
-from shiboken6 import isValid
 
-from desktop_agent.core.base.errors import AgentError
 from desktop_agent.ui.chat.cards.result_pictures import DECODED, PictureButton
 from desktop_agent.ui.chat.cards.tool_body import CardLoader, CardSource, in_thread
-from desktop_agent.ui.chat.content_chip import read_picture
+from desktop_agent.ui.chat.content_chip import CardPicture, read_picture
 from desktop_agent.ui.chat.entries.entry import EntryWidget
 from desktop_agent.ui.chat.markdown.inline import PICTURE, is_web_address
 from desktop_agent.ui.theme import Space
@@ -76,22 +74,22 @@ class NamedPictures(QObject):
             button.setToolTip(self.tr("Open the file"))
             button.clicked.connect(partial(actions.file_requested.emit, unquote(address), 0))
         self._shown[index, address] = button
-        if PICTURE + address in self._row.loaded:
-            self._show(button, address)
-        elif self._loader is not None:
-            self._loader.spawn(self._load(button, address, self._loader.source))
+        key, loader = PICTURE + address, self._loader
+        if key in self._row.loaded:
+            self._show(button, key)
+        elif loader is not None:
+            work = self._read(loader.source, address)
+            loader.fetch(self._row, key, work, button, partial(self._on_loaded, button, key))
 
-    async def _load(self, button: PictureButton, address: str, source: CardSource) -> None:
-        try:
-            content = await source.named_picture(self._entry.styles.files.root, address)
-            self._row.loaded[PICTURE + address] = await in_thread(partial(read_picture, content, DECODED))
-        except AgentError as error:
-            self._row.loaded[PICTURE + address] = error
-        if isValid(button):
-            self._show(button, address)
-            self.changed.emit(False)
+    async def _read(self, source: CardSource, address: str) -> CardPicture:
+        content = await source.named_picture(self._entry.styles.files.root, address)
+        return await in_thread(partial(read_picture, content, DECODED))
 
-    def _show(self, button: PictureButton, address: str) -> None:
-        button.show_loaded(self._row.loaded[PICTURE + address])
+    def _on_loaded(self, button: PictureButton, key: str) -> None:
+        self._show(button, key)
+        self.changed.emit(False)
+
+    def _show(self, button: PictureButton, key: str) -> None:
+        button.show_loaded(self._row.loaded[key])
         button.setEnabled(True)  # what cannot be shown here may be shown elsewhere
         button.setCursor(Qt.CursorShape.PointingHandCursor)

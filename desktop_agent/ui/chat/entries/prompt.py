@@ -6,13 +6,11 @@ from functools import partial
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPoint, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QKeyEvent, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QPushButton, QWidget
-from shiboken6 import isValid
 
-from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol.events import PromptSubmitted, Steered
-from desktop_agent.core.protocol.model import Attachment, AttachmentKind, BlobRef
-from desktop_agent.ui.chat.cards.tool_body import CardLoader, CardSource, picture_of
+from desktop_agent.core.protocol.model import Attachment, AttachmentKind
+from desktop_agent.ui.chat.cards.tool_body import CardLoader, picture_of
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.chat.content_chip import THUMBNAIL, CardPicture, ContentChip
 from desktop_agent.ui.chat.entries.entry import EntryActions, EntryPlace, EntryWidget
@@ -87,10 +85,6 @@ def _describe(button: QAbstractButton, attachment: Attachment, name: str, size: 
     where = named(f"{attachment.server}: {attachment.uri}" if attachment.server else attachment.uri)[:300]
     button.setToolTip(plain_tooltip("\n".join(filter(None, (where, problem, _tr("Show what was sent"))))))
     button.setAccessibleDescription(where)
-
-
-def _key(ref: BlobRef) -> str:
-    return f"thumbnail:{ref.blob}"
 
 
 def _name(attachment: Attachment) -> str:
@@ -225,21 +219,17 @@ class PromptWidget(EntryWidget):
         if not attachment.images or not (attachment.kind == "picture" or attachment.media_type.startswith("image/")):
             return _button(attachment, place.actions, self)
         button, ref = _Picture(attachment, place, self), attachment.images[0]
-        known = self.row.loaded.get(_key(ref))
-        if isinstance(known, CardPicture):
-            button.show_picture(known)
-        elif loader is not None:
-            loader.spawn(self._load(button, ref, loader.source))
+        key = f"thumbnail:{ref.blob}"
+        show = partial(self._show_picture, button, key)
+        show()
+        if loader is not None and key not in self.row.loaded:
+            loader.fetch(self.row, key, picture_of(loader.source, ref, THUMBNAIL), button, show)
         return button
 
-    async def _load(self, button: _Picture, ref: BlobRef, source: CardSource) -> None:
-        try:
-            read = await picture_of(source, ref, THUMBNAIL)
-        except AgentError:
-            return  # a click explains why it is not available
-        self.row.loaded[_key(ref)] = read
-        if isValid(button):
-            button.show_picture(read)
+    def _show_picture(self, button: _Picture, key: str) -> None:
+        # If it could not be loaded, a click explains why.
+        if isinstance(known := self.row.loaded.get(key), CardPicture):
+            button.show_picture(known)
 
     @property
     def _prompt(self) -> PromptSubmitted | Steered:

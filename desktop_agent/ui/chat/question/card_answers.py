@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
+from itertools import chain, zip_longest
 
-from PySide6.QtCore import QObject, QRect, Qt, Signal
+from PySide6.QtCore import QObject, QRect, Signal
 from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
 from desktop_agent.core.protocol.model import ApprovalScope
@@ -11,26 +12,21 @@ from desktop_agent.ui.chat.entries.questions import CardPlace
 from desktop_agent.ui.part_keys import ALLOW_KEYS, DENY_KEYS, native_keys
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.translation.core_words import core_words
-from desktop_agent.ui.widgets.answer_buttons import ShortcutButton, answer_shortcut
+from desktop_agent.ui.widgets.answer_buttons import ShortcutButton, answer_shortcut, cut_to_fit
 from desktop_agent.ui.widgets.buttons import make_button, make_line
 from desktop_agent.ui.widgets.layouts import flow
 from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip
 
 _OFFER_WIDTH = 380
-_OFFER_STEP = 20
 _LEAST_QUOTED_WIDTH = 60
 """The least width of a quoted command, in pixels. Offers that would be cut further get a second row instead."""
 
 
 def _cut_offer(button: QPushButton, parts: list[str], room: int) -> None:
-    metrics = button.fontMetrics()
-    shown = parts
-    for width in range(_OFFER_WIDTH, 0, -_OFFER_STEP):
-        if metrics.horizontalAdvance("".join(shown)) <= room:
-            break
-        cut = Qt.TextElideMode.ElideMiddle
-        shown = [metrics.elidedText(part, cut, width) if at % 2 else part for at, part in enumerate(parts)]
-    if button.text() != (text := "".join(shown)):
+    def words(quoted: Sequence[str]) -> str:
+        return "".join(chain.from_iterable(zip_longest(parts[::2], quoted, fillvalue="")))
+
+    if button.text() != (text := cut_to_fit(words, parts[1::2], button, room, _OFFER_WIDTH)):
         button.setText(text)
 
 

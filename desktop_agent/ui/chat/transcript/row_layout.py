@@ -54,7 +54,8 @@ class EntryRows:
     def exchange(self, entries: Sequence[Entry]) -> list[EntryRow]:
         """Show `entries`, of which the last are the same as now and keep their widgets. Return the removed rows."""
         before = self._rows
-        kept = _same_at_end([row.entry for row in before], entries)
+        pairs = zip((row.entry for row in reversed(before)), reversed(entries), strict=False)
+        kept = next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(before), len(entries)))
         stay, gone = before[len(before) - kept :], before[: len(before) - kept]
         heights = [self.heights[row.index] for row in stay]
         first = len(entries) - kept
@@ -168,11 +169,6 @@ def _rows_of(entries: Sequence[Entry]) -> list[EntryRow]:
         EntryRow(entry, index, entry.number if isinstance(entry, PageEntry) else None)
         for index, entry in enumerate(entries)
     ]
-
-
-def _same_at_end(first: Sequence[Entry], second: Sequence[Entry]) -> int:
-    pairs = zip(reversed(first), reversed(second), strict=False)
-    return next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(first), len(second)))
 
 
 def _is_plan(row: EntryRow) -> bool:
