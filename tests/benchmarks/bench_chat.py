@@ -277,15 +277,13 @@ def frozen_heap() -> Generator[None]:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_streaming_costs_no_more_than_plain_text(
-    shape: str, bench: Bench, repeats: int, streamed_chars: int, say: Callable[[str], None]
-) -> None:
+def test_streaming_costs_no_more_than_plain_text(shape: str, bench: Bench, repeats: int, streamed_chars: int) -> None:
     text = SHAPES[shape](random.Random(1), streamed_chars)
     ours, plain = Times(), Times()
     for _ in range(repeats):
         ours.runs.append(bench.stream_into_view(text))
         plain.runs.append(bench.stream_into_plain_text(text))
-    say(
+    print(
         f"{shape:14} {len(text):6} characters behind {MESSAGES} messages: {ours.total / plain.total:.2f}x plain text"
         f" | a frame {ours.frame:.2f} ms, plain {plain.frame:.2f} ms"
         f" | worst {ours.worst:.1f} ms, plain {plain.worst:.1f} ms"
@@ -295,15 +293,13 @@ def test_streaming_costs_no_more_than_plain_text(
     assert ours.total <= MOST_PER_FRAME * plain.total
 
 
-def test_the_output_of_a_command_costs_no_more_than_plain_text(
-    bench: Bench, repeats: int, streamed_chars: int, say: Callable[[str], None]
-) -> None:
+def test_the_output_of_a_command_costs_no_more_than_plain_text(bench: Bench, repeats: int, streamed_chars: int) -> None:
     text = command_output(10 * streamed_chars)
     ours, plain = Times(), Times()
     for _ in range(repeats):
         ours.runs.append(bench.stream_output_into_view(text))
         plain.runs.append(bench.stream_into_plain_text(text, OUTPUT_CHARS))
-    say(
+    print(
         f"coloured output {len(text):6} characters: {ours.total / plain.total:.2f}x plain text without colours"
         f" | a frame {ours.frame:.2f} ms, plain {plain.frame:.2f} ms"
         f" | worst {ours.worst:.1f} ms, plain {plain.worst:.1f} ms"
@@ -319,7 +315,7 @@ def open_in_one_document(texts: Sequence[str]) -> None:
     document.size()
 
 
-def test_opening_a_long_conversation(bench: Bench, repeats: int, say: Callable[[str], None]) -> None:
+def test_opening_a_long_conversation(bench: Bench, repeats: int) -> None:
     transcript = session()
     texts = [entry.text for entry in transcript.entries if isinstance(entry, PromptSubmitted | TextEntry)]
     ours: list[float] = []
@@ -335,14 +331,14 @@ def test_opening_a_long_conversation(bench: Bench, repeats: int, say: Callable[[
         bench.discard(view)
         document += timed(iter([lambda: open_in_one_document(texts)]))
     ratio = median(document) / median(ours)
-    say(
+    print(
         f"opening {len(transcript.entries)} messages, {sum(map(len, texts)) / 1e6:.1f} MB, to the painted end:"
         f" {median(ours):.1f} ms, 1/{ratio:.0f} of one document ({median(document):.0f} ms)"
     )
     assert ratio >= LEAST_OPENING
 
 
-def test_paging_through_a_long_conversation(bench: Bench, repeats: int, say: Callable[[str], None]) -> None:
+def test_paging_through_a_long_conversation(bench: Bench, repeats: int) -> None:
     transcript = session()
     runs, laid_out = Times(), 0
     for _ in range(repeats):
@@ -359,10 +355,10 @@ def test_paging_through_a_long_conversation(bench: Bench, repeats: int, say: Cal
         runs.runs.append(timed(page for _ in range(60)))
         laid_out = sum(row.widget.column.laid_out for row in view.row_layout.widgets.live if row.widget is not None)
         bench.discard(view)
-    say(f"a page up: {runs.frame:.1f} ms, worst {runs.worst:.1f} ms | blocks laid out at the end: {laid_out}")
+    print(f"a page up: {runs.frame:.1f} ms, worst {runs.worst:.1f} ms | blocks laid out at the end: {laid_out}")
 
 
-def test_a_new_width_for_a_long_conversation(bench: Bench, repeats: int, say: Callable[[str], None]) -> None:
+def test_a_new_width_for_a_long_conversation(bench: Bench, repeats: int) -> None:
     times: list[float] = []
     for _ in range(repeats):
         view = bench.transcript_view()
@@ -375,7 +371,7 @@ def test_a_new_width_for_a_long_conversation(bench: Bench, repeats: int, say: Ca
 
         times += timed(iter([narrow]))
         bench.discard(view)
-    say(f"another width: {median(times):.1f} ms")
+    print(f"another width: {median(times):.1f} ms")
 
 
 HUGE = {
@@ -397,7 +393,7 @@ HUGE = {
 
 @pytest.mark.parametrize("shape", HUGE)
 def test_a_huge_answer_that_comes_whole_does_not_stop_the_window(
-    shape: str, bench: Bench, qapp: QApplication, repeats: int, say: Callable[[str], None]
+    shape: str, bench: Bench, qapp: QApplication, repeats: int
 ) -> None:
     """The times of all turns of the event loop until the answer is read; the best run counts."""
     text = HUGE[shape]
@@ -414,7 +410,7 @@ def test_a_huge_answer_that_comes_whole_does_not_stop_the_window(
         runs.runs.append(turns.by_clock)
         own.runs.append(turns.own)
         bench.discard(view)
-    say(
+    print(
         f"{shape:24} {len(text):8} characters | own work of the longest turn {own.worst:.1f} ms, by the clock"
         f" {runs.worst:.1f} ms | of all runs {own.worst_of_all:.1f} and {runs.worst_of_all:.1f} ms"
     )

@@ -31,14 +31,13 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal
 from desktop_agent.core.system.file_writes import write_state
 from desktop_agent.core.system.files import FileState, FileTransition
-from tests.benchmarks.floors import took_ms
-from tests.benchmarks.source_tree import GIT, grow
+from tests.benchmarks.floors import ratio_of, took_ms
+from tests.benchmarks.source_tree import FILES, GIT, grow
 
 pytestmark = pytest.mark.skipif(not GIT, reason="git is not installed")
 
 TURNS = 100
 FLOOR = "the floor: two and their folder"
-FILES = 30_000
 
 Record = Callable[[], FileChange]
 
@@ -159,11 +158,11 @@ class Checkpoints:
         self._waiting.shutdown()
 
 
-def test_a_checkpoint_per_edited_file(is_nightly: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_checkpoint_per_edited_file(is_nightly: bool, tmp_path: Path) -> None:
     repeats = 40 if is_nightly else 15
     tree = tmp_path / "tree"
     tree.mkdir()
-    grow(tree, FILES)
+    grow(tree)
     git(tree, "add", "-A")
 
     def shadow() -> None:
@@ -188,15 +187,14 @@ def test_a_checkpoint_per_edited_file(is_nightly: bool, tmp_path: Path, capsys: 
         for name, make in makers.items():
             ours[name].append(median(took_ms(make()) for _ in range(5)))
     checkpoints.close()
-    with capsys.disabled():
-        print(f"\n{FILES:,} files; median of {repeats}; git add -A && git write-tree: {median(yardstick):.0f} ms")
-        print(f"{'':34}{'took':>10}{'best':>9}{'yardstick /':>13}{'limit':>7}{'/ floor':>9}")
-        for name, times in ours.items():
-            each = median(one / other for one, other in zip(yardstick, times, strict=True))
-            over = median(one / other for one, other in zip(times, ours[FLOOR], strict=True))
-            limit = 50 if name.endswith("edit of a file") or name.startswith("next") else ""
-            best = f"{min(times):>6.2f} ms"
-            print(f"{name:34}{median(times):>7.2f} ms{best}{each:>13.0f}{limit:>7}{over:>9.2f}")
+    print(f"{FILES:,} files; median of {repeats}; git add -A && git write-tree: {median(yardstick):.0f} ms")
+    print(f"{'':34}{'took':>10}{'best':>9}{'yardstick /':>13}{'limit':>7}{'/ floor':>9}")
+    for name, times in ours.items():
+        each = ratio_of(yardstick, times)
+        over = ratio_of(times, ours[FLOOR])
+        limit = 50 if name.endswith("edit of a file") or name.startswith("next") else ""
+        best = f"{min(times):>6.2f} ms"
+        print(f"{name:34}{median(times):>7.2f} ms{best}{each:>13.0f}{limit:>7}{over:>9.2f}")
 
 
 class History:
@@ -264,7 +262,7 @@ def blocks(folder: Path) -> int:
     return sum(path.stat().st_blocks * 512 for path in (folder, *folder.rglob("*")))
 
 
-def test_the_disk_that_a_hundred_turns_take(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_disk_that_a_hundred_turns_take(tmp_path: Path) -> None:
     history = History(tmp_path)
     work(history)
     changed = sum(len(zlib.compress(version, 6)) for version in history.versions)
@@ -272,16 +270,15 @@ def test_the_disk_that_a_hundred_turns_take(tmp_path: Path, capsys: pytest.Captu
     held = lengths(history.blobs.folder)
     git(history.repository, "gc", "-q", "--aggressive", "--prune=now")
     objects = history.repository / ".git" / "objects"
-    with capsys.disabled():
-        print(f"\n{TURNS} turns, {history.edits} changes of files, {len(history.versions)} distinct versions")
-        print(f"{'':38}{'bytes':>12}{'/ changed':>11}{'limit':>7}")
-        rows = [
-            ("the versions that changed, compressed", changed, ""),
-            ("everything in the blob folder", held, "1.2"),
-            ("the same, as blocks of the disk", blocks(history.blobs.folder), ""),
-            ("the versions as they are", plain, ""),
-            ("git, after gc --aggressive", lengths(objects), ""),
-        ]
-        for name, size, limit in rows:
-            print(f"{name:38}{size:>12,}{size / changed:>11.3f}{limit:>7}")
+    print(f"{TURNS} turns, {history.edits} changes of files, {len(history.versions)} distinct versions")
+    print(f"{'':38}{'bytes':>12}{'/ changed':>11}{'limit':>7}")
+    rows = [
+        ("the versions that changed, compressed", changed, ""),
+        ("everything in the blob folder", held, "1.2"),
+        ("the same, as blocks of the disk", blocks(history.blobs.folder), ""),
+        ("the versions as they are", plain, ""),
+        ("git, after gc --aggressive", lengths(objects), ""),
+    ]
+    for name, size, limit in rows:
+        print(f"{name:38}{size:>12,}{size / changed:>11.3f}{limit:>7}")
     assert held <= 1.2 * changed

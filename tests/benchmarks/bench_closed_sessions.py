@@ -5,7 +5,6 @@
 """
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.store.blobs import Blobs
 from tests.benchmarks.big_sessions import Shape, write_session
 from tests.journals import SESSION_ID
 
@@ -70,21 +68,16 @@ def copies_of(journal: Path, count: int) -> list[str]:
 
 
 def test_closed_sessions_leave_no_more_than_the_first_of_them(
-    tmp_path: Path, is_nightly: bool, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, is_nightly: bool, window_home: AppPaths
 ) -> None:
-    monkeypatch.setenv("DESKTOP_AGENT_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join((".", os.environ.get("PYTHONPATH", ""))))
-    paths = AppPaths.from_environment()
-    workspace = tmp_path / "workspace"
-    workspace.mkdir()
     shape = Shape(50_000, 1_000) if is_nightly else Shape(22_000, 1_000)
-    journal = write_session(paths.sessions, shape, workspace, Blobs(paths.blobs))
+    journal = write_session(window_home, shape, tmp_path / "workspace")
     names = copies_of(journal, 20 if is_nightly else 4)
     arguments = ",".join(names), str(tmp_path), "8"
     said = subprocess.check_output([sys.executable, "-c", WINDOW, *arguments], text=True, timeout=3_600)
     (_, before), *closed = [json.loads(line) for line in said.splitlines()]
     first = closed[0][2]
-    print(f"\n{journal.stat().st_size / 1e6:.0f} MB each | before {before:.0f} MB", end="")
+    print(f"{journal.stat().st_size / 1e6:.0f} MB each | before {before:.0f} MB")
     for number, (_, while_open, after) in enumerate(closed, start=1):
-        print(f"\nsession {number:2}: open {while_open:.0f} MB | closed {after:.0f} MB, {after - first:+.1f}", end="")
+        print(f"session {number:2}: open {while_open:.0f} MB | closed {after:.0f} MB, {after - first:+.1f}")
     assert max(after for *_, after in closed) - first <= MOST_KEPT_MB

@@ -9,7 +9,6 @@ import json
 import shlex
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Awaitable
 from pathlib import Path
@@ -18,7 +17,6 @@ from statistics import median
 import psutil
 import pytest
 from msgspec.structs import replace
-from PySide6.QtCore import QElapsedTimer, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
 from desktop_agent.core.base.clock import SystemClock
@@ -27,12 +25,13 @@ from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 from desktop_agent.core.tools.builtin.run_terminal_cmd import SPOOL_KEY, RunTerminalCmd
 from desktop_agent.ui.runtime.eventloop import run
+from tests.benchmarks.floors import FRAME_MS, Ticker
+from tests.benchmarks.measuring import Heart
 from tests.core.printed import until_logged
 from tests.core.stubborn import STUBBORN, survivors
 from tests.core.tools.conftest import Workspace, workspace
 
 REPEATS = 5
-FRAME_MS = 1000 / 60
 BWRAP = shutil.which("bwrap")
 TOOL = RunTerminalCmd()
 
@@ -46,24 +45,6 @@ ROWS = {
 @pytest.fixture
 def size(is_nightly: bool) -> int:
     return 1 << 30 if is_nightly else 64 << 20
-
-
-class Ticker:
-    """The longest delay of a task that wants its turn every millisecond."""
-
-    def __init__(self) -> None:
-        self.longest_s = 0.0
-        self._task = asyncio.create_task(self._tick())
-
-    async def stop(self) -> None:
-        self._task.cancel()
-        await asyncio.gather(self._task, return_exceptions=True)
-
-    async def _tick(self) -> None:
-        while True:
-            begun = time.perf_counter()
-            await asyncio.sleep(0.001)
-            self.longest_s = max(self.longest_s, time.perf_counter() - begun - 0.001)
 
 
 class Memory:
@@ -102,12 +83,7 @@ async def taken(work: Workspace, command: str, *, tty: bool = False) -> float:
     return took
 
 
-def show(capsys: pytest.CaptureFixture[str], *lines: str) -> None:
-    with capsys.disabled():
-        sys.stdout.write("\n" + "\n".join(lines) + "\n")
-
-
-async def test_much_output(tmp_path: Path, size: int, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_much_output(tmp_path: Path, size: int) -> None:
     lines = [
         f"a command that prints {size >> 20:,} MiB: ratio at most 2, growth at most 16 MiB, stalls at most 16.7 ms",
         f"{'':20}{'| cat s':>10}{'tool s':>10}{'ratio':>8}{'growth MiB':>12}{'longest stall ms':>18}",
@@ -124,9 +100,8 @@ async def test_much_output(tmp_path: Path, size: int, capsys: pytest.CaptureFixt
                 theirs.append(await asyncio.to_thread(piped, command))
                 memory, ticker = Memory(), Ticker()
                 ours.append(await taken(work, command))
-                await ticker.stop()
+                stalls.append(await ticker.stop())
                 grown.append(await memory.grown_mib())
-                stalls.append(ticker.longest_s * 1000)
             floor, cost = median(theirs), median(ours)
             lines.append(
                 f"{name:20}{floor:10.2f}{cost:10.2f}{cost / floor:8.2f}{max(grown):12.1f}"
@@ -134,10 +109,10 @@ async def test_much_output(tmp_path: Path, size: int, capsys: pytest.CaptureFixt
             )
         in_terminal = await taken(work, f"yes | head -c {size // 16}", tty=True)
         lines.append(f"in a terminal, {size >> 24:,} MiB: {in_terminal:.2f} s")
-    show(capsys, *lines)
+    print(*lines, sep="\n")
 
 
-async def test_there_and_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_there_and_back(tmp_path: Path) -> None:
     async with workspace(tmp_path) as work:
         environ = dict(work.context.environ)
         plain: list[float] = []
@@ -153,11 +128,8 @@ async def test_there_and_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]
             plain.append(between - begun)
             ours.append(time.perf_counter() - between)
     floor, cost = median(plain) * 1000, median(ours) * 1000
-    show(
-        capsys,
-        "from the call to its result, without the command itself: at most 5 ms",
-        f"asyncio alone {floor:.2f} ms, the tool {cost:.2f} ms, difference {cost - floor:.2f} ms",
-    )
+    print("from the call to its result, without the command itself: at most 5 ms")
+    print(f"asyncio alone {floor:.2f} ms, the tool {cost:.2f} ms, difference {cost - floor:.2f} ms")
 
 
 def confined(command: Command) -> Command:
@@ -166,7 +138,7 @@ def confined(command: Command) -> Command:
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
-async def test_ending_a_stubborn_tree(tmp_path: Path, capsys: pytest.CaptureFixture[str], *, wrapped: bool) -> None:
+async def test_ending_a_stubborn_tree(tmp_path: Path, *, wrapped: bool) -> None:
     if wrapped and BWRAP is None:
         pytest.skip("needs bwrap")
     lines = [
@@ -220,30 +192,17 @@ async def test_ending_a_stubborn_tree(tmp_path: Path, capsys: pytest.CaptureFixt
             lines.append(f"{name:20}{median(took):10.0f}{max(took):10.0f}{left:11}")
         await jobs.aclose()
         await processes.aclose()
-    show(capsys, *lines)
+    print(*lines, sep="\n")
 
 
-def test_the_window_meanwhile(
-    qapp: QApplication, tmp_path: Path, size: int, capsys: pytest.CaptureFixture[str]
-) -> None:
-    frame = QElapsedTimer()
-    late: list[float] = []
+def test_the_window_meanwhile(qapp: QApplication, tmp_path: Path, size: int) -> None:
+    heart = Heart()
     rows: dict[str, list[float]] = {"nothing": [], **{name: [] for name in ROWS}}
 
-    def tick() -> None:
-        late.append(frame.nsecsElapsed() / 1e6 - 1)
-        frame.restart()
-
-    timer = QTimer(interval=1, timerType=Qt.TimerType.PreciseTimer)
-    timer.timeout.connect(tick)
-
     async def longest(work: Awaitable[object]) -> float:
-        late.clear()
-        frame.start()
-        timer.start()
+        heart.start()
         await work
-        timer.stop()
-        return max(late)
+        return heart.stop()
 
     async def main() -> int:
         async with workspace(tmp_path) as work:
@@ -255,6 +214,7 @@ def test_the_window_meanwhile(
         return 0
 
     assert run(qapp, main) == 0
-    lines = [f"{name:20}{median(stalls):10.1f}{max(stalls):10.1f}" for name, stalls in rows.items()]
-    title = f"the window's loop while a command prints {size >> 20:,} MiB: longest stall at most {FRAME_MS:.1f} ms"
-    show(capsys, title, f"{'':20}{'median ms':>10}{'worst ms':>10}", *lines)
+    print(f"the window's loop while a command prints {size >> 20:,} MiB: longest stall at most {FRAME_MS:.1f} ms")
+    print(f"{'':20}{'median ms':>10}{'worst ms':>10}")
+    for name, stalls in rows.items():
+        print(f"{name:20}{median(stalls):10.1f}{max(stalls):10.1f}")

@@ -4,11 +4,8 @@ A conversation that fills a window of 200,000 tokens, with the real tools. The y
 JSON, which has to be done anyway (in a thread).
 """
 
-import sys
 from collections.abc import Callable
 from statistics import median
-
-import pytest
 
 from desktop_agent.core.context.history import History
 from desktop_agent.core.context.packing import pack, sections
@@ -52,7 +49,7 @@ def packed(history: History) -> ModelRequest:
     return pack(history, model=ModelRef(provider="demo", model="m"), system="s" * 3_000, tools=TOOLS, max_tokens=16_000)
 
 
-def test_a_request_is_made_in_less_than_five_milliseconds(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_request_is_made_in_less_than_five_milliseconds() -> None:
     history = conversation()
     request = packed(history)
     works: dict[str, Callable[[], object]] = {
@@ -67,11 +64,10 @@ def test_a_request_is_made_in_less_than_five_milliseconds(capsys: pytest.Capture
             times[name].append(took_ms(work))
     tokens, messages = round(request_tokens(request)), len(request.messages)
     lines = [
-        f"\na request of {tokens:,} tokens in {messages} messages (limit {LIMIT_MS:.1f} ms)",
+        f"a request of {tokens:,} tokens in {messages} messages (limit {LIMIT_MS:.1f} ms)",
         f"{'':34}{'best':>8}{'median':>8}",
     ]
     lines += [f"{name:34}{min(values):8.2f}{median(values):8.2f}" for name, values in times.items()]
-    with capsys.disabled():
-        sys.stdout.write("\n".join(lines) + "\n")
+    print(*lines, sep="\n")
     # The minimum: these are pure computations, and any time above it was another program's.
     assert min(times["packing"]) + min(times["estimating"]) <= LIMIT_MS

@@ -25,7 +25,7 @@ from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.runtime.eventloop import SWITCH_INTERVAL_S
 from desktop_agent.ui.runtime.garbage import WindowThreadCollector
 from desktop_agent.ui.theme import Theme
-from tests.benchmarks.floors import idle_beside
+from tests.benchmarks.floors import idle_beside, in_turns
 from tests.core.diff.changes import change_of
 
 GIT = shutil.which("git") or ""
@@ -116,17 +116,6 @@ class Git:
         return int(added) + int(removed)
 
 
-def interleaved(repeats: int, *actions: Callable[[], object]) -> list[float]:
-    """Return the median milliseconds of each action, run in turns so that a busy moment hits all."""
-    samples: list[list[float]] = [[] for _ in actions]
-    for _ in range(repeats):
-        for times, action in zip(samples, actions, strict=True):
-            start = time.perf_counter()
-            action()
-            times.append((time.perf_counter() - start) * 1_000)
-    return [median(times) for times in samples]
-
-
 class Case:
     def __init__(self, folder: Path, shape: str) -> None:
         old, new = SHAPES[shape]()
@@ -196,11 +185,11 @@ def view(qtbot: QtBot, qapp: QApplication) -> DiffView:
     return view
 
 
-def test_matching_lines_takes_no_longer_than_git(case: Case, repeats: int, say: Callable[[str], None]) -> None:
-    git_ms, match_ms, diff_ms = interleaved(repeats, case.git.run, case.match, case.diff)
+def test_matching_lines_takes_no_longer_than_git(case: Case, repeats: int) -> None:
+    git_ms, match_ms, diff_ms = map(median, in_turns(repeats, case.git.run, case.match, case.diff))
     diff = case.diff()
     changed = (diff.added + diff.removed) / case.git.changed_lines()
-    say(
+    print(
         f"{case.name}: git {git_ms:.1f} ms | lines matched {match_ms / git_ms:.2f}x | with both texts read"
         f" {diff_ms / git_ms:.2f}x | changed lines {changed:.3f}x git's"
     )
@@ -218,9 +207,7 @@ def commits(repository: Path, count: int) -> Iterator[Texts]:
                 yield git("show", f"{commit}^:{path}"), git("show", f"{commit}:{path}")
 
 
-def test_real_edits_are_told_in_no_more_lines_than_git_needs(
-    tmp_path: Path, is_nightly: bool, say: Callable[[str], None]
-) -> None:
+def test_real_edits_are_told_in_no_more_lines_than_git_needs(tmp_path: Path, is_nightly: bool) -> None:
     repository = Path(__file__).parents[2]
     if not (repository / ".git").exists():
         pytest.skip("only a clone has a history")
@@ -232,7 +219,7 @@ def test_real_edits_are_told_in_no_more_lines_than_git_needs(
         ours, theirs, files = ours + counted, theirs + changed, files + 1
         worst = max(worst, counted / max(1, changed))
     whole = f"changed lines {ours / theirs:.4f}x git's"
-    say(f"{files} files of this repository's history: {whole} | worst file {worst:.2f}x")
+    print(f"{files} files of this repository's history: {whole} | worst file {worst:.2f}x")
     assert ours <= 1.02 * theirs
 
 
@@ -241,7 +228,6 @@ def test_from_bytes_to_the_first_paint(
     repeats: int,
     view: DiffView,
     comparing: tuple[asyncio.AbstractEventLoop, Comparer],
-    say: Callable[[str], None],
 ) -> None:
     ready = case.ask(*comparing)
 
@@ -249,10 +235,9 @@ def test_from_bytes_to_the_first_paint(
         view.show_diff(diff)
         view.viewport().repaint()
 
-    git_ms, whole_ms, shown_ms = interleaved(
-        repeats, case.git.run, lambda: show(case.ask(*comparing)), lambda: show(ready)
-    )
-    say(
+    works = case.git.run, lambda: show(case.ask(*comparing)), lambda: show(ready)
+    git_ms, whole_ms, shown_ms = map(median, in_turns(repeats, *works))
+    print(
         f"{case.name}: git {git_ms:.1f} ms | bytes to first paint {whole_ms / git_ms:.2f}x"
         f" | of it on the window's thread {shown_ms:.1f} ms"
     )
@@ -290,7 +275,6 @@ def test_the_worst_stall_while_scrolling(
     as_in_the_window: None,
     view: DiffView,
     comparing: tuple[asyncio.AbstractEventLoop, Comparer],
-    say: Callable[[str], None],
     make: Callable[[], Texts],
     way: str,
 ) -> None:
@@ -315,7 +299,7 @@ def test_the_worst_stall_while_scrolling(
     work.sort()
     slowest = stalls.index(max(stalls))
     stalls.sort()
-    say(
+    print(
         f"{make.__name__}, {len(view.document.rows):,} rows, by {way}: median {median(stalls):.1f} ms"
         f" | 95 % {stalls[int(len(stalls) * 0.95)]:.1f} | worst {stalls[-1]:.1f}"
         f" (turn {slowest}) | own work: median {median(work):.1f}, worst {work[-1]:.1f} and {work[-2]:.1f}"

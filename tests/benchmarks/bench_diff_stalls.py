@@ -5,16 +5,13 @@ colours are there. A frame of 60 Hz is 16.7 ms. On a busy machine only the threa
 """
 
 import asyncio
-import sys
 import time
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
-from typing import Final
 
 import pytest
-from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
 from desktop_agent.app.review.diffs import BlobDiffs
@@ -24,10 +21,9 @@ from desktop_agent.ui.runtime import eventloop
 from desktop_agent.ui.theme import Theme
 from tests.benchmarks.bench_diff import Texts, converted, numbered, ordinary_file
 from tests.benchmarks.bench_diff import tiny_lines as tiny_lines_all_changed
-from tests.benchmarks.floors import idle_beside
+from tests.benchmarks.floors import FRAME_MS, idle_beside
+from tests.benchmarks.measuring import Heart
 from tests.core.diff.changes import change_of
-
-FRAME_MS: Final = 1_000 / 60
 
 
 def every_other() -> Texts:
@@ -64,36 +60,6 @@ SHAPES: dict[str, Callable[[], Texts]] = {
 }
 
 
-class Heart(QObject):
-    """Beats every millisecond, and measures how late each beat is."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._last = 0.0
-        self._worst = 0.0
-        self._timer = QTimer(self)
-        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
-        self._timer.setInterval(1)
-        self._timer.timeout.connect(self._on_beat)
-
-    def start(self) -> None:
-        self._last = time.perf_counter()
-        self._timer.start()
-
-    def stop(self) -> None:
-        self._timer.stop()
-
-    def worst_ms(self) -> float:
-        self._on_beat()
-        worst, self._worst = self._worst, 0.0
-        return worst
-
-    def _on_beat(self) -> None:
-        now = time.perf_counter()
-        self._worst = max(self._worst, (now - self._last) * 1_000 - 1)
-        self._last = now
-
-
 class Opening:
     def __init__(self, view: DiffView, diffs: BlobDiffs, heart: Heart) -> None:
         self._view = view
@@ -108,10 +74,10 @@ class Opening:
         rounds: list[tuple[float, float, float, float, float]] = []
         for _ in range(repeats):
             await self._rest()
-            idle = self._heart.worst_ms()
+            idle = self._heart.worst().late
             start = time.perf_counter()
             diff = await self._diffs.change_diff(change)
-            opening = self._heart.worst_ms()
+            opening = self._heart.worst().late
             work = [time.thread_time()]
             self._view.show_diff(diff)
             work.append(time.thread_time())
@@ -122,7 +88,7 @@ class Opening:
             painted = (time.perf_counter() - start) * 1_000
             await self._rest()
             busy = max(end - begin for begin, end in pairwise(work)) * 1_000
-            rounds.append((painted, opening, self._heart.worst_ms(), busy, idle))
+            rounds.append((painted, opening, self._heart.worst().late, busy, idle))
         painted, opening, showing, busy, idle = (median(figures) for figures in zip(*rounds, strict=True))
         return (
             f"painted after {painted:.0f} ms | longest stall while opening {opening:.1f} ms, while showing"
@@ -135,7 +101,7 @@ class Opening:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_opening_a_diff_leaves_the_window_moving(
-    qapp: QApplication, tmp_path: Path, is_nightly: bool, capsys: pytest.CaptureFixture[str], shape: str
+    qapp: QApplication, tmp_path: Path, is_nightly: bool, shape: str
 ) -> None:
     told: list[str] = []
 
@@ -162,5 +128,4 @@ def test_opening_a_diff_leaves_the_window_moving(
         return 0
 
     assert eventloop.run(qapp, live) == 0
-    with capsys.disabled():
-        sys.stdout.write(f"\n{shape}: {' | '.join(told)} | a frame is {FRAME_MS:.1f} ms")
+    print(f"{shape}: {' | '.join(told)} | a frame is {FRAME_MS:.1f} ms")

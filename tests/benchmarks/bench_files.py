@@ -5,7 +5,6 @@ matter. Writes without fsync are measured apart, since the next fsync would pay 
 """
 
 import os
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -38,16 +37,15 @@ def durable(path: Path, content: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def test_replacing_a_file(tmp_path: Path, repeats: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_replacing_a_file(tmp_path: Path, repeats: int) -> None:
     head = f"{'size':8}{'plain ms':>12}{'durable ms':>12}{'atomic ms':>12}{'/ durable':>12}{'/ plain':>10}"
-    lines = [f"\nwrite_atomically; at most {MOST_OF_DURABLE} x a durable write is wanted", head]
+    lines = [f"write_atomically; at most {MOST_OF_DURABLE} x a durable write is wanted", head]
     for name, size in SIZES.items():
         ms = measured(tmp_path, size, repeats, {"durable": durable, "atomic": write_atomically})
         ms |= measured(tmp_path, size, repeats, {"plain": plain})
         figures = f"{ms['plain']:12.3f}{ms['durable']:12.3f}{ms['atomic']:12.3f}"
         lines.append(f"{name:8}{figures}{ms['atomic'] / ms['durable']:12.2f}{ms['atomic'] / ms['plain']:10.1f}")
-    with capsys.disabled():
-        sys.stdout.write("\n".join(lines) + "\n")
+    print(*lines, sep="\n")
 
 
 def measured(folder: Path, size: int, repeats: int, sides: dict[str, Write]) -> dict[str, float]:

@@ -57,4 +57,4 @@ async def test_asking_for_the_status(tmp_path: Path) -> None:
             await question()
             took[name].append((time.perf_counter() - start) * 1000)
     for name, times in took.items():
-        print(f"\n{name:36}{median(times[1:]):8.1f} ms", end="")  # the first one warms up
+        print(f"{name:36}{median(times[1:]):8.1f} ms")  # the first one warms up

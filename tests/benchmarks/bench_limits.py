@@ -5,47 +5,33 @@ time-out, and the window never stalls for more than 33 ms. The net of `tests.att
 """
 
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 from statistics import median
 from typing import get_args
 
 import pytest
-from PySide6.QtCore import QElapsedTimer, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
 from desktop_agent.ui.runtime.eventloop import run
 from tests.attacks.bounds import MOST_TASKS, net
 from tests.attacks.sandbox.bombs import HOGS, Bomb, Told, Way, blow_up
+from tests.benchmarks.measuring import Heart
 
 REPEATS = 3
 
 
 @pytest.mark.parametrize("has_group", [True, False], ids=["cgroup", "no_cgroup"])
 @pytest.mark.parametrize("sandbox", ["none", "bubblewrap", "landlock"])
-def test_ending_what_takes_all(
-    qapp: QApplication, capsys: pytest.CaptureFixture[str], sandbox: str, *, has_group: bool, is_nightly: bool
-) -> None:
-    frame = QElapsedTimer()
-    late: list[float] = []
-
-    def tick() -> None:
-        late.append(frame.nsecsElapsed() / 1e6 - 1)
-        frame.restart()
-
-    timer = QTimer(interval=1, timerType=Qt.TimerType.PreciseTimer)
-    timer.timeout.connect(tick)
+def test_ending_what_takes_all(qapp: QApplication, sandbox: str, *, has_group: bool, is_nightly: bool) -> None:
+    heart = Heart()
 
     async def told(bomb: Bomb) -> Told:
         base = Path(tempfile.mkdtemp(prefix="bomb-", dir="/var/tmp"))
-        frame.start()
-        timer.start()
         try:
             with net() as enter:
                 return await blow_up(bomb, base, enter)
         finally:
-            timer.stop()
             shutil.rmtree(base)
 
     group = "cgroup" if has_group else "no cgroup"
@@ -61,10 +47,10 @@ def test_ending_what_takes_all(
                 stalls: list[float] = []
                 left = 0
                 for _ in range(REPEATS if is_nightly else 1):
-                    late.clear()
+                    heart.start()
                     one = await told(Bomb(hog, sandbox, way, has_group))
                     took.append(one.took_s)
-                    stalls.append(max(late))
+                    stalls.append(heart.stop())
                     left += len(one.left)
                 lines.append(
                     f"{hog + ', ' + way:32}{median(took):10.2f}{max(took):10.2f}{left:6}"
@@ -73,5 +59,4 @@ def test_ending_what_takes_all(
         return 0
 
     assert run(qapp, main) == 0
-    with capsys.disabled():
-        sys.stdout.write("\n" + "\n".join(lines) + "\n")
+    print(*lines, sep="\n")

@@ -47,17 +47,6 @@ QUERY: Final = {"query": "x"}
 BEGIN: Final = Effects.begin_command
 COLLECT: Final = Effects.collect
 
-Show = Callable[[str], None]
-
-
-@pytest.fixture
-def show(capsys: pytest.CaptureFixture[str]) -> Show:
-    def show(text: str) -> None:
-        with capsys.disabled():
-            sys.stdout.write(f"\n{text}")
-
-    return show
-
 
 def many(name: str) -> ServerDefinition:
     return ServerDefinition(name=name, reached_by=Program(command=sys.executable, args=ARGUMENTS))
@@ -69,7 +58,7 @@ async def timed_ms(work: Callable[[], Awaitable[object]]) -> float:
     return (time.perf_counter() - begun) * 1000
 
 
-async def test_twenty_servers_with_fifty_tools_each(tmp_path: Path, show: Show) -> None:
+async def test_twenty_servers_with_fifty_tools_each(tmp_path: Path) -> None:
     pool = ServerPool(SystemClock(), dict(os.environ), tmp_path / "logs")
     first = pool.lease(many("first"), tmp_path).connection
     await first.tools()  # imports the SDK
@@ -87,12 +76,12 @@ async def test_twenty_servers_with_fifty_tools_each(tmp_path: Path, show: Show) 
     await pool.aclose()
 
     assert len(tools) == SERVERS * TOOLS
-    show(f"{SERVERS} servers, all started at once and listed: {ready_s:.2f} s, of which most is their own start")
-    show(f"their {len(tools):,} tools as ours: {made_ms:.1f} ms, {held_mib:.1f} MiB")
-    show(f"in each request: about {tool_tokens(definitions):,.0f} tokens")
+    print(f"{SERVERS} servers, all started at once and listed: {ready_s:.2f} s, of which most is their own start")
+    print(f"their {len(tools):,} tools as ours: {made_ms:.1f} ms, {held_mib:.1f} MiB")
+    print(f"in each request: about {tool_tokens(definitions):,.0f} tokens")
 
 
-async def test_a_call_there_and_back_costs_little_more_than_the_sdk(tmp_path: Path, show: Show) -> None:
+async def test_a_call_there_and_back_costs_little_more_than_the_sdk(tmp_path: Path) -> None:
     pool = ServerPool(SystemClock(), dict(os.environ), tmp_path / "logs")
     connection = pool.lease(many("many"), tmp_path).connection
     await connection.tools()
@@ -107,12 +96,12 @@ async def test_a_call_there_and_back_costs_little_more_than_the_sdk(tmp_path: Pa
     await pool.aclose()
 
     over_ms = median(ours) - median(theirs)
-    show(f"a call: ours {median(ours):.2f} ms, the SDK's client {median(theirs):.2f} ms, {over_ms:+.2f} ms over it")
+    print(f"a call: ours {median(ours):.2f} ms, the SDK's client {median(theirs):.2f} ms, {over_ms:+.2f} ms over it")
     assert over_ms <= MOST_OVER_MS
 
 
-async def test_what_the_looks_around_a_call_cost(tmp_path: Path, show: Show, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = [f"\n{'files':>8}{'':>18}{'before it':>12}{'after it':>12}{'both':>8}{'limit':>8}"]
+async def test_what_the_looks_around_a_call_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = [f"{'files':>8}{'':>18}{'before it':>12}{'after it':>12}{'both':>8}{'limit':>8}"]
     both: dict[tuple[int, bool], float] = {}
     for files, is_repository in product((FEW_FILES, *MORE_FILES), (False, True)):
         looks = Looks(monkeypatch)
@@ -121,7 +110,7 @@ async def test_what_the_looks_around_a_call_cost(tmp_path: Path, show: Show, mon
         kind = "in a repository" if is_repository else "in a plain folder"
         limit = f"{MOST_OVER_MS:8.1f}" if files == FEW_FILES else f"{'none':>8}"
         table.append(f"{files:8,}{kind:>18}{calm(looks.before):9.1f} ms{calm(looks.after):9.1f} ms{total:8.1f}{limit}")
-    show("\n".join(table))
+    print(*table, sep="\n")
     assert both[FEW_FILES, False] <= MOST_OVER_MS
     assert both[FEW_FILES, True] <= MOST_OVER_MS
 

@@ -8,13 +8,12 @@ loaded core, in turns with a home without servers; compared is the 25th percenti
 
 import gc
 import os
-import resource
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import QEventLoop
 from PySide6.QtWidgets import QApplication, QPushButton
@@ -27,11 +26,10 @@ from desktop_agent.ui.settings.server_card import ServerCard, ToolRow
 from desktop_agent.ui.settings.settings_view import ServersView, ServerView, ToolView
 from tests.benchmarks.bench_start import OURS
 from tests.benchmarks.bench_start import run as start
-from tests.benchmarks.floors import idle_beside
+from tests.benchmarks.floors import FRAME_MS, children_s, idle_beside
 from tests.ui.settings.desk import Desk
 
 SERVERS, TOOLS = 20, 50
-FRAME_MS = 16.7
 MOST_LATER = 1.1
 READY = """
 import os, sys
@@ -84,17 +82,16 @@ class Turns:
 
 
 def test_a_thousand_tools_keep_the_window_for_less_than_a_frame(
-    qapp: QApplication, qtbot: QtBot, is_nightly: bool, capsys: pytest.CaptureFixture[str]
+    qapp: QApplication, qtbot: QtBot, is_nightly: bool
 ) -> None:
     with idle_beside() as idle:
         runs = [run(qapp, qtbot) for _ in range(5 if is_nightly else 3)]
-    with capsys.disabled():
-        print(f"\n{SERVERS} servers of {TOOLS} tools; an idle process stood still for {idle.worst_ms:.1f} ms")
-        print(f"{'':46}{'turns':>7}{'all':>10}{'longest':>11}{'worst run':>11}")
-        for step in runs[0]:
-            longest = sorted(max(one[step]) for one in runs)
-            whole = statistics.median(sum(one[step]) for one in runs)
-            print(f"{step:46}{len(runs[0][step]):7}{whole:7.0f} ms{longest[0]:8.1f} ms{longest[-1]:8.1f} ms")
+    print(f"{SERVERS} servers of {TOOLS} tools; an idle process stood still for {idle.worst_ms:.1f} ms")
+    print(f"{'':46}{'turns':>7}{'all':>10}{'longest':>11}{'worst run':>11}")
+    for step in runs[0]:
+        longest = sorted(max(one[step]) for one in runs)
+        whole = statistics.median(sum(one[step]) for one in runs)
+        print(f"{step:46}{len(runs[0][step]):7}{whole:7.0f} ms{longest[0]:8.1f} ms{longest[-1]:8.1f} ms")
     for step in runs[0].keys() - {CLOSED}:
         assert min(max(one[step]) for one in runs) <= FRAME_MS, step
 
@@ -147,9 +144,7 @@ def row_of(desk: Desk) -> ToolRow:
     return cards(desk)[3].findChildren(ToolRow)[1]
 
 
-def test_the_window_starts_as_soon_with_twenty_servers_as_without(
-    tmp_path: Path, is_nightly: bool, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_window_starts_as_soon_with_twenty_servers_as_without(tmp_path: Path, is_nightly: bool) -> None:
     homes = {False: tmp_path / "without", True: tmp_path / "with"}
     for has_servers, home in homes.items():
         settings = AppPaths.from_environment({**os.environ, "DESKTOP_AGENT_HOME": str(home)}).settings_file()
@@ -161,23 +156,14 @@ def test_the_window_starts_as_soon_with_twenty_servers_as_without(
         took: dict[bool, list[float]] = {False: [], True: []}
         for number in range(26 if is_nightly else 10):
             order = sorted(homes, reverse=number % 2 == 1)
-            seconds = {each: processor_time(program, homes[each], *arguments) for each in order}
+            seconds = {each: children_s(partial(start, program, homes[each], *arguments)) for each in order}
             if number > 0:  # the first one writes bytecode
                 for each, one in seconds.items():
                     took[each].append(one)
         without, with_them = (statistics.quantiles(took[each], n=4)[0] * 1000 for each in homes)
         ratio = with_them / without
-        with capsys.disabled():
-            print(f"\n{name}: without {without:.0f} ms, with {SERVERS} servers {with_them:.0f} ms, ratio {ratio:.2f}")
+        print(f"{name}: without {without:.0f} ms, with {SERVERS} servers {with_them:.0f} ms, ratio {ratio:.2f}")
         assert ratio <= MOST_LATER
-
-
-def processor_time(program: str, home: Path, *arguments: str) -> float:
-    """Return the processor seconds of a start, with all its threads and processes."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    start(program, home, *arguments)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def defined(number: int) -> str:

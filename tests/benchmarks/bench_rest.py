@@ -5,7 +5,6 @@ wake-up is a voluntary context switch. The yardstick is a bare `QMainWindow` on 
 """
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +13,6 @@ import pytest
 from msgspec import Struct
 
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.store.blobs import Blobs
 from tests.benchmarks.big_sessions import LARGER, SMALLER, write_session
 from tests.journals import SESSION_ID
 
@@ -122,19 +120,14 @@ def run(program: str, *arguments: str) -> list[Rest]:
 
 
 def test_a_window_that_is_left_alone_takes_next_to_nothing(
-    tmp_path: Path, is_nightly: bool, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, is_nightly: bool, window_home: AppPaths
 ) -> None:
-    monkeypatch.setenv("DESKTOP_AGENT_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join((".", os.environ.get("PYTHONPATH", ""))))
-    paths = AppPaths.from_environment()
-    workspace = tmp_path / "workspace"
-    workspace.mkdir()
-    write_session(paths.sessions, LARGER if is_nightly else SMALLER, workspace, Blobs(paths.blobs))
+    write_session(window_home, LARGER if is_nightly else SMALLER, tmp_path / "workspace")
     seconds = "60" if is_nightly else "30"
     settling = "90" if is_nightly else "15"  # the longer one has stored contents tidied up, which begins after a minute
     found = [*run(BARE, seconds), *run(OURS, seconds, SESSION_ID, str(tmp_path), settling)]
     for rest in found:
-        print(f"\n{rest}", end="")
+        print(rest)
     for rest in found[1:]:
         assert rest.core <= MOST_OF_A_CORE, rest.what
         assert rest.wake_ups <= MOST_WAKE_UPS, rest.what

@@ -59,7 +59,7 @@ def run(sandbox: Landlock, confinement: ConfinementSpec, *argv: str) -> tuple[fl
     return (time.perf_counter() - begun) * 1000, said
 
 
-def test_supervised_calls(confinement: ConfinementSpec, capsys: pytest.CaptureFixture[str]) -> None:
+def test_supervised_calls(confinement: ConfinementSpec) -> None:
     found = next((sandbox for sandbox in every_sandbox(os.environ) if isinstance(sandbox, Landlock)), None)
     if found is None or not found.is_supervised:
         pytest.skip("no supervisor works on this machine")
@@ -72,9 +72,6 @@ def test_supervised_calls(confinement: ConfinementSpec, capsys: pytest.CaptureFi
             figures["`true` (ms)"] = run(sandbox, confinement, "true")[0]
             for name, figure in figures.items():
                 took.setdefault(name, [[], []])[column].append(figure)
-    with capsys.disabled():
-        sys.stdout.write(f"\n{'microseconds':20}{'alone':>10}{'supervised':>12}{'best':>8}{'best':>8}\n")
-        for name, (alone, supervised) in took.items():
-            sys.stdout.write(
-                f"{name:20}{median(alone):10.1f}{median(supervised):12.1f}{min(alone):8.1f}{min(supervised):8.1f}\n"
-            )
+    print(f"{'microseconds':20}{'alone':>10}{'supervised':>12}{'best':>8}{'best':>8}")
+    for name, (alone, supervised) in took.items():
+        print(f"{name:20}{median(alone):10.1f}{median(supervised):12.1f}{min(alone):8.1f}{min(supervised):8.1f}\n")

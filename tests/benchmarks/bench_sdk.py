@@ -10,7 +10,6 @@ import time
 from pathlib import Path
 
 import psutil
-import pytest
 from msgspec.structs import replace
 
 from desktop_agent.core.models.account import usual_account
@@ -32,9 +31,7 @@ REQUEST = ModelRequest(
 )
 
 
-async def test_a_request_leaves_soon_after_the_sdk_is_imported(
-    is_nightly: bool, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_a_request_leaves_soon_after_the_sdk_is_imported(is_nightly: bool) -> None:
     imported, asked = list[float](), list[float]()
 
     def note(_: Exchange) -> None:
@@ -54,17 +51,14 @@ async def test_a_request_leaves_soon_after_the_sdk_is_imported(
             await whole_answer(provider, REQUEST)
             await provider.aclose()
     own, least = statistics.median(asked), statistics.median(imported)
-    with capsys.disabled():
-        sys.stdout.write(
-            f"\nimport anthropic {least * 1000:.0f} ms | the request leaves after {own * 1000:.0f} ms, ratio"
-            f" {own / least:.2f} (limit {MOST_OF_IMPORT})"
-        )
+    print(
+        f"import anthropic {least * 1000:.0f} ms | the request leaves after {own * 1000:.0f} ms, ratio"
+        f" {own / least:.2f} (limit {MOST_OF_IMPORT})"
+    )
     assert own / least <= MOST_OF_IMPORT
 
 
-async def test_a_piece_of_an_answer_costs_little_through_the_pipe(
-    tmp_path: Path, is_nightly: bool, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_a_piece_of_an_answer_costs_little_through_the_pipe(tmp_path: Path, is_nightly: bool) -> None:
     """In processor time of our thread and of all of the SDK's process, the best of the rounds."""
     ours, theirs = list[float](), list[float]()
     with paced(answer(), ANTHROPIC, tmp_path, 0) as url:
@@ -83,8 +77,5 @@ async def test_a_piece_of_an_answer_costs_little_through_the_pipe(
             theirs.append(spent * 1000 / DELTAS)
             assert "".join(piece.text for piece in pieces) == "word " * DELTAS
         await provider.aclose()
-    with capsys.disabled():
-        sys.stdout.write(
-            f"\na piece: our thread {min(ours):.3f} ms, the SDK's process {min(theirs):.3f} ms (limit {MOST_MS} in all)"
-        )
+    print(f"a piece: our thread {min(ours):.3f} ms, the SDK's process {min(theirs):.3f} ms (limit {MOST_MS} in all)")
     assert min(ours) + min(theirs) <= MOST_MS

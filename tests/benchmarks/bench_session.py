@@ -10,9 +10,7 @@ import os
 import random
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -30,9 +28,9 @@ from desktop_agent.core.store.journal.records import Yielder, read_last_page
 from desktop_agent.core.store.journal.snapshot import SNAPSHOT_NAME
 from desktop_agent.core.transcript import PageEntry
 from desktop_agent.ui.chat.transcript.view import TranscriptView
-from tests.benchmarks.bench_diff_stalls import FRAME_MS, Heart
 from tests.benchmarks.big_sessions import LARGER, SMALLER, write_session
-from tests.benchmarks.floors import took_ms
+from tests.benchmarks.floors import FRAME_MS, took_ms
+from tests.benchmarks.measuring import Beat, Heart
 from tests.e2e.driver import Driver, drive
 from tests.journals import SESSION_ID
 
@@ -45,16 +43,12 @@ TURNS: Final = 4_000
 
 
 @pytest.fixture
-def journal(tmp_path: Path, is_nightly: bool, monkeypatch: pytest.MonkeyPatch) -> Path:
+def journal(tmp_path: Path, is_nightly: bool, window_home: AppPaths) -> Path:
     """A long session in a home of its own, flushed to the disk.
 
     Writing it out would take the disk and a processor from the reader for seconds.
     """
-    monkeypatch.setenv("DESKTOP_AGENT_HOME", str(tmp_path / "home"))
-    paths = AppPaths.from_environment()
-    workspace = tmp_path / "workspace"
-    workspace.mkdir()
-    journal = write_session(paths.sessions, LARGER if is_nightly else SMALLER, workspace, Blobs(paths.blobs))
+    journal = write_session(window_home, LARGER if is_nightly else SMALLER, tmp_path / "workspace")
     # The list of sessions has its cache, and this process has not read the journal.
     list_sessions = [sys.executable, "-m", "desktop_agent", "sessions", "list"]
     subprocess.check_output(list_sessions)
@@ -78,9 +72,7 @@ def _count(loops: int) -> int:
     return total
 
 
-def test_the_last_page_and_the_state_against_one_pass_over_the_file(
-    journal: Path, tmp_path: Path, say: Callable[[str], None]
-) -> None:
+def test_the_last_page_and_the_state_against_one_pass_over_the_file(journal: Path, tmp_path: Path) -> None:
     blobs, breather = Blobs(tmp_path / "blobs"), Yielder()
     snapshot = journal.with_name(SNAPSHOT_NAME)
     read_last_page(journal, blobs, yield_gil=breather)  # first uses are not measured
@@ -91,7 +83,7 @@ def test_the_last_page_and_the_state_against_one_pass_over_the_file(
         pages.append(took_ms(lambda: read_last_page(journal, blobs, yield_gil=breather)))
         states.append(took_ms(lambda: resume(journal, blobs, yield_gil=breather)))
     one = median(passes)
-    say(
+    print(
         f"{journal.stat().st_size / 1e6:.0f} MB: orjson {one:.0f} ms | last page {median(pages):.1f} ms,"
         f" 1/{one / median(pages):.0f} | state from a snapshot {median(states):.0f} ms, 1/{one / median(states):.1f}"
         f" | snapshot {snapshot.stat().st_size / 1e6:.1f} MB, made in {making:.0f} ms"
@@ -99,58 +91,10 @@ def test_the_last_page_and_the_state_against_one_pass_over_the_file(
     assert median(pages) <= MOST_OF_A_PASS * one
 
 
-class WorkingHeart(Heart):
-    """Also measures the thread's own work between two beats, without other programs.
-
-    On Linux: also the delay without the time in the processor's queue.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        queue = Path(f"/proc/self/task/{threading.get_native_id()}/schedstat")
-        self._queue = queue.open() if queue.exists() else None
-        self._before = (time.perf_counter(), time.thread_time(), self._queued())
-        self._worst_work = self._worst_unqueued = 0.0
-
-    def start(self) -> None:
-        self._before = (time.perf_counter(), time.thread_time(), self._queued())
-        super().start()
-
-    def stop(self) -> None:
-        super().stop()
-        if self._queue is not None:
-            self._queue.close()
-            self._queue = None
-
-    def worst_work_ms(self) -> float:
-        worst, self._worst_work = self._worst_work, 0.0
-        return worst
-
-    def worst_unqueued_ms(self) -> float:
-        """The longest delay since the last call, without the time in the processor's queue."""
-        worst, self._worst_unqueued = self._worst_unqueued, 0.0
-        return worst
-
-    def _queued(self) -> float:
-        if self._queue is None:
-            return 0.0
-        self._queue.seek(0)
-        return int(self._queue.read().split()[1]) / 1e9
-
-    def _on_beat(self) -> None:
-        now = (time.perf_counter(), time.thread_time(), self._queued())
-        passed, worked, queued = ((new - old) * 1_000 for new, old in zip(now, self._before, strict=True))
-        self._before = now
-        self._worst_work = max(self._worst_work, worked)
-        self._worst_unqueued = max(self._worst_unqueued, passed - queued - 1)
-        super()._on_beat()
-
-
 class Looking:
-    def __init__(self, user: Driver, say: Callable[[str], None]) -> None:
+    def __init__(self, user: Driver) -> None:
         self.user = user
-        self.say = say
-        self.heart = WorkingHeart()
+        self.heart = Heart()
         self.process = psutil.Process()
 
     @property
@@ -175,35 +119,33 @@ class Looking:
         after = self.stall()
         gc.collect()
         self.stall()  # its cost is not the window's
-        self.say(
+        print(
             f"first paint {painted:.0f} ms | all known {known:.0f} ms | memory +{self.megabytes() - before:.0f} MB"
             f" | worst stall painting {painting} | worst stall after {after}"
         )
 
     def stall(self) -> str:
-        heart = self.heart
-        late, work = heart.worst_ms(), heart.worst_work_ms()
-        return f"{late:.1f} ms, out of the queue {heart.worst_unqueued_ms():.1f} ms, own work {work:.1f} ms"
+        worst = self.heart.worst()
+        return f"{worst.late:.1f} ms, out of the queue {worst.unqueued:.1f} ms, own work {worst.work:.1f} ms"
 
     async def jump(self) -> None:
         chance = random.Random(3)
         bar = self.view.verticalScrollBar()
-        waits, stalls, works, idles, unqueued = (list[float]() for _ in range(5))
+        waits, idles = list[float](), list[float]()
+        beats: list[Beat] = []
         for _ in range(JUMPS):
             await self.rest()
-            idles.append(self.heart.worst_ms())
-            self.stall()
+            idles.append(self.heart.worst().late)
             start = time.perf_counter()
             bar.setValue(int(chance.random() * bar.maximum()))
             await self.user.until_true(self.is_there, "the place is there")
             await self.user.pause()
             waits.append((time.perf_counter() - start) * 1_000)
             await self.rest()
-            stalls.append(self.heart.worst_ms())
-            works.append(self.heart.worst_work_ms())
-            unqueued.append(self.heart.worst_unqueued_ms())
+            beats.append(self.heart.worst())
+        stalls, unqueued, works = zip(*beats, strict=True)
         over, still_over, overworked = (sum(took > FRAME_MS for took in each) for each in (stalls, unqueued, works))
-        self.say(
+        print(
             f"{JUMPS} jumps: there after {median(waits):.0f} ms, at worst {max(waits):.0f} ms | longest stall of a jump"
             f" {median(stalls):.1f} ms, of all {max(stalls):.1f} ms, idle {median(idles):.1f} and {max(idles):.1f} ms"
             f" | over {FRAME_MS:.1f} ms: {over} | out of the queue {median(unqueued):.1f} ms, of all"
@@ -223,14 +165,14 @@ class Looking:
             loops += loops // 4
         await self.rest()
         self.stall()
-        stalls, works = list[float](), list[float]()
+        beats: list[Beat] = []
         for _ in range(TURNS):
             _count(loops)
             await asyncio.sleep(0.005)
-            stalls.append(self.heart.worst_ms())
-            works.append(self.heart.worst_work_ms())
+            beats.append(self.heart.worst())
+        stalls, _, works = zip(*beats, strict=True)
         over, overworked = (sum(took > FRAME_MS for took in each) for each in (stalls, works))
-        self.say(
+        print(
             f"{TURNS} turns that only compute: median {median(stalls):.1f} ms, worst {max(stalls):.1f} ms, over"
             f" {FRAME_MS:.1f} ms: {over} | longest own work {max(works):.1f} ms, over {FRAME_MS:.1f} ms: {overworked}"
         )
@@ -248,13 +190,13 @@ class Looking:
 
 
 def test_the_window_with_a_long_session(
-    journal: Path, tmp_path: Path, qapp: QApplication, expected_logs: list[str], say: Callable[[str], None]
+    journal: Path, tmp_path: Path, qapp: QApplication, expected_logs: list[str]
 ) -> None:
     expected_logs.append("the window stands still")
 
     async def journey(user: Driver) -> None:
         await user.see_ready()
-        looking = Looking(user, say)
+        looking = Looking(user)
         looking.heart.start()
         await looking.rest()
         await looking.open()

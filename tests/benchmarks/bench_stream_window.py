@@ -6,8 +6,6 @@ beats, since other programs cause delays, too. The floor is an idle process. The
 
 import os
 import random
-import sys
-from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Final
@@ -19,9 +17,8 @@ from PySide6.QtWidgets import QApplication
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.settings.settings_file import save_setting
 from tests.benchmarks.bench_chat import markdown
-from tests.benchmarks.bench_diff_stalls import FRAME_MS
-from tests.benchmarks.bench_session import WorkingHeart
-from tests.benchmarks.floors import idle_beside
+from tests.benchmarks.floors import FRAME_MS, idle_beside
+from tests.benchmarks.measuring import Beat, Heart
 from tests.benchmarks.paced_server import paced
 from tests.e2e.driver import Driver, ask_for_no_titles, drive
 from tests.servers.dialects.anthropic import ANTHROPIC
@@ -43,39 +40,32 @@ DIALECTS: Final[dict[str, Dialect]] = {
 }
 
 
-@dataclass
-class Round:
-    """The longest delay and own work in each stretch of an answer, in milliseconds."""
+Round = list[Beat]
+"""The worst beat of each stretch of an answer."""
 
-    late: list[float] = field(default_factory=list[float])
-    work: list[float] = field(default_factory=list[float])
 
-    def note(self, heart: WorkingHeart) -> None:
-        self.late.append(heart.worst_ms())
-        self.work.append(heart.worst_work_ms())
-
-    def __str__(self) -> str:
-        return " | ".join(
-            f"{name} median {median(found):.1f}, longest {max(found):.1f} ms, over a frame"
-            f" {sum(took > FRAME_MS for took in found)} of {len(found)}"
-            for name, found in (("late", self.late), ("own work", self.work))
-        )
+def told(found: Round) -> str:
+    figures = ("late", [beat.late for beat in found]), ("own work", [beat.work for beat in found])
+    return " | ".join(
+        f"{name} median {median(each):.1f}, longest {max(each):.1f} ms, over a frame"
+        f" {sum(took > FRAME_MS for took in each)} of {len(each)}"
+        for name, each in figures
+    )
 
 
 async def ask(user: Driver) -> Round:
-    found, heart = Round(), WorkingHeart()
+    heart = Heart()
     turn = user.transcript.turn + 1
     await user.type("composer", "Tell me.")
     await user.press(Qt.Key.Key_Return)
     await user.until_true(lambda: user.transcript.turn == turn, "the turn begins")
     heart.start()
-    heart.worst_ms()
-    heart.worst_work_ms()  # drop earlier delays
+    found: Round = []
     while user.transcript.turns.is_running:
         await user.pause()
-        found.note(heart)
+        found.append(heart.worst())
     await user.pause()
-    found.note(heart)  # what is done at the end of a turn
+    found.append(heart.worst())  # what is done at the end of a turn
     heart.stop()
     assert user.transcript.turns.last_end == "completed"
     return found
@@ -84,7 +74,7 @@ async def ask(user: Driver) -> Round:
 @pytest.mark.parametrize("provider", DIALECTS)
 def test_an_answer_at_500_pieces_a_second_does_not_stop_the_window(
     provider: str, tmp_path: Path, qapp: QApplication, is_nightly: bool, monkeypatch: pytest.MonkeyPatch,
-    expected_logs: list[str], capsys: pytest.CaptureFixture[str],
+    expected_logs: list[str],
 ) -> None:  # fmt: skip
     expected_logs.append("the window stands still")
     for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
@@ -106,8 +96,8 @@ def test_an_answer_at_500_pieces_a_second_does_not_stop_the_window(
     argv = [str(tmp_path), "--provider", vendor, "--model", "m", "--base-url"]
     with paced(answer, DIALECTS[provider], tmp_path, RATE) as url, idle_beside() as idle:
         drive([*argv, url], tmp_path / "album", journey)
-    with capsys.disabled():
-        for number, found in enumerate(rounds, 1):
-            sys.stdout.write(f"\n{provider:14} {number}: {found} | floor of all {idle.worst_ms:.1f} ms")
-    assert max(rounds[0].work) <= FRAME_MS
-    assert min(max(found.work) for found in rounds) <= FRAME_MS
+    for number, found in enumerate(rounds, 1):
+        print(f"{provider:14} {number}: {told(found)} | floor of all {idle.worst_ms:.1f} ms")
+    longest = [max(beat.work for beat in found) for found in rounds]
+    assert longest[0] <= FRAME_MS
+    assert min(longest) <= FRAME_MS

@@ -7,6 +7,7 @@ from itertools import chain, count, islice
 from pathlib import Path
 from typing import NamedTuple
 
+from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import encode_event
 from desktop_agent.core.protocol.model import (
@@ -45,8 +46,8 @@ class Stuff(NamedTuple):
     edits: list[tuple[FileImage, FileImage]]
 
 
-def write_session(folder: Path, shape: Shape, workspace: Path, blobs: Blobs) -> Path:
-    path = folder / SESSION_ID / "journal.jsonl"
+def write_session(home: AppPaths, shape: Shape, workspace: Path) -> Path:
+    path, blobs = home.sessions / SESSION_ID / "journal.jsonl", Blobs(home.blobs)
     path.parent.mkdir(parents=True)
     chance = random.Random(11)
     lines = [sentence(chance, 12) for _ in range(2_000)]

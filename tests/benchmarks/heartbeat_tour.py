@@ -21,9 +21,8 @@ from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.runtime import watchdog as watched
-from tests.benchmarks.bench_diff_stalls import FRAME_MS
-from tests.benchmarks.bench_session import WorkingHeart
-from tests.benchmarks.floors import idle_beside
+from tests.benchmarks.floors import FRAME_MS, idle_beside
+from tests.benchmarks.measuring import Heart
 from tests.e2e.driver import Driver, drive
 
 CTRL: Final = Qt.KeyboardModifier.ControlModifier
@@ -48,18 +47,6 @@ class Tour:
     """The watchdog's messages."""
 
 
-class CountingHeart(WorkingHeart):
-    def __init__(self) -> None:
-        super().__init__()
-        self.late: list[float] = []
-        self.work: list[float] = []
-
-    def _on_beat(self) -> None:
-        super()._on_beat()
-        self.late.append(max(0.0, self.worst_unqueued_ms()))
-        self.work.append(self.worst_work_ms())
-
-
 class StallNames(logging.Handler):
     """Records the first line of each stall message, which names the frame."""
 
@@ -71,14 +58,9 @@ class StallNames(logging.Handler):
         self.names.append(record.getMessage().partition("\n")[0])
 
 
-async def see_every_place(user: Driver, found: Tour, heart: CountingHeart) -> None:
-    step_begun = 0
-
+async def see_every_place(user: Driver, found: Tour, heart: Heart) -> None:
     def seen(what: str) -> None:
-        nonlocal step_begun
-        found.latest[what] = max(heart.late[step_begun:])
-        found.longest[what] = max(heart.work[step_begun:])
-        step_begun = len(heart.late)
+        _, found.latest[what], found.longest[what] = heart.worst()
 
     async def point() -> None:
         await asyncio.sleep(POINT_S)
@@ -131,7 +113,7 @@ async def see_every_place(user: Driver, found: Tour, heart: CountingHeart) -> No
 
 def go_on_tour(folder: Path) -> Tour:
     """Start the demo, and measure from its prompt until all places were seen."""
-    found, heart, watchdog, stalls = Tour(), CountingHeart(), watched.Watchdog(limit_ms=FRAME_MS), StallNames()
+    found, heart, watchdog, stalls = Tour(), Heart(), watched.Watchdog(limit_ms=FRAME_MS), StallNames()
     logging.getLogger(watched.__name__).addHandler(stalls)
 
     async def journey(user: Driver) -> None:
@@ -147,8 +129,8 @@ def go_on_tour(folder: Path) -> Tour:
 
     with idle_beside() as idle:
         drive(["--demo"], folder / "album", journey)
-    found.beats, found.floor, found.stalls = len(heart.work), idle.worst_ms, stalls.names
-    found.work_of_99, found.delay_of_99 = (quantiles(each, n=100)[98] for each in (heart.work, heart.late))
+    found.beats, found.floor, found.stalls = len(heart.beats), idle.worst_ms, stalls.names
+    _, found.delay_of_99, found.work_of_99 = (quantiles(each, n=100)[98] for each in zip(*heart.beats, strict=True))
     return found
 
 

@@ -13,10 +13,11 @@ _NOUNS = ("page", "user", "index", "cache", "session", "token", "widget", "patch
 _KINDS = ("py", "py", "py", "py", "ts", "ts", "c", "h", "go", "md", "json", "txt")
 _FILES_PER_FOLDER = 12
 _FOLDERS_PER_PACKAGE = 40
+FILES = 30_000
 
 
-def grow(root: Path, files: int) -> None:
-    """Write `files` files (and a tenth more that git ignores) in nested folders and commit most of them. Blocks.
+def grow(root: Path) -> None:
+    """Write `FILES` files (and a tenth more that git ignores) in nested folders and commit most of them. Blocks.
 
     Sizes are like those of source code. Every file has unique lines such as `def store_cache_4711(value):`,
     so that a literal can be rare.
@@ -24,7 +25,7 @@ def grow(root: Path, files: int) -> None:
     chance = random.Random(7)
     filler = [f"    {a}_{b} = {b}.{a}({c!r}, {a}{b.title()})  # {a} the {b} before it is {c}\n"
               for a in _VERBS for b in _NOUNS for c in _VERBS]  # fmt: skip
-    for number in range(files):
+    for number in range(FILES):
         folder = _folder(root, number)
         if number % _FILES_PER_FOLDER == 0:
             folder.mkdir(parents=True, exist_ok=True)
