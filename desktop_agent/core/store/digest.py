@@ -10,7 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from msgspec import DecodeError, convert, to_builtins
+from msgspec import DecodeError, Struct, convert, to_builtins
 from msgspec.json import Decoder
 from msgspec.json import encode as encode_json
 from msgspec.structs import replace
@@ -116,13 +116,16 @@ def until_usd_on(day: date, sessions: Iterable[SessionSummary]) -> float:
     return max((one.until_usd for one in allowed if one is not None and one.day == day), default=0.0)
 
 
-class _Sum:
-    __slots__ = ("cost_usd", "input", "output", "priced", "read", "requests", "searches", "unpriced", "written")
-
-    def __init__(self) -> None:
-        self.requests = self.priced = self.unpriced = 0
-        self.input = self.output = self.read = self.written = self.searches = 0
-        self.cost_usd = 0.0
+class _Sum(Struct):
+    requests: int = 0
+    input: int = 0
+    output: int = 0
+    read: int = 0
+    written: int = 0
+    searches: int = 0
+    priced: int = 0
+    cost_usd: float = 0.0
+    unpriced: int = 0
 
     def usage(self) -> Usage:
         return Usage(

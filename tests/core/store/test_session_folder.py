@@ -58,13 +58,6 @@ def test_a_session_is_locked_while_a_process_writes_it_and_free_when_that_was_ki
         SessionLock(tmp_path).release()
 
 
-def test_a_session_is_locked_while_this_process_writes_it(tmp_path: Path) -> None:
-    lock = SessionLock(tmp_path)
-    assert is_locked(tmp_path)
-    lock.release()
-    assert not is_locked(tmp_path)
-
-
 def test_asking_leaves_the_lock_as_it_is(tmp_path: Path) -> None:
     SessionLock(tmp_path).release()
     before = (tmp_path / LOCK_NAME).stat()

@@ -17,7 +17,7 @@ from desktop_agent.core.base.errors import storage_error
 from desktop_agent.core.base.ids import SessionId, is_session_id
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.protocol.model import JsonObject, Usage
-from desktop_agent.core.store.journal.lines import MAX_LINE_BYTES
+from desktop_agent.core.store.journal.lines import read_lines
 
 T = TypeVar("T")
 JOURNAL_NAME = "journal.jsonl"
@@ -25,7 +25,6 @@ JOURNAL_NAME = "journal.jsonl"
 _LONG_AGO = datetime.fromtimestamp(0, UTC)
 _READ_AHEAD = 128 * 1024
 _WITNESS_BYTES = 256
-_LIMIT = MAX_LINE_BYTES + 1
 
 
 State = tuple[int, int]
@@ -81,19 +80,9 @@ def mark_at(file: BinaryIO, state: State, read_bytes: int) -> JournalMark:
 def whole_lines(file: BinaryIO, start: int) -> Iterator[tuple[int, int, bytes]]:
     """The beginning, the end and the content of each complete line. Lines that are too long are empty."""
     file.seek(start)
-    place = start
-    while line := file.readline(_LIMIT):
-        end = place + len(line)
-        is_ended = line.endswith(b"\n")
-        if not is_ended and len(line) == _LIMIT:
-            line = b""
-            while not is_ended and (more := file.readline(_READ_AHEAD)):
-                end += len(more)
-                is_ended = more.endswith(b"\n")
-        if not is_ended:
-            return
-        yield place, end, line
-        place = end
+    for line in read_lines(file):
+        if line.is_ended:
+            yield line.offset, line.offset + line.size, line.content or b""
 
 
 def fields_of(line: bytes) -> JsonObject:
