@@ -1,3 +1,4 @@
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,12 @@ from tests.command_line import CommandLine
 @pytest.fixture
 def world(
     capsys: pytest.CaptureFixture[str], isolated_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> World:
+) -> Generator[World]:
+    """Every test ends with the search for the credentials, in all that was written and said."""
     for name, value in KEYS.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("desktop_agent.composition.application.RetryPolicy", lambda: RetryPolicy(max_tries=1))
-    return World(CommandLine(capsys), isolated_home, tmp_path)
+    world = World(CommandLine(capsys), isolated_home, tmp_path)
+    yield world
+    world.tell_all()
+    assert world.leaks() == []

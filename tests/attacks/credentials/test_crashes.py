@@ -1,6 +1,5 @@
 """No crash of the application or a tool writes a key into the journal, the log or a traceback."""
 
-import asyncio
 import logging
 import os
 import subprocess
@@ -23,19 +22,13 @@ def look_up(word: str) -> str:
     raise RuntimeError(f"GET https://words.example/?key={SHAPED['XAI_API_KEY']}&word={word} failed: {SHAPED}")
 
 
-def test_a_tool_that_crashes_tells_no_key(world: World) -> None:
-    async def go() -> None:
-        async with ModelServer(reply(tool_use("look_up", word="heron")), reply(text("It failed."))) as server:
-            await world.ask_again_and_again(world.agent("anthropic", server.url, tools=[look_up]), 1)
-            assert server.violations == []
-
-    with asyncio.Runner() as runner:
-        runner.run(go())
-    world.tell_all()
-    assert world.leaks() == []
+async def test_a_tool_that_crashes_tells_no_key(world: World) -> None:
+    async with ModelServer(reply(tool_use("look_up", word="heron")), reply(text("It failed."))) as server:
+        await world.ask_again_and_again(world.agent("anthropic", server.url, tools=[look_up]), 1)
+        assert server.violations == []
 
 
-def test_a_fault_of_ours_in_a_turn_tells_no_key(
+async def test_a_fault_of_ours_in_a_turn_tells_no_key(
     world: World, monkeypatch: pytest.MonkeyPatch, expected_logs: list[str]
 ) -> None:
     expected_logs.append("failed unexpectedly")
@@ -44,10 +37,7 @@ def test_a_fault_of_ours_in_a_turn_tells_no_key(
         raise RuntimeError(f"{{'Authorization': 'Bearer {SHAPED['OPENAI_API_KEY']}'}}")
 
     monkeypatch.setattr("desktop_agent.core.providers.http_provider.HttpProvider._ready", broken)
-    with asyncio.Runner() as runner:
-        runner.run(world.ask_again_and_again(world.agent("openai", "http://127.0.0.1:9/v1"), 1))
-    world.tell_all()
-    assert world.leaks() == []
+    await world.ask_again_and_again(world.agent("openai", "http://127.0.0.1:9/v1"), 1)
 
 
 def test_the_log_of_the_window_has_no_key_of_the_environment(world: World) -> None:
@@ -56,7 +46,6 @@ def test_the_log_of_the_window_has_no_key_of_the_environment(world: World) -> No
     logging.getLogger("library").error("It failed: %s", KEYS, exc_info=error)
     log.close()
     assert "RuntimeError" in next((world.written / "logs").iterdir()).read_text()
-    assert world.leaks() == []
 
 
 CRASH = """
@@ -89,5 +78,3 @@ def test_a_traceback_on_standard_error_has_no_key(program: str, command: list[st
     assert b"Traceback" in done.stderr
     assert b"RuntimeError" in done.stderr
     assert found_in(done.stderr + done.stdout, world.secrets) == set()
-    world.tell_all()
-    assert world.leaks() == []

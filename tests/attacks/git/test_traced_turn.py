@@ -31,25 +31,8 @@ def test_a_turn_starts_only_listed_programs_and_none_with_a_key(tmp_path: Path) 
     git(folder, "init", "-q")
     environ = {**os.environ, **dict.fromkeys(KEYS, CANARY), "DESKTOP_AGENT_HOME": str(tmp_path / "home")}
     agent = [sys.executable, "-m", "desktop_agent", "run", "--provider", "demo", "--approval", "never"]
-    subprocess.check_output(
-        [
-            strace,
-            "-f",
-            "-qq",
-            "-v",
-            "-s",
-            "100000",
-            "-e",
-            _TRACED,
-            "-o",
-            str(trace),
-            *agent,
-            "--prompt",
-            "Fix the test",
-        ],
-        cwd=folder,
-        env=environ,
-    )
+    tracing = [strace, "-f", "-qq", "-v", "-s", "100000", "-e", _TRACED, "-o", str(trace)]
+    subprocess.check_output([*tracing, *agent, "--prompt", "Fix the test"], cwd=folder, env=environ)
     lines = trace.read_text(errors="replace").splitlines()
     executed = [match.groups() for line in lines if (match := _EXECUTED.match(line))]
     assert [path for _, path in executed[1:] if path.endswith(("/bwrap", "/bash"))], "a command ran"
