@@ -35,7 +35,6 @@ from desktop_agent.core.protocol.model import (
     ChangeKind,
     FileChange,
     FileImage,
-    FolderIdentity,
     OutsideFile,
     Reverted,
 )
@@ -173,18 +172,12 @@ class Ledger:
         """
         self.files = WorkspaceFiles(root, is_special)
         self.images = StoredImages(blobs)
-        self._held = held or HeldWorkspace(self.files.root)
+        self.held = held or HeldWorkspace(self.files.root)
         self._blobs = blobs
 
     def require_root(self) -> None:
         """Raise `WorkspaceError` unless the folder is there and the same."""
-        self._held.check()
-
-    def is_root_in_place(self) -> bool:
-        return self._held.is_in_place()
-
-    def accept_root(self) -> FolderIdentity | None:
-        return self._held.accept()
+        self.held.check()
 
     def record(
         self,
@@ -255,7 +248,7 @@ class Ledger:
         new = self.files.missing_folders(to)
         try:
             self.require_root()
-            move(self.files.root, contents, to, identity=self._held.identity)
+            move(self.files.root, contents, to, identity=self.held.identity)
         except (OSError, AgentError) as error:
             self._remove_empty(new)
             reason = (error.strerror if isinstance(error, OSError) else "") or error
@@ -397,7 +390,7 @@ class Ledger:
         """
         root, makes_folders = self.files.root, state is not None
         try:
-            with anchored(root, path, makes_folders=makes_folders, identity=self._held.identity) as place:
+            with anchored(root, path, makes_folders=makes_folders, identity=self.held.identity) as place:
                 check = unless_touched(place, seen)
                 keeps_names = partial(self.files.keeps_names, only=names)
                 write_state(place, state, check=check, keeps_names=keeps_names, before=before)

@@ -123,7 +123,7 @@ class Readiness:
         return UnsafeSettingsError(faults) if faults else None
 
     async def accept_root(self) -> None:
-        folder = await asyncio.to_thread(self._ledger.accept_root)
+        folder = await asyncio.to_thread(self._ledger.held.accept)
         if folder is not None:
             await self._log.record(ev.FolderAccepted(folder=folder))
             await self.make_ready()
@@ -162,7 +162,7 @@ class Readiness:
         outcome.
         """
         is_command = prepared.purpose == "apply" and not prepared.changes
-        if is_command or await asyncio.to_thread(self._ledger.is_root_in_place):
+        if is_command or await asyncio.to_thread(self._ledger.held.is_in_place):
             return True
         if prepared.call_id:
             reason = "The folder was gone before this write could be verified."

@@ -5,7 +5,7 @@ The mailbox task and the turn that it started make all changes, so no lock is ne
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack, suppress
 from typing import assert_never
 
@@ -27,9 +27,8 @@ from desktop_agent.core.session.turn_runner import TurnRunner
 from desktop_agent.core.slash.commands import SlashCommands
 from desktop_agent.core.slash.session_commands import Performed, SessionControls
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.core.undo.execute import Undoing
+from desktop_agent.core.undo.execute import Undoing, UndoOp
 from desktop_agent.core.undo.refusals import Direction
-from desktop_agent.core.undo.renaming import Renaming
 
 FilingOp = (
     ops.RenameSession | ops.ArchiveSession | ops.PinSession | ops.MarkReviewed | ops.AddComment | ops.RemoveComment
@@ -74,24 +73,22 @@ class ChangeOps:
         self._log = parts.recorder
         self._turns = turns
         self._read_history = parts.read_history
-        transcript = parts.state.transcript
-        self._undoing = Undoing(transcript, parts.ledger, parts.effects, parts.recorder)
-        self._renaming = Renaming(transcript, parts.ledger, parts.effects, parts.recorder)
+        self._undoing = Undoing(parts.state.transcript, parts.ledger, parts.effects, parts.recorder)
 
     async def carry_out(self, op: ChangeOp) -> None:
         match op:
             case ops.UndoChanges():
                 await self._revert_selected("undo", op)
             case ops.UndoDifferences():
-                await self._revert("undo", lambda: self._undoing.undo_differences(op), " there")
+                await self._revert("undo", op, " there")
             case ops.RedoChanges():
                 await self._revert_selected("redo", op)
             case ops.RedoSteps():
-                await self._revert("redo", lambda: self._undoing.redo(op))
+                await self._revert("redo", op)
             case ops.WriteFile():
-                await self._write(f"{op.path} was not written", lambda: self._undoing.write(op))
+                await self._write(f"{op.path} was not written", op)
             case ops.MoveFile():
-                await self._write(f"{op.path} was not renamed", lambda: self._renaming.rename(op))
+                await self._write(f"{op.path} was not renamed", op)
             case ops.RewindTo():
                 await self._rewind(op)
             case _:
@@ -101,7 +98,7 @@ class ChangeOps:
         if await self._is_unclear(op.selection):
             return
         where = " there" if op.selection != ChangeSelection() else ""
-        await self._revert(direction, lambda: self._undoing.revert(direction, op), where)
+        await self._revert(direction, op, where)
 
     async def _is_unclear(self, selection: ChangeSelection) -> bool:
         """Whether the selection uses an id that several changes have. If so, record a notice."""
@@ -113,22 +110,22 @@ class ChangeOps:
         await self._notify("unclear_selection", title, f"Name the one you mean: {' or '.join(names[0])}.")
         return True
 
-    async def _revert(self, direction: Direction, carry_out: Callable[[], Awaitable[bool]], where: str = "") -> None:
+    async def _revert(self, direction: Direction, op: UndoOp, where: str = "") -> None:
         if not await self._begin("busy", f"nothing was {_PAST[direction]}", may_wait=True):
             return
         try:
-            is_done = await carry_out()
+            is_done = await self._undoing.carry_out(op)
         except WorkspaceError as error:
             await self._log.record(replace(notice_of(error, None), code=f"not_{_PAST[direction]}"))
             return
         if not is_done:
             await self._notify("nothing_selected", f"There is nothing to {direction}{where}.", "")
 
-    async def _write(self, consequence: str, act: Callable[[], Awaitable[None]]) -> None:
+    async def _write(self, consequence: str, op: ops.WriteFile | ops.MoveFile) -> None:
         if not await self._begin("not_written", consequence):
             return
         try:
-            await act()
+            await self._undoing.carry_out(op)
         except StorageError:
             raise
         except AgentError as error:
@@ -144,7 +141,7 @@ class ChangeOps:
             await self._read_history()
         if op.scope != "conversation":
             try:
-                await self._undoing.revert("undo", ops.UndoChanges(selection=ChangeSelection(since_turn=op.turn)))
+                await self._undoing.carry_out(ops.UndoChanges(selection=ChangeSelection(since_turn=op.turn)))
             except WorkspaceError as error:
                 await self._log.record(replace(notice_of(error, None), code="not_undone"))
                 return

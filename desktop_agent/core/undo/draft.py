@@ -82,22 +82,15 @@ class _Case(Struct):
         self.reason, self.clash = reason, clash
 
 
-class Drafter:
-    """Drafts undos and redos of one workspace. Its methods block."""
-
-    def __init__(self, ledger: Ledger, composition: Composition) -> None:
-        self._ledger = ledger
-        self._composition = composition
-
-    def draft(
-        self,
-        direction: Direction,
-        turned: Mapping[ChangeId, Undone],
-        *,
-        hunks: tuple[HunkKey, ...] = (),
-    ) -> UndoDraft:
-        """Draft an undo or redo. `turned` says how much of each change is undone. `hunks` are what the user named."""
-        return _Draft(self._ledger, self._composition, direction, turned, hunks).made()
+def draft_turned(
+    ledger: Ledger,
+    composition: Composition,
+    direction: Direction,
+    turned: Mapping[ChangeId, Undone],
+    hunks: tuple[HunkKey, ...] = (),
+) -> UndoDraft:
+    """Draft an undo or redo. Blocks. `turned`: how much of each change is undone. `hunks`: what the user named."""
+    return _Draft(ledger, composition, direction, turned, hunks).made()
 
 
 class _Draft:

@@ -1,4 +1,4 @@
-"""Drafts, carries out and records undos, redos and the user's writes. Call it only while no turn is running."""
+"""Drafts, carries out and records undos, redos and the user's edits. Call it only while no turn is running."""
 
 import asyncio
 from collections.abc import Sequence
@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from msgspec import structs
 from msgspec.structs import replace
 
-from desktop_agent.core.base.errors import AgentError, StorageError
+from desktop_agent.core.base.errors import AgentError, StorageError, ToolError
 from desktop_agent.core.base.file_names import name_on_a_line
 from desktop_agent.core.base.ids import ChangeId, HunkKey
+from desktop_agent.core.changes.folder_moves import UNTOUCHED
 from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
 from desktop_agent.core.changes.workspace_files import image_of
 from desktop_agent.core.diff.hunks import WHOLE_FILE, all_keys
@@ -27,7 +28,9 @@ from desktop_agent.core.undo.draft import DraftedWrite, UndoDraft
 from desktop_agent.core.undo.path_tracking import as_edit, names_with_changes, paths_with_same_change
 from desktop_agent.core.undo.plan import draft_reverts, draft_steps, steps_meant
 from desktop_agent.core.undo.refusals import Direction
-from desktop_agent.core.undo.renaming import is_a_name
+from desktop_agent.core.undo.renaming import is_a_name, plan_move
+
+UndoOp = ops.UndoChanges | ops.RedoChanges | ops.UndoDifferences | ops.RedoSteps | ops.WriteFile | ops.MoveFile
 
 
 class Undoing:
@@ -37,51 +40,65 @@ class Undoing:
         self._effects = effects
         self._log = log
 
-    async def revert(self, direction: Direction, op: ops.UndoChanges | ops.RedoChanges) -> bool:
-        """Undo or redo, and record the outcome. Return False if there was nothing to do. Once begun, it finishes.
+    async def carry_out(self, op: UndoOp) -> bool:
+        """Carry out and record `op`. Return False if there was nothing to undo or redo. Once begun, it finishes.
 
-        Raises `WorkspaceError` before any change if the folder is missing or was replaced.
+        Raises `WorkspaceError` before any change if the folder is missing or was replaced, and `AgentError` if the file
+        of a write or a rename changed since the user saw it.
         """
         await asyncio.to_thread(self._ledger.require_root)
-        return await unhurried(self._revert(direction, op))
+        return await unhurried(self._carry_out(op))
 
-    async def _revert(self, direction: Direction, op: ops.UndoChanges | ops.RedoChanges) -> bool:
-        further, includes_others = (), False
-        if isinstance(op, ops.UndoChanges):
-            further, includes_others = op.further, op.includes_others
+    async def _carry_out(self, op: UndoOp) -> bool:
         async with self._effects.jobs.undisturbed():
-            draft = await asyncio.to_thread(
-                draft_reverts,
-                self._transcript,
-                self._ledger,
-                direction,
-                (op.selection, *further),
-                includes_others=includes_others,
-            )
-            destroyed = self._destroyed(op)
-            if draft is None and destroyed is None:
-                return False
-            draft = draft or UndoDraft((), ())
-            await self._carry_out(direction, op.selection, draft, op.reason, destroyed)
+            match op:
+                case ops.UndoChanges():
+                    return await self._revert("undo", op, op.further, includes_others=op.includes_others)
+                case ops.RedoChanges():
+                    return await self._revert("redo", op)
+                case ops.UndoDifferences():
+                    return await self._undo_differences(op)
+                case ops.RedoSteps():
+                    return await self._redo(op)
+                case ops.WriteFile():
+                    transition = await asyncio.to_thread(draft_write, self._transcript, self._ledger, op)
+                    if transition is not None:
+                        await self._write(op, transition)
+                case ops.MoveFile():
+                    await self._rename(op)
         return True
 
-    async def undo_differences(self, op: ops.UndoDifferences) -> bool:
-        """Like `revert`. Return False if there are no differences."""
-        await asyncio.to_thread(self._ledger.require_root)
-        return await unhurried(self._undo_differences(op))
+    # -- undo and redo --
+
+    async def _revert(
+        self,
+        direction: Direction,
+        op: ops.UndoChanges | ops.RedoChanges,
+        further: Sequence[ChangeSelection] = (),
+        *,
+        includes_others: bool = False,
+    ) -> bool:
+        selections = (op.selection, *further)
+        draft = await asyncio.to_thread(
+            draft_reverts, self._transcript, self._ledger, direction, selections, includes_others=includes_others
+        )
+        destroyed = self._destroyed(op)
+        if draft is None and destroyed is None:
+            return False
+        await self._write_draft(direction, op.selection, draft or UndoDraft((), ()), op.reason, destroyed)
+        return True
 
     async def _undo_differences(self, op: ops.UndoDifferences) -> bool:
-        async with self._effects.jobs.undisturbed():
-            files, refused = await asyncio.to_thread(differences.look, self._ledger, op.files)
-            if op.includes_others or op.hunks:
-                await self._record_missing(files)
-            selection, draft = await asyncio.to_thread(
-                differences.draft_differences, self._transcript, self._ledger, op, files
-            )
-            draft = UndoDraft(draft.writes, (*draft.settled, *refused))
-            if not draft.writes and not draft.settled:
-                return False
-            await self._carry_out("undo", selection, draft, op.reason)
+        files, refused = await asyncio.to_thread(differences.look, self._ledger, op.files)
+        if op.includes_others or op.hunks:
+            await self._record_missing(files)
+        selection, draft = await asyncio.to_thread(
+            differences.draft_differences, self._transcript, self._ledger, op, files
+        )
+        draft = UndoDraft(draft.writes, (*draft.settled, *refused))
+        if not draft.writes and not draft.settled:
+            return False
+        await self._write_draft("undo", selection, draft, op.reason)
         return True
 
     async def _record_missing(self, files: Sequence[tuple[CommittedFile, FileState | None]]) -> None:
@@ -95,34 +112,16 @@ class Undoing:
             changes = await asyncio.to_thread(self._effects.recording.store, turn, missing, "person")
             await self._effects.recording.record_applied(turn, "", changes)
 
-    async def redo(self, op: ops.RedoSteps) -> bool:
-        """Like `revert`. Return False if none of the undos is left."""
-        await asyncio.to_thread(self._ledger.require_root)
-        return await unhurried(self._redo(op))
-
     async def _redo(self, op: ops.RedoSteps) -> bool:
-        async with self._effects.jobs.undisturbed():
-            steps = steps_meant(self._transcript, op)
-            if not steps:
-                return False
-            draft = await asyncio.to_thread(draft_steps, self._transcript, self._ledger, steps)
-            ids = dict.fromkeys(part.change_id for step in steps for part in step.parts)
-            await self._carry_out("redo", ChangeSelection(change_ids=tuple(ids)), draft, op.reason)
+        steps = steps_meant(self._transcript, op)
+        if not steps:
+            return False
+        draft = await asyncio.to_thread(draft_steps, self._transcript, self._ledger, steps)
+        ids = dict.fromkeys(part.change_id for step in steps for part in step.parts)
+        await self._write_draft("redo", ChangeSelection(change_ids=tuple(ids)), draft, op.reason)
         return True
 
-    async def write(self, op: ops.WriteFile) -> None:
-        """Write the user's version of a file. Raises `AgentError` if the file changed since the user saw it."""
-        await unhurried(self._write_drafted(op))
-
-    async def _write_drafted(self, op: ops.WriteFile) -> None:
-        async with self._effects.jobs.undisturbed():
-            transition = await asyncio.to_thread(draft_write, self._transcript, self._ledger, op)
-            if transition is not None:
-                await self._write(op, transition)
-
-    # -- undo and redo --
-
-    async def _carry_out(
+    async def _write_draft(
         self,
         direction: Direction,
         selection: ChangeSelection,
@@ -228,6 +227,27 @@ class Undoing:
         if problem:
             raise AgentError(f"{name_on_a_line(op.path)} was not written.", hint=problem)
 
+    async def _rename(self, op: ops.MoveFile) -> None:
+        move = await asyncio.to_thread(plan_move, self._ledger, op)
+        turn, name = self._transcript.turn, name_on_a_line(op.path)
+        ids = self._effects.recording.reserve_ids(turn, move.count)
+        try:
+            changes = await asyncio.to_thread(move.record, self._ledger, ids)
+        except OSError as error:
+            raise AgentError(f"{name} cannot be read completely.", hint=UNTOUCHED, detail=str(error)) from error
+        await self._log.record(ev.ChangesPrepared(turn=turn, call_id="", purpose="apply", changes=changes))
+        written = {change.path: change.after for change in changes}
+        await asyncio.to_thread(self._effects.note_written, written)
+        problem = ""
+        try:
+            await asyncio.to_thread(move.carry_out, changes)
+        except ToolError as error:
+            problem = str(error)
+        await self._log.record(ev.ChangesRecorded(turn=turn, call_id="", changes=() if problem else changes))
+        if problem:
+            hint = "It changed on disk or cannot be written. Nothing was changed."
+            raise AgentError(f"{name} was not renamed.", hint=hint, detail=problem)
+
 
 def _after(problem: str, missing: str, drafted: DraftedWrite) -> FileOutcome:
     outcome = drafted.outcome
@@ -239,7 +259,6 @@ def _after(problem: str, missing: str, drafted: DraftedWrite) -> FileOutcome:
 
 def draft_write(transcript: Transcript, ledger: Ledger, op: ops.WriteFile) -> FileTransition | None:
     """Return the change, or None. Blocks. Raises `AgentError` if the file changed since the user saw it."""
-    ledger.require_root()
     name = name_on_a_line(op.path)
     if not is_a_name(op.path) or not ledger.files.is_inside(op.path):
         raise AgentError("The file is not in the folder of this conversation.", hint="Nothing was written.")

@@ -17,7 +17,7 @@ from desktop_agent.core.system.files import FileState
 from desktop_agent.core.transcript import ChangeRecord, Transcript, Undone, UndoStep, undone_of
 from desktop_agent.core.undo import refusals
 from desktop_agent.core.undo.composition import Composition, Lineage, NeededError
-from desktop_agent.core.undo.draft import Drafter, UndoDraft
+from desktop_agent.core.undo.draft import UndoDraft, draft_turned
 from desktop_agent.core.undo.path_tracking import as_edit, at_all_names, parts_of
 from desktop_agent.core.undo.refusals import Direction
 
@@ -80,7 +80,7 @@ def draft_revert(
     for change_id in _other_halves(turned, every):
         if composition.status.get(change_id, _NOTHING) != wanted:
             turned[change_id] = wanted
-    draft = Drafter(ledger, composition).draft(direction, turned)
+    draft = draft_turned(ledger, composition, direction, turned)
     left += (_left(change, refusals.OTHER_SESSION) for change in shared)
     return UndoDraft(draft.writes, (*draft.settled, *left))
 
@@ -189,7 +189,7 @@ def _draft_hunks(
     if not turned:
         return None
     named = () if is_whole else selection.hunks
-    return Drafter(ledger, composition).draft(direction, turned, hunks=named)
+    return draft_turned(ledger, composition, direction, turned, named)
 
 
 def _failed(selection: ChangeSelection, ids: Sequence[ChangeId], reason: str) -> FileOutcome:
@@ -447,7 +447,7 @@ def draft_steps(transcript: Transcript, ledger: Ledger, steps: Sequence[UndoStep
                 turned[part.change_id] = part.taken_back(
                     now, lambda change=record.change: _every_part(change, transcript, ledger)
                 )
-    draft = Drafter(ledger, composition).draft("redo", turned)
+    draft = draft_turned(ledger, composition, "redo", turned)
     return UndoDraft(tuple(replace(one, outcome=_of_hunks(one.outcome, steps)) for one in draft.writes), draft.settled)
 
 

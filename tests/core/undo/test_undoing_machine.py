@@ -285,7 +285,7 @@ class Histories(RuleBasedStateMachine):
         before = self.tree()
         records = party.state.transcript.changes
         meant = [records[change_id].change for step in steps for change_id in step.writes]
-        assert self.run(party.undoing.redo(ops.RedoSteps(steps=tuple(step.seq for step in steps))))
+        assert self.run(party.undoing.carry_out(ops.RedoSteps(steps=tuple(step.seq for step in steps))))
         event = self.last_revert(party)
         after = self.tree()
         self.check_outcomes(event, before, after)
@@ -336,7 +336,7 @@ class Histories(RuleBasedStateMachine):
         before = self.tree()
         meant = self.meant(party, direction, selection)
         kind = ops.UndoChanges if direction == "undo" else ops.RedoChanges
-        if not self.run(party.undoing.revert(direction, kind(selection=selection))):
+        if not self.run(party.undoing.carry_out(kind(selection=selection))):
             assert self.tree() == before
             assert not meant or self.is_so_already(party, direction, selection)
             return None
