@@ -226,8 +226,8 @@ class StatCapture:
             _Writer(self._root, session, self._limits, objects).write(scan, deadline, stop)
         self._leave_to_git(session, git)
         if not is_held:
-            keeper = _Keeper(self._root, session, self._limits, git)
-            session.held = _held_stamp(git, session.objects) if keeper.keep(deadline) else ""
+            is_kept = _keep_what_git_has(self._root, session, self._limits, git, deadline)
+            session.held = _held_stamp(git, session.objects) if is_kept else ""
         self._scanner.learn(known, scan)
         # An empty folder is a sandbox's placeholder, and no repository.
         found = repositories_in(known)
@@ -355,46 +355,38 @@ def _held_stamp(git: GitState | None, held: HeldObjects) -> str:
     return f"{git.packs if git is not None else ''} {held.stamp}"
 
 
-class _Keeper:
-    def __init__(self, root: Path, session: BaselineSession, limits: CaptureSettings, git: GitState | None) -> None:
-        self._root = root
-        self._session = session
-        self._limits = limits
-        self._folders = git.folders if git is not None else ()
-        self._objects = GitObjects.of(git, session.objects)
+def _keep_what_git_has(
+    root: Path, session: BaselineSession, limits: CaptureSettings, git: GitState | None, deadline: float
+) -> bool:
+    """Link what git has, and copy what git lost, if it still exists. False if time ran out."""
+    held, rows = session.objects, session.entries.left_with_git()
+    if not rows:
+        held.drop(set(), keeps_retired=False)
+        return True
+    objects = GitObjects.of(git, held)
+    lost = [row for row in rows if not held.hold(row[0].object, git.folders if git is not None else ())]
+    room = limits.max_total_bytes - session.entries.copied_bytes()
+    is_done = is_all = True
+    for entry, born in sorted(lost, key=lambda row: row[0].size):
+        is_done = is_done and time.monotonic() <= deadline
+        content = _lost_content(root, entry, held, objects) if is_done and entry.size <= room else None
+        if content is not None:
+            session.entries.take_over(entry, born, content)
+            room -= entry.size
+        is_all = is_all and content is not None
+    held.drop({entry.object for entry, _ in rows}, keeps_retired=not is_all)
+    return is_done
 
-    def keep(self, deadline: float) -> bool:
-        """Link what git has, and copy what git lost, if it still exists. False if time ran out."""
-        rows = self._session.entries.left_with_git()
-        if not rows:
-            self._session.objects.drop(set(), keeps_retired=False)
-            return True
-        held = self._session.objects
-        lost = [row for row in rows if not held.hold(row[0].object, self._folders)]
-        room = self._limits.max_total_bytes - self._session.entries.copied_bytes()
-        is_done = is_all = True
-        for entry, born in sorted(lost, key=lambda row: row[0].size):
-            is_done = is_done and time.monotonic() <= deadline
-            content = self._content(entry) if is_done and entry.size <= room else None
-            if content is not None:
-                self._session.entries.take_over(entry, born, content)
-                room -= entry.size
-            is_all = is_all and content is not None
-        held.drop({entry.object for entry, _ in rows}, keeps_retired=not is_all)
-        return is_done
 
-    def _content(self, entry: Entry) -> bytes | None:
-        for read in (self._session.objects.read, self._read_from_git):
-            if _is_of(entry, content := read(entry.object)):
-                return content
-        with suppress(OSError):
-            state = read_state(self._root / entry.path, with_extras=False)
-            if state is not None and _is_of(entry, state.content):
-                return state.content
-        return None
-
-    def _read_from_git(self, identifier: str) -> bytes | None:
-        return self._objects.read(identifier) if self._objects is not None else None
+def _lost_content(root: Path, entry: Entry, held: HeldObjects, objects: GitObjects | None) -> bytes | None:
+    for store in filter(None, (held, objects)):
+        if _is_of(entry, content := store.read(entry.object)):
+            return content
+    with suppress(OSError):
+        state = read_state(root / entry.path, with_extras=False)
+        if state is not None and _is_of(entry, state.content):
+            return state.content
+    return None
 
 
 def _is_of(entry: Entry, content: bytes | None) -> bool:

@@ -192,24 +192,20 @@ class EntryTable:
 
 
 def _entry(row: tuple[str | bytes, bytes, int, bytes, bytes, Kept, str | None, int]) -> Entry:
+    path, signature, is_racy, digest, identifier, kept, extras, links = row
     try:
-        return _read_entry(row)
+        return Entry(
+            path=path_of(path),
+            signature=_unpacked(signature),
+            is_racy=bool(is_racy),
+            digest=digest.hex(),
+            object=identifier.hex(),
+            kept=kept,
+            extras=_extras(extras),
+            links=links,
+        )
     except (TypeError, ValueError, AttributeError) as error:
         raise SpoiledError(str(error)) from error
-
-
-def _read_entry(row: tuple[str | bytes, bytes, int, bytes, bytes, Kept, str | None, int]) -> Entry:
-    path, signature, is_racy, digest, identifier, kept, extras, links = row
-    return Entry(
-        path=path_of(path),
-        signature=_unpacked(signature),
-        is_racy=bool(is_racy),
-        digest=digest.hex(),
-        object=identifier.hex(),
-        kept=kept,
-        extras=_extras(extras),
-        links=links,
-    )
 
 
 def stored_path(path: str) -> str | bytes:
@@ -244,9 +240,6 @@ def _unpacked(signature: bytes) -> Signature:
     except (TypeError, struct.error) as error:
         raise SpoiledError(str(error)) from error
     return changed, modified, size, inode, mode
-
-
-# ruff: noqa: S608 -- only constants of this module are put into statements; values are always bound.
 
 
 _NUMBERS = 2**52

@@ -129,11 +129,11 @@ def _node(number: int, kind: str, fields: JsonObject) -> _Node:
 
 
 def import_claude_code(path: Path, facts: FileFacts, conversation: ConversationWriter) -> None:
-    telling = _Telling(conversation)
-    unreadable: list[str] = []
+    telling, unreadable = _Telling(conversation), list[str]()
     for number, (_, fields) in enumerate(read_objects(path, [], unreadable)):
         telling.take(fields, is_wanted=number in facts.wanted)
-    telling.end(unreadable)
+    telling.end()
+    conversation.keep_unreadable(unreadable)
     facts.title = facts.title or telling.title
 
 
@@ -180,12 +180,10 @@ class _Telling(Struct):
             case _:
                 pass
 
-    def end(self, unreadable: list[str]) -> None:
+    def end(self) -> None:
         self.flush()
         for text, at in self._queued:
             self.conversation.keep_words("Queued, and never sent", text, at)
-        for text in unreadable:
-            self.conversation.keep_words("A line that could not be read", text, None)
 
     def flush(self) -> None:
         if not self._message:

@@ -71,11 +71,11 @@ def read_codex(path: Path, facts: FileFacts) -> None:
 
 
 def import_codex(path: Path, facts: FileFacts, conversation: ConversationWriter) -> None:
-    telling = _Telling(conversation)
-    unreadable: list[str] = []
+    telling, unreadable = _Telling(conversation), list[str]()
     for _, fields in read_objects(path, [], unreadable):
         telling.take(fields)
-    telling.end(unreadable)
+    telling.end()
+    conversation.keep_unreadable(unreadable)
     facts.title = facts.title or telling.title
 
 
@@ -118,13 +118,11 @@ class _Telling(Struct):
             case _:
                 pass
 
-    def end(self, unreadable: list[str]) -> None:
+    def end(self) -> None:
         self.flush()
         for text, at in self._typed.items():
             if (typed := _typed(text)).strip() not in self._prompts:
                 self.conversation.keep_words("Written, and not part of the conversation", typed, at)
-        for text in unreadable:
-            self.conversation.keep_words("A line that could not be read", text, None)
 
     def flush(self) -> None:
         if self._blocks:

@@ -196,6 +196,10 @@ class ConversationWriter(Struct):
             line = shortened(first_line(text), _MAX_HINT)
             self.note(ev.Notice(level="info", code=ev.IMPORTED_WORDS, title=what, hint=line, detail=text), at)
 
+    def keep_unreadable(self, lines: Sequence[str]) -> None:
+        for text in lines:
+            self.keep_words("A line that could not be read", text, None)
+
     def note(self, event: ev.Notice | ev.SessionRenamed | ev.Pinned | ev.Unpinned, at: datetime | None) -> None:
         self._move_to(at)
         self._add(event)

@@ -148,12 +148,12 @@ class FileMentions(Struct, eq=False):
         try:
             picture = inspect_picture(content)
         except PictureError as error:
-            if beginning.startswith((b"\x89PNG", b"\xff\xd8\xff", b"GIF8")) and read.size <= LARGEST_PICTURE_BYTES:
+            if not beginning.startswith((b"\x89PNG", b"\xff\xd8\xff", b"GIF8")):
+                raise UsageError(f"It is not text: {file_type(beginning).name}, {read.size:,} bytes.") from error
+            if read.size <= LARGEST_PICTURE_BYTES:
                 raise UsageError(f"It cannot be shown to a model: {error}.") from error
-            picture = None
-        if picture is None and not beginning.startswith((b"\x89PNG", b"\xff\xd8\xff", b"GIF8")):
-            raise UsageError(f"It is not text: {file_type(beginning).name}, {read.size:,} bytes.")
-        if picture is None or len(content) > LARGEST_PICTURE_BYTES or max(picture.width, picture.height) > LONGEST_SIDE:
+            raise _too_large(read.size, None) from error
+        if len(content) > LARGEST_PICTURE_BYTES or max(picture.width, picture.height) > LONGEST_SIDE:
             raise _too_large(read.size, picture)
         text = f"[{picture.format}, {picture.width}×{picture.height} pixels, {len(content):,} bytes.]"
         image = self._box.blobs.put_ref(content, picture.media_type)

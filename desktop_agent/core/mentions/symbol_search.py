@@ -5,7 +5,7 @@ Ripgrep searches all files but ignored, hidden or secret ones; its matches are p
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 
 from desktop_agent.core.base.file_names import legible_name
 from desktop_agent.core.base.matching import is_word_start
@@ -97,8 +97,7 @@ def _command(name: str, ground: SearchGround) -> Command:
 
 
 def _symbols_among(records: Sequence[bytes], name: str) -> list[FoundSymbol]:
-    wanted = name.casefold()
-    return [symbol for record in records if (symbol := _symbol_of(record)) and wanted in symbol.name.casefold()]
+    return with_name(filter(None, map(_symbol_of, records)), name)
 
 
 def _symbol_of(record: bytes) -> FoundSymbol | None:
@@ -115,7 +114,7 @@ def _symbol_of(record: bytes) -> FoundSymbol | None:
     return FoundSymbol(defined.kind, defined.name, legible_name(path), int(number))
 
 
-def with_name(symbols: Sequence[FoundSymbol], name: str) -> list[FoundSymbol]:
+def with_name(symbols: Iterable[FoundSymbol], name: str) -> list[FoundSymbol]:
     wanted = name.casefold()
     return [symbol for symbol in symbols if wanted in symbol.name.casefold()]
 
