@@ -548,10 +548,11 @@ class _Report:
             return f"It is larger than {self._limits.max_file_bytes // 2**20} MiB, so no copy was kept."
         if any(entry.kept == "git" for entry in entries):
             return "Git no longer has its earlier content."
-        if item.before is not None and item.before.is_racy and not item.before.digest:
-            return "It had not been read yet when the command began."
-        total = sum(entry.size for entry in entries) + self._entries.copied_bytes()
-        if total > self._limits.max_total_bytes:
+        walks = ((item.before, self._span.generation), (item.after, self._span.last_generation))
+        copied = (entry.size + self._entries.copied_bytes(walk) for entry, walk in walks if entry is not None)
+        if any(total > self._limits.max_total_bytes for total in copied):
             mib = self._limits.max_total_bytes // 2**20
             return f"The files in this folder exceed the limit of {mib} MiB for copies."
+        if item.before is not None and item.before.is_racy and not item.before.digest:
+            return "It had not been read yet when the command began."
         return "It could not be read."

@@ -163,9 +163,9 @@ class EntryTable:
         rows = self._database.execute(f"SELECT {_COLUMNS} FROM entry WHERE kept = 'copy' AND died = {_FOREVER}")
         return [_entry(row) for row in rows]
 
-    def copied_bytes(self) -> int:
-        query = f"SELECT COALESCE(SUM(size), 0) FROM entry WHERE kept = 'copy' AND died = {_FOREVER}"
-        return self._database.execute(query).fetchone()[0]
+    def copied_bytes(self, generation: int = _FOREVER - 1) -> int:
+        query = "SELECT COALESCE(SUM(size), 0) FROM entry WHERE kept = 'copy' AND born <= ? AND died > ?"
+        return self._database.execute(query, (generation, generation)).fetchone()[0]
 
     def leave_to_git(self, paths: Iterable[str]) -> None:
         self._database.executemany(

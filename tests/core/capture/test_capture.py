@@ -707,13 +707,20 @@ def test_a_file_too_large_to_keep_is_named_instead(run: Run, root: Path) -> None
     assert [item.path for item in run("rm big").report.lost] == ["big"]
 
 
-def test_files_beyond_the_budget_of_the_whole_folder_are_named(run: Run, root: Path) -> None:
+@pytest.mark.parametrize("is_settled", [True, False])
+def test_files_beyond_the_budget_of_the_whole_folder_are_named(
+    run: Run, root: Path, settle: Callable[[], None], is_settled: bool
+) -> None:
     for number in range(12):
         (root / f"f{number:02}").write_bytes(bytes([number]) * 900)
+    if is_settled:
+        settle()
     found = run(lambda: [(root / f"f{number:02}").write_bytes(b"!") for number in range(12)])
-    assert len(found.items) + len(found.report.lost) == 12
-    assert found.report.lost
-    assert all("copies are kept" in item.reason or "not been read" in item.reason for item in found.report.lost)
+    assert [item.path for item in found.report.lost] == ["f10", "f11"]
+    assert len(found.items) == 10
+    assert {item.reason for item in found.report.lost} == {
+        "The files in this folder exceed the limit of 0 MiB for copies."
+    }
 
 
 def test_more_files_than_are_watched_are_said(root: Path, database: Path) -> None:
