@@ -298,16 +298,17 @@ async def test_files_without_lines_are_whose_the_changes_are(ground: Ground) -> 
 
 BEFORE_KINDS = "mkdir d e; echo 1 > d/x; echo 2 > e/x; ln -s e l"
 KINDS = {
-    "a file became a folder": "rm a.txt; mkdir a.txt; echo 1 > a.txt/x; echo 2 > a.txt/y",
-    "a folder became a file": "rm -r d; echo 1 > d",
-    "a folder became a link": "rm -r d; ln -s e d",
-    "a link became a folder": "rm l; mkdir l; echo 1 > l/x",
-    "a file became a link": "rm notes.md; ln -s nowhere notes.md",
-    "new folders": "mkdir -p new/deep/empty new/side; echo 1 > new/deep/x; echo 2 > new/y",
-    "a link leads elsewhere": "ln -sfn d l",
-    "permissions": "chmod 700 notes.md",
-    "a file was renamed": "mv a.txt b.txt; mkdir f; mv notes.md f",
-    "no UTF-8": "mv a.txt $'caf\\xe9.txt'; echo 2 > $'\\xff.md'",
+    "a file became a folder, a link too, a folder a link": (
+        "rm a.txt; mkdir a.txt; echo 1 > a.txt/x; echo 2 > a.txt/y; rm l; mkdir l; echo 1 > l/x; rm -r d; ln -s e d"
+    ),
+    "a folder became a file, a file a link, and new folders": (
+        "rm -r d; echo 1 > d; rm notes.md; ln -s nowhere notes.md;"
+        "mkdir -p new/deep/empty new/side; echo 1 > new/deep/x; echo 2 > new/y"
+    ),
+    "files were renamed": "mv a.txt b.txt; mkdir f; mv notes.md f",
+    "a link leads elsewhere, permissions, no UTF-8": (
+        "ln -sfn d l; chmod 700 notes.md; mv a.txt $'caf\\xe9.txt'; echo 2 > $'\\xff.md'"
+    ),
 }
 
 

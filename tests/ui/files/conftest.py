@@ -2,7 +2,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QAbstractItemModel, Qt
@@ -17,17 +17,48 @@ from tests.parts import part
 
 PATIENCE_S = 20
 
-_W = TypeVar("_W", bound=QWidget)
 
+class User:
+    """In front of `window`, on the loop that reads for it."""
 
-class Desk:
-    """A file tree and its user. `drive` runs a scenario on the loop that reads for the tree."""
+    window: QWidget
 
-    def __init__(self, app: QApplication, qtbot: QtBot) -> None:
+    def __init__(self, app: QApplication) -> None:
         self._app = app
         self._errors: list[BaseException] = []
         self.spawner = TaskSpawner(self._errors.append)
-        self.tree = FileTree(Theme(app), self.spawner.spawn)
+
+    def drive(self, scenario: Callable[[], Coroutine[object, object, None]]) -> None:
+        """Run `scenario` with the window visible, and raise errors of background tasks."""
+
+        async def main() -> int:
+            self.spawner.start()
+            self.window.show()
+            self.window.activateWindow()
+            async with asyncio.timeout(PATIENCE_S):
+                await scenario()
+            self.window.hide()
+            await self.spawner.aclose()
+            return 0
+
+        run(self._app, main)
+        if self._errors:
+            raise self._errors[0]
+
+    async def quiet(self) -> None:
+        await self.until(lambda: not len(self.spawner))
+
+    async def until(self, is_so: Callable[[], bool]) -> None:
+        while not is_so():  # noqa: ASYNC110 - the file system and Qt tell in their own time
+            await asyncio.sleep(0.002)
+
+
+class Desk(User):
+    """A file tree and its user."""
+
+    def __init__(self, app: QApplication, qtbot: QtBot) -> None:
+        super().__init__(app)
+        self.tree = self.window = FileTree(Theme(app), self.spawner.spawn)
         qtbot.addWidget(self.tree)
         self.tree.resize(243, 620)
         self.opened: list[str] = []
@@ -36,8 +67,8 @@ class Desk:
         self.tree.file_actions.file_activated.connect(self.opened.append)
         self.tree.file_actions.show_changes_requested.connect(self.changes_asked_for.append)
         self.tree.repository_changed.connect(self.repositories.append)
-        self.rows = self._child(FileRows, "fileTree")
-        self.field = self._child(QLineEdit, "fileFilter")
+        self.rows = part(self.tree, FileRows, "fileTree")
+        self.field = part(self.tree, QLineEdit, "fileFilter")
 
     @property
     def model(self) -> QAbstractItemModel:
@@ -55,35 +86,9 @@ class Desk:
     def select(self, name: str) -> None:
         self.rows.select_row(self.shown().index(name))
 
-    def drive(self, scenario: Callable[[], Coroutine[object, object, None]]) -> None:
-        """Run `scenario` with the tree visible, and raise errors of background tasks."""
-
-        async def main() -> int:
-            self.spawner.start()
-            self.tree.show()
-            async with asyncio.timeout(PATIENCE_S):
-                await scenario()
-            self.tree.hide()
-            await self.spawner.aclose()
-            return 0
-
-        run(self._app, main)
-        if self._errors:
-            raise self._errors[0]
-
     async def open_workspace(self, folder: Path | None) -> None:
         self.tree.set_workspace(folder)
         await self.quiet()
-
-    async def quiet(self) -> None:
-        await self.until(lambda: not len(self.spawner))
-
-    async def until(self, is_so: Callable[[], bool]) -> None:
-        while not is_so():  # noqa: ASYNC110 - the file system and Qt tell in their own time
-            await asyncio.sleep(0.002)
-
-    def _child(self, kind: type[_W], name: str) -> _W:
-        return part(self.tree, kind, name)
 
 
 Scenario = Callable[..., Coroutine[object, object, None]]
@@ -92,8 +97,7 @@ Scenario = Callable[..., Coroutine[object, object, None]]
 def driven(test: Scenario) -> Callable[..., None]:
     @wraps(test)
     def run(**fixtures: Any) -> None:
-        user = fixtures.get("desk") or fixtures["reader"]
-        user.drive(partial(test, **fixtures))
+        next(user for user in fixtures.values() if isinstance(user, User)).drive(partial(test, **fixtures))
 
     return run
 

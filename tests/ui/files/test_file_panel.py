@@ -140,14 +140,6 @@ async def test_what_git_says_is_shown_on_files_and_rolled_up_to_folders(desk: De
 
 
 @driven
-async def test_files_the_agent_changed_are_marked(desk: Desk, folder: Path) -> None:
-    await desk.open_workspace(folder)
-    desk.tree.set_touched(["src/pagination/pages.py", "README.md"])
-    assert desk.heard("README.md") == "README.md, changed by the agent"
-    assert desk.heard("src") == "src, folder, closed, changed by the agent"
-
-
-@driven
 async def test_when_git_cannot_tell_the_tree_still_works_and_says_why(
     desk: Desk, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -266,7 +258,8 @@ async def test_the_menu_offers_what_works_for_the_row_which_is_copied_and_dragge
         *("Copy path", "Copy relative path", "Rename…", "Delete"),
     ]
     assert "Show changes" not in menu_of(desk, "README.md"), "the review knows what the agent changed, not more"
-    desk.tree.set_touched(["README.md"])
+    desk.tree.set_touched(["src/pagination/pages.py", "README.md"])
+    assert desk.heard("src") == "src, folder, closed, changed by the agent"
     assert desk.heard("README.md") == "README.md, modified, changed by the agent"
     menu = menu_of(desk, "README.md")
     assert list(menu) == [

@@ -50,24 +50,17 @@ def rows(qtbot: QtBot, tree: FileTreeModel, theme: Theme) -> FileRows:
     return rows
 
 
-def test_a_folder_with_changes_has_their_letter_and_one_without_has_none(
-    rows: FileRows, tree: FileTreeModel, theme: Theme
+@pytest.mark.parametrize(
+    ("colour", "marked"),
+    [("syntax_number", {"src"}), ("accent", {"src", "a.py"}), ("faint", {"build"})],
+    ids=["the letter of a change", "the diamond of what the agent touched", "dimmed as git ignores it"],
+)
+def test_each_mark_is_in_its_rows_and_in_no_other(
+    rows: FileRows, tree: FileTreeModel, theme: Theme, colour: str, marked: set[str]
 ) -> None:
-    letter = theme.colours.syntax_number
-    assert letter in colours_of_row(rows, row_of(tree, "src"))
-    assert letter not in colours_of_row(rows, row_of(tree, "calm"))
-
-
-def test_what_the_agent_touched_has_a_diamond_in_the_accent_colour(
-    rows: FileRows, tree: FileTreeModel, theme: Theme
-) -> None:
-    for path, is_touched in (("src", True), ("a.py", True), ("calm", False)):
-        assert (theme.colours.accent in colours_of_row(rows, row_of(tree, path))) == is_touched
-
-
-def test_what_git_ignores_is_dimmed(rows: FileRows, tree: FileTreeModel, theme: Theme) -> None:
-    assert theme.colours.faint in colours_of_row(rows, row_of(tree, "build"))
-    assert theme.colours.faint not in colours_of_row(rows, row_of(tree, "calm"))
+    seen = theme.colour(colour).name().upper()
+    paths = ("build", "calm", "src", "a.py")
+    assert {path for path in paths if seen in colours_of_row(rows, row_of(tree, path))} == marked
 
 
 def test_the_selected_row_has_the_ground_of_a_selection(rows: FileRows, tree: FileTreeModel, theme: Theme) -> None:

@@ -105,8 +105,11 @@ def open_folders(model: FileTreeModel) -> list[str]:
     return [folder.path for folder in model.folders()]
 
 
-def small_tree() -> FileTreeModel:
+@pytest.fixture
+def model(qtmodeltester: ModelTester) -> FileTreeModel:
+    """A small tree that keeps the rules of models."""
     model = FileTreeModel()
+    qtmodeltester.check(model)  # pyright: ignore[reportUnknownMemberType] - its parameter has no type
     model.reset()
     put_into(model, "", folders="docs src", files="a b")
     model.open(row_of(model, "src"))
@@ -133,9 +136,7 @@ def test_folders_open_in_place_and_ask_for_their_entries(qtmodeltester: ModelTes
     assert shown(model) == ["docs", "src", "a", "b"]
 
 
-def test_a_refresh_keeps_open_folders_and_the_current_row(qtmodeltester: ModelTester) -> None:
-    model = small_tree()
-    qtmodeltester.check(model)  # pyright: ignore[reportUnknownMemberType] - its parameter has no type
+def test_a_refresh_keeps_open_folders_and_the_current_row(model: FileTreeModel) -> None:
     current = QPersistentModelIndex(model.index(row_of(model, "src/d")))
     put_into(model, "", folders="assets docs src", files="b z")
     put_into(model, "src", folders="deep", files="b c d")
@@ -143,9 +144,7 @@ def test_a_refresh_keeps_open_folders_and_the_current_row(qtmodeltester: ModelTe
     assert model.place(current.row()).path == "src/d"
 
 
-def test_a_folder_that_is_opened_again_or_comes_back_remembers_what_was_open_in_it(qtmodeltester: ModelTester) -> None:
-    model = small_tree()
-    qtmodeltester.check(model)  # pyright: ignore[reportUnknownMemberType] - its parameter has no type
+def test_a_folder_that_is_opened_again_or_comes_back_remembers_what_was_open_in_it(model: FileTreeModel) -> None:
     model.open(row_of(model, "src/deep"))
     put_into(model, "src/deep", files="x")
     model.close(row_of(model, "src"))
@@ -158,17 +157,14 @@ def test_a_folder_that_is_opened_again_or_comes_back_remembers_what_was_open_in_
     assert open_folders(model) == ["", "src"]
 
 
-def test_parents_and_rows_are_found(qtmodeltester: ModelTester) -> None:
-    model = small_tree()
-    qtmodeltester.check(model)  # pyright: ignore[reportUnknownMemberType] - its parameter has no type
+def test_parents_and_rows_are_found(model: FileTreeModel) -> None:
     assert model.parent_row(row_of(model, "src/c")) == row_of(model, "src")
     assert model.parent_row(row_of(model, "src")) == -1
     assert row_of(model, "src/nothing") == -1
     assert row_of(model, "docs/inside a closed folder") == -1
 
 
-def test_a_folder_that_cannot_be_read_says_so_in_its_row() -> None:
-    model = small_tree()
+def test_a_folder_that_cannot_be_read_says_so_in_its_row(model: FileTreeModel) -> None:
     model.open(row_of(model, "docs"))
     put_into(model, "docs", problem="Permission denied")
     row = row_of(model, "docs")
@@ -176,9 +172,7 @@ def test_a_folder_that_cannot_be_read_says_so_in_its_row() -> None:
     assert "Permission denied" in str(model.index(row).data(Qt.ItemDataRole.ToolTipRole))
 
 
-def test_another_workspace_starts_from_nothing(qtmodeltester: ModelTester) -> None:
-    model = small_tree()
-    qtmodeltester.check(model)  # pyright: ignore[reportUnknownMemberType] - its parameter has no type
+def test_another_workspace_starts_from_nothing(model: FileTreeModel) -> None:
     model.set_marks(FileMarks({"a": FileStatus(state="modified")}))
     model.reset()
     assert model.rowCount() == 0

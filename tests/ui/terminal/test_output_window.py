@@ -18,10 +18,11 @@ def window(qapp: QApplication, qtbot: QtBot) -> OutputWindow:
     return window
 
 
-def test_it_shows_the_text_without_escape_codes(window: OutputWindow) -> None:
+def test_it_shows_the_text_without_escape_codes_and_says_that_it_is_only_the_end(window: OutputWindow) -> None:
     [text] = window.findChildren(QPlainTextEdit)
     assert text.toPlainText().startswith("needle one\nhay\n")
     assert text.isReadOnly()
+    assert any("Only the end" in label.text() and label.isVisible() for label in window.findChildren(QLabel))
 
 
 def test_finding_goes_on_and_begins_again(window: OutputWindow) -> None:
@@ -33,7 +34,3 @@ def test_finding_goes_on_and_begins_again(window: OutputWindow) -> None:
         field.returnPressed.emit()
         lines.append(text.textCursor().blockNumber())
     assert lines == [0, 501, 0]
-
-
-def test_it_says_when_only_the_end_is_shown(window: OutputWindow) -> None:
-    assert any("Only the end" in label.text() and label.isVisible() for label in window.findChildren(QLabel))

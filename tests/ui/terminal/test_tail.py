@@ -33,6 +33,8 @@ def test_it_does_not_matter_how_an_output_is_cut(seed: int) -> None:
 
 def test_the_last_lines_are_kept_and_the_others_counted() -> None:
     tail = Tail(3)
+    tail.feed("")
+    assert (tail.lines(), tail.hidden_lines) == ([], 0)
     tail.feed("".join(f"line {number}\n" for number in range(10)))
     assert [line.text for line in tail.lines()] == ["line 7", "line 8", "line 9"]
     assert tail.hidden_lines == 7
@@ -47,13 +49,6 @@ def test_a_colour_set_out_of_sight_goes_on() -> None:
     assert tail.lines() == [PrintedLine("and more", (Run(0, 8, PrintedStyle("ansi1")),))]
 
 
-def test_a_sequence_may_arrive_in_two_pieces() -> None:
-    tail = Tail(2)
-    tail.feed("\x1b[3")
-    tail.feed("1mred")
-    assert tail.lines() == [PrintedLine("red", (Run(0, 3, PrintedStyle("ansi1")),))]
-
-
 def test_a_line_of_a_megabyte_is_not_kept() -> None:
     tail = Tail(2)
     for _ in range(1_000):
@@ -61,13 +56,6 @@ def test_a_line_of_a_megabyte_is_not_kept() -> None:
     [line] = tail.lines()
     assert len(line.text) == MAX_LINE
     assert line.runs == (Run(0, MAX_LINE, PrintedStyle("ansi2")),)
-
-
-def test_nothing_printed_is_no_line() -> None:
-    tail = Tail(2)
-    tail.feed("")
-    assert tail.lines() == []
-    assert tail.hidden_lines == 0
 
 
 @pytest.mark.parametrize("size", [1_000, 65_536, 3_000_000])

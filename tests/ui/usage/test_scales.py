@@ -38,7 +38,6 @@ def test_axes_end_little_above_the_greatest(greatest: float, ticks: tuple[float,
     assert scale_to(greatest).ticks == ticks
 
 
-def test_an_axis_of_nothing_and_of_counts_has_whole_steps() -> None:
-    assert scale_to(0, least_step=1.0).ticks == (0, 1)
-    assert scale_to(3, least_step=1.0).ticks == (0, 1, 2, 3)
-    assert scale_to(1, least_step=1.0).ticks == (0, 1)
+@pytest.mark.parametrize(("greatest", "ticks"), [(0, (0, 1)), (1, (0, 1)), (3, (0, 1, 2, 3))])
+def test_an_axis_of_counts_has_whole_steps_also_of_nothing(greatest: float, ticks: tuple[float, ...]) -> None:
+    assert scale_to(greatest, least_step=1.0).ticks == ticks

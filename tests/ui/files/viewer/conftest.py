@@ -1,5 +1,3 @@
-import asyncio
-from collections.abc import Callable, Coroutine
 from pathlib import Path
 
 import pytest
@@ -13,12 +11,11 @@ from desktop_agent.core.system.files import digest_of
 from desktop_agent.ui.files.viewer.file_page import FilePage
 from desktop_agent.ui.files.viewer.file_pane import FilePane
 from desktop_agent.ui.files.viewer.text_page import TextPage
-from desktop_agent.ui.runtime.eventloop import TaskSpawner, run
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.layouts import hbox
 from tests.core.diff.changes import make_diff
+from tests.ui.files.conftest import User
 
-PATIENCE_S = 20
 CTRL = Qt.KeyboardModifier.ControlModifier
 
 
@@ -39,18 +36,16 @@ class Disk:
         return make_diff(before, after, path=path)
 
 
-class Reader:
-    """A user in front of the viewer. `drive` runs a scenario on the loop that reads for it."""
+class Reader(User):
+    """A user in front of the viewer."""
 
     def __init__(self, app: QApplication, theme: Theme, owner: QWidget) -> None:
-        self._app = app
-        self._errors: list[BaseException] = []
-        self.spawner = TaskSpawner(self._errors.append)
+        super().__init__(app)
         self.disk = Disk()
         self.review, self.composer = QLineEdit(), QLineEdit()
         self.viewer = FilePane(theme, self.disk, self.spawner.spawn, self.review)
         hbox(self.composer, self.viewer, on=owner)
-        self.owner = owner
+        self.window = owner
         self.viewer.left.connect(self.composer.setFocus)
 
     @property
@@ -74,7 +69,7 @@ class Reader:
         return next((label.text() for label in labels if label.isVisible()), "")
 
     def press(self, key: Qt.Key, modifiers: Qt.KeyboardModifier = CTRL) -> None:
-        QTest.keyClick(self.owner.focusWidget() or self.owner, key, modifiers)
+        QTest.keyClick(self.window.focusWidget() or self.window, key, modifiers)
 
     def click(self, name: str) -> None:
         [button] = [one for one in self.viewer.findChildren(QPushButton, name) if one.isVisible()]
@@ -85,25 +80,6 @@ class Reader:
         await self.until(lambda: self.page.content is not None and not len(self.spawner))
         await self.until(lambda: self.page.text is None or self.page.text.editor.is_ready)
         return self.page
-
-    async def until(self, is_so: Callable[[], bool]) -> None:
-        while not is_so():  # noqa: ASYNC110 - the file system and Qt tell in their own time
-            await asyncio.sleep(0.002)
-
-    def drive(self, scenario: Callable[[], Coroutine[object, object, None]]) -> None:
-        async def main() -> int:
-            self.spawner.start()
-            self.owner.show()
-            self.owner.activateWindow()
-            async with asyncio.timeout(PATIENCE_S):
-                await scenario()
-            self.owner.hide()
-            await self.spawner.aclose()
-            return 0
-
-        run(self._app, main)
-        if self._errors:
-            raise self._errors[0]
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ async def test_files_stand_in_tabs_that_close_and_come_back(reader: Reader, fold
     assert reader.tabs == ["pages.py"]
     reader.press(Qt.Key.Key_T, SHIFT_CTRL)
     reader.press(Qt.Key.Key_T, SHIFT_CTRL)
-    await reader.until(lambda: not len(reader.spawner))
+    await reader.quiet()
     assert reader.page.path == "src/pages.py"
     assert reader.text.line == 120
     for number in range(MAX_TABS):
@@ -51,7 +51,7 @@ async def test_a_long_name_leaves_room_for_other_tabs(reader: Reader, folder: Pa
     reader.viewer.open_file(folder, "x" * 200 + ".py")
     assert reader.tabs[0].endswith("x.py")
     assert reader.viewer.tabs.bar.tabRect(1).width() < 320
-    await reader.until(lambda: not len(reader.spawner))
+    await reader.quiet()
 
 
 @driven
@@ -126,7 +126,7 @@ async def test_files_that_take_each_others_paths_all_stay_open(reader: Reader, f
         await reader.open(folder, path)
     reader.viewer.follow(folder, {"src/pages.py": "tests/pages.py", "tests/pages.py": "README.md"})
     assert [page.path for page in reader.viewer.tabs.pages] == ["tests/pages.py", "README.md"]
-    await reader.until(lambda: not len(reader.spawner))
+    await reader.quiet()
 
 
 def _words(bar: FindBar) -> str:
@@ -161,7 +161,7 @@ async def test_a_file_takes_the_place_of_the_review_and_the_focus_only_when_it_i
 @driven
 async def test_the_keys_of_the_file_go_before_those_of_the_window(reader: Reader, folder: Path) -> None:
     found = list[str]()
-    QShortcut("Ctrl+F", reader.owner).activated.connect(lambda: found.append("in the conversation"))
+    QShortcut("Ctrl+F", reader.window).activated.connect(lambda: found.append("in the conversation"))
     await reader.open(folder, "README.md")
     reader.press(Qt.Key.Key_F)
     assert (reader.text.find_bar.isVisible(), found) == (True, [])
@@ -192,7 +192,7 @@ async def test_each_folder_has_its_tabs_which_come_back_with_it(reader: Reader, 
     reader.press(Qt.Key.Key_W)
     reader.review.setFocus()
     reader.press(Qt.Key.Key_T, SHIFT_CTRL)
-    await reader.until(lambda: not len(reader.spawner))
+    await reader.quiet()
     assert (reader.page.root, reader.tabs) == (other, ["README.md"]), "the last closed one of this folder"
     assert reader.viewer.has_unsaved
     reader.viewer.ask_for_unsaved()
