@@ -93,17 +93,6 @@ def test_a_setting_that_is_reset_is_the_default_again_and_its_comments_stay(conf
     assert config("reset", "nope").code == 2
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "says"), [("ui.theme", "pink", "system, light, dark"), ("x", "1", "ui.theme")]
-)
-def test_what_cannot_be_set_names_what_can(config: Command, file: Path, key: str, value: str, says: str) -> None:
-    file.write_text("# mine\n")
-    ran = config("set", key, value)
-    assert ran.code == 2
-    assert says in ran.err
-    assert file.read_text() == "# mine\n"
-
-
 def test_a_variable_that_goes_before_the_file_is_named(config: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_MODEL", "of the shell")
     ran = config("set", "model.name", "of the file")

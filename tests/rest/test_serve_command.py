@@ -39,12 +39,6 @@ def test_it_prints_one_line_serves_and_ends_in_order_with_a_signal(tmp_path: Pat
         assert place["token"].encode() not in errors
 
 
-def test_another_address_without_tls_is_bad_usage(capsys: pytest.CaptureFixture[str]) -> None:
-    ran = CommandLine(capsys)("serve", "--host", "0.0.0.0")
-    assert ran.code == 2
-    assert "--tls" in ran.err
-
-
 def test_a_port_that_is_none_is_bad_usage(capsys: pytest.CaptureFixture[str]) -> None:
     for port in ("-1", "65536", "http", "²"):
         assert CommandLine(capsys)("serve", "--port", port).code == 2

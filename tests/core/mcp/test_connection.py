@@ -18,6 +18,7 @@ from desktop_agent.core.protocol.model import Allowed, Decision, ServerQuestion
 from tests.core.mcp.conftest import Connect, server
 from tests.core.stubborn import is_alive
 from tests.servers.mcp_http import DROPPED, Fault, McpHttpServer
+from tests.servers.rude_server import RudeServer
 
 
 async def until(pool: ServerPool, connection: Connection, state: ServerState) -> None:
@@ -488,33 +489,19 @@ async def test_a_server_at_an_address_that_cannot_be_used_says_why(reached: McpH
         assert connection.status.state == "failed"
 
 
-async def test_a_redirect_to_another_origin_is_not_followed(reached: McpHttpServer, connect: Connect) -> None:
+async def test_a_redirect_to_another_origin_is_not_followed(connect: Connect) -> None:
     async with McpHttpServer() as elsewhere:
         page = f"HTTP/1.1 307 Temporary Redirect\r\nlocation: {elsewhere.url}\r\ncontent-length: 0\r\n\r\n"
-
-        async def redirect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await reader.readuntil(b"\r\n\r\n")
-            writer.write(page.encode())
-            writer.close()
-
-        async with await asyncio.start_server(redirect, "127.0.0.1", 0) as front:
-            port = front.sockets[0].getsockname()[1]
+        async with RudeServer(page.encode()) as front:
             with pytest.raises(ServerError, match="not followed"):
-                await connect(at(f"http://127.0.0.1:{port}/mcp", headers={"X-Key": "k"})).tools()
+                await connect(at(f"{front.url}/mcp", headers={"X-Key": "k"})).tools()
 
         assert elsewhere.requests == []
 
 
 async def test_a_server_that_says_nothing_is_given_up_in_time(connect: Connect) -> None:
-    async def nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read()
-        writer.close()
-
-    async with await asyncio.start_server(nothing, "127.0.0.1", 0) as server:
-        port = server.sockets[0].getsockname()[1]
-        definition = ServerDefinition(
-            name="x", reached_by=Address(url=f"http://127.0.0.1:{port}/mcp"), startup_timeout_ms=300
-        )
+    async with RudeServer(None) as server:
+        definition = ServerDefinition(name="x", reached_by=Address(url=f"{server.url}/mcp"), startup_timeout_ms=300)
         with pytest.raises(ServerError, match=r"did not answer within 0\.3 s"):
             await connect(definition).tools()
 

@@ -34,6 +34,7 @@ from tests.servers import fault
 from tests.servers.anthropic_server import MODELS, AnthropicServer
 from tests.servers.dialects.anthropic import ANTHROPIC
 from tests.servers.dialects.dialect import Ask
+from tests.servers.rude_server import RudeServer
 from tests.servers.script import Answer, Event, Fault, reply, text, tool_use
 
 
@@ -327,14 +328,12 @@ async def test_an_answer_that_stalls_is_a_network_fault(server: AnthropicServer,
 
 
 async def test_an_address_where_nothing_listens(model_request: ModelRequest) -> None:
-    listener = await asyncio.start_server(lambda _r, _w: None, "127.0.0.1", 0)
-    port = listener.sockets[0].getsockname()[1]
-    listener.close()
-    await listener.wait_closed()
-    provider = anthropic_provider(api_key=KEY, base_url=f"http://127.0.0.1:{port}")
+    async with RudeServer() as gone:
+        pass
+    provider = anthropic_provider(api_key=KEY, base_url=gone.url)
     error = await failure(provider, model_request)
     assert (error.fault, error.title) == ("network", "The model's address could not be reached.")
-    assert error.hint == f"Nothing listens at http://127.0.0.1:{port}. Start the server, or check the address."
+    assert error.hint == f"Nothing listens at {gone.url}. Start the server, or check the address."
     await provider.aclose()
 
 
@@ -348,17 +347,11 @@ async def test_a_name_that_nobody_knows(model_request: ModelRequest) -> None:
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
 async def test_a_server_that_hangs_up_without_a_word(model_request: ModelRequest, scheme: str) -> None:
-    async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read(1)
-        writer.close()
-
-    listener = await asyncio.start_server(hang_up, "127.0.0.1", 0)
-    provider = anthropic_provider(api_key=KEY, base_url=f"{scheme}://127.0.0.1:{listener.sockets[0].getsockname()[1]}")
-    error = await failure(provider, model_request)
+    async with RudeServer(is_reading=False) as server:
+        provider = anthropic_provider(api_key=KEY, base_url=f"{scheme}://127.0.0.1:{server.port}")
+        error = await failure(provider, model_request)
+        await provider.aclose()
     assert (error.fault, error.title) == ("network", "The model's address could not be reached.")
-    await provider.aclose()
-    listener.close()
-    await listener.wait_closed()
 
 
 def test_a_certificate_that_cannot_be_trusted_is_named() -> None:
