@@ -19,6 +19,7 @@ from tests.ui.approvals.stage import JUDGED, NOT_CONFINED, SCOPES, WordRules, pu
 from tests.ui.review.stage import Session
 
 ONCE, SESSION, PROJECT, ALWAYS = range(4)
+PUSH = push()
 
 
 def picker(dialog: QWidget, name: str = "approvalScopePicker") -> QComboBox:
@@ -40,6 +41,12 @@ def label(dialog: QWidget, name: str) -> QLabel:
 def listed(dialog: QWidget, name: str) -> list[str]:
     box = part(dialog, QListWidget, name)
     return [box.item(row).text() for row in range(box.count())]
+
+
+def ask_for(ask: Ask, scope: int, request: ApprovalRequest = PUSH) -> ApprovalDialog:
+    dialog = ask(request)
+    picker(dialog).setCurrentIndex(scope)
+    return dialog
 
 
 def answered(dialog: ApprovalDialog) -> Allowed:
@@ -80,8 +87,7 @@ def test_what_unfolds_does_not_push_the_answers_off_the_screen(ask: Ask) -> None
 
 
 def test_the_narrowest_pattern_comes_first_any_can_be_typed_and_the_button_says_what_is_allowed(ask: Ask) -> None:
-    dialog = ask(push())
-    picker(dialog).setCurrentIndex(SESSION)
+    dialog = ask_for(ask, SESSION)
     (field,) = patterns(dialog)
     assert [field.itemText(index) for index in range(field.count())] == ["git push origin", "git push", "git"]
     assert field.currentText() == "git push origin"
@@ -96,8 +102,7 @@ def test_the_narrowest_pattern_comes_first_any_can_be_typed_and_the_button_says_
 
 
 def test_the_rules_go_with_the_answer_and_only_those_of_a_session_have_no_end_to_choose(ask: Ask) -> None:
-    dialog = ask(push())
-    picker(dialog).setCurrentIndex(SESSION)
+    dialog = ask_for(ask, SESSION)
     expiry = picker(dialog, "ruleExpiryPicker")
     assert not expiry.isVisible()
     picker(dialog).setCurrentIndex(PROJECT)
@@ -112,8 +117,7 @@ def test_the_rules_go_with_the_answer_and_only_those_of_a_session_have_no_end_to
 
 
 def test_the_preview_follows_what_is_typed_and_says_how_often_the_person_was_asked(qtbot: QtBot, ask: Ask) -> None:
-    dialog = ask(push())
-    picker(dialog).setCurrentIndex(SESSION)
+    dialog = ask_for(ask, SESSION)
     command, line = push().command, label(dialog, "ruleAskedLine")
     qtbot.waitUntil(lambda: listed(dialog, "ruleAllowedList") == [command, "git push origin"])
     assert listed(dialog, "ruleAskingList") == ["git push --force", "git status", "ls"]
@@ -128,8 +132,7 @@ def test_the_preview_follows_what_is_typed_and_says_how_often_the_person_was_ask
 
 
 def test_a_pattern_that_never_matches_says_why_and_makes_no_rule(ask: Ask) -> None:
-    dialog = ask(push())
-    picker(dialog).setCurrentIndex(SESSION)
+    dialog = ask_for(ask, SESSION)
     patterns(dialog)[0].setEditText("git push && ls")
     problem = label(dialog, "ruleProblem")
     assert problem.isVisible()
@@ -153,8 +156,7 @@ def test_of_several_parts_each_has_its_pattern_and_a_faulty_one_is_left_out(ask:
 
 
 def test_an_edited_command_makes_no_rules(qtbot: QtBot, ask: Ask) -> None:
-    dialog = ask(push())
-    picker(dialog).setCurrentIndex(ALWAYS)
+    dialog = ask_for(ask, ALWAYS)
     part(dialog, QPlainTextEdit, "approvalCommandEdit").setPlainText("git push --dry-run")
     assert not picker(dialog).isEnabled()
     assert not patterns(dialog)[0].isVisible()
@@ -222,8 +224,7 @@ def test_what_is_not_confined_is_said_with_a_warning_and_on_the_button(ask: Ask)
 
 
 def test_a_long_rule_is_cut_on_the_button_and_whole_for_screen_readers(ask: Ask) -> None:
-    dialog = ask(push())
-    picker(dialog).setCurrentIndex(ALWAYS)
+    dialog = ask_for(ask, ALWAYS)
     patterns(dialog)[0].setEditText("git push " + "a-long-word " * 30)
     button = allow_button(dialog)
     assert button.text().startswith("Always allow “git push a")
@@ -243,8 +244,7 @@ def test_only_what_the_rule_itself_changes_is_counted_and_listed(
         return subject in ("ls", "git status") or judge(maths, kind, rules, subject)
 
     monkeypatch.setattr(WordRules, "would_allow", with_free_commands)
-    dialog = ask(push())
-    picker(dialog).setCurrentIndex(SESSION)
+    dialog = ask_for(ask, SESSION)
     assert push().command is not None
     qtbot.waitUntil(lambda: listed(dialog, "ruleAllowedList") == [push().command, "git push origin"])
     assert listed(dialog, "ruleAskingList") == ["git push --force"]
@@ -267,9 +267,7 @@ def test_outside_the_sandbox_the_exact_line_comes_first_and_is_named_as_that(ask
 
 
 def test_the_exact_line_of_several_commands_is_a_rule_outside_the_sandbox(ask: Ask) -> None:
-    request = push(confinement=NOT_CONFINED)
-    assert request.command is not None
-    dialog = ask(replace(request, rule_patterns=((request.command,),)))
-    picker(dialog).setCurrentIndex(SESSION)
-    (rule,) = answered(dialog).rules
-    assert (rule.is_exact, rule.is_unconfined, rule.pattern) == (True, True, request.command)
+    line = PUSH.command or ""
+    request = replace(push(confinement=NOT_CONFINED), rule_patterns=((line,),))
+    (rule,) = answered(ask_for(ask, SESSION, request)).rules
+    assert (rule.is_exact, rule.is_unconfined, rule.pattern) == (True, True, line)

@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 
-import pytest
 from msgspec.structs import replace
 
 from desktop_agent.core.models.prices import Rates
@@ -39,15 +38,9 @@ def test_what_a_plan_covers_is_not_called_free() -> None:
     assert "Included in your plan" in described(offer(OPUS), plan)
 
 
-@pytest.mark.parametrize(
-    ("days", "words"),
-    [(0, "Anthropic: list of today"), (1, "Anthropic: list from yesterday"), (3, "Anthropic: list from 3 days ago")],
-)
-def test_a_list_says_how_old_it_is(days: int, words: str) -> None:
-    assert age_words(replace(ANTHROPIC, listed_at=NOW - timedelta(days=days)), NOW) == words
-
-
-def test_a_list_that_was_never_asked_for_says_so_and_one_that_cannot_be_says_nothing() -> None:
+def test_a_list_says_how_old_it_is_and_one_that_was_never_asked_for_says_so() -> None:
+    for days, words in ((0, "list of today"), (1, "list from yesterday"), (3, "list from 3 days ago")):
+        assert age_words(replace(ANTHROPIC, listed_at=NOW - timedelta(days=days)), NOW) == f"Anthropic: {words}"
     assert age_words(WORK, NOW) == "Anthropic (work): list not loaded yet"
     assert age_words(replace(WORK, is_refreshing=True), NOW) == "Asking Anthropic (work)…"
     assert age_words(replace(ANTHROPIC, problem="No."), NOW) == "Anthropic: list could not be loaded"

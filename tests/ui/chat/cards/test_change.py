@@ -1,5 +1,6 @@
 """An edit's card shows its change in a few lines."""
 
+import pytest
 from PySide6.QtCore import Qt
 
 from desktop_agent.core.base.errors import StorageError
@@ -21,12 +22,6 @@ def show_edit(stage: Stage, loads: Loads, *, is_loaded: bool = True) -> None:
     stage.show(edit(loads.change("1.1", "src/app.py", OLD, NEW)))
     if is_loaded:
         loads.finish()
-
-
-def show_two(stage: Stage, loads: Loads) -> None:
-    first, second = loads.change("1.1", "a.py", OLD, NEW), loads.change("1.2", "b.py", b"x = 1\n", b"x = 2\n")
-    stage.show(edit(first, second))
-    loads.finish()
 
 
 def lines(stage: Stage) -> list[str]:
@@ -81,27 +76,27 @@ def test_a_long_change_says_how_much_more_there_is(stage: Stage, loads: Loads) -
     assert lines(stage)[-1].strip() == "⋯ 28 more changed lines"
 
 
-def test_of_several_files_the_first_is_unfolded_and_the_others_on_demand(stage: Stage, loads: Loads) -> None:
-    show_two(stage, loads)
+@pytest.mark.parametrize("is_by_key", [True, False])
+def test_of_several_files_the_first_is_unfolded_and_the_others_on_demand(
+    stage: Stage, loads: Loads, is_by_key: bool
+) -> None:
+    first, second = loads.change("1.1", "a.py", OLD, NEW), loads.change("1.2", "b.py", b"x = 1\n", b"x = 2\n")
+    stage.show(edit(first, second))
+    loads.finish()
     assert lines(stage)[0] == "▾ a.py  +1  −1"
     assert lines(stage)[-1] == "▸ b.py  +1  −1"
     assert loads.asked == ["a.py"]
-    stage.click_on(0, "b.py")
+    if is_by_key:
+        stage.widget(0).setFocus(Qt.FocusReason.TabFocusReason)
+        for key in (Qt.Key.Key_Tab, Qt.Key.Key_Return):
+            stage.key(key, stage.widget(0))
+    else:
+        stage.click_on(0, "b.py")
     loads.finish()
     assert lines(stage)[-3:] == ["▾ b.py  +1  −1", "-x = 1", "+x = 2"]
     assert loads.asked == ["a.py", "b.py"]
     stage.click_on(0, "a.py")
     assert lines(stage)[0] == "▸ a.py  +1  −1"
-
-
-def test_files_unfold_with_the_keyboard(stage: Stage, loads: Loads) -> None:
-    show_two(stage, loads)
-    widget = stage.widget(0)
-    widget.setFocus(Qt.FocusReason.TabFocusReason)
-    stage.key(Qt.Key.Key_Tab, widget)
-    stage.key(Qt.Key.Key_Return, widget)
-    loads.finish()
-    assert lines(stage)[-1] == "+x = 2"
 
 
 def test_what_has_no_lines_says_why(stage: Stage, loads: Loads) -> None:

@@ -63,10 +63,19 @@ def colours(image: QImage) -> set[str]:
     return {image.pixelColor(x, y).name().upper() for x in range(image.width()) for y in range(34, image.height())}
 
 
-def test_what_it_prints_has_the_colours_it_was_given(stage: Stage, theme: Theme) -> None:
-    stage.show(call("run_terminal_cmd", "ls", output="\x1b[1;31m████\x1b[0m\n", result=ToolResult(content="{}")))
-    assert stage.shown_text(0) == "████"
+def test_what_it_prints_has_the_colours_it_was_given_and_is_found_and_copied_without(
+    stage: Stage, theme: Theme
+) -> None:
+    printed = "\x1b[1;31m██\x1b[32m██\x1b[0m plain\n"
+    stage.show(call("run_terminal_cmd", "ls", output=printed, result=ToolResult(content="{}")))
+    assert stage.shown_text(0) == "████ plain"
     assert ansi_colours(theme.colours)[1] in colours(stage.widget(0).grab().toImage())
+    found = record(stage.view.finder.found)
+    stage.view.finder.find("████")
+    stage.qtbot.waitUntil(lambda: found[-1:] == [(1, 1)])
+    assert stage.view.selected.is_empty
+    stage.view.selected.select_all()
+    assert stage.view.selected.text() == "Run ls\n████ plain"
 
 
 def test_colours_go_on_over_pieces_that_arrive_one_by_one(stage: Stage, theme: Theme) -> None:
@@ -98,31 +107,10 @@ def test_more_output_than_is_kept_still_shows_its_end(stage: Stage) -> None:
     assert stage.shown_text(1).endswith("\u2028last")
 
 
-def test_copying_gives_plain_text(stage: Stage) -> None:
-    stage.show(call("run_terminal_cmd", "ls", output="\x1b[31mred\x1b[0m plain\n", result=ToolResult(content="{}")))
-    stage.view.selected.select_all()
-    assert stage.view.selected.text() == "Run ls\nred plain"
-
-
-def test_coloured_text_is_found(stage: Stage) -> None:
-    stage.show(call("run_terminal_cmd", "ls", output="\x1b[31mne\x1b[32medle\x1b[0m\n"))
-    with stage.qtbot.waitSignal(stage.view.finder.found):
-        stage.view.finder.find("needle")
-    assert stage.view.selected.is_empty
-
-
 def test_a_command_that_changed_files_shows_its_output_and_offers_the_change(stage: Stage) -> None:
     stage.show(call("run_terminal_cmd", "fmt", output="1 file\n", changes=(change(),), result=ToolResult(content="{}")))
     assert stage.shown_text(0) == "1 file"
-    requested = record(stage.view.entry_actions.changes_requested)
-    stage.button("Show change").click()
-    assert requested == [("c1",)]
-
-
-def test_what_was_not_allowed_shows_no_output(stage: Stage) -> None:
-    result = ToolResult(content='{"error": "denied"}', is_error=True)
-    stage.show(call("run_terminal_cmd", "rm x", result=result, decision=Denied()))
-    assert not stage.widget(0).is_column_shown
+    assert "Show change ▸" in stage.buttons()
 
 
 def test_it_is_read_anew_when_its_row_comes_back(stage: Stage) -> None:
@@ -133,15 +121,14 @@ def test_it_is_read_anew_when_its_row_comes_back(stage: Stage) -> None:
     assert stage.shown_text(0) == shown
 
 
-def test_a_command_that_printed_nothing_has_nothing_to_unfold(stage: Stage) -> None:
-    facts: dict[str, object] = {"exit_code": 0}
-    stage.show(
-        call(
-            "run_terminal_cmd",
-            "true",
-            result=ToolResult(content='{"output": "", "metadata": {"exit_code": 0}}', metadata=facts),
-        )
-    )
+@pytest.mark.parametrize(
+    ("content", "decision"), [('{"output": "", "metadata": {}}', None), ('{"error": "denied"}', Denied())]
+)
+def test_a_command_that_printed_nothing_or_was_not_allowed_has_nothing_to_unfold(
+    stage: Stage, content: str, decision: Denied | None
+) -> None:
+    result = ToolResult(content=content, is_error=decision is not None, metadata={"exit_code": 0})
+    stage.show(call("run_terminal_cmd", "true", result=result, decision=decision))
     assert stage.shown_text(0) == ""
     assert not stage.widget(0).is_column_shown
 

@@ -35,17 +35,12 @@ def test_a_picture_is_shown_small_with_what_it_is(stage: Stage, loads: Loads) ->
     assert button.grab().toImage().pixelColor(100, 100).name() == "#0e7c70"
 
 
-def test_a_small_picture_is_not_enlarged(stage: Stage, loads: Loads) -> None:
-    stage.show(look(loads.picture("a", png(40, 30))))
-    loads.finish()
-    assert pictures(stage)[0].height() == 30 + 22
-
-
-def test_pressing_it_asks_for_it_in_large(stage: Stage, loads: Loads) -> None:
+def test_a_small_picture_is_not_enlarged_and_pressing_it_asks_for_it_in_large(stage: Stage, loads: Loads) -> None:
     ref = loads.picture("a", png(40, 30))
     entry = look(ref)
     stage.show(entry)
     loads.finish()
+    assert pictures(stage)[0].height() == 30 + 22
     asked = record(stage.view.entry_actions.picture_requested)
     click(pictures(stage)[0])
     stage.key(Qt.Key.Key_Return, pictures(stage)[0])

@@ -46,6 +46,7 @@ class TestWriting:
         desk.key(Qt.Key.Key_Return) if is_by_key else click(desk.child("sendButton"))
         assert desk.sent == [("fix it",)]
         assert desk.composer.text() == ""
+        assert desk.edit.hasFocus(), "a click leaves the keyboard in the field"
 
     def test_nothing_is_not_sent_and_shift_enter_breaks_the_line(self, desk: Desk) -> None:
         desk.key(Qt.Key.Key_Return)
@@ -126,6 +127,8 @@ class TestWorking:
         stopped = record(desk.composer.controls.stop.clicked)
         click(desk.child("stopButton"))
         assert len(stopped) == 1
+        desk.composer.set_working(is_working=False)
+        assert desk.edit.hasFocus(), "a click leaves the keyboard in the field"
 
     def test_ctrl_enter_sends_into_the_turn_that_runs(self, desk: Desk) -> None:
         sent, steered = record(desk.composer.prompt_submitted), record(desk.composer.steering_submitted)

@@ -30,22 +30,6 @@ def test_the_same_prompt_twice_is_remembered_once_and_sending_goes_back_to_the_e
     assert [history.older("") for _ in range(3)] == ["same", "one", None]
 
 
-@pytest.mark.parametrize("name", ["send", "stop"])
-def test_a_click_leaves_the_keyboard_in_the_field(qtbot: QtBot, theme: Theme, name: str) -> None:
-    composer = Composer(theme)
-    ModePickers(composer)
-    qtbot.addWidget(composer)
-    composer.set_working(is_working=name == "stop")
-    composer.show()
-    composer.activateWindow()
-    composer.setFocus()
-    qtbot.waitUntil(lambda: QApplication.focusWidget() is composer.edit)
-    composer.set_text("Look at this.")
-    QTest.mouseClick({"send": composer.controls.send, "stop": composer.controls.stop}[name], Qt.MouseButton.LeftButton)
-    composer.set_working(is_working=False)
-    assert QApplication.focusWidget() is composer.edit
-
-
 @pytest.fixture
 def composer(theme: Theme, qtbot: QtBot) -> Composer:
     composer = Composer(theme)

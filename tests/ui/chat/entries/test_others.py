@@ -1,5 +1,4 @@
 from datetime import UTC, datetime
-from typing import Literal
 
 import pytest
 from PySide6.QtCore import QRect, Qt
@@ -8,7 +7,7 @@ from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.events import CommandRun, Notice, NoticeLevel, TurnEndReason
-from desktop_agent.core.protocol.model import Clash, FileOutcome, Maker, Summary, TextBlock, ToolUseBlock
+from desktop_agent.core.protocol.model import Clash, FileOutcome, Maker, OutcomeState, Summary, TextBlock, ToolUseBlock
 from desktop_agent.core.slash.declarations import bullets, code, fenced
 from desktop_agent.core.transcript import RETRYING, CompactionEntry, NoticeEntry, UndoEntry
 from desktop_agent.ui.chat.conversation_search import Search
@@ -19,8 +18,17 @@ from tests.ui.chat.stage import MODEL, Conversation, Stage, answer, click, promp
 from tests.ui.ink import ink_rect
 
 
-def clash_with(*makers: Maker) -> Clash:
-    return Clash(base=None, wanted=None, yours=None, yours_by=makers)
+def outcome(
+    path: str,
+    state: OutcomeState = "restored",
+    *,
+    change: str = "3.1",
+    by: Maker | None = None,
+    reason: str = "",
+    hunks: tuple[str, ...] = (),
+) -> FileOutcome:
+    clash = Clash(base=None, wanted=None, yours=None, yours_by=(by,)) if by is not None else None
+    return FileOutcome(path=path, state=state, change_ids=(change,), clash=clash, reason=reason, hunks=hunks)
 
 
 def notice(level: NoticeLevel, code: str, title: str = "It failed.", hint: str = "", detail: str = "") -> NoticeEntry:
@@ -150,16 +158,12 @@ class TestNotices:
     def test_what_helps_is_offered(self, stage: Stage, level: NoticeLevel, code: str, offered: list[str]) -> None:
         stage.show(notice(level, code))
         assert stage.buttons(stage.widget(0)) == offered
-
-    def test_the_offers_ask_for_what_they_say(self, stage: Stage) -> None:
-        stage.show(notice("error", "authentication"))
-        settings, retries = (
-            record(stage.view.entry_actions.settings_requested),
-            record(stage.view.entry_actions.retry_requested),
-        )
-        click(stage.button("Open settings"))
-        click(stage.button("Try again"))
-        assert (len(settings), len(retries)) == (1, 1)
+        actions = stage.view.entry_actions
+        asks = {"Open settings": actions.settings_requested, "Try again": actions.retry_requested}
+        for text in offered[:2] if code == "authentication" else ():
+            asked = record(asks[text])
+            click(stage.button(text))
+            assert len(asked) == 1
 
     def test_a_wait_can_be_skipped_while_it_lasts(self, stage: Stage) -> None:
         conversation = stage.talk()
@@ -179,25 +183,17 @@ class TestNotices:
             if tries == 1:
                 click(button)
             else:
-                button.setFocus(Qt.FocusReason.TabFocusReason)
-                stage.key(Qt.Key.Key_Space, button)
+                assert QAccessible.queryAccessibleInterface(button).text(QAccessible.Text.Name) == "Try now"
+                stage.view.setFocus()
+                for _ in range(4):
+                    if not button.hasFocus():
+                        stage.key(Qt.Key.Key_Tab, stage.window.focusWidget())
+                stage.key(Qt.Key.Key_Space, stage.window.focusWidget())
             assert len(asked) == tries
             conversation.happen(ev.RetryWaitReported(turn=1, is_waiting=False))
             stage.qtbot.waitUntil(lambda: "Try now" not in stage.buttons(stage.view))
             assert stage.widget(-1).height() == low
             assert stage.view.hasFocus(), "the keyboard does not end up on some other button"
-
-    def test_the_keyboard_reaches_the_offer_to_skip_a_wait(self, stage: Stage) -> None:
-        conversation = stage.talk()
-        conversation.happen(OVERLOADED, ev.RetryWaitReported(turn=1, is_waiting=True))
-        stage.qtbot.waitUntil(lambda: "Try now" in stage.buttons(stage.view))
-        button = stage.button("Try now")
-        assert QAccessible.queryAccessibleInterface(button).text(QAccessible.Text.Name) == "Try now"
-        stage.view.setFocus()
-        for _ in range(3):
-            if not button.hasFocus():
-                stage.key(Qt.Key.Key_Tab, stage.window.focusWidget())
-        assert button.hasFocus()
 
     @pytest.mark.parametrize("reason", ["completed", "interrupted", "provider_error"])
     def test_a_turn_that_has_ended_offers_no_try(self, stage: Stage, reason: TurnEndReason) -> None:
@@ -232,55 +228,46 @@ class TestLines:
         stage.show(ev.TurnEnded(turn=1, reason=reason, requests=8, duration_s=duration_s, is_cut_off=is_cut_off))
         assert stage.widget(0).accessibleName() == sentence
 
-    def test_an_undo_says_what_it_did_and_what_not(self, stage: Stage) -> None:
-        outcomes = (
-            FileOutcome(path="a", state="restored", change_ids=("3.1",)),
-            FileOutcome(path="b", state="unchanged", change_ids=("3.2",)),
-            FileOutcome(path="c", state="conflict", change_ids=("3.3",), clash=clash_with(Maker("person"))),
-        )
-        stage.show(
-            UndoEntry(purpose="undo", outcomes=outcomes, at=AT),
-            UndoEntry(
-                purpose="redo",
-                outcomes=(*outcomes[:1], FileOutcome(path="d", state="failed", change_ids=("4.1",))),
-                at=AT,
-            ),
-        )
-        assert stage.widget(0).accessibleName() == "Undid 2 files of turn 3 · 1 left alone because you changed it"
-        assert stage.widget(1).accessibleName() == "Redid 1 file · 1 could not be written"
-
     @pytest.mark.parametrize(
-        ("clash", "why"),
+        ("outcomes", "undone", "redone"),
         [
-            (("person", 0), " because you changed it"),
-            (("agent", 4), " because turn 4 changed it"),
-            (("unknown", 0), ""),
+            (
+                [outcome("a"), outcome("b", "unchanged"), outcome("c", "conflict", by=Maker("person"))],
+                "Undid 2 files of turn 3 · 1 left alone because you changed it",
+                "Redid 2 files of turn 3 · 1 left alone because you changed it",
+            ),
+            (
+                [outcome("a"), outcome("d", "failed", change="4.1")],
+                "Undid 1 file · 1 could not be written",
+                "Redid 1 file · 1 could not be written",
+            ),
+            (
+                [outcome("c", "conflict", by=Maker("agent", 4))],
+                "Nothing was undone · 1 left alone because turn 4 changed it",
+                "Nothing was redone · 1 left alone because turn 4 changed it",
+            ),
+            (
+                [outcome("c", "conflict", by=Maker("unknown"))],
+                "Nothing was undone · 1 left alone",
+                "Nothing was redone · 1 left alone",
+            ),
+            (
+                [outcome(name, reason="It lacks a right.") for name in "abcde"],
+                "Undid 5 files of turn 3 · a: It lacks a right · b: It lacks a right · c: It lacks a right"
+                " · 2 more only partly restored",
+                None,
+            ),
+            ([outcome("src/a.py", hunks=("h1",))], "Undid 1 change in src/a.py of turn 3", None),
+            ([outcome("src/a.py", hunks=("h1", "h2"))], "Undid 2 changes in src/a.py of turn 3", None),
         ],
     )
-    def test_an_undo_that_did_nothing_says_so_and_why(
-        self, stage: Stage, clash: tuple[Literal["person", "agent", "unknown"], int], why: str
+    def test_an_undo_says_what_it_did_what_not_and_why(
+        self, stage: Stage, outcomes: list[FileOutcome], undone: str, redone: str | None
     ) -> None:
-        outcome = FileOutcome(path="c", state="conflict", change_ids=("3.3",), clash=clash_with(Maker(*clash)))
-        stage.show(
-            UndoEntry(purpose="undo", outcomes=(outcome,), at=AT), UndoEntry(purpose="redo", outcomes=(outcome,), at=AT)
-        )
-        assert stage.widget(0).accessibleName() == f"Nothing was undone · 1 left alone{why}"
-        assert stage.widget(1).accessibleName() == f"Nothing was redone · 1 left alone{why}"
-
-    def test_an_undo_names_what_a_file_did_not_get_back(self, stage: Stage) -> None:
-        reason = "It could not get back: the attribute user.origin."
-        outcomes = tuple(FileOutcome(path=n, state="restored", change_ids=("3.1",), reason=reason) for n in "abcde")
-        shown = (outcomes[:1], outcomes)
-        stage.show(*(UndoEntry(purpose="undo", outcomes=some, at=AT) for some in shown))
-        one, five = (stage.widget(number).accessibleName() for number in (0, 1))
-        assert one == "Undid 1 file of turn 3 · a: It could not get back: the attribute user.origin"
-        assert five.endswith(" · 2 more only partly restored")
-
-    def test_an_undo_of_hunks_says_how_many_and_of_which_file(self, stage: Stage) -> None:
-        for hunks, said in ((("h1",), "1 change"), (("h1", "h2"), "2 changes")):
-            outcome = FileOutcome(path="src/a.py", state="restored", change_ids=(), hunks=hunks)
-            stage.show(UndoEntry(purpose="undo", outcomes=(outcome,), at=AT))
-            assert stage.widget(0).accessibleName() == f"Undid {said} in src/a.py"
+        done = tuple(outcomes)
+        stage.show(UndoEntry(purpose="undo", outcomes=done, at=AT), UndoEntry(purpose="redo", outcomes=done, at=AT))
+        assert stage.widget(0).accessibleName() == undone
+        assert redone is None or stage.widget(1).accessibleName() == redone
 
 
 def test_code_of_a_finished_answer_can_be_applied_to_the_file_that_is_named(stage: Stage) -> None:

@@ -1,7 +1,7 @@
 """An earlier prompt is edited in place, and resent on request."""
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QSignalSpy, QTest
 from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
@@ -65,27 +65,6 @@ def test_they_stand_below_the_text_inside_the_bubble_and_apart(stage: Stage, tex
     assert [stop for stop in widget.tab_stops() if stop in shown] == shown
 
 
-def test_a_click_and_a_key_ask_for_what_was_sent(stage: Stage) -> None:
-    first, second, _ = show(stage)
-    asked = QSignalSpy(stage.view.entry_actions.attachment_requested)
-    QTest.mouseClick(first, Qt.MouseButton.LeftButton, pos=QPoint(5, 5))
-    second.setFocus()
-    stage.key(Qt.Key.Key_Space, second)
-
-    assert [asked.at(number)[0] for number in range(asked.count())] == list(ATTACHMENTS[:2])
-
-
-def test_they_are_gone_while_the_prompt_is_edited(stage: Stage) -> None:
-    show(stage)
-    widget = stage.widget(0)
-    edit = next(each for each in widget.findChildren(QPushButton) if each.objectName() == "editPromptButton")
-    edit.click()
-    assert chips(stage) == []
-    stage.key(Qt.Key.Key_Escape, widget.findChildren(MessageEdit)[0])
-
-    assert len(chips(stage)) == 3
-
-
 @pytest.fixture
 def seeing(theme: Theme, qtbot: QtBot, loads: Loads) -> Stage:
     return Stage(theme, qtbot, height=900, loader=loads.loader)
@@ -146,13 +125,15 @@ def test_a_picture_that_is_damaged_or_cannot_be_read_has_a_sign_and_says_so(seei
     assert (not gone.thumbnail.isNull(), gone.detail) == (False, "2 kB")
 
 
-def test_a_click_and_enter_on_a_picture_ask_for_it_in_large(seeing: Stage, loads: Loads) -> None:
+def test_a_click_and_enter_on_a_picture_or_a_file_ask_for_what_was_sent(seeing: Stage, loads: Loads) -> None:
     [picture] = show_pictures(seeing, loads, png(40, 30))
     asked = QSignalSpy(seeing.view.entry_actions.attachment_requested)
-    QTest.mouseClick(picture, Qt.MouseButton.LeftButton)
-    seeing.key(Qt.Key.Key_Return, picture)
+    for each, key in ((picture, Qt.Key.Key_Return), (chips(seeing)[0], Qt.Key.Key_Space)):
+        QTest.mouseClick(each, Qt.MouseButton.LeftButton)
+        seeing.key(key, each)
 
-    assert [asked.at(number)[0].uri for number in range(asked.count())] == ["shots/a.png"] * 2
+    wanted = ["shots/a.png", "shots/a.png", "src/app.py", "src/app.py"]
+    assert [asked.at(number)[0].uri for number in range(asked.count())] == wanted
 
 
 def prompt(text: str, turn: int) -> PromptSubmitted:
@@ -210,15 +191,16 @@ def test_the_files_go_back_only_when_the_person_says_so_and_nothing_cannot_be_se
 
 
 def test_escape_leaves_everything_as_it_was(stage: Stage) -> None:
-    sent, closed = (
-        QSignalSpy(stage.view.entry_actions.resend_requested),
-        QSignalSpy(stage.view.entry_actions.edit_closed),
-    )
-    widget = edited(stage)
+    actions = stage.view.entry_actions
+    sent, closed = QSignalSpy(actions.resend_requested), QSignalSpy(actions.edit_closed)
+    show(stage)
+    widget = stage.widget(0)
+    named(widget, "editPromptButton").click()
+    assert chips(stage) == [], "attachments are hidden while the prompt is edited"
     QTest.keyClicks(field(widget), "!")
     stage.key(Qt.Key.Key_Escape, field(widget))
-    assert (sent.count(), closed.count()) == (0, 1)
-    assert EDIT not in stage.row(2).drafts
+    assert (sent.count(), closed.count(), len(chips(stage))) == (0, 1, 3)
+    assert EDIT not in stage.row(0).drafts
     assert named(widget, "editPromptButton").hasFocus(), "the keyboard focus is where it was"
 
 

@@ -25,7 +25,6 @@ def read(text: str) -> RichText:
     return rich_text(text, {})
 
 
-EMPHASIS = ((2, 2, BOLD), (4, 1, BOLD | ITALIC), (6, 1, CODE), (8, 1, STRIKE))
 LINKED = InlineSpan(10, 15, LINK, "https://x/y.png")
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from PySide6.QtGui import QColor, QImage, QPainter
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.chat.markdown.blocks import Block, plain_blocks
+from desktop_agent.ui.chat.markdown.blocks import plain_blocks
 from desktop_agent.ui.chat.markdown.inline import utf16_slice
 from desktop_agent.ui.chat.markdown.markdown_stream import MarkdownStream
 from desktop_agent.ui.chat.text.column import Column, Heights
@@ -215,10 +215,6 @@ def test_every_position_is_found_where_it_is_drawn(styles: TextStyles, width: in
                 continue
             rect = rects[0]
             assert column.place_at(rect.left() + 0.5, rect.center().y()) == TextPosition(index, offset), text
-
-
-def test_places_beyond_the_text_are_its_ends(styles: TextStyles) -> None:
-    column = column_of(TEXT, styles)
     assert column.place_at(10, -5) == TextPosition(0, 0)
     assert column.place_at(10, 10_000) == column.text.end()
 
@@ -326,14 +322,6 @@ def test_parts_of_one_long_item_are_copied_as_one_text(styles: TextStyles) -> No
     copied = column.text.copied(TextPosition(0, 5), TextPosition(len(column.text.blocks) - 1, 4), source)
     assert copied.startswith("words some")
     assert "  " not in copied
-
-
-def test_a_lone_block_has_no_gap_above(styles: TextStyles) -> None:
-    column = Column(styles)
-    column.set_width(300)
-    column.set_blocks([Block("text", "x", 0, 1)], {}, 0)
-    column.lay_out(0, 100)
-    assert column.height == 20
 
 
 def test_code_waits_for_its_lexer_and_an_unknown_language_stays_plain(styles: TextStyles, qtbot: QtBot) -> None:

@@ -104,17 +104,12 @@ def shown(stage: Stage) -> Stage:
     return stage
 
 
-def test_the_last_answer_is_quoted_from_anywhere(shown: Stage) -> None:
+def test_the_last_answer_is_quoted_from_anywhere_but_what_is_selected_first(shown: Stage) -> None:
     quoted = record(shown.view.entry_actions.quote_requested)
     shown.view.messages.quote()
-    assert quoted == [("last answer",)]
-
-
-def test_what_is_selected_is_quoted_first(shown: Stage) -> None:
-    quoted = record(shown.view.entry_actions.quote_requested)
     shown.drag(shown.point_of(1, "bold"), shown.point_of(1, "bold", at_end=True))
     shown.view.messages.quote()
-    assert quoted == [("bold",)]
+    assert quoted == [("last answer",), ("bold",)]
 
 
 def test_tab_leads_to_an_answer_which_keys_copy_and_quote(shown: Stage) -> None:
