@@ -1,6 +1,7 @@
 """Runs one window from start to end: assembles the controllers that serve its panels."""
 
 import asyncio
+import os
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from desktop_agent.app.controller import Controller, WindowContext
 from desktop_agent.app.desktop_bus import follow_desktop
 from desktop_agent.app.file_changes import CodeApplying, FileViewing, FileWriting
 from desktop_agent.app.inbox import Inbox
+from desktop_agent.app.later_starts import LaterStarts
 from desktop_agent.app.mention_finding import MentionFinding
 from desktop_agent.app.navigator import DEMO, Navigator, demo_follow_up
 from desktop_agent.app.notifications import InboxNotifier
@@ -31,6 +33,7 @@ from desktop_agent.app.shown_folder import FolderFiles, ShownFolder
 from desktop_agent.app.startup.arguments import WindowArguments
 from desktop_agent.app.startup.first_sight import first_session
 from desktop_agent.app.startup.news import News
+from desktop_agent.app.startup.one_instance import place_of
 from desktop_agent.app.startup.preloading import preload
 from desktop_agent.app.startup.tidying import tidy
 from desktop_agent.app.usage_display import UsageDisplay
@@ -134,23 +137,34 @@ class WindowController(Controller):
         navigator.workspace_changed.connect(self._settings.show_workspace)
         navigator.session_opened.connect(self._follow)
         self._folder = ShownFolder(context, navigator)
+        self._later = LaterStarts(self)
         self._connect()
 
     async def start(self) -> None:
         try:
             self._searching.note_news()
             await self._listed.refresh()
-            await self._show_first()
+            await self._show_first(self._arguments, self._begun)
         except AgentError as error:
             self._panels.conversation.banner.show_error(error)
             self._navigator.welcome()
         self._settings.report_problems()
         self._news.tell()
 
-    async def _show_first(self) -> None:
-        navigator, arguments = self._navigator, self._arguments
-        if self._begun is not None:
-            session_id: SessionId | None = self._begun.session_id
+    def _show_asked(self, arguments: WindowArguments | None) -> None:
+        """Come to the front, and show what a later start of the application asks for."""
+        window = self._panels.window
+        window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
+        window.show()
+        window.raise_()
+        window.activateWindow()
+        if arguments is not None:
+            self._launch(self._show_first(arguments, None))
+
+    async def _show_first(self, arguments: WindowArguments, begun: OwnSession | None) -> None:
+        navigator = self._navigator
+        if begun is not None:
+            session_id: SessionId | None = begun.session_id
         else:
             session_id = await asyncio.to_thread(first_session, self._bench.catalog, arguments)
         if arguments.is_demo:
@@ -171,6 +185,8 @@ class WindowController(Controller):
 
     def begin_upkeep(self) -> None:
         bench, spawner = self._bench, self._panels.spawner
+        self._later.asked.connect(self._show_asked)
+        self._later.listen(place_of(bench.paths, os.environ))
         spawner.spawn(follow_desktop(self._theme.follow_wishes))
         # Not concurrently with the imports of the review, which would slow each step down by half.
         self._panels.review.prepare(lambda: spawner.spawn(preload(bench, self._make_ahead)))
@@ -188,6 +204,7 @@ class WindowController(Controller):
         yield from self._setup.make_ahead()
 
     async def aclose(self) -> None:
+        self._later.close()
         self._settings.stop()
         self._usage.stop()
         self._bench.keys.give_up()

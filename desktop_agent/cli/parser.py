@@ -450,7 +450,7 @@ def _add_desktop(commands: Commands) -> None:
 
 _WINDOW = """\
 without a command, the window opens:
-  desktop-agent [WORKSPACE] [--resume [ID] | --continue | --demo]
+  desktop-agent [WORKSPACE] [--resume [ID] | --continue | --demo] [--new-window]
                 [--provider P] [--model M] [--base-url URL] [--account NAME]
 
 Example: desktop-agent ~/code/app --continue"""

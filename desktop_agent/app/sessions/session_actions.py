@@ -73,7 +73,7 @@ class _ExportProgress(QObject):
 
 def open_window(*arguments: str) -> None:
     """Start another process of the application with these arguments. Raises `AgentError` if it cannot be started."""
-    started, _ = QProcess.startDetached(sys.executable, ["-P", "-m", "desktop_agent", *arguments], "")
+    started, _ = QProcess.startDetached(sys.executable, ["-P", "-m", "desktop_agent", "--new-window", *arguments], "")
     if not started:
         raise AgentError("The new window could not be started.", hint="Close other programs, and try again.")
 

@@ -22,6 +22,7 @@ class WindowArguments(Struct, frozen=True, kw_only=True):
     model: str | None = None
     base_url: str | None = None
     account: str | None = None
+    is_new_window: bool = False
 
 
 def parse_arguments(argv: Sequence[str]) -> WindowArguments:
@@ -48,6 +49,8 @@ def parse_arguments(argv: Sequence[str]) -> WindowArguments:
     parser.add_argument("--model", metavar="M", help="the model")
     parser.add_argument("--base-url", type=address_argument, metavar="URL", help="another address of the provider")
     parser.add_argument("--account", metavar="NAME", help="the provider's account; without it, that of the settings")
+    new_window = "open another window, also if one runs already; so does naming a model"
+    parser.add_argument("--new-window", dest="is_new_window", action="store_true", help=new_window)
     return WindowArguments(**vars(parser.parse_args(argv)))
 
 

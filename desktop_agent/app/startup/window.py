@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, QSettings, Signal
 from PySide6.QtWidgets import QApplication
 
 from desktop_agent.app.startup.arguments import WindowArguments, parse_arguments
+from desktop_agent.app.startup.one_instance import hand_over
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.ui.runtime.painting import show_painted
@@ -66,7 +67,8 @@ class Window(QObject):
 
 def build(argv: Sequence[str]) -> Window:
     """Build the application without entering its event loop. Raises `UsageError` if no window can be opened."""
-    window = _build_frame(argv)
+    _require_display()
+    window = _build_frame(parse_arguments(argv))
     window.add_panels()
     return window
 
@@ -74,7 +76,11 @@ def build(argv: Sequence[str]) -> Window:
 def main(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -> int:
     """Open the window, and return the exit code after it has closed. `environ` has the API keys."""
     try:
-        window = _build_frame(argv, environ)
+        _require_display()
+        arguments = parse_arguments(argv)
+        if hand_over(arguments, AppPaths.from_environment(), environ):
+            return 0
+        window = _build_frame(arguments, environ)
     except UsageError as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201 - there is no window to tell it
         return error.exit_code
@@ -87,9 +93,7 @@ def main(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -> int:
     return eventloop.run(app, window.serve, on_signal=window.request_quit)
 
 
-def _build_frame(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -> Window:
-    _require_display()
-    arguments = parse_arguments(argv)
+def _build_frame(arguments: WindowArguments, environ: Mapping[str, str] = os.environ) -> Window:
     existing = QApplication.instance()
     # The style by argument: naming it through QStyle would create 15 ms of enumerations before the first paint.
     app = existing if isinstance(existing, QApplication) else QApplication([sys.argv[0], "-style", "fusion"])
