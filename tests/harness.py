@@ -23,6 +23,7 @@ from desktop_agent.core.protocol.model import (
     Decision,
     FileImage,
     FileOutcome,
+    Message,
     ModelRef,
     ModelRequest,
     SandboxMode,
@@ -209,6 +210,15 @@ class Ground:
         assert image is not None
         return Blobs(self.paths.blobs).get(image.digest)
 
+    def journal(self, session_id: SessionId) -> Path:
+        return self.paths.sessions / session_id / "journal.jsonl"
+
+    def cut_journal(self, session_id: SessionId, kind: str, *, keeps_it: bool) -> None:
+        """Leave what a process had written that died before, or right after, its first record of this kind."""
+        lines = self.journal(session_id).read_bytes().splitlines(keepends=True)
+        at = next(index for index, line in enumerate(lines) if f'"type":"{kind}"'.encode() in line)
+        self.journal(session_id).write_bytes(b"".join(lines[: at + keeps_it]))
+
     def read(self, path: str) -> str:
         return (self.workspace / path).read_bytes().decode()
 
@@ -247,12 +257,14 @@ class Ground:
         resume: SessionId | None = None,
         rules: CallRules | None = None,
         limits: TurnLimits | None = None,
+        provider: Provider | None = None,
         provider_source: ProviderSource | None = None,
         is_attended: bool = True,
     ) -> AsyncGenerator[Open]:
-        """Open a session whose model follows `script`; it is shut down at the end."""
-        provider = ScriptedProvider(script if callable(script) else in_order(script), clock=self.clock)
-        bench = self.bench(provider, provider_source)
+        """Open a session whose model follows `script`, or is asked of `provider`; it is shut down at the end."""
+        scripted = ScriptedProvider(script if callable(script) else in_order(script), clock=self.clock)
+        bench = self.bench(provider or scripted, provider_source)
+        scripted = provider if isinstance(provider, ScriptedProvider) else scripted
         rx = Receiver()
         transcript = Transcript()
         if resume is None:
@@ -263,7 +275,7 @@ class Ground:
             opened = await bench.open_session(resume, sink=rx, rules=rules, limits=limits, is_attended=is_attended)
             session, transcript = opened.session, opened.transcript
         task = asyncio.create_task(session.run(), name="session")
-        running = Open(session, rx, provider, self.workspace, task, transcript)
+        running = Open(session, rx, scripted, self.workspace, task, transcript)
         try:
             yield running
         finally:
@@ -290,10 +302,13 @@ def with_lines_changed(lines: Sequence[str], /, **changed: str) -> str:
 
 
 def check_conversation(request: ModelRequest) -> None:
+    assert request.messages
+    check_messages(request.messages)
+
+
+def check_messages(messages: Sequence[Message]) -> None:
     """Check the rules of all providers."""
-    messages = request.messages
-    assert messages
-    assert messages[0].role == "user"
+    assert not messages or messages[0].role == "user"
     for before, after in pairwise(messages):
         assert before.role != after.role, "roles alternate"
     for index, message in enumerate(messages):
@@ -303,4 +318,5 @@ def check_conversation(request: ModelRequest) -> None:
             following = messages[index + 1].content if index + 1 < len(messages) else ()
             answers = [block.call_id for block in following if isinstance(block, ToolResultBlock)]
             assert answers == calls, "every call is answered once, in order, in the next message"
+            assert all(isinstance(block, ToolResultBlock) for block in following[: len(calls)])
             assert len(set(calls)) == len(calls)

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 from desktop_agent.core.base.errors import CredentialsError
 from desktop_agent.core.protocol import events as ev
@@ -43,14 +42,10 @@ async def killed_while_asking(
             await s.rx.expect(ev.ApprovalRequested)
         if then:
             await s.carry_out(ops.SubmitPrompt(text=then), ev.Queued)
-        left = await asyncio.to_thread(journal_of(ground, s.id).read_bytes)
+        left = await asyncio.to_thread(ground.journal(s.id).read_bytes)
         session_id = s.id
-    journal_of(ground, session_id).write_bytes(left)
+    ground.journal(session_id).write_bytes(left)
     return session_id
-
-
-def journal_of(ground: Ground, session_id: str) -> Path:
-    return ground.paths.sessions / session_id / "journal.jsonl"
 
 
 @asynccontextmanager
@@ -76,7 +71,7 @@ def answers(s: Open) -> list[ToolResultBlock]:
 
 async def test_the_question_is_there_again_and_nothing_runs_by_itself(ground: Ground) -> None:
     session_id = await killed_while_asking(ground, [EDIT])
-    before = journal_of(ground, session_id).read_bytes()
+    before = ground.journal(session_id).read_bytes()
     async with reopened(ground, session_id, DONE) as s:
         assert s.transcript.turns.status == "waiting"
         [request] = s.transcript.pending_approvals
@@ -84,7 +79,7 @@ async def test_the_question_is_there_again_and_nothing_runs_by_itself(ground: Gr
     assert s.provider.requests == []
     assert s.rx.recorded == []
     assert ground.read("a.py") == "x = 1\n"
-    assert journal_of(ground, session_id).read_bytes() == before, "and so it is after the next restart"
+    assert ground.journal(session_id).read_bytes() == before, "and so it is after the next restart"
 
 
 async def test_the_answer_goes_on_with_the_turn(ground: Ground) -> None:
@@ -136,8 +131,8 @@ async def test_a_file_that_the_model_had_read_and_that_changed_since_is_not_writ
     ground.write("a.py", "x = 1\n")
     async with ground.session([[READ], [EDIT]]) as s:
         await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
-        left = await asyncio.to_thread(journal_of(ground, s.id).read_bytes)
-    journal_of(ground, s.id).write_bytes(left)
+        left = await asyncio.to_thread(ground.journal(s.id).read_bytes)
+    ground.journal(s.id).write_bytes(left)
     ground.write("a.py", "x = 1  # mine\n")
     async with reopened(ground, s.id, DONE) as s:
         [request] = s.transcript.pending_approvals
@@ -229,20 +224,20 @@ async def test_what_the_turn_had_changed_is_put_back_before_its_question_is_answ
         asked = (await s.rx.expect(ev.ApprovalRequested)).request
         s.submit(ops.AnswerApproval(call_id=asked.call_id, decision=Allowed()))
         await s.rx.expect(ev.ApprovalRequested)
-        left, session_id = await asyncio.to_thread(journal_of(ground, s.id).read_bytes), s.id
-    journal_of(ground, session_id).write_bytes(left)
+        left, session_id = await asyncio.to_thread(ground.journal(s.id).read_bytes), s.id
+    ground.journal(session_id).write_bytes(left)
     for _ in range(2):  # the undo survives the process, and the question survives the undo
         async with reopened(ground, session_id, DONE) as s:
             if ground.read("a.py") == "x = 2\n":
                 await s.carry_out(ops.UndoChanges(selection=ChangeSelection()), ev.ChangesUndone)
             assert ground.read("a.py") == "x = 1\n"
             [request] = s.session.transcript.pending_approvals
-            left = await asyncio.to_thread(journal_of(ground, session_id).read_bytes)
+            left = await asyncio.to_thread(ground.journal(session_id).read_bytes)
             s.submit(ops.AnswerApproval(call_id=request.call_id, decision=Allowed()))
             assert (await s.rx.expect(ev.TurnEnded)).reason == "completed"
             assert ground.read("b.py") == "b\n"
             check_conversation(s.last_request)
-        journal_of(ground, session_id).write_bytes(left)
+        ground.journal(session_id).write_bytes(left)
         (ground.workspace / "b.py").unlink()
 
 
@@ -263,7 +258,7 @@ async def test_late_and_wrong_answers_start_nothing(ground: Ground) -> None:
 async def test_a_command_that_ran_and_then_asked_to_leave_the_sandbox_is_not_run_again(ground: Ground) -> None:
     """A new question could lead to a second run, and the effects of the first run are unknown."""
     session_id = await killed_while_asking(ground, [RUN])
-    lines = journal_of(ground, session_id).read_bytes().splitlines(keepends=True)
+    lines = ground.journal(session_id).read_bytes().splitlines(keepends=True)
     asked = next(line for line in lines if b'"approval_requested"' in line)
     resolved = (
         b'{"v":1,"seq":%d,"at":"2026-11-21T21:37:00Z","type":"approval_resolved","turn":1,"call_id":"%s",'
@@ -271,7 +266,7 @@ async def test_a_command_that_ran_and_then_asked_to_leave_the_sandbox_is_not_run
     )
     number = len(lines) + 1
     again = asked.replace(b'"seq":%d,' % (number - 1), b'"seq":%d,' % (number + 1))
-    journal_of(ground, session_id).write_bytes(
+    ground.journal(session_id).write_bytes(
         b"".join(lines) + resolved % (number, b"toolu_scripted_0001") + again,
     )
     async with reopened(ground, session_id, DONE) as s:
@@ -351,7 +346,7 @@ async def test_an_answer_that_comes_while_the_call_is_planned_anew_counts(ground
             ended = await s.carry_out(ops.AnswerApproval(call_id=second.call_id, decision=Denied()), ev.TurnEnded)
             assert ended.reason == "completed"
             assert [result.is_error for result in s.results()] == [False, True]
-            left = await asyncio.to_thread(journal_of(ground, session_id).read_bytes)
+            left = await asyncio.to_thread(ground.journal(session_id).read_bytes)
         lines = left.splitlines(keepends=True)
         asked = max(i for i, line in enumerate(lines) if b'"approval_requested"' in line)
-        await asyncio.to_thread(journal_of(ground, session_id).write_bytes, b"".join(lines[: asked + 1]))
+        await asyncio.to_thread(ground.journal(session_id).write_bytes, b"".join(lines[: asked + 1]))

@@ -24,7 +24,7 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
     UserMessage,
 )
-from tests.core.context.test_history import check_valid
+from tests.harness import check_messages
 
 MODEL = ModelRef(provider="demo", model="demo")
 SUMMARY = Summary(goals=("ship it",), files=("a.py: written",))
@@ -77,7 +77,7 @@ def texts(messages: Sequence[Message]) -> list[str]:
 
 def test_a_summary_stands_in_the_place_of_what_it_tells_and_the_last_turns_stay_word_by_word() -> None:
     messages = fold([*turns(1, 2, 3), compacted(2)]).messages()
-    check_valid(messages)
+    check_messages(messages)
     assert texts(messages) == [rendered(SUMMARY), "prompt 3", "answer 3"]
     assert messages[1:] == fold(turns(1, 2, 3)).messages()[-3:]
 
@@ -132,7 +132,7 @@ def test_guidance_of_a_folder_comes_where_it_was_read_and_stays_after_a_compacti
     loaded = ev.GuidanceLoaded(files=(folder("src/AGENTS.md"),))
     one, two = turn(1), turn(2)
     history = fold([*one[:3], loaded, *one[3:], *two])
-    check_valid(history.messages())
+    check_messages(history.messages())
     content = history.messages()[2].content
     assert [type(block) for block in content] == [ToolResultBlock, TextBlock]
     history.fold.apply(compacted(1))
@@ -217,7 +217,7 @@ def journals(draw: st.DrawFn) -> list[ev.KnownEvent]:
 @given(journals())
 @settings(max_examples=150, deadline=None)
 def test_whatever_happened_the_messages_are_valid(events: list[ev.KnownEvent]) -> None:
-    check_valid(fold(events).messages())
+    check_messages(fold(events).messages())
 
 
 @given(journals(), st.integers(0, 2))

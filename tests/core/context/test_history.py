@@ -40,6 +40,7 @@ from desktop_agent.core.protocol.model import (
     UserMessage,
 )
 from desktop_agent.core.store.blobs import Blobs
+from tests.harness import check_messages
 from tests.pictures import png
 
 MODEL = ModelRef(provider="demo", model="demo")
@@ -68,21 +69,6 @@ def fold(*events: ev.Event) -> tuple[Message, ...]:
     for event in events:
         history.fold.apply(event)
     return history.messages()
-
-
-def check_valid(messages: tuple[Message, ...]) -> None:
-    assert not messages or isinstance(messages[0], UserMessage)
-    for before, after in pairwise(messages):
-        assert before.role != after.role, "roles alternate"
-    for message in messages:
-        assert message.content, "no message is empty"
-    for index, message in enumerate(messages):
-        if isinstance(message, AssistantMessage):
-            calls = [block.id for block in message.content if isinstance(block, ToolUseBlock)]
-            following = messages[index + 1].content if index + 1 < len(messages) else ()
-            answers = [block.call_id for block in following if isinstance(block, ToolResultBlock)]
-            assert answers == calls, "every call is answered once, in order, in the very next message"
-            assert list(following[: len(answers)]) == [b for b in following if isinstance(b, ToolResultBlock)]
 
 
 def taken_up(identifier: str, source: ToolSource) -> ev.ToolCallStarted:
@@ -143,7 +129,7 @@ def test_a_refused_answer_is_not_sent_back() -> None:
     [TextBlock(text="  \n"), ThinkingBlock(thinking="cut", signature=""), ThinkingBlock(thinking="", signature="s")],
 )
 def test_a_message_with_nothing_to_send_is_left_out(block: AssistantBlock) -> None:
-    check_valid(messages := fold(prompt("one"), said(block), prompt("two")))
+    check_messages(messages := fold(prompt("one"), said(block), prompt("two")))
     assert len(messages) == 1
 
 
@@ -198,7 +184,7 @@ def _journals(draw: st.DrawFn) -> list[ev.Event]:
 
 @given(_journals())
 def test_any_journal_makes_a_valid_conversation(events: list[ev.Event]) -> None:
-    check_valid(fold(*events))
+    check_messages(fold(*events))
 
 
 def test_of_what_only_the_window_shows_nothing_is_kept() -> None:

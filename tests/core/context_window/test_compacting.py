@@ -8,9 +8,9 @@ from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.context.summaries import SUMMARISED
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import Allowed, ModelRef, ModelRequest, Summary, TextBlock, ToolResultBlock
+from desktop_agent.core.protocol.model import Allowed, ModelRequest, Summary, TextBlock, ToolResultBlock
 from desktop_agent.core.providers.demo import demo_reply
-from desktop_agent.core.providers.provider import Provider, StreamPiece
+from desktop_agent.core.providers.provider import StreamPiece
 from desktop_agent.core.providers.scripted import Call, Cost, Fail, Hang, Reply, Say, Script, ScriptedProvider, Stop
 from desktop_agent.core.session.spending import TurnLimits
 from desktop_agent.core.settings.sections import CompactionSettings, ModelSettings, Settings
@@ -152,17 +152,6 @@ async def test_a_model_that_cannot_be_reached_leaves_everything_as_it_was(ground
         assert s.rx.all(ev.Compacted) == []
 
 
-async def test_a_prompt_waits_for_the_summary_and_then_goes_on(ground: Ground) -> None:
-    async with ground.session(script([[Say("one")], [Say("two")], [Say("three")]], [[Hang()]])) as s:
-        await s.prompt("a")
-        await s.prompt("b")
-        await s.carry_out(ops.Compact(), ev.ToolProgress, lambda event: event.name == "compact")
-        await s.carry_out(ops.SubmitPrompt(text="c"), ev.Queued)
-        await s.carry_out(ops.Interrupt(), ev.TurnEnded)
-        assert s.rx.all(ev.Compacted) == []
-        assert "c" in texts(s.last_request)
-
-
 async def test_a_prompt_sent_when_the_summary_ends_comes_behind_one_that_waited_for_it(ground: Ground) -> None:
     async with ground.session(script([[Say(word)] for word in ("one", "two", "three", "four")], [[Hang()]])) as s:
         await s.prompt("a")
@@ -174,6 +163,7 @@ async def test_a_prompt_sent_when_the_summary_ends_comes_behind_one_that_waited_
         for _ in range(2):
             await s.rx.expect(ev.TurnEnded)
         assert [event.text for event in s.rx.all(ev.PromptSubmitted)] == ["a", "b", "c", "d"]
+        assert s.rx.all(ev.Compacted) == []
 
 
 async def test_a_waiting_prompt_that_is_sent_while_a_summary_is_made_is_the_next_behind_it(ground: Ground) -> None:
@@ -292,10 +282,7 @@ class HeldProvider(ScriptedProvider):
 async def test_a_summary_that_comes_too_late_for_the_conversation_is_dropped(ground: Ground) -> None:
     provider = HeldProvider(script([[Say("one")], [Say("two")]], [[SUMMARY]]))
 
-    async def source(_model: ModelRef) -> Provider:
-        return provider
-
-    async with ground.session([], provider_source=source) as s:
+    async with ground.session([], provider=provider) as s:
         await s.prompt("a")
         await s.prompt("b")
         s.submit(ops.Compact())

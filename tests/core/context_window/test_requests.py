@@ -22,7 +22,7 @@ from desktop_agent.core.protocol.model import (
     Usage,
     UserMessage,
 )
-from desktop_agent.core.providers.provider import Provider, ProviderSource
+from desktop_agent.core.providers.provider import Provider
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.core.settings.sections import CompactionSettings, Settings
 from desktop_agent.core.store.journal.journal import encode_line
@@ -118,11 +118,8 @@ async def test_the_first_definition_of_a_tool_is_made_off_the_loops_thread(groun
 SUMMARY = reply(text(json.dumps({"goals": ["ship it"], "todos": ["test it"]})))
 
 
-def source(server: AnthropicServer) -> ProviderSource:
-    async def build(_model: ModelRef) -> Provider:
-        return anthropic_provider(api_key="k", base_url=server.url)
-
-    return build
+def asked_at(server: AnthropicServer) -> Provider:
+    return anthropic_provider(api_key="k", base_url=server.url)
 
 
 def bodies(server: AnthropicServer) -> list[JsonObject]:
@@ -144,7 +141,7 @@ async def test_a_restart_does_not_show_in_the_next_body(ground: Ground) -> None:
     for is_restarted in (False, True):
         async with AnthropicServer() as server:
             server.will(*answers(), SUMMARY, reply(text("Three.")), reply(text("Four.")))
-            async with ground.session([], provider_source=source(server)) as s:
+            async with ground.session([], provider=asked_at(server)) as s:
                 await s.prompt("one")
                 await s.prompt("two")
                 s.submit(ops.AddPin(text="in French"))
@@ -154,7 +151,7 @@ async def test_a_restart_does_not_show_in_the_next_body(ground: Ground) -> None:
                 if not is_restarted:
                     await s.prompt("four")
             if is_restarted:
-                async with ground.session([], provider_source=source(server), resume=identifier) as s:
+                async with ground.session([], provider=asked_at(server), resume=identifier) as s:
                     await s.prompt("four")
             assert server.violations == []
             sent.append(bodies(server)[-1])
@@ -167,7 +164,7 @@ async def test_after_an_undone_compaction_the_body_is_the_one_that_would_have_be
     for is_compacted in (False, True):
         async with AnthropicServer() as server:
             server.will(*answers(), *([SUMMARY] if is_compacted else []), reply(text("Three.")))
-            async with ground.session([], provider_source=source(server)) as s:
+            async with ground.session([], provider=asked_at(server)) as s:
                 await s.prompt("one")
                 await s.prompt("two")
                 if is_compacted:
@@ -182,7 +179,7 @@ async def test_after_an_undone_compaction_the_body_is_the_one_that_would_have_be
 async def test_a_pin_stands_behind_all_that_is_cached(ground: Ground) -> None:
     async with AnthropicServer() as server:
         server.will(reply(text("One.")), reply(text("Two.")))
-        async with ground.session([], provider_source=source(server)) as s:
+        async with ground.session([], provider=asked_at(server)) as s:
             s.submit(ops.AddPin(text="in French"))
             await s.prompt("one")
             await s.prompt("two")
@@ -198,7 +195,7 @@ async def test_a_pin_stands_behind_all_that_is_cached(ground: Ground) -> None:
 async def test_after_a_compaction_the_provider_counts_in_the_background(ground: Ground) -> None:
     async with AnthropicServer() as server:
         server.will(*answers()[1:], SUMMARY)
-        async with ground.session([], provider_source=source(server)) as s:
+        async with ground.session([], provider=asked_at(server)) as s:
             await s.prompt("one")
             await s.prompt("two")
             counted = await s.carry_out(ops.Compact(), ev.ContextMeasured, lambda event: event.use.source == "counted")
@@ -210,7 +207,7 @@ async def test_the_window_is_the_one_that_the_address_names(ground: Ground) -> N
     models: list[JsonObject] = [{"id": "scripted", "display_name": "S", "max_input_tokens": 123_000}]
     async with AnthropicServer(models=models) as server:
         server.will(reply(text("One.")))
-        async with ground.session([], provider_source=source(server)) as s:
+        async with ground.session([], provider=asked_at(server)) as s:
             s.submit(ops.SubmitPrompt(text="one"))
             await s.rx.expect(ev.ContextMeasured, lambda event: event.use.window == 123_000)
 
@@ -255,7 +252,7 @@ async def test_a_pin_expires_before_the_request_after_its_time(ground: Ground) -
 async def test_a_pin_whose_end_does_not_say_where_on_earth_ends_all_the_same(ground: Ground) -> None:
     async with ground.session([[Say("one")]]) as s:
         await s.prompt()
-    journal = ground.paths.sessions / s.id / "journal.jsonl"
+    journal = ground.journal(s.id)
     number = journal.read_bytes().count(b"\n") + 1
     pinned = ev.Pinned(pin=Pin(id="p", text="until noon", expires_at=datetime(2020, 1, 1, 12, 0)))  # noqa: DTZ001
     journal.write_bytes(journal.read_bytes() + encode_line(encode_event(pinned.stamped(number, datetime.now(UTC)))))

@@ -13,8 +13,7 @@ import pytest
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import Allowed, ChangeSelection, ModelRef
-from desktop_agent.core.providers.provider import Provider
+from desktop_agent.core.protocol.model import Allowed, ChangeSelection
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal_reader import read_journal
@@ -86,7 +85,7 @@ async def carried_out(ground: Ground, session_id: SessionId, *wanted: ops.Op) ->
 
 
 def ids_of(ground: Ground, session_id: SessionId) -> Counter[str]:
-    events, _ = read_journal(ground.paths.sessions / session_id / "journal.jsonl", Blobs(ground.paths.blobs))
+    events, _ = read_journal(ground.journal(session_id), Blobs(ground.paths.blobs))
     made = (event for event in events if isinstance(event, ev.ChangesRecorded | ev.ChangesUndone | ev.ChangesRedone))
     return Counter(change.id for event in made for change in event.changes)
 
@@ -192,7 +191,7 @@ async def test_a_turn_whose_first_line_is_damaged_keeps_its_number_to_itself(gro
     edits: list[list[Call | Say]] = [[Call("create_file", {"path": f"{n}.txt", "content": "x"})] for n in (1, 2)]
     async with ground.session([edits[0], [Say("Done.")]], approval="never") as s:
         await s.prompt()
-    journal = ground.paths.sessions / s.id / "journal.jsonl"
+    journal = ground.journal(s.id)
     lines = journal.read_bytes().splitlines(keepends=True)
     journal.write_bytes(b"".join(b"damaged\n" if b'"turn_started"' in line else line for line in lines))
     async with ground.session([edits[1], [Say("Done.")]], resume=s.id) as again:
@@ -281,11 +280,8 @@ async def test_calls_of_one_answer_and_of_a_later_one_with_the_same_id_are_told_
 
     answers = [reply(read("a.txt"), read("b.txt")), reply(read("c.txt")), reply(text("Done."))]
     async with AnthropicServer(*answers, is_checking=False) as server:
-
-        async def source(_model: ModelRef) -> Provider:
-            return anthropic_provider(api_key="key", base_url=server.url)
-
-        async with ground.session([], provider_source=source) as s:
+        provider = anthropic_provider(api_key="key", base_url=server.url)
+        async with ground.session([], provider=provider) as s:
             await s.prompt()
             finished = s.rx.all(ev.ToolCallFinished)
     assert len({event.call_id for event in finished}) == 3

@@ -104,12 +104,6 @@ async def test_other_failures_are_not_answered_by_another_model(ground: Ground, 
         assert (other.requests, fallback_notices(s)) == ([], [])
 
 
-async def test_without_one_the_request_fails(ground: Ground) -> None:
-    async with session(ground, [busy()] * TRIES, [[Say("Never.")]], fallback="") as (s, other):
-        assert (await s.prompt()).reason == "provider_error"
-        assert other.requests == []
-
-
 async def test_what_was_half_said_by_the_usual_model_is_void(ground: Ground) -> None:
     half = [Say("Half an ans"), *busy("server")]
     async with session(ground, [half] * TRIES, [[Say("A whole answer.")]]) as (s, _):

@@ -114,7 +114,7 @@ def journal(tmp_path: Path) -> Path:
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.lists(wild_events, max_size=12), min_size=1, max_size=4), st.booleans())
 @example([[started(1, "a")], [recorded(1, "a", is_lossy=True), undone("a", 1), started(1, "a")]], False)  # an id twice
-@example([[said_text(1, "0")], [said_call(1, "a")]], True)
+@example([[started(1, "b"), said_text(1, "0"), said_call(1, "a")]], True)
 def test_any_journal_in_any_pages_reads_as_one_that_was_read_whole(
     parts: list[list[ev.KnownEvent]], is_last_one_in_the_snapshot: bool
 ) -> None:

@@ -583,10 +583,7 @@ async def test_the_first_request_after_a_lost_result_tells_the_model_the_truth(g
     async with ground.session([[Call("run_terminal_cmd", {"command": "touch x"})], [Say("ok")]]) as s:
         await s.prompt("go", answers=1)
         session_id = s.id
-    journal = ground.paths.sessions / session_id / "journal.jsonl"
-    lines = journal.read_bytes().splitlines(keepends=True)
-    cut = next(i for i, line in enumerate(lines) if b'"tool_call_finished"' in line)
-    journal.write_bytes(b"".join(lines[:cut]))
+    ground.cut_journal(session_id, "tool_call_finished", keeps_it=False)
     async with ground.session([[Say("ok")]], resume=session_id) as s:
         await s.prompt("what happened?")
         check_conversation(s.last_request)
@@ -600,10 +597,9 @@ async def test_a_turn_that_was_killed_says_so_and_how_long_it_worked_at_least(gr
     async with ground.session([commands, [Say("ok")]], approval="never") as s:
         await s.carry_out(ops.SubmitPrompt(text="go"), ev.TurnEnded)
         session_id = s.id
-    journal = ground.paths.sessions / session_id / "journal.jsonl"
-    lines = journal.read_bytes().splitlines(keepends=True)
-    cut = next(i for i, line in enumerate(lines) if b'"tool_call_finished"' in line)
-    records = [json.loads(line) for line in lines[:cut]]
+    ground.cut_journal(session_id, "tool_call_finished", keeps_it=False)
+    journal = ground.journal(session_id)
+    records = [json.loads(line) for line in journal.read_text("utf-8").splitlines()]
     (begun,) = [record for record in records if record["type"] == "turn_started"]
     records[-1]["at"] = (datetime.fromisoformat(begun["at"]) + timedelta(seconds=61)).isoformat()
     journal.write_text("".join(f"{json.dumps(record)}\n" for record in records), "utf-8")

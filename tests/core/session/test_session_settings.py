@@ -3,8 +3,6 @@
 import json
 import shlex
 import sys
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -16,7 +14,6 @@ from desktop_agent.core.models.model_catalog import MODELS_NAME, FetchedList, Li
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Allowed, JsonObject, ModelRef, ToolResultBlock, UserMessage
-from desktop_agent.core.providers.provider import Provider
 from desktop_agent.core.providers.scripted import Call, Reply, Say, ScriptedProvider, Think, in_order
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
@@ -213,18 +210,6 @@ GPT = ModelRef(provider="openai", model="gpt-6-astra")
 LOOK: Reply = [Call("view_image", {"path": "a.png"})]
 
 
-@asynccontextmanager
-async def session(ground: Ground, *replies: Reply) -> AsyncGenerator[Open]:
-    provider = ScriptedProvider(in_order(replies))
-
-    async def source(_model: ModelRef) -> Provider:
-        return provider
-
-    async with ground.session([], provider_source=source) as s:
-        s.provider = provider
-        yield s
-
-
 async def ask(s: Open, model: ModelRef) -> list[ev.Notice]:
     before = len(s.rx.all(ev.Notice))
     s.submit(ops.SetMode(model=model))
@@ -245,7 +230,7 @@ def pictures(s: Open) -> list[int]:
 
 
 async def test_thinking_that_stays_behind_is_named_once(ground: Ground) -> None:
-    async with session(ground, [Think("Hm."), Say("One.")], [Say("Two.")], [Say("Three.")]) as s:
+    async with ground.session([[Think("Hm."), Say("One.")], [Say("Two.")], [Say("Three.")]]) as s:
         assert await ask(s, CLAUDE) == []
         (notice,) = await ask(s, GPT)
         assert (notice.code, notice.level, notice.turn) == ("switched", "info", 2)
@@ -262,7 +247,7 @@ async def test_a_level_of_effort_that_the_model_does_not_know_is_named_once(grou
     )
     ListCache(ground.paths.cache / MODELS_NAME).write(usual_account("openai"), listed)
     extreme = replace(GPT, effort="extreme")
-    async with session(ground, *[[Say("Hello.")]] * 5) as s:
+    async with ground.session([[Say("Hello.")]] * 5) as s:
         (notice,) = await ask(s, extreme)
         assert (notice.code, notice.level, notice.turn) == ("unknown_effort", "warning", 1)
         assert notice.title == "gpt-6-astra does not support the effort 'extreme', so it uses its default."
@@ -278,12 +263,9 @@ async def test_a_level_of_effort_that_is_refused_is_named_once(ground: Ground) -
     error: JsonObject = {"message": "No.", "type": "invalid_request_error", "param": "reasoning_effort"}
     refused = fault.exactly(400, {"error": error})
     async with ModelServer(refused, *[reply(text("Hello."))] * 3, key="key", dialect=CHAT) as server:
-
-        async def source(_model: ModelRef) -> Provider:
-            return keyed_provider("openai-chat", "key", address=server.url)
-
+        provider = keyed_provider("openai-chat", "key", address=server.url)
         model = ModelRef(provider="openai-chat", model="gpt-plain", effort="high")
-        async with ground.session([], provider_source=source) as s:
+        async with ground.session([], provider=provider) as s:
             (notice,) = await ask(s, model)
             assert (notice.code, notice.level, notice.turn) == ("unknown_effort", "warning", 1)
             assert notice.title.startswith("gpt-plain refused the effort 'high', so it uses its default")
@@ -291,7 +273,7 @@ async def test_a_level_of_effort_that_is_refused_is_named_once(ground: Ground) -
 
 
 async def test_a_switch_without_a_loss_says_nothing(ground: Ground) -> None:
-    async with session(ground, [Say("One.")], [Think("Hm."), Say("Two.")], [Say("Three.")]) as s:
+    async with ground.session([[Say("One.")], [Think("Hm."), Say("Two.")], [Say("Three.")]]) as s:
         assert await ask(s, GPT) == []
         assert await ask(s, CLAUDE) == []
         assert await ask(s, OPUS) == [], "the same account reads it"
@@ -299,7 +281,7 @@ async def test_a_switch_without_a_loss_says_nothing(ground: Ground) -> None:
 
 async def test_what_the_model_before_did_not_get_either_is_no_news(ground: Ground) -> None:
     other = ModelRef(provider="xai", model="grok-4.7")
-    async with session(ground, [Think("Hm."), Say("One.")], [Say("Two.")], [Say("Three.")], [Say("Four.")]) as s:
+    async with ground.session([[Think("Hm."), Say("One.")], [Say("Two.")], [Say("Three.")], [Say("Four.")]]) as s:
         assert await ask(s, CLAUDE) == []
         assert len(await ask(s, GPT)) == 1
         assert await ask(s, other) == []
@@ -309,7 +291,7 @@ async def test_what_the_model_before_did_not_get_either_is_no_news(ground: Groun
 async def test_pictures_stay_behind_where_a_model_is_known_to_take_none(ground: Ground) -> None:
     ground.write("a.png", png())
     list_models(ground, GPT, takes_images=False)
-    async with session(ground, LOOK, [Say("Black.")], [Say("I trust you.")], [Say("Black, still.")]) as s:
+    async with ground.session([LOOK, [Say("Black.")], [Say("I trust you.")], [Say("Black, still.")]]) as s:
         assert await ask(s, CLAUDE) == []
         assert pictures(s) == [1]
         (notice,) = await ask(s, GPT)
@@ -324,19 +306,14 @@ async def test_pictures_stay_behind_where_a_model_is_known_to_take_none(ground: 
 async def test_a_model_of_which_nobody_says_it_is_taken_to_see(ground: Ground) -> None:
     ground.write("a.png", png())
     list_models(ground, GPT, takes_images=None)
-    async with session(ground, LOOK, [Say("Black.")], [Say("Black.")]) as s:
+    async with ground.session([LOOK, [Say("Black.")], [Say("Black.")]]) as s:
         assert await ask(s, CLAUDE) == []
         assert await ask(s, GPT) == []
         assert pictures(s) == [1]
 
 
 async def test_a_session_that_is_opened_again_remembers_who_answered_last(ground: Ground) -> None:
-    async with session(ground, [Think("Hm."), Say("One.")]) as s:
+    async with ground.session([[Think("Hm."), Say("One.")]]) as s:
         assert await ask(s, CLAUDE) == []
-    provider = ScriptedProvider(in_order([[Say("Two.")]]))
-
-    async def source(_model: ModelRef) -> Provider:
-        return provider
-
-    async with ground.session([], resume=s.id, provider_source=source) as again:
+    async with ground.session([[Say("Two.")]], resume=s.id) as again:
         assert [notice.code for notice in await ask(again, GPT)] == ["switched"]

@@ -31,7 +31,7 @@ EDIT = Call("edit_file", {"path": "a.py", "old_str": "x = 1\n", "new_str": "x = 
 @contextmanager
 def full_disk(session: Open, ground: Ground, is_refused: Callable[[bytes], bool] = lambda _: True) -> Generator[None]:
     """Let writes to the session's journal fail as on a full disk, for lines that `is_refused` accepts."""
-    journal = (ground.paths.sessions / session.id / "journal.jsonl").stat()
+    journal = (ground.journal(session.id)).stat()
     write = os.write
 
     def refuse(descriptor: int, data: bytes | memoryview) -> int:
@@ -62,11 +62,14 @@ async def test_no_tool_acts_when_the_intention_cannot_be_recorded(ground: Ground
     async with ground.session([[EDIT], [Say("ok")]], approval="never") as s:
         await s.rx.expect(ev.SessionOpened)
         with full_disk(s, ground, lambda line: b"changes_prepared" in line):
-            assert (await s.carry_out(ops.SubmitPrompt(text="go"), ev.Notice)).code == "storage"
+            notice = await s.carry_out(ops.SubmitPrompt(text="go"), ev.Notice)
+            assert (notice.code, "The disk is full" in notice.title) == ("storage", True)
             assert (await s.rx.expect(ev.TurnEnded)).reason == "storage_error"
         assert ground.read("a.py") == "x = 1\n"
         await s.prompt("try again")
         check_conversation(s.last_request)
+        [result] = s.results()
+        assert result.content.startswith("The disk is full"), "the model reads it, too"
 
 
 async def test_a_change_whose_record_failed_is_found_and_recorded_before_the_next_turn(ground: Ground) -> None:
@@ -112,26 +115,12 @@ async def test_closing_on_a_full_disk_ends_everything(ground: Ground) -> None:
 async def test_a_session_whose_first_record_is_damaged_works_in_no_folder_at_all(ground: Ground) -> None:
     async with ground.session([[Say("ok")]]) as s:
         await s.prompt("hello")
-    journal = ground.paths.sessions / s.session.id / "journal.jsonl"
+    journal = ground.journal(s.session.id)
     _, *rest = journal.read_bytes().splitlines(keepends=True)
     journal.write_bytes(b"{broken\n" + b"".join(rest))
     for _ in range(2):  # the first failure holds on to nothing
         with pytest.raises(StorageError, match="names its folder"):
             await ground.bench(s.provider).open_session(s.session.id, sink=s.rx)
-
-
-async def test_the_model_reads_that_the_disk_was_full(ground: Ground) -> None:
-    ground.write("a.py", "x = 1\n")
-    async with ground.session([[EDIT], [Say("ok")]], approval="never") as s:
-        await s.rx.expect(ev.SessionOpened)
-        with full_disk(s, ground, lambda line: b"changes_prepared" in line):
-            s.submit(ops.SubmitPrompt(text="go"))
-            assert "The disk is full" in (await s.rx.expect(ev.Notice)).title
-            await s.rx.expect(ev.TurnEnded)
-        await s.prompt("try again")
-        check_conversation(s.last_request)
-        [result] = s.results()
-        assert result.content.startswith("The disk is full")
 
 
 def no_room(_descriptor: int, data: bytes) -> None:
@@ -240,7 +229,7 @@ async def make_session(ground: Ground) -> str:
 async def test_cut_after_every_record_the_session_recovers(ground: Ground) -> None:
     """Wherever the journal is cut, the files are those of its end, with everything undone."""
     session_id = await make_session(ground)
-    journal = ground.paths.sessions / session_id / "journal.jsonl"
+    journal = ground.journal(session_id)
     lines = journal.read_bytes().splitlines(keepends=True)
     for cut in range(1, len(lines)):
         journal.write_bytes(b"".join(lines[:cut]))
@@ -262,10 +251,7 @@ async def test_a_write_that_happened_without_its_record_is_recorded_and_can_be_u
     async with ground.session(script, approval="never") as s:
         await s.prompt()
         session_id = s.id
-    journal = ground.paths.sessions / session_id / "journal.jsonl"
-    lines = journal.read_bytes().splitlines(keepends=True)
-    cut = next(i for i, line in enumerate(lines) if stage.encode() in line)
-    journal.write_bytes(b"".join(lines[: cut + 1]))
+    ground.cut_journal(session_id, stage, keeps_it=True)
     async with ground.session([[Say("ok")]], resume=session_id) as s:
         await s.rx.expect(ev.TurnEnded)
         assert list(s.session.transcript.changes) == ["1.1"]
@@ -280,10 +266,7 @@ async def test_a_write_that_never_happened_is_not_claimed(ground: Ground) -> Non
         await s.prompt()
         session_id = s.id
     ground.write("a.py", "x = 1\r\n")
-    journal = ground.paths.sessions / session_id / "journal.jsonl"
-    lines = journal.read_bytes().splitlines(keepends=True)
-    cut = next(i for i, line in enumerate(lines) if b"changes_prepared" in line)
-    journal.write_bytes(b"".join(lines[: cut + 1]))
+    ground.cut_journal(session_id, "changes_prepared", keeps_it=True)
     async with ground.session([[Say("ok")]], resume=session_id) as s:
         await s.rx.expect(ev.TurnEnded)
         assert s.session.transcript.changes == {}
@@ -318,7 +301,7 @@ async def test_an_undo_cut_off_half_way_knows_which_files_it_had_put_back(ground
     session_id = await make_session(ground)
     undone = files(ground.workspace)
     assert {path: content.decode() for path, content in undone.items()} == BEFORE
-    journal = ground.paths.sessions / session_id / "journal.jsonl"
+    journal = ground.journal(session_id)
     lines = journal.read_bytes().splitlines(keepends=True)
     assert b"changes_undone" in lines[-1]
     journal.write_bytes(b"".join(lines[:-1]))
@@ -337,7 +320,7 @@ async def test_what_waited_for_an_approval_is_over_where_nobody_can_give_it(grou
     async with ground.session([SCRIPT[0][:2], [Say("ok")]]) as s:
         await s.carry_out(ops.SubmitPrompt(text="go"), ev.ApprovalRequested)
         session_id = s.id
-        journal = ground.paths.sessions / session_id / "journal.jsonl"
+        journal = ground.journal(session_id)
         killed = journal.read_bytes()
     journal.write_bytes(killed)
     async with ground.session([[Say("ok")]], resume=session_id, is_attended=False) as s:
@@ -347,13 +330,3 @@ async def test_what_waited_for_an_approval_is_over_where_nobody_can_give_it(grou
         check_conversation(s.last_request)
         assert isinstance(s.last_request.messages[-1], UserMessage)
         assert ground.read("a.py") == "x = 1\r\n"
-
-
-async def test_a_session_whose_folder_is_not_known_any_more_is_not_continued_somewhere_else(ground: Ground) -> None:
-    async with ground.session([[Say("ok")]]) as s:
-        await s.prompt()
-    journal = ground.paths.sessions / s.id / "journal.jsonl"
-    journal.write_bytes(b"lost" + journal.read_bytes())
-    with pytest.raises(StorageError, match="folder"):
-        async with ground.session([[Say("never")]], resume=s.id):
-            pass

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Flaw, ModelRef, ModelRequest
-from desktop_agent.core.providers.provider import Completion, Provider, StreamPiece
+from desktop_agent.core.providers.provider import Completion, StreamPiece
 from desktop_agent.core.providers.scripted import Call, Cost, Reply, Say, ScriptedProvider, Stop, Think, in_order
 from desktop_agent.core.settings.sections import ModelSettings, Settings
 from tests.harness import Ground, Open, check_conversation
@@ -60,11 +60,7 @@ async def local_session(ground: Ground, *replies: Reply, mended: Flaw | None = N
 
     provider = Mending(in_order(replies))
 
-    async def source(_model: ModelRef) -> Provider:
-        return provider
-
-    async with ground.session([], provider_source=source) as s:
-        s.provider = provider
+    async with ground.session([], provider=provider) as s:
         s.submit(ops.SetMode(model=LOCAL))
         yield s
 

@@ -51,6 +51,8 @@ async def test_paths_are_relative_to_the_directory_that_was_asked_for(project: W
         "total": 2,
     }
     assert await entries(project, path=str(project.root / "src" / "deep")) == ["er/x.py", "y.txt"]
+    assert await entries(project, path="build") == ["out.o"], "although it is ignored"
+    assert await entries(project, path="node_modules/a") == ["index.js"]
 
 
 @pytest.mark.parametrize(
@@ -152,11 +154,6 @@ async def test_a_depth_shows_its_files_however_many_lie_below(
 
 async def test_an_empty_directory_is_an_empty_list(work: Workspace) -> None:  # SC-09
     assert await work.answer(TOOL) == {"path": ".", "entries": [], "total": 0}
-
-
-async def test_an_ignored_directory_can_be_named(project: Workspace) -> None:
-    assert await entries(project, path="build") == ["out.o"]
-    assert await entries(project, path="node_modules/a") == ["index.js"]
 
 
 async def test_rules_above_the_workspace_do_not_reach_into_it(project: Workspace) -> None:

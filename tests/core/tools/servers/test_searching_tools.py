@@ -14,8 +14,7 @@ from desktop_agent.core.models.model_catalog import MODELS_NAME, FetchedList, Li
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, ModelRequest
-from desktop_agent.core.providers.provider import Provider
-from desktop_agent.core.providers.scripted import Call, Reply, Say, ScriptedProvider, in_order
+from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.tools.access import CallRules
 from tests.core.tools.servers import tracker
@@ -56,13 +55,7 @@ async def session(
     rules: CallRules | None = None,
     approval: ApprovalPolicy = "never",
 ) -> AsyncGenerator[Open]:
-    provider = ScriptedProvider(in_order(replies), clock=ground.clock)
-
-    async def source(_model: ModelRef) -> Provider:
-        return provider
-
-    async with ground.session([], provider_source=source, resume=resume, rules=rules, approval=approval) as s:
-        s.provider = provider
+    async with ground.session(replies, resume=resume, rules=rules, approval=approval) as s:
         if resume is None:
             s.submit(ops.SetMode(model=SMALL))
         yield s

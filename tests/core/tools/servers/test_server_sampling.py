@@ -66,6 +66,7 @@ async def test_the_user_sees_all_that_is_asked_and_the_server_gets_the_answer(gr
         question = await begin(s)
         reply = json.loads(await reply_to(s, Allowed()))
         sent, last = s.provider.requests[1:]
+        recorded = s.rx.recorded
 
     texts = (SampledText(role="system", text="Be brief."), SampledText(role="user", text="Name a colour."))
     assert question == SamplingQuestion(texts=texts, max_tokens=50, model="scripted")
@@ -78,14 +79,6 @@ async def test_the_user_sees_all_that_is_asked_and_the_server_gets_the_answer(gr
     }
     check_conversation(last)
     assert len(last.messages) == 3  # the prompt, the call and its result: what the server asked is beside them
-
-
-async def test_the_answer_is_on_record_with_its_cost_before_the_server_has_it(ground: Ground) -> None:
-    async with ground.session(sampling(COLOUR, [Say("Red."), Cost(0.25)])) as s:
-        await begin(s)
-        await reply_to(s, Allowed())
-        recorded = s.rx.recorded
-
     kinds = [event.type for event in recorded]
     notice = next(event for event in recorded if isinstance(event, ev.Notice) and event.code == SAMPLING)
     usage = next(event for event in recorded if isinstance(event, ev.UsageReported) and event.is_aside)
