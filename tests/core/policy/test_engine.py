@@ -313,20 +313,8 @@ def test_an_empty_command_is_refused() -> None:
 # --- no way around ------------------------------------------------------------------------------------------------
 
 _QUOTED = [
-    "rm",
-    r"\rm",
-    "r''m",
-    '"rm"',
-    "'r'm",
-    r"r\m",
-    "/bin/rm",
-    "RM",
-    "r$X",
-    "$'rm'",
-    "r{m,}",
-    "$(echo rm)",
-    "r\\\nm",
-]
+    "rm", r"\rm", "r''m", '"rm"', "'r'm", r"r\m", "/bin/rm", "RM", "r$X", "$'rm'", "r{m,}", "$(echo rm)", "r\\\nm",
+]  # fmt: skip
 _WRAPS = [
     "{}", "sudo {}", "env A=1 {}", "nice -n 3 {}", "nohup {} &", "timeout 3 {}", "xargs {}", "bash -c Q", "( {} )",
     "ls && {}", "ls; {}", "ls | {}", "ls\n{}", "{} # ls", "{} > /dev/null", "echo $({})", "echo `{}`", "cat <({})",
@@ -370,20 +358,8 @@ _HANDED_ON = [
     "'[\"{}\"]'", "< in {}", "\"$({})\"",
 ]  # fmt: skip
 _PROGRAMS = [
-    "prlimit",
-    "git",
-    "git -c a.b=c",
-    "tar",
-    "ssh h",
-    "fd",
-    "rg",
-    "sort",
-    "make",
-    "npm",
-    "./x",
-    "sub/run.sh",
-    "sudo a",
-]
+    "prlimit", "git", "git -c a.b=c", "tar", "ssh h", "fd", "rg", "sort", "make", "npm", "./x", "sub/run.sh", "sudo a",
+]  # fmt: skip
 
 
 @given(

@@ -13,17 +13,8 @@ READING = [
     if line.verdict == "reads" and not {"\n", "#"} & set(line.command)
 ]
 WRITERS = [
-    "rm x",
-    "git push",
-    "curl x",
-    "tee f",
-    "python x.py",
-    "unknown",
-    "ls > f",
-    "sort -o f x",
-    "find . -delete",
-    "$X",
-]
+    "rm x", "git push", "curl x", "tee f", "python x.py", "unknown", "ls > f", "sort -o f x", "find . -delete", "$X",
+]  # fmt: skip
 
 
 def test_nothing_at_all_does_not_count_as_reading() -> None:

@@ -104,21 +104,13 @@ def apps(path: Path) -> str:
 
 
 SAYS_NOT_FOUND = [
-    "sh: 1: {}: not found",
-    "/bin/sh: 1: {}: not found",
-    "{}: not found",
-    "bash: {}: command not found",
-    "bash: line 1: {}: command not found",
-    "zsh:1: command not found: {}",
-    "env: '{}': No such file or directory",
-    "/usr/bin/env: ‘{}’: No such file or directory",
-    "make: {}: No such file or directory",
-    "xargs: {}: No such file or directory",
-    "timeout: failed to run command '{}': No such file or directory",
-    "FileNotFoundError: [Errno 2] No such file or directory: '{}'",
-    "Error: spawn {} ENOENT",
+    "sh: 1: {}: not found", "/bin/sh: 1: {}: not found", "{}: not found", "bash: {}: command not found",
+    "bash: line 1: {}: command not found", "zsh:1: command not found: {}", "env: '{}': No such file or directory",
+    "/usr/bin/env: ‘{}’: No such file or directory", "make: {}: No such file or directory",
+    "xargs: {}: No such file or directory", "timeout: failed to run command '{}': No such file or directory",
+    "FileNotFoundError: [Errno 2] No such file or directory: '{}'", "Error: spawn {} ENOENT",
     'exec: "{}": executable file not found in $PATH',
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("says", SAYS_NOT_FOUND)

@@ -15,26 +15,10 @@ from desktop_agent.core.tools.registry import ToolRegistry
 from tests.harness import BUILTIN_TOOLS
 
 NAMES = [
-    "read_file",
-    "list_files",
-    "grep",
-    "glob_file_search",
-    "codebase_search",
-    "view_image",
-    "edit_file",
-    "apply_patch",
-    "line_edit",
-    "template_block",
-    "create_file",
-    "delete_file",
-    "rename_file",
-    "run_terminal_cmd",
-    "job_control",
-    "todo_write",
-    "request_approval",
-    "web_search",
-    "web_fetch",
-]
+    "read_file", "list_files", "grep", "glob_file_search", "codebase_search", "view_image", "edit_file", "apply_patch",
+    "line_edit", "template_block", "create_file", "delete_file", "rename_file", "run_terminal_cmd", "job_control",
+    "todo_write", "request_approval", "web_search", "web_fetch",
+]  # fmt: skip
 
 
 def command_tool(longest_command_s: Callable[[], float | None] = lambda: None) -> AnyTool:

@@ -15,20 +15,9 @@ from tests.core.tools.conftest import Workspace
 
 TOOL = ApplyPatch()
 TEXTS = [
-    "",
-    "a",
-    "b",
-    "c",
-    "-- x",
-    "++ y",
-    "@@ -1 +1 @@",
-    "diff --git a/x b/x",
-    "\\ No",
-    "*** End Patch",
-    "é\x0c\u2028",
-    " ",
-    "+",
-]
+    "", "a", "b", "c", "-- x", "++ y", "@@ -1 +1 @@", "diff --git a/x b/x", "\\ No", "*** End Patch", "é\x0c\u2028",
+    " ", "+",
+]  # fmt: skip
 LINES = st.lists(st.tuples(st.sampled_from(TEXTS), st.sampled_from(["\n", "\n", "\n", "\r\n"])), max_size=14)
 CONTENT = st.tuples(LINES, st.sampled_from(["", "", "end"]), st.sampled_from(["", "", "\ufeff"])).map(
     lambda parts: (parts[2] + "".join(text + ending for text, ending in parts[0]) + parts[1]).encode()
