@@ -37,6 +37,11 @@ find_python() { # prints a Python >= 3.11 that can make a venv
   exit 2
 }
 
+install_packages() { # ARGUMENTS : by uv where it is there, which is quicker; by pip if not, or if uv knows no index that has them
+  if command -v uv >/dev/null && uv pip install --quiet --python "$venv/bin/python" "$@"; then return; fi
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
+}
+
 make_venv() { # LOCK : installs exactly what the lock says, and the project itself; skipped when both are as before
   local lock=$1 python stamp
   python=$(find_python)
@@ -53,9 +58,8 @@ print(hashlib.sha256(repr((sys.version, sys.prefix)).encode() + b"".join(parts))
     "$python" -m venv --clear "$venv"
   fi
   say "Installing the locked dependencies (once; they are reused until the lock changes)"
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: \
-    --requirement "$lock"
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable "$root"
+  install_packages --require-hashes --only-binary :all: --requirement "$lock"
+  install_packages --no-deps --no-build-isolation --editable "$root"
   rm -f "$venv"/.stamp-*
   printf '%s\n' "$stamp" >"$venv/.stamp-$(basename "$lock")"
 }
