@@ -10,6 +10,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
     Allowed,
     ApprovalRequest,
+    AssistantBlock,
     ChangeSelection,
     Denied,
     FileChange,
@@ -73,7 +74,7 @@ def turn(number: int, calls: int = 2, text: str = "ok", result: str = "done") ->
     ]
 
 
-def said(turn: int, *blocks: TextBlock | ToolUseBlock) -> ev.MessageDone:
+def said(turn: int, *blocks: AssistantBlock) -> ev.MessageDone:
     return ev.MessageDone(turn=turn, message_id="m", model=MODEL, content=blocks, stop_reason="end_turn")
 
 

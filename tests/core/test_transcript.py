@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.model import ModelRef, TextBlock, ThinkingBlock, ToolCall, ToolUseBlock
+from desktop_agent.core.protocol.model import TextBlock, ThinkingBlock
 from desktop_agent.core.transcript import (
     CompactionEntry,
     NoticeEntry,
@@ -21,23 +21,11 @@ from desktop_agent.core.transcript.change_state import CHANGE_EVENTS
 from desktop_agent.core.transcript.session_info import CONTEXT_EVENTS, TURN_EVENTS
 from desktop_agent.core.transcript.transcript import ENTRY_EVENTS
 from tests.core.samples import CHANGE, SAMPLE_EVENTS
-
-MODEL = ModelRef(provider="demo", model="demo")
+from tests.journals import said, started
 
 
 def texts(transcript: Transcript) -> list[tuple[str, str]]:
     return [(entry.kind, entry.text) for entry in transcript.entries if isinstance(entry, TextEntry)]
-
-
-def done(*blocks: TextBlock | ThinkingBlock | ToolUseBlock) -> ev.MessageDone:
-    return ev.MessageDone(turn=1, message_id="m", model=MODEL, content=blocks, stop_reason="end_turn")
-
-
-def started(call_id: str) -> ev.ToolCallStarted:
-    call = ToolCall(id=call_id, name="run_terminal_cmd", arguments={})
-    return ev.ToolCallStarted(
-        turn=1, call=call, title="ls", source="workspace", capabilities=("exec_shell",), is_read_only=False
-    )
 
 
 def test_the_folds_do_nothing_with_events_that_the_transcript_spares_them() -> None:
@@ -85,8 +73,8 @@ def test_watching_live_and_replaying_the_journal_show_the_same(pieces: list[tupl
     for kind, text in pieces:
         live.apply(ev.TextDelta(turn=1, text=text) if kind == "text" else ev.ThinkingDelta(turn=1, text=text))
         blocks.append(TextBlock(text=text) if kind == "text" else ThinkingBlock(thinking=text, signature="s"))
-    live.apply(done(*blocks))
-    assert texts(live) == texts(replay([done(*blocks)]))
+    live.apply(said(1, *blocks))
+    assert texts(live) == texts(replay([said(1, *blocks)]))
     assert not any(entry.is_open for entry in live.entries if isinstance(entry, TextEntry))
 
 
@@ -96,7 +84,7 @@ def test_a_retry_takes_back_what_was_streamed_of_the_failed_try() -> None:
     retry = ev.Notice(level="warning", code="retrying", title="The connection dropped.")
     patches = transcript.apply(retry)
     assert patches[0] == Patch("remove", 0)
-    transcript.apply(done(TextBlock(text="A whole answer")))
+    transcript.apply(said(1, TextBlock(text="A whole answer")))
     assert texts(transcript) == [("text", "A whole answer")]
 
 
@@ -115,13 +103,13 @@ def test_tries_that_fail_one_after_the_other_are_one_entry() -> None:
 def test_a_message_that_differs_from_what_was_streamed_replaces_it() -> None:
     transcript = Transcript()
     transcript.apply(ev.TextDelta(turn=1, text="draft"))
-    transcript.apply(done(TextBlock(text="final")))
+    transcript.apply(said(1, TextBlock(text="final")))
     assert texts(transcript) == [("text", "final")]
 
 
 def test_tool_output_keeps_a_bounded_tail_and_counts_everything() -> None:
     transcript = Transcript()
-    transcript.apply(started("c"))
+    transcript.apply(started(1, "c"))
     for _ in range(40):
         transcript.apply(ev.ToolOutputDelta(turn=1, call_id="c", text="x" * 9_999 + "\n"))
     entry = transcript.paged.tool_entry("c")
@@ -169,7 +157,7 @@ def test_indexes_in_patches_stay_right_after_an_entry_was_removed() -> None:
     transcript = Transcript()
     transcript.apply(ev.TextDelta(turn=1, text="void"))
     transcript.apply(ev.Notice(level="warning", code="retrying", title="t"))
-    transcript.apply(started("c"))
+    transcript.apply(started(1, "c"))
     [patch] = transcript.apply(ev.ToolOutputDelta(turn=1, call_id="c", text="x"))
     assert transcript.entries[patch.index] is transcript.paged.tool_entry("c")
 

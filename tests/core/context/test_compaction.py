@@ -25,6 +25,7 @@ from desktop_agent.core.protocol.model import (
     UserMessage,
 )
 from tests.harness import check_messages
+from tests.journals import said_text
 
 MODEL = ModelRef(provider="demo", model="demo")
 SUMMARY = Summary(goals=("ship it",), files=("a.py: written",))
@@ -38,14 +39,9 @@ def turn(number: int, result: str = "ok") -> list[ev.KnownEvent]:
         ev.PromptSubmitted(turn=number, prompt_id="p", text=f"prompt {number}"),
         ev.MessageDone(turn=number, message_id="m", model=MODEL, content=(call,), stop_reason="tool_use"),
         ev.ToolCallFinished(turn=number, call_id=call.id, state="completed", result=answer, duration_s=0),
-        said(number, f"answer {number}"),
+        said_text(number, f"answer {number}"),
         ev.TurnEnded(turn=number, reason="completed", requests=2, duration_s=0),
     ]
-
-
-def said(number: int, text: str) -> ev.MessageDone:
-    content = (TextBlock(text=text),)
-    return ev.MessageDone(turn=number, message_id="m", model=MODEL, content=content, stop_reason="end_turn")
 
 
 def turns(*numbers: int) -> list[ev.KnownEvent]:
