@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 
-from desktop_agent.core.diff.text import Text, encode_lines
+from desktop_agent.core.diff.text import Text
 from desktop_agent.core.merge.edited_text import EditedText
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.core.protocol.ops import WriteFile
@@ -78,11 +78,8 @@ class FileEditing(DiffOverlay):
     def on_diff_shown(self) -> None:
         diff = self._review.view.document.diff if self._review else None
         if self._diff is not None and self._editor is not None:
-            is_same_file = diff is not None and diff.path == self._diff.path
-            if not is_same_file or diff is None:
+            if diff is None or diff.path != self._diff.path:
                 self.leave()
-            elif self._saved is not None and encode_lines(diff.new_lines, diff.new_encoding) == self._saved:
-                self._close()
             elif diff.new_lines != self._diff.new_lines:
                 self._is_stale = True
                 self._show_stage()
@@ -109,7 +106,7 @@ class FileEditing(DiffOverlay):
         self._show_stage()
 
     def save(self) -> None:
-        """The editor stays until the saved file is shown."""
+        """The editor stays, read-only, until the file is known to be written or not."""
         editor = self._editor
         if editor is None or not editor.is_ready or self._is_stale or self._saved is not None:
             return

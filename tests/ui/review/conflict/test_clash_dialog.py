@@ -216,12 +216,6 @@ def test_keeping_mine_is_the_default_and_writes_nothing_nor_does_closing(stage: 
         assert (dialog.isVisible(), stage.resolutions) == (False, [])
 
 
-def test_the_undone_version_can_be_used_as_a_whole(stage: Stage) -> None:
-    dialog = stage.open(stage.store.clash(BASE, WANTED, YOURS))
-    click(dialog, "useWantedButton")
-    assert [each.content for each in stage.resolutions] == [WANTED.encode()]
-
-
 @pytest.mark.parametrize(
     ("makers", "title", "version", "keep"),
     [

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
 from pytestqt.wait_signal import SignalBlocker
 
-from desktop_agent.core.protocol.model import FileDiff, LineComment
+from desktop_agent.core.protocol.model import LineComment
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff.diff_words import HunkDecisions
 from desktop_agent.ui.review.overlays.comment_overlay import CommentCard, CommentEditor
@@ -380,18 +380,21 @@ def test_the_draft_of_another_file_is_not_taken_for_one_of_this(review: DiffRevi
 # --- moved lines --------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def moved() -> FileDiff:
-    return make_diff(BLOCK + LINES, LINES + BLOCK)
+def show_moved(qtbot: QtBot, review: DiffReview, block: str = BLOCK) -> int:
+    """Show lines that a block was moved past, and return the first row of where it was."""
+    review.view.show_diff(make_diff(block + LINES, LINES + block))
+    row = review.view.document.rows.find("old", 0)
+    qtbot.waitUntil(lambda: review.moved.block_at(row) is not None)
+    return row
 
 
-def test_moved_lines_say_where_they_went_and_enter_goes_there(
-    qtbot: QtBot, review: DiffReview, view: DiffView, moved: FileDiff
+def test_moved_lines_say_where_they_went_and_enter_or_a_click_on_their_label_goes_there(
+    qtbot: QtBot, review: DiffReview, view: DiffView
 ) -> None:
-    view.show_diff(moved)
+    QTest.mouseClick(view.viewport(), LEFT, pos=place(view, show_moved(qtbot, review), 330))
+    assert view.navigation.row == view.document.rows.find("new", 60)
     view.set_mode("unified")
     row = view.document.rows.find("old", 0)
-    qtbot.waitUntil(lambda: review.moved.block_at(row) is not None)
     view.navigation.go_to(row)
     assert view.accessibleDescription().endswith("moved to line 61")
     QTest.keyClick(view, Qt.Key.Key_Return)
@@ -401,22 +404,10 @@ def test_moved_lines_say_where_they_went_and_enter_goes_there(
     assert view.navigation.row == row
 
 
-def test_a_click_on_the_label_of_moved_lines_goes_there(
-    qtbot: QtBot, review: DiffReview, view: DiffView, moved: FileDiff
-) -> None:
-    view.show_diff(moved)
-    row = view.document.rows.find("old", 0)
-    qtbot.waitUntil(lambda: review.moved.block_at(row) is not None)
-    QTest.mouseClick(view.viewport(), LEFT, pos=place(view, row, 330))
-    assert view.navigation.row == view.document.rows.find("new", 60)
-
-
 def test_the_label_of_moved_lines_covers_no_wrapped_text(qtbot: QtBot, review: DiffReview, view: DiffView) -> None:
     block = BLOCK.replace("moved()", f"moved({'argument, ' * 40})")
     view.set_wrapped(is_wrapped=True)
-    view.show_diff(make_diff(block + LINES, LINES + block))
-    row, height = view.document.rows.find("old", 0), view.scroller.geometry.row_height
-    qtbot.waitUntil(lambda: review.moved.block_at(row) is not None)
+    row, height = show_moved(qtbot, review, block), view.scroller.geometry.row_height
     parts = view.scroller.geometry.row_height_at(row) // height
     view.scroller.show_part(row, parts - 1)
     bottom = view.scroller.row_rect(row).bottom()
@@ -425,13 +416,8 @@ def test_the_label_of_moved_lines_covers_no_wrapped_text(qtbot: QtBot, review: D
     assert labels == [0], "of fourteen parts, only the last has room"
 
 
-def test_moved_lines_have_their_own_colour(
-    qtbot: QtBot, review: DiffReview, view: DiffView, moved: FileDiff, theme: Theme
-) -> None:
-    view.show_diff(moved)
-    row = view.document.rows.find("old", 1)
-    qtbot.waitUntil(lambda: review.moved.block_at(row) is not None)
-    y = place(view, row, 5).y()
+def test_moved_lines_have_their_own_colour(qtbot: QtBot, review: DiffReview, view: DiffView, theme: Theme) -> None:
+    y = place(view, show_moved(qtbot, review) + 1, 5).y()
     assert colours(view, y, 1, 2) == {theme.colours.syntax_keyword}
     assert theme.colours.removed_line not in colours(view, y, 10, 300)
 

@@ -177,14 +177,6 @@ def test_a_picture_is_kept_undone_and_redone_as_a_whole(reviewed: ReviewPanel, s
     assert asked == [UndoChanges(selection=selection), RedoChanges(selection=selection)]
 
 
-def test_an_edit_in_the_diff_is_written_onto_what_was_last_known(
-    reviewed: ReviewPanel, session: Session, asked: Asked
-) -> None:
-    carry_out(reviewed, session, asked)
-    pane(reviewed).editing.saved.emit(b"mine\n")
-    assert asked == [WriteFile(path="src/pages.py", expected=digest_of(b"one\nTWO!\n"), content=b"mine\n")]
-
-
 def edit(panel: ReviewPanel, words: str) -> FileEditor:
     button(panel, "editFileButton").click()
     editor = next(editor for editor in panel.findChildren(FileEditor) if editor.isVisible())
@@ -194,9 +186,13 @@ def edit(panel: ReviewPanel, words: str) -> FileEditor:
     return editor
 
 
-def test_an_edit_is_over_when_its_record_arrives(reviewed: ReviewPanel, session: Session) -> None:
+def test_an_edit_is_written_onto_what_was_last_known_and_over_when_its_record_arrives(
+    reviewed: ReviewPanel, session: Session, asked: Asked
+) -> None:
     editor = edit(reviewed, "zero ")
-    change = change_of("2.9", "src/pages.py", b"one\nTWO!\n", b"zero one\nTWO!\n", author="person")
+    content = b"one\nzero TWO!\n"
+    assert asked == [WriteFile(path="src/pages.py", expected=digest_of(b"one\nTWO!\n"), content=content)]
+    change = change_of("2.9", "src/pages.py", b"one\nTWO!\n", content, author="person")
     session.transcript.apply(ev.ChangesRecorded(turn=2, call_id="", changes=(change,)))
     reviewed.refresh()
     assert not editor.isVisible()
@@ -227,6 +223,7 @@ def test_an_edit_that_was_not_written_says_why_and_can_be_saved_again(reviewed: 
     reviewed.refresh()
     assert (editor.isVisible(), editor.isReadOnly()) == (True, False)
     assert "src/pages.py was not written." in texts(reviewed)
+    assert editor.content() == "one\nzero TWO!\n"
     button(reviewed, "saveEditButton").click()
     assert editor.isReadOnly()
 

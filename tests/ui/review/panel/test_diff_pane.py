@@ -23,9 +23,14 @@ CTRL = Qt.KeyboardModifier.ControlModifier
 
 
 class Stage:
-    def __init__(self, pane: DiffPane, session: Session) -> None:
+    def __init__(self, qtbot: QtBot, pane: DiffPane, session: Session) -> None:
         self.pane = pane
         self.session = session
+        qtbot.addWidget(pane)
+        pane.resize(900, 600)
+        pane.show()
+        qtbot.waitUntil(pane.view.isVisible)
+        session.start_turn(1)
 
     def show(self, path: str) -> None:
         files = group_by_file(list(self.session.transcript.changes.values()))
@@ -55,19 +60,13 @@ class Stage:
 
 @pytest.fixture
 def stage(qtbot: QtBot, theme: Theme, session: Session, source: Source, tasks: Tasks) -> Stage:
-    pane = DiffPane(theme, source, tasks.spawn)
-    qtbot.addWidget(pane)
-    pane.resize(700, 400)
-    pane.show()
-    qtbot.waitExposed(pane)
-    session.start_turn(1)
+    stage = Stage(qtbot, DiffPane(theme, source, tasks.spawn), session)
     session.change(1, "c1", "a.txt", OLD, NEW)
     session.change(1, "c2", "b.bin", b"\0", b"\0\1")
     source.versions_error = StorageError("Its content is missing")  # so that the file stays text
     session.change(1, "c3", "gone.txt", b"x\n", None)
-    stage = Stage(pane, session)
     stage.show("a.txt")
-    pane.editing.set_obstacle("")
+    stage.pane.editing.set_obstacle("")
     return stage
 
 
@@ -100,16 +99,6 @@ def test_editing_starts_where_the_marked_change_does(stage: Stage) -> None:
     assert stage.editor().textCursor().block().text() == "2"
 
 
-def test_the_editor_goes_when_the_saved_file_is_shown(stage: Stage) -> None:
-    stage.type()
-    stage.button("saveEditButton").click()
-    stage.session.change(1, "c4", "a.txt", NEW, b"zero" + NEW)
-    stage.show("a.txt")
-    assert not stage.is_editing()
-    assert stage.pane.view.document.diff
-    assert stage.pane.view.document.diff.new_lines[0] == "zeroone\r\n"
-
-
 def test_the_editor_goes_when_the_file_is_said_to_be_saved(stage: Stage) -> None:
     stage.edit()
     stage.pane.editing.save_done()
@@ -118,15 +107,6 @@ def test_the_editor_goes_when_the_file_is_said_to_be_saved(stage: Stage) -> None
     stage.button("saveEditButton").click()
     stage.pane.editing.save_done()
     assert not stage.is_editing()
-
-
-def test_a_save_that_failed_leaves_the_text(qtbot: QtBot, stage: Stage) -> None:
-    editor = stage.type()
-    stage.button("saveEditButton").click()
-    stage.pane.editing.save_failed("The disk is full")
-    assert (editor.isReadOnly(), editor.content()) == (False, "zeroone\n2\nthree\n")
-    with qtbot.waitSignal(stage.pane.editing.saved):
-        stage.button("saveEditButton").click()
 
 
 @pytest.mark.parametrize(("key", "held"), [(Qt.Key.Key_Escape, Qt.KeyboardModifier.NoModifier), (Qt.Key.Key_S, CTRL)])
@@ -178,14 +158,6 @@ def test_what_cannot_be_edited_says_why(stage: Stage, path: str, why: str) -> No
     assert (edit.isEnabled(), edit.toolTip()) == (False, why)
 
 
-def test_a_file_that_is_not_as_shown_cannot_be_edited(stage: Stage) -> None:
-    stage.pane.editing.set_obstacle("You changed the file since")
-    assert stage.button("editFileButton").toolTip() == "You changed the file since"
-    stage.pane.view.setFocus()
-    QTest.keyClick(stage.pane.view, Qt.Key.Key_E)
-    assert not stage.is_editing()
-
-
 def test_a_large_file_comes_bit_by_bit(qtbot: QtBot, stage: Stage) -> None:
     content = b"some words in a line\n" * 20_000
     stage.session.change(1, "c5", "large.txt", content, content + b"more\n")
@@ -196,16 +168,6 @@ def test_a_large_file_comes_bit_by_bit(qtbot: QtBot, stage: Stage) -> None:
     qtbot.waitUntil(lambda: editor.is_ready)
     assert editor.encoded() == content + b"more\n"
     assert not editor.is_changed
-
-
-def test_characters_that_a_field_cannot_hold_survive(qtbot: QtBot, stage: Stage) -> None:
-    content = b"caf\xe9 \xc2\xa0 \xe2\x80\xa8 a\rb\nend"
-    stage.session.change(1, "c5", "odd.txt", b"x\n", content)
-    stage.show("odd.txt")
-    stage.type("z")
-    with qtbot.waitSignal(stage.pane.editing.saved) as saved:
-        stage.button("saveEditButton").click()
-    assert payload(saved) == b"z" + content
 
 
 def test_too_large_files_are_not_edited(stage: Stage) -> None:
@@ -270,16 +232,11 @@ def test_the_first_undecided_change_is_gone_to_when_the_diff_is_there(
 
 @pytest.fixture
 def gallery(qtbot: QtBot, theme: Theme, session: Session, source: Source) -> Stage:
-    pane = DiffPane(theme, source, run_now)
-    qtbot.addWidget(pane)
-    pane.resize(900, 600)
-    pane.show()
-    qtbot.waitUntil(pane.view.isVisible)
-    session.start_turn(1)
+    stage = Stage(qtbot, DiffPane(theme, source, run_now), session)
     session.change(1, "c1", "a.png", picture(9, 9), picture(9, 9, "#ffffff"))
     session.change(1, "c2", "b.svg", SVG, SVG.replace(b"red", b"blue"))
     session.change(1, "c3", "c.txt", "1\n", "2\n")
-    return Stage(pane, session)
+    return stage
 
 
 def media_is_shown(stage: Stage) -> bool:

@@ -88,10 +88,11 @@ def test_preparing_a_review_that_is_closed_moves_nothing_else(
     assert widths.given == []
 
 
-def test_what_is_half_prepared_is_finished_when_a_change_needs_it(
-    panel: ReviewPanel, session: Session, asked: Asked
+def test_what_is_half_prepared_is_finished_when_a_change_needs_it_and_followed_all_the_same(
+    qtbot: QtBot, panel: ReviewPanel, session: Session, asked: Asked
 ) -> None:
-    panel.prepare()
+    followed: list[str] = []
+    panel.prepare(lambda: followed.append("once"))
     session.change_once()
     while panel.findChild(DiffView) is None:  # a step at a time: to wait would be to let it finish
         QCoreApplication.processEvents()
@@ -99,6 +100,9 @@ def test_what_is_half_prepared_is_finished_when_a_change_needs_it(
     panel.set_transcript(session.transcript, asked.submit)
     assert diff_view(panel).isVisible()
     assert files(panel) == ["src/pages.py"]
+    assert followed == []
+    qtbot.waitUntil(lambda: followed == ["once"])
+    panel.prepare()
     assert len(panel.findChildren(DiffView)) == len(panel.findChildren(DiffPane)) == 1
 
 
@@ -113,20 +117,6 @@ def test_what_is_to_follow_the_preparation_follows_it(
     session.change_once()
     panel.set_transcript(session.transcript, asked.submit)
     assert followed == [True, True]
-
-
-def test_a_change_does_not_wait_for_the_preparation_which_is_followed_all_the_same(
-    qtbot: QtBot, panel: ReviewPanel, session: Session, asked: Asked
-) -> None:
-    followed: list[str] = []
-    panel.prepare(lambda: followed.append("once"))
-    session.change_once()
-    panel.set_transcript(session.transcript, asked.submit)
-    assert diff_view(panel).isVisible()
-    assert followed == []
-    qtbot.waitUntil(lambda: followed == ["once"])
-    panel.prepare()
-    assert len(panel.findChildren(DiffView)) == 1
 
 
 def test_the_baselines_are_the_last_turn_the_session_and_every_turn(reviewed: ReviewPanel) -> None:
