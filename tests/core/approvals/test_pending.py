@@ -1,8 +1,6 @@
 """A question to the user survives the process that asked it, and its answer goes on with the turn."""
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 
 from desktop_agent.core.base.errors import CredentialsError
 from desktop_agent.core.protocol import events as ev
@@ -12,6 +10,7 @@ from desktop_agent.core.protocol.model import (
     ApprovalPolicy,
     ApprovalRequest,
     ChangeSelection,
+    Decision,
     Denied,
     ModelRef,
     ToolResultBlock,
@@ -48,10 +47,10 @@ async def killed_while_asking(
     return session_id
 
 
-@asynccontextmanager
-async def reopened(ground: Ground, session_id: str, *replies: Reply) -> AsyncGenerator[Open]:
-    async with ground.session(list(replies), resume=session_id) as s:
-        yield s
+def answer_left(s: Open, decision: Decision) -> ApprovalRequest:
+    [request] = s.transcript.pending_approvals
+    s.submit(ops.AnswerApproval(call_id=request.call_id, decision=decision))
+    return request
 
 
 def in_order_of_calls(s: Open) -> list[ApprovalRequest]:
@@ -72,7 +71,7 @@ def answers(s: Open) -> list[ToolResultBlock]:
 async def test_the_question_is_there_again_and_nothing_runs_by_itself(ground: Ground) -> None:
     session_id = await killed_while_asking(ground, [EDIT])
     before = ground.journal(session_id).read_bytes()
-    async with reopened(ground, session_id, DONE) as s:
+    async with ground.session([DONE], resume=session_id) as s:
         assert s.transcript.turns.status == "waiting"
         [request] = s.transcript.pending_approvals
         assert [change.path for change in request.changes] == ["a.py"]
@@ -84,9 +83,8 @@ async def test_the_question_is_there_again_and_nothing_runs_by_itself(ground: Gr
 
 async def test_the_answer_goes_on_with_the_turn(ground: Ground) -> None:
     session_id = await killed_while_asking(ground, [Say("Now."), EDIT, CREATE, READ])
-    async with reopened(ground, session_id, DONE) as s:
-        [request] = s.transcript.pending_approvals
-        s.submit(ops.AnswerApproval(call_id=request.call_id, decision=Allowed()))
+    async with ground.session([DONE], resume=session_id) as s:
+        answer_left(s, Allowed())
         await s.answer()
         ended = await s.rx.expect(ev.TurnEnded)
         assert (ended.turn, ended.reason, ended.requests) == (1, "completed", 2)
@@ -103,10 +101,9 @@ async def test_the_answer_goes_on_with_the_turn(ground: Ground) -> None:
 async def test_a_no_is_a_no_whatever_has_changed(ground: Ground) -> None:
     session_id = await killed_while_asking(ground, [EDIT])
     ground.write("a.py", "x = 1  # mine\n")
-    async with reopened(ground, session_id, DONE) as s:
+    async with ground.session([DONE], resume=session_id) as s:
         s.submit(ops.SetMode(approval="never"))
-        [request] = s.transcript.pending_approvals
-        s.submit(ops.AnswerApproval(call_id=request.call_id, decision=Denied(message="not like this")))
+        answer_left(s, Denied(message="not like this"))
         await s.rx.expect(ev.TurnEnded)
         assert "not like this" in s.results()[0].content
         assert ground.read("a.py") == "x = 1  # mine\n"
@@ -115,9 +112,8 @@ async def test_a_no_is_a_no_whatever_has_changed(ground: Ground) -> None:
 async def test_a_yes_to_what_has_changed_since_asks_again(ground: Ground) -> None:
     session_id = await killed_while_asking(ground, [EDIT])
     ground.write("a.py", "x = 1  # mine\n")
-    async with reopened(ground, session_id, DONE) as s:
-        [request] = s.transcript.pending_approvals
-        s.submit(ops.AnswerApproval(call_id=request.call_id, decision=Allowed()))
+    async with ground.session([DONE], resume=session_id) as s:
+        request = answer_left(s, Allowed())
         resolved = await s.rx.expect(ev.ApprovalResolved)
         assert resolved.decision.outcome == "aborted"
         again = await s.answer()
@@ -134,9 +130,8 @@ async def test_a_file_that_the_model_had_read_and_that_changed_since_is_not_writ
         left = await asyncio.to_thread(ground.journal(s.id).read_bytes)
     ground.journal(s.id).write_bytes(left)
     ground.write("a.py", "x = 1  # mine\n")
-    async with reopened(ground, s.id, DONE) as s:
-        [request] = s.transcript.pending_approvals
-        s.submit(ops.AnswerApproval(call_id=request.call_id, decision=Allowed()))
+    async with ground.session([DONE], resume=s.id) as s:
+        answer_left(s, Allowed())
         resolved = await s.rx.expect(ev.ApprovalResolved)
         assert resolved.decision.outcome == "aborted"
         await s.rx.expect(ev.TurnEnded)
@@ -147,17 +142,13 @@ async def test_a_file_that_the_model_had_read_and_that_changed_since_is_not_writ
 async def test_the_person_may_still_change_the_command(ground: Ground) -> None:
     for policy in ("on_write", "never"):
         session_id = await killed_while_asking(ground, [RUN])
-        async with reopened(ground, session_id, DONE) as s:
+        async with ground.session([DONE], resume=session_id) as s:
             s.submit(ops.SetMode(approval=policy, sandbox="none" if policy == "on_write" else "restricted"))
-            [request] = s.transcript.pending_approvals
-            s.submit(
-                ops.AnswerApproval(call_id=request.call_id, decision=Allowed(edited_command=f"echo {policy} > out"))
-            )
+            edited = Allowed(edited_command=f"echo {policy} > out")
+            answer_left(s, edited)
             event = await s.rx.expect((ev.ApprovalRequested, ev.TurnEnded))
             if isinstance(event, ev.ApprovalRequested):  # without a sandbox it is another question
-                s.submit(
-                    ops.AnswerApproval(call_id=request.call_id, decision=Allowed(edited_command=f"echo {policy} > out"))
-                )
+                answer_left(s, edited)
                 await s.rx.expect(ev.TurnEnded)
             assert ground.read("out") == f"{policy}\n"
             assert f"echo {policy} > out" in s.results()[0].content
@@ -165,7 +156,7 @@ async def test_the_person_may_still_change_the_command(ground: Ground) -> None:
 
 async def test_several_questions_wait_each_for_its_own_answer(ground: Ground) -> None:
     session_id = await killed_while_asking(ground, BOTH, questions=2, approval="always")
-    async with reopened(ground, session_id, DONE) as s:
+    async with ground.session([DONE], resume=session_id) as s:
         first, second = in_order_of_calls(s)
         s.submit(ops.AnswerApproval(call_id=second.call_id, decision=Denied(message="the second")))
         await s.rx.expect(ev.ToolCallFinished, lambda event: event.call_id == second.call_id)
@@ -177,7 +168,7 @@ async def test_several_questions_wait_each_for_its_own_answer(ground: Ground) ->
 
 async def test_stopping_settles_the_turn(ground: Ground) -> None:
     session_id = await killed_while_asking(ground, [EDIT, CREATE])
-    async with reopened(ground, session_id, DONE) as s:
+    async with ground.session([DONE], resume=session_id) as s:
         ended = await s.carry_out(ops.Interrupt(), ev.TurnEnded)
         assert ended.reason == "interrupted"
         assert s.session.transcript.turns.status == "idle"
@@ -192,7 +183,7 @@ async def test_stopping_settles_the_turn(ground: Ground) -> None:
 
 async def test_stopping_after_an_answer_settles_the_other_question(ground: Ground) -> None:
     session_id = await killed_while_asking(ground, BOTH, questions=2, approval="always")
-    async with reopened(ground, session_id, DONE) as s:
+    async with ground.session([DONE], resume=session_id) as s:
         first, second = in_order_of_calls(s)
         s.submit(ops.AnswerApproval(call_id=first.call_id, decision=Denied()))
         await s.rx.expect(ev.ToolCallFinished, lambda event: event.call_id == first.call_id)
@@ -205,12 +196,11 @@ async def test_stopping_after_an_answer_settles_the_other_question(ground: Groun
 
 async def test_a_new_prompt_waits_for_the_turn_that_waits(ground: Ground) -> None:
     session_id = await killed_while_asking(ground, [EDIT], then="queued before")
-    async with reopened(ground, session_id, DONE, DONE, DONE) as s:
+    async with ground.session([DONE, DONE, DONE], resume=session_id) as s:
         await s.carry_out(ops.SubmitPrompt(text="queued after"), ev.Queued)
         nothing = await s.carry_out(ops.UndoChanges(selection=ChangeSelection()), ev.Notice)
         assert nothing.code == "nothing_selected"
-        [request] = s.transcript.pending_approvals
-        s.submit(ops.AnswerApproval(call_id=request.call_id, decision=Allowed()))
+        answer_left(s, Allowed())
         for turn in (1, 2, 3):
             ended = await s.rx.expect(ev.TurnEnded)
             assert (ended.turn, ended.reason) == (turn, "completed")
@@ -227,7 +217,7 @@ async def test_what_the_turn_had_changed_is_put_back_before_its_question_is_answ
         left, session_id = await asyncio.to_thread(ground.journal(s.id).read_bytes), s.id
     ground.journal(session_id).write_bytes(left)
     for _ in range(2):  # the undo survives the process, and the question survives the undo
-        async with reopened(ground, session_id, DONE) as s:
+        async with ground.session([DONE], resume=session_id) as s:
             if ground.read("a.py") == "x = 2\n":
                 await s.carry_out(ops.UndoChanges(selection=ChangeSelection()), ev.ChangesUndone)
             assert ground.read("a.py") == "x = 1\n"
@@ -243,7 +233,7 @@ async def test_what_the_turn_had_changed_is_put_back_before_its_question_is_answ
 
 async def test_late_and_wrong_answers_start_nothing(ground: Ground) -> None:
     session_id = await killed_while_asking(ground, [EDIT])
-    async with reopened(ground, session_id, DONE) as s:
+    async with ground.session([DONE], resume=session_id) as s:
         s.submit(ops.AnswerApproval(call_id="another", decision=Allowed()))
         await s.carry_out(ops.RenameSession(title="still waiting"), ev.SessionRenamed)
         assert s.session.transcript.turns.status == "waiting"
@@ -269,14 +259,14 @@ async def test_a_command_that_ran_and_then_asked_to_leave_the_sandbox_is_not_run
     ground.journal(session_id).write_bytes(
         b"".join(lines) + resolved % (number, b"toolu_scripted_0001") + again,
     )
-    async with reopened(ground, session_id, DONE) as s:
+    async with ground.session([DONE], resume=session_id) as s:
         ended = await s.rx.expect(ev.TurnEnded)
         assert ended.reason == "interrupted"
 
 
 async def test_what_is_not_asked_about_any_more_runs_with_the_others(ground: Ground) -> None:
     session_id = await killed_while_asking(ground, [EDIT])
-    async with reopened(ground, session_id, DONE) as s:
+    async with ground.session([DONE], resume=session_id) as s:
         s.submit(ops.SetMode(approval="on_request"))
         [request] = s.transcript.pending_approvals
         await s.carry_out(ops.AnswerApproval(call_id=request.call_id, decision=Allowed()), ev.TurnEnded)
@@ -311,7 +301,7 @@ async def test_without_its_model_the_question_waits_on(ground: Ground) -> None:
 async def test_closing_keeps_the_question(ground: Ground) -> None:
     session_id = await killed_while_asking(ground, [EDIT])
     for _ in range(2):
-        async with reopened(ground, session_id) as s:
+        async with ground.session([], resume=session_id) as s:
             await s.carry_out(ops.RenameSession(title="looked at"), ev.SessionRenamed)
             assert len(s.session.transcript.pending_approvals) == 1
 
@@ -325,7 +315,7 @@ async def test_a_question_that_waits_when_the_window_is_closed_waits_in_the_next
         session_id = s.id
         s.submit(ops.Shutdown(keeps_questions=True))
         await s.task
-    async with reopened(ground, session_id, DONE) as s:
+    async with ground.session([DONE], resume=session_id) as s:
         [request] = s.transcript.pending_approvals
         ended = await s.carry_out(ops.AnswerApproval(call_id=request.call_id, decision=Allowed()), ev.TurnEnded)
         assert ended.reason == "completed"

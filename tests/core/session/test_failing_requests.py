@@ -158,7 +158,9 @@ def overloaded(header: str = "") -> ProviderError:
     return ProviderError("The model is overloaded.", fault="overloaded", retry_after_s=asked)
 
 
-async def waiting(s: Open) -> None:
+async def waiting(s: Open, text: str = "") -> None:
+    if text:
+        s.submit(ops.SubmitPrompt(text=text))
     await s.rx.expect(ev.RetryWaitReported, lambda event: event.is_waiting)
 
 
@@ -184,8 +186,7 @@ async def test_a_wait_that_a_server_wants_to_last_for_decades_is_short_and_can_b
     ground: Ground, patient: PatientClock
 ) -> None:
     async with ground.session([[Fail(overloaded("999999999"))], [Say("Here.")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await waiting(s)
+        await waiting(s, "go")
         assert patient.naps == [60]
         assert "in 60 s" in s.rx.all(ev.Notice)[0].hint
         assert (await s.carry_out(ops.TryNow(), ev.TurnEnded)).reason == "completed"
@@ -193,8 +194,7 @@ async def test_a_wait_that_a_server_wants_to_last_for_decades_is_short_and_can_b
 
 async def test_skipping_twice_skips_one_wait(ground: Ground, patient: PatientClock) -> None:
     async with ground.session([[Fail(overloaded())], [Fail(overloaded())], [Say("Here.")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await waiting(s)
+        await waiting(s, "go")
         s.submit(ops.TryNow())
         s.submit(ops.TryNow())
         await waiting(s)
@@ -226,8 +226,7 @@ async def test_the_wait_of_a_summary_that_a_turn_needs_can_be_skipped_too(
     long = "lorem ipsum " * 1_000
     async with ground.session([[Say(long)], [Fail(overloaded())], [SUMMARY], [Say("Two.")]]) as s:
         await s.prompt(long)
-        s.submit(ops.SubmitPrompt(text="go on"))
-        await waiting(s)
+        await waiting(s, "go on")
         assert (await s.carry_out(ops.TryNow(), ev.TurnEnded)).reason == "completed"
         assert s.rx.all(ev.Compacted)
     assert len(patient.naps) == 1
@@ -235,8 +234,7 @@ async def test_the_wait_of_a_summary_that_a_turn_needs_can_be_skipped_too(
 
 async def test_a_skip_that_comes_while_the_wait_ends_is_harmless(ground: Ground, patient: PatientClock) -> None:
     async with ground.session([[Fail(overloaded())], [Hang()]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await waiting(s)
+        await waiting(s, "go")
         for _ in range(10):
             s.submit(ops.TryNow())
             await asyncio.sleep(0)  # at each step of the way from the skip to the end of the wait
@@ -262,8 +260,7 @@ async def test_a_wait_is_interrupted_like_a_request(
     ground: Ground, patient: PatientClock, *, is_skipped_too: bool
 ) -> None:
     async with ground.session([[Fail(overloaded())], [Say("never asked for")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await waiting(s)
+        await waiting(s, "go")
         if is_skipped_too:
             s.submit(ops.TryNow())
         over = await s.carry_out(ops.Interrupt(), ev.RetryWaitReported)
@@ -277,8 +274,7 @@ async def test_a_wait_is_interrupted_like_a_request(
 async def test_a_wait_is_known_to_the_running_session_only(ground: Ground, patient: PatientClock) -> None:
     """A journal records no wait: a reader of the journal could not skip it."""
     async with ground.session([[Fail(overloaded())], [Say("Here.")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await waiting(s)
+        await waiting(s, "go")
         assert waits(replay(s.rx.recorded)) == [False]
         assert waits(replay(s.rx.events)) == [True]
         assert waits(replay(s.rx.events).copy()) == [True]
