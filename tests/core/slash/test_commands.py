@@ -1,6 +1,7 @@
 """Slash commands in a real session do as they say, without a model request."""
 
 import re
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from desktop_agent.core.settings.models_file import MODELS_FILE_NAME
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.slash.declarations import (
     BUILT_IN,
+    Declaration,
     first_word,
     is_command,
     parse,
@@ -55,6 +57,14 @@ def model_of(opened: Open) -> ModelRef:
     return model
 
 
+@pytest.fixture
+async def opened(ground: Ground) -> AsyncIterator[Open]:
+    """A session in which nothing has happened, and whose model is never asked."""
+    async with ground.session([]) as opened:
+        yield opened
+        assert opened.provider.requests == []
+
+
 SEVEN: list[Reply] = [[Say("answer")] for _ in range(7)]
 
 
@@ -68,12 +78,27 @@ def write(path: str, content: str) -> Call:
 
 
 @pytest.mark.parametrize("declared", BUILT_IN, ids=lambda declared: declared.name)
-async def test_no_command_asks_the_model_in_an_empty_session(ground: Ground, declared: object) -> None:
-    name = getattr(declared, "name", "")
-    async with ground.session([]) as opened:
-        await command(opened, f"/{name}")
-        assert opened.provider.requests == []
-        assert opened.rx.all(ev.PromptSubmitted) == []
+async def test_no_command_asks_the_model_in_an_empty_session(opened: Open, declared: Declaration) -> None:
+    await command(opened, f"/{declared.name}")
+    assert opened.rx.all(ev.PromptSubmitted) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("/pin add", "/pin add --ttl=60", "/pin add --ttl=x y", "/pin add --tll=6 y", "/pin add --ttl=-1 y"),
+        *("/pin add --ttl=nan y", "/pin eat", "/pin remove", "/pin remove nothing", "/unpin", "/unpin nothing"),
+        *("/undo turn 99", "/undo file nothing.txt", "/undo x", "/undo turn x", "/redo"),
+        *("/rewind 9", "/rewind x", "/rewind 1 everything", "/rewind 1 both now"),
+        *("/model nobody/x", "/model anthropic/", "/model a b c"),
+    ],
+)
+async def test_what_cannot_be_carried_out_is_refused_in_one_place(opened: Open, text: str) -> None:
+    before = opened.session.transcript.session
+    assert await bad(opened, text)
+    assert opened.rx.all(ev.Notice) == []
+    assert opened.session.transcript.context.pins == {}
+    assert opened.session.transcript.session == before
 
 
 class TestStatus:
@@ -101,47 +126,23 @@ class TestStatus:
 
 
 class TestPins:
-    async def test_a_pin_is_added_listed_and_removed(self, ground: Ground) -> None:
-        async with ground.session([]) as opened:
-            output = await fine(opened, "/pin add don't touch the tests")
-            assert output.startswith("Pinned")
-            (pin,) = opened.session.transcript.context.pins.values()
-            assert pin.text == "don't touch the tests"
-            assert pin.id in output
-            assert pin.id in await fine(opened, "/pin list")
-            assert pin.id in await fine(opened, f"/unpin {pin.id}")
-            assert opened.session.transcript.context.pins == {}
+    async def test_a_pin_is_added_listed_and_removed(self, opened: Open) -> None:
+        output = await fine(opened, "/pin add don't touch the tests")
+        assert output.startswith("Pinned")
+        (pin,) = opened.session.transcript.context.pins.values()
+        assert pin.text == "don't touch the tests"
+        assert pin.id in output
+        assert pin.id in await fine(opened, "/pin list")
+        assert pin.id in await fine(opened, f"/unpin {pin.id}")
+        assert opened.session.transcript.context.pins == {}
 
     @pytest.mark.parametrize("text", ["--ttl=60 short", "--ttl 60 short", '--ttl=60 "short"'])
-    async def test_a_pin_can_have_an_end(self, ground: Ground, text: str) -> None:
-        async with ground.session([]) as opened:
-            assert "until" in await fine(opened, f"/pin add {text}")
-            (pin,) = opened.session.transcript.context.pins.values()
-            assert pin.text == "short"
-            assert pin.expires_at is not None
-            await fine(opened, f"/pin remove {pin.id}")
-
-    @pytest.mark.parametrize(
-        "text",
-        [
-            "/pin add",
-            "/pin add --ttl=60",
-            "/pin add --ttl=x y",
-            "/pin add --tll=6 y",
-            "/pin add --ttl=-1 y",
-            "/pin add --ttl=nan y",
-            "/pin eat",
-            "/pin remove",
-            "/pin remove nothing",
-            "/unpin",
-            "/unpin nothing",
-        ],
-    )
-    async def test_what_is_no_pin_is_refused_in_one_place(self, ground: Ground, text: str) -> None:
-        async with ground.session([]) as opened:
-            assert await bad(opened, text)
-            assert opened.rx.all(ev.Notice) == []
-            assert opened.session.transcript.context.pins == {}
+    async def test_a_pin_can_have_an_end(self, opened: Open, text: str) -> None:
+        assert "until" in await fine(opened, f"/pin add {text}")
+        (pin,) = opened.session.transcript.context.pins.values()
+        assert pin.text == "short"
+        assert pin.expires_at is not None
+        await fine(opened, f"/pin remove {pin.id}")
 
 
 class TestCompact:
@@ -154,10 +155,9 @@ class TestCompact:
             assert "Last compaction: none" not in await fine(opened, "/status")
             assert len(opened.provider.requests) == len(SEVEN) + 1
 
-    async def test_nothing_to_summarise_is_said_without_a_request(self, ground: Ground) -> None:
-        async with ground.session([]) as opened:
-            assert (await bad(opened, "/compact")).startswith("Compaction")
-            assert opened.rx.all(ev.Notice) == []
+    async def test_nothing_to_summarise_is_said_without_a_request(self, opened: Open) -> None:
+        assert (await bad(opened, "/compact")).startswith("Compaction")
+        assert opened.rx.all(ev.Notice) == []
 
     async def test_a_model_that_cannot_be_reached_is_said(self, ground: Ground) -> None:
         failing = [Fail(ProviderError("No way there.", fault="authentication"))]
@@ -224,11 +224,6 @@ class TestChanges:
             assert len(opened.provider.requests) == 2
             assert opened.rx.all(ev.Notice) == []
 
-    @pytest.mark.parametrize("text", ["/undo turn 99", "/undo file nothing.txt", "/undo x", "/undo turn x", "/redo"])
-    async def test_what_is_not_there_is_not_undone(self, ground: Ground, text: str) -> None:
-        async with ground.session([]) as opened:
-            assert await bad(opened, text)
-
     async def test_they_wait_for_the_agent(self, ground: Ground) -> None:
         async with ground.session([[Say("well"), Hang()]]) as opened:
             await opened.carry_out(ops.SubmitPrompt(text="go"), ev.TextDelta)
@@ -273,20 +268,14 @@ class TestRewind:
             assert not (ground.workspace / "a.txt").exists()
             assert "no turn" in await fine(opened, "/rewind")
 
-    @pytest.mark.parametrize("text", ["/rewind 9", "/rewind x", "/rewind 1 everything", "/rewind 1 both now"])
-    async def test_what_is_no_turn_is_refused(self, ground: Ground, text: str) -> None:
-        async with ground.session([]) as opened:
-            assert await bad(opened, text)
-
 
 class TestModel:
-    async def test_it_shows_and_sets_the_model(self, ground: Ground) -> None:
-        async with ground.session([]) as opened:
-            assert "scripted/scripted" in await fine(opened, "/model")
-            await fine(opened, "/model anthropic/claude-sonnet-5")
-            assert (model_of(opened).provider, model_of(opened).model) == ("anthropic", "claude-sonnet-5")
-            await fine(opened, "/model claude-opus-5")
-            assert (model_of(opened).provider, model_of(opened).model) == ("anthropic", "claude-opus-5")
+    async def test_it_shows_and_sets_the_model(self, opened: Open) -> None:
+        assert "scripted/scripted" in await fine(opened, "/model")
+        await fine(opened, "/model anthropic/claude-sonnet-5")
+        assert (model_of(opened).provider, model_of(opened).model) == ("anthropic", "claude-sonnet-5")
+        await fine(opened, "/model claude-opus-5")
+        assert (model_of(opened).provider, model_of(opened).model) == ("anthropic", "claude-opus-5")
 
     async def test_it_sets_the_account_which_stays_while_the_provider_does(self, ground: Ground) -> None:
         AccountsFile(ground.paths.config / ACCOUNTS_NAME).put(Account(provider="anthropic", name="work"))
@@ -296,15 +285,9 @@ class TestModel:
             assert (model_of(opened).model, model_of(opened).account) == ("claude-opus-5", "work")
             assert "work" not in await fine(opened, "/model claude-opus-5 usual")
 
-    async def test_an_account_that_is_not_there_is_refused_with_those_that_are(self, ground: Ground) -> None:
-        async with ground.session([]) as opened:
-            assert "usual" in await bad(opened, "/model anthropic/claude-sonnet-5 work")
-            assert "scripted/scripted" in await fine(opened, "/model")
-
-    @pytest.mark.parametrize("text", ["/model nobody/x", "/model anthropic/", "/model a b c"])
-    async def test_an_unknown_provider_is_refused(self, ground: Ground, text: str) -> None:
-        async with ground.session([]) as opened:
-            assert await bad(opened, text)
+    async def test_an_account_that_is_not_there_is_refused_with_those_that_are(self, opened: Open) -> None:
+        assert "usual" in await bad(opened, "/model anthropic/claude-sonnet-5 work")
+        assert "scripted/scripted" in await fine(opened, "/model")
 
 
 class TestWindow:
@@ -322,22 +305,20 @@ class TestWindow:
 
 
 class TestEffort:
-    async def test_it_shows_and_sets_the_level_which_stays_with_the_model(self, ground: Ground) -> None:
-        async with ground.session([]) as opened:
-            await fine(opened, "/model anthropic/claude-sonnet-5-5")
-            assert "the model's own" in await fine(opened, "/effort")
-            assert "`high` from now on" in await fine(opened, "/effort HIGH")
-            assert model_of(opened).effort == "high"
-            assert "effort `high`" in await fine(opened, "/status")
-            assert "`high`" in await fine(opened, "/effort")
-            await fine(opened, "/model anthropic/claude-opus-5-5")
-            assert model_of(opened).effort == ""
+    async def test_it_shows_and_sets_the_level_which_stays_with_the_model(self, opened: Open) -> None:
+        await fine(opened, "/model anthropic/claude-sonnet-5-5")
+        assert "the model's own" in await fine(opened, "/effort")
+        assert "`high` from now on" in await fine(opened, "/effort HIGH")
+        assert model_of(opened).effort == "high"
+        assert "effort `high`" in await fine(opened, "/status")
+        assert "`high`" in await fine(opened, "/effort")
+        await fine(opened, "/model anthropic/claude-opus-5-5")
+        assert model_of(opened).effort == ""
 
-    async def test_the_models_own_is_a_level_too(self, ground: Ground) -> None:
-        async with ground.session([]) as opened:
-            await fine(opened, "/model anthropic/claude-sonnet-5-5")
-            await fine(opened, "/effort low")
-            assert "the model's own from now on" in await fine(opened, "/effort default")
+    async def test_the_models_own_is_a_level_too(self, opened: Open) -> None:
+        await fine(opened, "/model anthropic/claude-sonnet-5-5")
+        await fine(opened, "/effort low")
+        assert "the model's own from now on" in await fine(opened, "/effort default")
 
     async def test_a_level_that_the_model_does_not_know_is_refused_with_those_that_it_knows(
         self, ground: Ground
@@ -354,28 +335,25 @@ class TestEffort:
             assert "has no effort levels" in await fine(opened, "/effort")
             assert await bad(opened, "/effort low high")
 
-    async def test_a_model_without_a_vendor_has_none(self, ground: Ground) -> None:
-        async with ground.session([]) as opened:
-            assert "effort cannot be set" in await bad(opened, "/effort high")
+    async def test_a_model_without_a_vendor_has_none(self, opened: Open) -> None:
+        assert "effort cannot be set" in await bad(opened, "/effort high")
 
 
 class TestServices:
-    async def test_a_setting_holds_from_the_next_step_on(self, ground: Ground) -> None:
-        async with ground.session([]) as opened:
-            assert "keep_last_turns = 4" in await fine(opened, "/config")
-            await fine(opened, "/config set compaction.auto=false")
-            assert "Auto-compaction: off" in await fine(opened, "/status")
-            assert "auto = false" in await fine(opened, "/config compaction")
-            assert await bad(opened, "/config no")
-            assert await bad(opened, "/config set compaction.keep_last_turns")
-            assert "Allowed" in await bad(opened, "/config set compaction.keep_last_turns=many")
-            assert "no setting" in await bad(opened, "/config set no.such=6")
+    async def test_a_setting_holds_from_the_next_step_on(self, opened: Open) -> None:
+        assert "keep_last_turns = 4" in await fine(opened, "/config")
+        await fine(opened, "/config set compaction.auto=false")
+        assert "Auto-compaction: off" in await fine(opened, "/status")
+        assert "auto = false" in await fine(opened, "/config compaction")
+        assert await bad(opened, "/config no")
+        assert await bad(opened, "/config set compaction.keep_last_turns")
+        assert "Allowed" in await bad(opened, "/config set compaction.keep_last_turns=many")
+        assert "no setting" in await bad(opened, "/config set no.such=6")
 
-    async def test_what_no_file_can_hold_is_refused_in_words(self, ground: Ground) -> None:
-        async with ground.session([]) as opened:
-            assert "no text" in await bad(opened, "/config set model.name=\ud800")
-            assert "no text" in await bad(opened, "/config set execution.blocked_commands=a\ud800")
-            assert "NUL" in await bad(opened, "/config set runner.audit_log=a\0b")
+    async def test_what_no_file_can_hold_is_refused_in_words(self, opened: Open) -> None:
+        assert "no text" in await bad(opened, "/config set model.name=\ud800")
+        assert "no text" in await bad(opened, "/config set execution.blocked_commands=a\ud800")
+        assert "NUL" in await bad(opened, "/config set runner.audit_log=a\0b")
 
     async def test_it_shows_what_holds_in_a_project_that_is_stricter(self, ground: Ground) -> None:
         text = '[execution]\nsandbox = "strict"\n'
@@ -422,30 +400,25 @@ class TestServices:
 
 
 class TestHelpAndMistakes:
-    async def test_help_lists_every_command(self, ground: Ground) -> None:
-        async with ground.session([]) as opened:
-            output = await fine(opened, "/help")
-            for declared in BUILT_IN:
-                assert f"`{usage(declared)}`" in output
+    async def test_help_lists_every_command(self, opened: Open) -> None:
+        output = await fine(opened, "/help")
+        for declared in BUILT_IN:
+            assert f"`{usage(declared)}`" in output
 
-    async def test_an_unknown_command_names_the_nearest_and_how_to_send_it(self, ground: Ground) -> None:
-        async with ground.session([]) as opened:
-            output = await bad(opened, "/statsu")
-            assert "`/status`" in output
-            assert "space" in output
-            assert "`/etc/hosts`" not in output
-            assert await bad(opened, "/etc/hosts is odd")
-            assert await bad(opened, "/")
-            assert opened.provider.requests == []
+    async def test_an_unknown_command_names_the_nearest_and_how_to_send_it(self, opened: Open) -> None:
+        output = await bad(opened, "/statsu")
+        assert "`/status`" in output
+        assert "space" in output
+        assert "`/etc/hosts`" not in output
+        assert await bad(opened, "/etc/hosts is odd")
+        assert await bad(opened, "/")
 
-    async def test_words_too_many_are_not_ignored(self, ground: Ground) -> None:
-        async with ground.session([]) as opened:
-            for text in ("/status now", "/help me", "/clear all", "/diff a.txt"):
-                assert "is not expected there" in await bad(opened, text)
+    async def test_words_too_many_are_not_ignored(self, opened: Open) -> None:
+        for text in ("/status now", "/help me", "/clear all", "/diff a.txt"):
+            assert "is not expected there" in await bad(opened, text)
 
-    async def test_clear_says_that_the_conversation_stays(self, ground: Ground) -> None:
-        async with ground.session([]) as opened:
-            assert "stays" in await fine(opened, "/clear")
+    async def test_clear_says_that_the_conversation_stays(self, opened: Open) -> None:
+        assert "stays" in await fine(opened, "/clear")
 
     async def test_a_command_is_not_seen_by_the_model_and_comes_back_after_a_restart(self, ground: Ground) -> None:
         async with ground.session([[Say("hi")]]) as opened:

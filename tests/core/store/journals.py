@@ -4,7 +4,6 @@ from pathlib import Path
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import Journal
-from desktop_agent.core.store.journal.journal_reader import Damage, read_journal
 
 
 def record(number: int, title: str = "t") -> ev.SessionRenamed:
@@ -28,7 +27,3 @@ def reopen_and_append(path: Path, blobs: Blobs, event: ev.JournalEvent) -> Path 
     journal.append(event, is_durable=True)
     journal.close()
     return torn
-
-
-def read(path: Path, blobs: Blobs) -> tuple[list[ev.JournalEvent], list[Damage]]:
-    return read_journal(path, blobs)

@@ -32,8 +32,8 @@ NOTHING = digest_of(b"")
 
 
 async def move(s: Open, path: str, to: str) -> ev.ChangesRecorded | ev.Notice:
-    s.submit(ops.MoveFile(path=path, to=to, expected=NOTHING, is_folder=True))
-    said = await s.rx.expect((ev.ChangesRecorded, ev.Notice))
+    op = ops.MoveFile(path=path, to=to, expected=NOTHING, is_folder=True)
+    said = await s.carry_out(op, (ev.ChangesRecorded, ev.Notice))
     is_failed = isinstance(said, ev.ChangesRecorded) and not said.changes
     return await s.rx.expect(ev.Notice) if is_failed else said
 
@@ -168,6 +168,7 @@ STEPS = st.one_of(
     st.tuples(st.sampled_from(["undo", "redo"]), st.integers(0, 4), st.none()),
     st.tuples(st.sampled_from(["undo all", "redo step"]), st.none(), st.none()),
 )
+CONCLUDED = (ev.ChangesUndone, ev.ChangesRedone, ev.Notice)
 
 
 @settings(max_examples=30, deadline=None)
@@ -195,29 +196,21 @@ def test_nothing_is_lost_whatever_is_renamed_written_and_taken_back(steps: list[
                         written.append(f"line of step {number}\n".encode())
                         is_only_moved = False
                 elif what == "redo step":
-                    await carry_out(s, ops.RedoSteps())
+                    await s.carry_out(ops.RedoSteps(), CONCLUDED)
                 elif every:
                     ids = every if what == "undo all" else moves[int(str(one)) % len(moves)]
                     selection = ChangeSelection(change_ids=ids)
-                    is_redo = what == "redo"
-                    await carry_out(
-                        s,
-                        ops.RedoChanges(selection=selection)
-                        if is_redo
-                        else ops.UndoChanges(selection=selection, includes_others=True),
-                    )
+                    undo = ops.UndoChanges(selection=selection, includes_others=True)
+                    await s.carry_out(ops.RedoChanges(selection=selection) if what == "redo" else undo, CONCLUDED)
                 now = b"".join(node.content for node in tree_of(root).values() if node.kind == "file")
                 assert [line for line in written if line not in now] == []
             if is_only_moved and moves:
                 every = tuple(change_id for ids in moves for change_id in ids)
-                await carry_out(s, ops.UndoChanges(selection=ChangeSelection(change_ids=every), includes_others=True))
+                undo = ops.UndoChanges(selection=ChangeSelection(change_ids=every), includes_others=True)
+                await s.carry_out(undo, CONCLUDED)
                 left = tree_of(root)
                 assert {name: left.get(name) for name in before} == before
                 assert {left[name].kind for name in left.keys() - before.keys()} <= {"folder"}
-
-    async def carry_out(s: Open, op: ops.Op) -> None:
-        s.submit(op)
-        await s.rx.expect((ev.ChangesUndone, ev.ChangesRedone, ev.Notice))
 
     with tempfile.TemporaryDirectory() as folder, asyncio.Runner() as runner:
         runner.run(run(Ground(Path(folder))))

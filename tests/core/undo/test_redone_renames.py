@@ -14,7 +14,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, FileOutcome
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.transcript import undone_of
-from tests.harness import Ground, Open, with_lines_changed
+from tests.harness import Ground, Open, left_alone, with_lines_changed
 
 LINES = [f"line {number}\n" for number in range(60)]
 text_with = partial(with_lines_changed, LINES)
@@ -68,16 +68,13 @@ class Review:
         self.whole = ChangeSelection(change_ids=self.row.change_ids)
 
     async def undo(self, selection: ChangeSelection) -> tuple[FileOutcome, ...]:
-        self.s.submit(ops.UndoChanges(selection=selection))
-        return _done((await self.s.rx.expect(ev.ChangesUndone)).outcomes)
+        return _done(await self.s.carry_out(ops.UndoChanges(selection=selection), ev.ChangesUndone))
 
     async def redo(self, selection: ChangeSelection) -> tuple[FileOutcome, ...]:
-        self.s.submit(ops.RedoChanges(selection=selection))
-        return _done((await self.s.rx.expect(ev.ChangesRedone)).outcomes)
+        return _done(await self.s.redo(selection))
 
     async def redo_step(self) -> None:
-        self.s.submit(ops.RedoSteps())
-        _done((await self.s.rx.expect(ev.ChangesRedone)).outcomes)
+        _done(await self.s.redo_step())
 
     def files(self) -> dict[str, str]:
         return {path.name: path.read_text() for path in self.ground.workspace.iterdir() if path.is_file()}
@@ -98,9 +95,9 @@ async def renamed(ground: Ground, way: list[Call]) -> AsyncGenerator[Review]:
         yield Review(s, ground)
 
 
-def _done(outcomes: tuple[FileOutcome, ...]) -> tuple[FileOutcome, ...]:
-    assert [(outcome.path, outcome.state, outcome.reason) for outcome in outcomes if not outcome.is_done] == []
-    return outcomes
+def _done(event: ev.ChangesUndone | ev.ChangesRedone) -> tuple[FileOutcome, ...]:
+    assert left_alone(event) == []
+    return event.outcomes
 
 
 async def test_a_hunk_is_redone_at_the_old_name_while_the_renaming_is_undone(ground: Ground, way: list[Call]) -> None:
@@ -200,8 +197,7 @@ async def test_a_hunk_undone_before_the_whole_is_taken_back_alone_at_the_old_nam
         await review.undo(review.five)
         await review.undo(review.whole)
         first, _ = review.s.session.transcript.changed.steps
-        review.s.submit(ops.RedoSteps(steps=(first.seq,)))
-        _done((await review.s.rx.expect(ev.ChangesRedone)).outcomes)
+        _done(await review.s.carry_out(ops.RedoSteps(steps=(first.seq,)), ev.ChangesRedone))
         assert review.files() == {"a.txt": text_with(line_5=FIVE)}
         await review.redo_step()
         assert review.told() == start
@@ -213,8 +209,7 @@ async def test_a_clash_over_a_redone_hunk_is_settled_for_that_hunk_alone(ground:
         await review.redo(review.thirty)
         mine = ground.read("a.txt").replace("line 5\n", "mine\n")
         ground.write("a.txt", mine)
-        review.s.submit(ops.RedoChanges(selection=review.five))
-        (outcome,) = (await review.s.rx.expect(ev.ChangesRedone)).outcomes
+        (outcome,) = (await review.s.redo(review.five)).outcomes
         assert (outcome.path, outcome.state, review.files()) == ("a.txt", "conflict", {"a.txt": mine})
         assert outcome.clash is not None
         assert outcome.clash.yours is not None
@@ -225,8 +220,7 @@ async def test_a_clash_over_a_redone_hunk_is_settled_for_that_hunk_alone(ground:
             reverts=outcome.reverts,
             purpose="redo",
         )
-        review.s.submit(settled)
-        await review.s.rx.expect(ev.ChangesRedone)
+        await review.s.carry_out(settled, ev.ChangesRedone)
         assert review.now().state == "partly", "it is not renamed"
         await review.redo(review.whole)
         assert (review.files(), review.now().state) == ({"b.txt": BOTH}, "standing")

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import ChangeSelection
+from desktop_agent.core.protocol.model import ChangeSelection, FileOutcome
 from desktop_agent.core.providers.scripted import Call, Reply, Say
-from tests.harness import Ground, Open, check_conversation, left_alone
+from tests.harness import Ground, check_conversation, left_alone
 from tests.trees import Node, tree_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="names are Unicode there")
@@ -57,19 +56,11 @@ COMMANDS = {
 }
 
 
-async def run(s: Open) -> ev.TurnEnded:
-    ended = await s.prompt()
-    check_conversation(s.last_request)
-    return ended
-
-
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS.keys())
 async def test_an_undo_and_a_redo_are_exact_whatever_the_names(odd_names: Ground, command: str) -> None:
     before = tree_of(odd_names.workspace)
-    async with odd_names.session(
-        [[Call("run_terminal_cmd", {"command": command})], [Say("Done.")]], approval="never"
-    ) as s:
-        await run(s)
+    async with odd_names.after([Call("run_terminal_cmd", {"command": command})]) as s:
+        check_conversation(s.last_request)
         after = tree_of(odd_names.workspace)
         assert after != before
         assert left_alone(await s.undo(ChangeSelection(turn=1))) == []
@@ -87,10 +78,8 @@ async def test_a_file_with_such_a_name_is_captured_when_it_was_there_before_the_
     for number in (1, 2):
         before = tree_of(odd_names.workspace)
         command = f"echo {number} >> ./caf*; rm ./d*/plain.txt"
-        async with odd_names.session(
-            [[Call("run_terminal_cmd", {"command": command})], [Say("Done.")]], approval="never"
-        ) as s:
-            await run(s)
+        async with odd_names.after([Call("run_terminal_cmd", {"command": command})]) as s:
+            check_conversation(s.last_request)
             recorded = s.rx.all(ev.ChangesRecorded)[-1]
             assert recorded.uncaptured == ()
             assert len(recorded.changes) == 2
@@ -171,19 +160,19 @@ async def test_an_undo_and_a_redo_bring_all_of_it_back(beside_content: Ground, c
     before = whole(beside_content.workspace)
     script: list[Reply] = [[Call("run_terminal_cmd", {"command": command})], [Say("Done.")]]
     async with beside_content.session(script, sandbox="none") as s:  # the sandbox keeps commands from some of it
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
-        await s.rx.expect(ev.TurnEnded)
+        await s.turn()
         after = whole(beside_content.workspace)
         assert after != before
         assert s.rx.all(ev.ChangesRecorded)[-1].uncaptured == ()
         for _ in range(2):
-            undone = await s.undo(ChangeSelection(turn=1))
-            assert [(one.is_done, one.reason) for one in undone.outcomes if not one.is_done or one.reason] == []
+            assert remarks(await s.undo(ChangeSelection(turn=1))) == []
             assert whole(beside_content.workspace) == before
-            redone = await s.redo_step()
-            assert [(one.is_done, one.reason) for one in redone.outcomes if not one.is_done or one.reason] == []
+            assert remarks(await s.redo_step()) == []
             assert whole(beside_content.workspace) == after
+
+
+def remarks(event: ev.ChangesUndone | ev.ChangesRedone) -> list[FileOutcome]:
+    return [outcome for outcome in event.outcomes if not outcome.is_done or outcome.reason]
 
 
 async def test_an_edit_tool_and_its_undo_leave_it_as_it_is(beside_content: Ground) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.protocol.model import ChangeSelection, Clash, FileOutcome, Maker
-from desktop_agent.core.providers.scripted import Call, Reply, Say
+from desktop_agent.core.providers.scripted import Call
 from desktop_agent.core.undo.refusals import describe_outcome
 from tests.harness import Ground, Open, with_lines_changed
 
@@ -14,9 +14,11 @@ LINES = [f"line {number}\n" for number in range(40)]
 text_with = partial(with_lines_changed, LINES)
 
 
-def turn_with(**changed: str) -> list[Reply]:
-    call = Call("create_file", {"path": "a.txt", "content": text_with(**changed), "if_exists": "overwrite"})
-    return [[call], [Say("done")]]
+def edit(**changed: str) -> list[Call]:
+    return [Call("create_file", {"path": "a.txt", "content": text_with(**changed), "if_exists": "overwrite"})]
+
+
+FIVE = edit(line_5="five\n")
 
 
 @pytest.fixture
@@ -37,14 +39,8 @@ def clash_of(outcome: FileOutcome) -> Clash:
 
 
 async def test_a_clash_between_two_turns_names_both(ground: Ground) -> None:
-    script = [
-        *turn_with(line_5="five\n"),
-        *turn_with(line_5="five\n", line_30="thirty\n"),
-        *turn_with(line_5="cinq\n", line_30="thirty\n"),
-    ]
-    async with ground.session(script, approval="never") as s:
-        for _ in range(3):
-            await s.prompt()
+    further = edit(line_5="five\n", line_30="thirty\n"), edit(line_5="cinq\n", line_30="thirty\n")
+    async with ground.after(FIVE, *further) as s:
         outcome = await undo(s, 1)
         assert (outcome.state, ground.read("a.txt")) == ("conflict", text_with(line_5="cinq\n", line_30="thirty\n"))
         assert clash_of(outcome).base_by == (Maker("agent", 1),)
@@ -56,37 +52,31 @@ async def test_a_clash_between_two_turns_names_both(ground: Ground) -> None:
         assert "your" not in said
 
 
-async def test_a_clash_with_an_edit_of_the_users_names_them(ground: Ground) -> None:
-    async with ground.session(turn_with(line_5="five\n"), approval="never") as s:
-        await s.prompt()
-        ground.write("a.txt", text_with(line_5="mine\n"))
+@pytest.mark.parametrize(
+    ("further", "typed", "authors"),
+    [
+        ([], text_with(line_5="mine\n"), (Maker("person"),)),
+        (
+            [edit(line_5="cinq\n", line_6="six\n")],
+            text_with(line_5="cinq\n", line_6="mine\n"),
+            (Maker("agent", 2), Maker("person")),
+        ),
+        ([edit(line_5="cinq\n")], text_with(line_5="cinq\n", line_35="mine\n"), (Maker("agent", 2),)),
+    ],
+    ids=["the user", "a turn and then the user", "a turn, and not the user, who edited elsewhere"],
+)
+async def test_a_clash_names_who_wrote_there_since(
+    ground: Ground, further: list[list[Call]], typed: str, authors: tuple[Maker, ...]
+) -> None:
+    async with ground.after(FIVE, *further) as s:
+        ground.write("a.txt", typed)
         outcome = await undo(s, 1)
-        assert clash_of(outcome).yours_by == (Maker("person"),)
-        assert outcome.reason == "You changed the same lines since."
-
-
-async def test_a_clash_with_a_turn_and_an_edit_names_both_in_their_order(ground: Ground) -> None:
-    script = [*turn_with(line_5="five\n"), *turn_with(line_5="cinq\n", line_6="six\n")]
-    async with ground.session(script, approval="never") as s:
-        await s.prompt()
-        await s.prompt()
-        ground.write("a.txt", text_with(line_5="cinq\n", line_6="mine\n"))
-        outcome = await undo(s, 1)
-        assert clash_of(outcome).yours_by == (Maker("agent", 2), Maker("person"))
-
-
-async def test_an_edit_elsewhere_is_not_named(ground: Ground) -> None:
-    script = [*turn_with(line_5="five\n"), *turn_with(line_5="cinq\n")]
-    async with ground.session(script, approval="never") as s:
-        await s.prompt()
-        await s.prompt()
-        ground.write("a.txt", text_with(line_5="cinq\n", line_35="mine\n"))
-        assert clash_of(await undo(s, 1)).yours_by == (Maker("agent", 2),)
+        assert clash_of(outcome).yours_by == authors
+        assert further or outcome.reason == "You changed the same lines since."
 
 
 async def test_a_clash_of_a_redo_names_who_wrote_since(ground: Ground) -> None:
-    async with ground.session(turn_with(line_5="five\n"), approval="never") as s:
-        await s.prompt()
+    async with ground.after(FIVE) as s:
         await undo(s, 1)
         ground.write("a.txt", text_with(line_5="mine\n"))
         (outcome,) = (await s.redo_step()).outcomes

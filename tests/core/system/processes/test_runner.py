@@ -112,7 +112,6 @@ async def test_a_process_opens_no_more_files_than_it_may(tmp_path: Path) -> None
 # --- plain runs -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no such priority there")
 async def test_a_command_gives_way_to_the_window(runner: ProcessRunner, tmp_path: Path) -> None:
     behind = min(os.getpriority(os.PRIO_PROCESS, 0) + NICENESS, 19)
     outcome = await runner.run(shell(f"until [ $(nice) = {behind} ]; do :; done; echo behind", tmp_path), timeout_s=30)
