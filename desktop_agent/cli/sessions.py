@@ -95,6 +95,9 @@ def show_session(args: argparse.Namespace, console: Console) -> None:
     events, damages = read_journal(catalog.journal_path(session_id), catalog.blobs)
     for damage in damages:
         console.say(f"warning: line {damage.line} could not be read: {damage.reason}")
+    if unknown := sum(isinstance(event, ev.UnknownEvent) for event in events):
+        newer = "written by a newer version, are not understood here and not shown"
+        console.say(f"warning: {number_of(unknown, 'record')} of this session, {newer}.")
     transcript = replay(events)
     history = History()
     for event in events:

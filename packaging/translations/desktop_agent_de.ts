@@ -3832,6 +3832,10 @@
         <translation>7-Zip-Archiv</translation>
     </message>
     <message>
+        <source>A newer version of Desktop Agent has written to this session, so it was left as it is.</source>
+        <translation>Eine neuere Version von Desktop Agent hat in diese Sitzung geschrieben. Sie blieb deshalb unverändert.</translation>
+    </message>
+    <message>
         <source>A running server or you changed it since, so it was left alone.</source>
         <translation>Ein laufender Server oder Sie haben sie seither geändert, daher wurde sie unberührt gelassen.</translation>
     </message>
@@ -4418,6 +4422,10 @@
     <message>
         <source>Undo the agent&apos;s changes: those of the last turn, or what you name</source>
         <translation>Die Änderungen des Agenten zurücknehmen: die der letzten Runde, oder was Sie nennen</translation>
+    </message>
+    <message>
+        <source>Update Desktop Agent to go on with it.</source>
+        <translation>Aktualisieren Sie Desktop Agent, um sie fortzusetzen.</translation>
     </message>
     <message>
         <source>Use `conversation`, `files` or `both`.</source>

@@ -3821,6 +3821,10 @@
         <translation>7-Zip 归档</translation>
     </message>
     <message>
+        <source>A newer version of Desktop Agent has written to this session, so it was left as it is.</source>
+        <translation>较新版本的 Desktop Agent 写入过此会话，因此未作任何改动。</translation>
+    </message>
+    <message>
         <source>A running server or you changed it since, so it was left alone.</source>
         <translation>正在运行的服务器或您此后更改了它；该版本保留不动。</translation>
     </message>
@@ -4407,6 +4411,10 @@
     <message>
         <source>Undo the agent&apos;s changes: those of the last turn, or what you name</source>
         <translation>撤销代理的更改：上一轮的，或您指定的</translation>
+    </message>
+    <message>
+        <source>Update Desktop Agent to go on with it.</source>
+        <translation>请更新 Desktop Agent 后再继续此会话。</translation>
     </message>
     <message>
         <source>Use `conversation`, `files` or `both`.</source>

@@ -10,6 +10,8 @@ from typing import cast, get_args
 
 import pytest
 
+from desktop_agent.cli import main
+from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import encode_event
 from desktop_agent.core.protocol.model import JsonObject
@@ -70,3 +72,28 @@ def test_the_golden_journal_of_this_version_has_every_event() -> None:
     folder = GOLDEN / f"v{ev.FORMAT_VERSION}"
     events, _ = read_journal(folder / "journal.jsonl", Blobs(folder / "blobs"))
     assert {type(event) for event in events} == set(get_args(ev.KnownEvent))
+
+
+@pytest.mark.parametrize("of_it", [slice(0, 1), slice(1, None), slice(-1, None)], ids=["begun", "continued", "ended"])
+def test_a_session_of_a_newer_version_is_told_and_not_touched(
+    of_it: slice, isolated_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    del isolated_home
+    paths, name = AppPaths.from_environment(), "20261129-120000-abcdef"
+    session = paths.sessions / name
+    shutil.copytree(GOLDEN / "v1", session)
+    lines = (session / "journal.jsonl").read_bytes().splitlines(keepends=True)
+    lines[of_it] = [line.replace(b'{"v":1,', b'{"v":2,') for line in lines[of_it]]
+    (session / "journal.jsonl").write_bytes(b"".join(lines) + b'{"v":2,"seq":')  # and it is being written
+    before = {path: path.read_bytes() for path in session.rglob("*") if path.is_file()}
+    for command in (
+        ["run", "--resume", name, "--provider", "demo", "--prompt", "Go on"],
+        ["sessions", "rename", name, "Mine"],
+        ["sessions", "pin", name],
+        ["changes", "undo", name],
+    ):
+        assert main(command) in (1, 2)
+        assert "newer version" in capsys.readouterr().err
+    assert main(["sessions", "show", name]) == 0
+    assert "written by a newer version" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in session.rglob("*") if path.is_file() and path.name != "lock"} == before

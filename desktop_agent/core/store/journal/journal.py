@@ -7,6 +7,7 @@ may not be on the disk are written again.
 import errno
 import json
 import os
+import re
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,7 +16,7 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from desktop_agent.core.base.errors import StorageError, is_disk_full
 from desktop_agent.core.protocol.codec import MalformedLineError, encode_event
-from desktop_agent.core.protocol.events import JournalEvent
+from desktop_agent.core.protocol.events import FORMAT_VERSION, JournalEvent
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import lines
@@ -36,6 +37,9 @@ from desktop_agent.core.system.staged_file import (
     write_all,
 )
 
+_VERSION = re.compile(rb'\n\{"v":(\d{1,9}),')
+_HEAD_BYTES = 64
+_END_BYTES = 2**18
 _MAX_WAITING_BYTES = 8 * 2**20
 _O_SAFE = O_BINARY | O_NOFOLLOW | O_CLOEXEC
 
@@ -73,9 +77,18 @@ class Journal:
 
     @classmethod
     def open(cls, path: Path, blobs: Blobs) -> "tuple[Journal, Path | None]":
-        """A torn last line is moved to a file, whose path is also returned."""
+        """A torn last line is moved to a file, whose path is also returned. Raises `StorageError`.
+
+        A journal that a newer version has written to is refused and not touched: what this version does not know
+        could change what its own records mean.
+        """
         with _writing(path):
             refuse_links(path)
+            if _is_of_newer_version(path):
+                raise StorageError(
+                    "A newer version of Desktop Agent has written to this session, so it was left as it is.",
+                    hint="Update Desktop Agent to go on with it.",
+                )
             torn = _mend_tail(path)
             descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | _O_SAFE)
             try:
@@ -170,6 +183,15 @@ class Journal:
         with suppress(OSError):
             if os.fstat(self._descriptor).st_size > self._size:
                 os.ftruncate(self._descriptor, self._size)
+
+
+def _is_of_newer_version(path: Path) -> bool:
+    """Whether the first line or one of the last ones is. A version goes on in its own format with each opening."""
+    with lines.open_regular(path) as file:
+        head = file.read(_HEAD_BYTES)
+        file.seek(max(0, file.seek(0, os.SEEK_END) - _END_BYTES))
+        versions = _VERSION.findall(b"\n" + head) + _VERSION.findall(file.read())
+    return any(int(version) > FORMAT_VERSION for version in versions)
 
 
 def _mend_tail(path: Path) -> Path | None:
