@@ -210,9 +210,7 @@ async def test_a_new_prompt_waits_for_the_turn_that_waits(ground: Ground) -> Non
 async def test_what_the_turn_had_changed_is_put_back_before_its_question_is_answered(ground: Ground) -> None:
     ground.write("a.py", "x = 1\n")
     async with ground.session([[EDIT], [CREATE]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        asked = (await s.rx.expect(ev.ApprovalRequested)).request
-        s.submit(ops.AnswerApproval(call_id=asked.call_id, decision=Allowed()))
+        await s.begin()
         await s.rx.expect(ev.ApprovalRequested)
         left, session_id = await asyncio.to_thread(ground.journal(s.id).read_bytes), s.id
     ground.journal(session_id).write_bytes(left)

@@ -108,8 +108,7 @@ async def test_an_edit_is_asked_written_down_and_then_applied(ground: Ground) ->
 async def test_a_denied_call_is_not_run_and_the_model_is_told_why(ground: Ground) -> None:  # E-10, Z-05
     ground.write("a.py", "x = 1\n")
     async with ground.session([[EDIT], [Say("All right.")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer(Denied(message="use a constant"))
+        await s.begin(Denied(message="use a constant"))
         ended = await s.rx.expect(ev.TurnEnded)
         assert ended.reason == "completed"
         assert ground.read("a.py") == "x = 1\n"
@@ -121,9 +120,7 @@ async def test_a_denied_call_is_not_run_and_the_model_is_told_why(ground: Ground
 async def test_a_command_the_person_edited_runs_as_edited_and_the_model_is_told(ground: Ground) -> None:
     run = Call("run_terminal_cmd", {"command": "echo mine > out"})
     async with ground.session([[run], [Say("Done.")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer(Allowed(edited_command="echo yours > out"))
-        await s.rx.expect(ev.TurnEnded)
+        await s.turn(Allowed(edited_command="echo yours > out"))
         assert ground.read("out") == "yours\n"
         assert "echo yours > out" in s.results()[0].content
 
@@ -252,9 +249,7 @@ async def test_calls_that_are_refused_before_they_run_are_on_record_like_any_oth
     calls = [Call("read_fil", {"path": "a"}), Call("read_file", malformed="{"), Call("list_files", {}), EDIT]
     ground.write("a.py", "x = 1\n")
     async with ground.session([calls, [Say("ok")]], rules=CallRules(blocked_tools=("list_files",))) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer(Denied())
-        await s.rx.expect(ev.TurnEnded)
+        await s.turn(Denied())
         finished = [event for event in s.rx.recorded if isinstance(event, ev.ToolCallFinished)]
         assert [event.call_id for event in finished] == [result.call_id for result in s.results()]
         assert all(event.result.is_error for event in finished)
@@ -346,8 +341,7 @@ async def test_stopping_a_command_ends_its_processes_and_answers_every_call(grou
         Call("edit_file", {"path": "pid", "old_str": "", "new_str": ""}),
     ]
     async with ground.session([calls, [Say("ok")]], sandbox="none") as s:  # in the sandbox a command has other pids
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
+        await s.begin()
         await s.rx.expect(ev.ToolOutputDelta, lambda event: "started" in event.text)
         assert (await s.carry_out(ops.Interrupt(), ev.TurnEnded)).reason == "interrupted"
         stopped, skipped = [event.result.content for event in s.rx.all(ev.ToolCallFinished)]
@@ -423,9 +417,7 @@ async def test_what_was_allowed_for_the_session_is_not_asked_again(ground: Groun
     ground.write("a.py", "x = 1\n")
     back = Call("edit_file", {"path": "a.py", "old_str": "x = 2\n", "new_str": "x = 1\n"})
     async with ground.session([[EDIT], [back], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer(Allowed(scope="session"))
-        await s.rx.expect(ev.TurnEnded)
+        await s.turn(Allowed(scope="session"))
         assert len(s.rx.all(ev.ApprovalRequested)) == 1
         session_id = s.id
     async with ground.session([[EDIT], [Say("ok")]], resume=session_id) as s:
@@ -461,9 +453,7 @@ async def test_files_are_put_back_while_a_turn_only_waits_for_an_answer(ground: 
     ground.write("a.py", "x = 1\n")
     again = Call("edit_file", {"path": "a.py", "old_str": "x = 2", "new_str": "x = 3"})
     async with ground.session([[EDIT], [again], [Say("ok")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        first = (await s.rx.expect(ev.ApprovalRequested)).request
-        s.submit(ops.AnswerApproval(call_id=first.call_id, decision=Allowed()))
+        await s.begin()
         second = (await s.rx.expect(ev.ApprovalRequested)).request
         undone = await s.carry_out(UNDO_ALL, ev.ChangesUndone)
         assert [outcome.state for outcome in undone.outcomes] == ["restored"]
@@ -489,8 +479,7 @@ async def test_nothing_is_undone_between_an_answer_and_what_it_allows(ground: Gr
     async with ground.session([[EDIT], [again], [Say("ok")]]) as s:
         s.submit(ops.SubmitPrompt(text="go"))
         for _ in range(2):
-            asked = (await s.rx.expect(ev.ApprovalRequested)).request
-            s.submit(ops.AnswerApproval(call_id=asked.call_id, decision=Allowed()))
+            await s.answer()
         s.submit(UNDO_ALL)
         assert (await s.rx.expect(ev.Notice)).code == "busy"
         await s.rx.expect(ev.TurnEnded)
@@ -557,8 +546,7 @@ async def test_a_workspace_deleted_by_a_command_ends_the_turn_before_the_next_ca
     make = Call("create_file", {"path": "b", "content": "B"})
     script = [[gone], [Call("read_file", {"path": "a"}), make], [Say("ok")]]
     async with ground.session(script, sandbox="none") as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
+        await s.begin()
         assert (await s.rx.expect(ev.TurnEnded)).reason == "workspace_error"
         assert not ground.workspace.exists()
         ground.workspace.mkdir()
@@ -568,8 +556,7 @@ async def test_a_workspace_deleted_by_a_command_ends_the_turn_before_the_next_ca
 
 async def test_closing_ends_a_running_turn_and_leaves_a_valid_journal(ground: Ground) -> None:
     async with ground.session([[Call("run_terminal_cmd", {"command": "touch x; sleep 1000"})]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
+        await s.begin()
         await s.rx.expect(ev.ChangesPrepared)
         await s.close()
         session_id = s.id
@@ -651,8 +638,7 @@ async def test_a_stop_while_changes_are_written_or_looked_for_waits_until_they_a
     ground.write("a.py", "x = 1\n")
     call = EDIT if method == "apply" else Call("run_terminal_cmd", {"command": "echo x = 2 > a.py"})
     async with ground.session([[call], [Say("never")]]) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
+        await s.begin()
         assert await asyncio.to_thread(begun.wait, PATIENCE_S)
         s.submit(ops.Interrupt())
         await s.carry_out(ops.SubmitPrompt(text="later"), ev.Queued)  # by now the stop has been served

@@ -89,8 +89,7 @@ async def test_a_change_whose_record_failed_is_found_and_recorded_before_the_nex
 async def test_a_command_does_not_start_when_its_intention_cannot_be_recorded(ground: Ground) -> None:
     async with ground.session([[Call("run_terminal_cmd", {"command": "touch ran"})]]) as s:
         with full_disk(s, ground, lambda line: b"changes_prepared" in line):
-            s.submit(ops.SubmitPrompt(text="go"))
-            await s.answer()
+            await s.begin()
             assert (await s.rx.expect(ev.TurnEnded)).reason == "storage_error"
         assert not (ground.workspace / "ran").exists()
 
@@ -277,8 +276,7 @@ async def test_what_a_killed_command_changed_is_found_afterwards(ground: Ground)
     ground.write("b.txt", "b\n")
     script: list[Reply] = [[Call("run_terminal_cmd", {"command": "echo B > b.txt"})], [Say("Done.")]]
     async with ground.session(script) as s:
-        s.submit(ops.SubmitPrompt(text="go"))
-        await s.answer()
+        await s.begin()
         await s.rx.expect(ev.ChangesPrepared)
         # The disk's present state is what a kill would leave.
         copy = ground.paths.data.with_name("killed")
