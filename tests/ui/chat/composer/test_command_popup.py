@@ -15,10 +15,10 @@ from tests.ui.chat.composer.desk import ComposerDesk
 from tests.ui.chat.stage import record
 
 COMMANDS = (
+    Declaration(name="undo", summary="Mine", origin="person", problem="a built-in command has this name"),
     *BUILT_IN,
     Declaration(name="git:message", summary="Write a message", origin="project", asks_model=True),
     Declaration(name="review", arguments="[FILE]", summary="Look it over", origin="person", asks_model=True),
-    Declaration(name="undo", summary="Mine", origin="person", problem="a built-in command has this name"),
 )
 
 

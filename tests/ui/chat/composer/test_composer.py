@@ -98,9 +98,9 @@ class TestHistory:
         for key in (Qt.Key.Key_Up, Qt.Key.Key_Up, Qt.Key.Key_Up, Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Down):
             desk.key(key)
             shown.append(desk.composer.text())
+            assert desk.composer.mentions.typed is None, "an earlier message is not being written"
         second = "second\nof two lines"
         assert shown == [second, second, "Read @first", "Read @first", second, "draft"]
-        assert desk.composer.mentions.typed is None, "an earlier message is not being written"
 
     def test_within_several_lines_up_moves_the_cursor(self, desk: Desk) -> None:
         desk.composer.set_text("one\ntwo")
@@ -415,40 +415,27 @@ PART = Usage(input_tokens=2_000)
 FREE = Usage(input_tokens=5, cost_usd=0.0)
 
 
+LAST_TURN = "Last turn: $0.03"
+READ = "10\u202f000 tokens read by the model, 1\u202f204 written"
+CACHED = "97 % of the tokens read came from the cache"
+UNCACHED = "About 8\u202f200 tokens of the last turn were not in the provider's cache: the tools changed."
+UNKNOWN = (
+    "12\u202f000 tokens read by the model, 1\u202f204 written",
+    "81 % of the tokens read came from the cache",
+    "The price of 2\u202f000 tokens is not known: the cost is higher.",
+)
+
+
 @pytest.mark.parametrize(
     ("session", "turn", "missed", "text", "said"),
     [
-        (PAID, LAST, None, "$0.42", [
-            "This session: $0.42",
-            "Last turn: $0.03",
-            "10\u202f000 tokens read by the model, 1\u202f204 written",
-            "97 % of the tokens read came from the cache",
-            "Click to see the usage of all sessions.",
-        ]),
-        (PAID + PART, PART, None, "≥ $0.42", [
-            "This session: ≥ $0.42",
-            "12\u202f000 tokens read by the model, 1\u202f204 written",
-            "81 % of the tokens read came from the cache",
-            "The price of 2\u202f000 tokens is not known: the cost is higher.",
-            "Click to see the usage of all sessions.",
-        ]),
-        (PAID, LAST, MISSED, "$0.42", [
-            "This session: $0.42",
-            "Last turn: $0.03",
-            "10\u202f000 tokens read by the model, 1\u202f204 written",
-            "97 % of the tokens read came from the cache",
-            "About 8\u202f200 tokens of the last turn were not in the provider's cache: the tools changed.",
-            "Click to see the usage of all sessions.",
-        ]),
-        (FREE, FREE, None, "$0.00", [
-            "This session: $0.00",
-            "Last turn: $0.00",
-            "5 tokens read by the model, 0 written",
-            "Click to see the usage of all sessions.",
-        ]),
+        (PAID, LAST, None, "$0.42", [LAST_TURN, READ, CACHED]),
+        (PAID + PART, PART, None, "≥ $0.42", [*UNKNOWN]),
+        (PAID, LAST, MISSED, "$0.42", [LAST_TURN, READ, CACHED, UNCACHED]),
+        (FREE, FREE, None, "$0.00", ["Last turn: $0.00", "5 tokens read by the model, 0 written"]),
     ],
     ids=["all of it", "in part, as the least", "with what the cache did not have", "nothing"],
-)  # fmt: skip
+)
 def test_the_cost_is_shown_when_it_is_known(
     desk: Desk, session: Usage, turn: Usage, missed: CacheMiss | None, text: str, said: list[str]
 ) -> None:
@@ -458,7 +445,8 @@ def test_the_cost_is_shown_when_it_is_known(
     assert (label.isHidden(), label.toolTip()) == (True, "")
     desk.composer.controls.show_cost(session, turn, missed)
     assert (label.isVisible(), label.text()) == (True, text)
-    assert label.toolTip().split("\n") == said
+    lines = [f"This session: {text}", *said, "Click to see the usage of all sessions."]
+    assert label.toolTip().split("\n") == lines
     assert label.accessibleDescription() == label.toolTip()
     desk.composer.controls.show_cost(Usage(), Usage())
     assert (label.isHidden(), label.toolTip()) == (True, "")

@@ -55,24 +55,13 @@ def test_variables_that_a_command_did_not_get_are_named() -> None:
 
 
 class TestTheLine:
-    @pytest.mark.parametrize(
-        ("tool", "verb"),
-        [
-            ("read_file", "Read"),
-            ("list_files", "List"),
-            ("grep", "Search"),
-            ("glob_file_search", "Search"),
-            ("edit_file", "Edit"),
-            ("apply_patch", "Edit"),
-            ("create_file", "Create"),
-            ("delete_file", "Delete"),
-            ("run_terminal_cmd", "Run"),
-            ("weather", "weather"),
-        ],
-    )
-    def test_it_begins_with_what_the_tool_does(self, stage: Stage, tool: str, verb: str) -> None:
-        stage.show(call(tool, "x", result=ToolResult(content="")))
-        assert name_of(stage).startswith(f"{verb} x done")
+    def test_it_begins_with_what_the_tool_does(self, stage: Stage) -> None:
+        verbs = {"read_file": "Read", "list_files": "List", "grep": "Search", "glob_file_search": "Search"}
+        verbs |= {"edit_file": "Edit", "apply_patch": "Edit", "create_file": "Create", "delete_file": "Delete"}
+        verbs |= {"run_terminal_cmd": "Run", "weather": "weather"}
+        for tool, verb in verbs.items():
+            stage.show(call(tool, "x", result=ToolResult(content="")))
+            assert name_of(stage).startswith(f"{verb} x done")
 
     def test_its_state_is_said_in_words(self, stage: Stage) -> None:
         cases = [

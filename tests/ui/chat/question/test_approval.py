@@ -247,41 +247,39 @@ class TestAnswers:
         assert opened == [("c1",)]
 
 
-class TestAToolThatChanged:
-    def test_shows_what_changed_and_is_allowed_when_all_of_it_was_seen(self, stage: Stage) -> None:
-        answers = ask_ready(stage, changed_tool(lines=60))
-        [as_it_is] = [button for button in card(stage).findChildren(QPushButton) if "as it is now" in button.text()]
-        assert not stage.button("Allow once").isEnabled()
-        assert not as_it_is.isEnabled()
-        assert "+ line 0" in command_field(stage).toPlainText()
-        assert "The server changed it." in card(stage).accessibleName()
+def test_a_tool_that_changed_shows_its_changes_and_is_allowed_when_all_of_them_were_seen(stage: Stage) -> None:
+    answers = ask_ready(stage, changed_tool(lines=60))
+    [as_it_is] = [button for button in card(stage).findChildren(QPushButton) if "as it is now" in button.text()]
+    assert not stage.button("Allow once").isEnabled()
+    assert not as_it_is.isEnabled()
+    assert "+ line 0" in command_field(stage).toPlainText()
+    assert "The server changed it." in card(stage).accessibleName()
 
-        field = command_field(stage)
-        bar = field.verticalScrollBar()
-        while bar.value() < bar.maximum():
-            bar.setValue(bar.value() + 5)
-            field.grab()
-        stage.qtbot.waitUntil(as_it_is.isEnabled)
-        click(as_it_is)
+    field = command_field(stage)
+    bar = field.verticalScrollBar()
+    while bar.value() < bar.maximum():
+        bar.setValue(bar.value() + 5)
+        field.grab()
+    stage.qtbot.waitUntil(as_it_is.isEnabled)
+    click(as_it_is)
 
-        assert answers == [("c1", Allowed(scope="always"))]
+    assert answers == [("c1", Allowed(scope="always"))]
 
 
-class TestAToolThatWasNeverAllowed:
-    def test_unfolds_what_the_server_says_of_it_and_need_not_be_seen(self, stage: Stage) -> None:
-        text = "\n".join(f"Line {number}" for number in range(60))
-        answers = ask_ready(stage, replace(question(None), changes=(), tool_definition=text))
-        assert not card(stage).findChildren(QPlainTextEdit)
-        click(stage.button("Show the definition"))
-        assert command_field(stage).toPlainText() == text
-        assert command_field(stage).isReadOnly()
-        unfolded = card(stage).height()
-        click(stage.button("Hide the definition"))
-        assert not command_field(stage).isVisible()
-        assert card(stage).height() < unfolded - command_field(stage).height()
-        click(stage.button("Show the definition"))
-        click(stage.button("Allow once"))
-        assert answers == [("c1", Allowed())]
+def test_a_tool_that_was_never_allowed_unfolds_what_the_server_says_which_need_not_be_seen(stage: Stage) -> None:
+    text = "\n".join(f"Line {number}" for number in range(60))
+    answers = ask_ready(stage, replace(question(None), changes=(), tool_definition=text))
+    assert not card(stage).findChildren(QPlainTextEdit)
+    click(stage.button("Show the definition"))
+    assert command_field(stage).toPlainText() == text
+    assert command_field(stage).isReadOnly()
+    unfolded = card(stage).height()
+    click(stage.button("Hide the definition"))
+    assert not command_field(stage).isVisible()
+    assert card(stage).height() < unfolded - command_field(stage).height()
+    click(stage.button("Show the definition"))
+    click(stage.button("Allow once"))
+    assert answers == [("c1", Allowed())]
 
 
 def changed_tool(*, lines: int) -> ApprovalRequest:
