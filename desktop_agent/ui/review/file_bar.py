@@ -119,8 +119,7 @@ class FileBar(QWidget):
         self.mode_chosen.emit(mode)
 
     def show_mode(self) -> None:
-        if self._view is None:
-            return
+        assert self._view is not None
         document, scroller = self._view.document, self._view.scroller
         obstacle = document.mode_obstacle()
         self.mode.setChecked(document.mode == "side_by_side")

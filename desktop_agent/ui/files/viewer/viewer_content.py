@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from PySide6.QtCore import QCoreApplication
 
-from desktop_agent.core.base.file_types import HEAD_BYTES, file_type, is_binary
+from desktop_agent.core.base.file_types import HEAD_BYTES, file_type
 from desktop_agent.core.diff.text import Endings, Text, as_utf8, endings_of, line_count, read_texts
 from desktop_agent.core.merge.edited_text import EditedText
 from desktop_agent.core.system.files import digest_of
@@ -76,8 +76,6 @@ def content_of(path: str, content: bytes) -> FileContent:
         picture = decode(content)
         if picture.is_shown or kind.picture != "svg":
             return replace(known, picture=picture)
-    if is_binary(content):
-        return replace(known, obstacle="binary")
     plain = as_utf8(content)
     if plain is None:
         return replace(known, obstacle="binary")

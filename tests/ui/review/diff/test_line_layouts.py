@@ -110,6 +110,13 @@ def test_a_line_is_laid_out_anew_when_its_colours_have_come_and_no_other_is(layo
     assert layouts.line("new", 2, "word", (), WHOLE) is other
 
 
+def test_only_so_many_lines_are_kept(layouts: LineLayouts) -> None:
+    first = layouts.line("new", 0, "word", (), WHOLE)
+    for number in range(1, LineLayouts.MAX_KEPT + 1):
+        layouts.line("new", number, "word", (), WHOLE)
+    assert layouts.line("new", 0, "word", (), WHOLE) is not first
+
+
 DIFF = make_diff("one = 1\ntwo = 2\n", "one = 3\ntwo = 4\n")
 FIRST, SECOND = DiffRow("changed", 0, 0), DiffRow("changed", 1, 1)
 
