@@ -15,6 +15,7 @@ from desktop_agent.core.system.files import digest_of
 from tests.attacks.corpus import cases
 from tests.harness import Ground
 
+OUTSIDE = "../outside.txt"
 OLD = "first\nsecond\nthird\n"
 SECRET = "TOKEN=hunter2-hunter2\n"
 
@@ -37,26 +38,26 @@ def calls(*made: Call) -> list[Reply]:
     return [*([call] for call in made), [Say("done")]]
 
 
+@pytest.fixture
+def linked(ground: Ground) -> Ground:
+    os.link(ground.write(OUTSIDE, OLD), ground.workspace / "linked.txt")
+    return ground
+
+
 @pytest.mark.parametrize("tool", cases(WRITES, str))
-async def test_a_write_through_a_link_from_outside_changes_nothing_outside(ground: Ground, tool: str) -> None:
-    outside = ground.workspace.parent / "outside.txt"
-    outside.write_text(OLD)
-    os.link(outside, ground.workspace / "linked.txt")
-    async with ground.session(calls(Call(tool, WRITES[tool])), approval="on_request") as s:
+async def test_a_write_through_a_link_from_outside_changes_nothing_outside(linked: Ground, tool: str) -> None:
+    async with linked.session(calls(Call(tool, WRITES[tool])), approval="on_request") as s:
         await s.prompt()
         [result] = s.results()
         assert not result.is_error, result.content
-        assert outside.read_text() == OLD
+        assert linked.read(OUTSIDE) == OLD
         assert s.rx.all(ev.ChangesRecorded)
-        await s.carry_out(ops.UndoChanges(selection=ChangeSelection(turn=1)), ev.ChangesUndone)
-    assert (ground.read("linked.txt"), outside.read_text()) == (OLD, OLD)
+        await s.undo(ChangeSelection(turn=1))
+    assert (linked.read("linked.txt"), linked.read(OUTSIDE)) == (OLD, OLD)
 
 
-async def test_an_edit_that_breaks_a_link_says_so_before_and_after(ground: Ground) -> None:
-    outside = ground.workspace.parent / "outside.txt"
-    outside.write_text(OLD)
-    os.link(outside, ground.workspace / "linked.txt")
-    async with ground.session(calls(Call("edit_file", WRITES["edit_file"]))) as s:
+async def test_an_edit_that_breaks_a_link_says_so_before_and_after(linked: Ground) -> None:
+    async with linked.session(calls(Call("edit_file", WRITES["edit_file"]))) as s:
         asked = await s.turn()
         assert "`linked.txt` has another name (a hard link)" in " ".join(asked.request.details)
         assert "`linked.txt` has another name (a hard link)" in s.results()[0].content
@@ -82,14 +83,11 @@ async def test_a_special_file_keeps_its_content_when_an_innocent_name_of_it_is_w
     assert ground.read(special) == OLD
 
 
-async def test_what_the_user_types_into_a_linked_file_stays_in_the_folder(ground: Ground) -> None:
-    outside = ground.workspace.parent / "outside.txt"
-    outside.write_text(OLD)
-    os.link(outside, ground.workspace / "linked.txt")
-    async with ground.session(calls()) as s:
-        s.submit(ops.WriteFile(path="linked.txt", expected=digest_of(OLD.encode()), content=b"typed\n"))
-        await s.rx.expect(ev.ChangesRecorded)
-    assert (ground.read("linked.txt"), outside.read_text()) == ("typed\n", OLD)
+async def test_what_the_user_types_into_a_linked_file_stays_in_the_folder(linked: Ground) -> None:
+    async with linked.session(calls()) as s:
+        op = ops.WriteFile(path="linked.txt", expected=digest_of(OLD.encode()), content=b"typed\n")
+        await s.carry_out(op, ev.ChangesRecorded)
+    assert (linked.read("linked.txt"), linked.read(OUTSIDE)) == ("typed\n", OLD)
 
 
 READS: dict[str, tuple[str, JsonObject]] = {

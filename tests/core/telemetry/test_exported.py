@@ -44,9 +44,15 @@ def send_to(receiver: OtlpReceiver, ground: Ground, *, include_contents: bool = 
     ground.write("a.py", "x = 1\n")
 
 
-async def test_a_turn_arrives_as_a_tree_of_spans(ground: Ground, receiver: OtlpReceiver) -> None:
+@pytest.fixture
+def sender(ground: Ground, receiver: OtlpReceiver) -> Ground:
+    """Its sessions send telemetry without contents to the receiver."""
     send_to(receiver, ground)
-    async with ground.session([[READ, READ], [EDIT], [Say("Done.")]]) as s:
+    return ground
+
+
+async def test_a_turn_arrives_as_a_tree_of_spans(sender: Ground, receiver: OtlpReceiver) -> None:
+    async with sender.session([[READ, READ], [EDIT], [Say("Done.")]]) as s:
         await s.prompt("go", answers=1)
     by_name = {span.name: span for span in receiver.spans}
     turn = by_name["invoke_agent desktop-agent"]
@@ -85,11 +91,10 @@ async def test_what_arrives_has_the_documented_names_and_no_others(ground: Groun
         assert resource["service.instance.id"]
 
 
-async def test_calls_that_never_ran_are_counted_too(ground: Ground, receiver: OtlpReceiver) -> None:
+async def test_calls_that_never_ran_are_counted_too(sender: Ground, receiver: OtlpReceiver) -> None:
     """Z-66: denied, unknown, invalid and forbidden calls."""
-    send_to(receiver, ground)
     calls = [READ, Call("no_such_tool"), Call("read_file", malformed="{"), Call("read_file", {"wrong": 1}), EDIT]
-    async with ground.session([calls, [Say("ok")]]) as s:
+    async with sender.session([calls, [Say("ok")]]) as s:
         s.submit(ops.SubmitPrompt(text="go"))
         await s.answer(Denied())
         await s.rx.expect(ev.TurnEnded)
@@ -102,11 +107,10 @@ async def test_calls_that_never_ran_are_counted_too(ground: Ground, receiver: Ot
     assert [point.count for point in receiver.points("tool_duration_seconds") if point.attributes["success"]] == [1]
 
 
-async def test_a_call_that_is_stopped_is_counted_as_cancelled(ground: Ground, receiver: OtlpReceiver) -> None:
-    send_to(receiver, ground)
+async def test_a_call_that_is_stopped_is_counted_as_cancelled(sender: Ground, receiver: OtlpReceiver) -> None:
     meeting = Meeting(2)
-    ground.extra_tools = (MeetingTool(meeting, []),)
-    async with ground.session([[Call("meet", {"name": "a"}), EDIT]]) as s:
+    sender.extra_tools = (MeetingTool(meeting, []),)
+    async with sender.session([[Call("meet", {"name": "a"}), EDIT]]) as s:
         s.submit(ops.SubmitPrompt(text="go"))
         await meeting.until(1)
         await s.carry_out(ops.Interrupt(), ev.TurnEnded)
@@ -115,10 +119,9 @@ async def test_a_call_that_is_stopped_is_counted_as_cancelled(ground: Ground, re
     assert receiver.value("tool_errors_total", tool="edit_file", error_type="skipped") == 1
 
 
-async def test_tokens_turns_and_failed_requests_are_measured(ground: Ground, receiver: OtlpReceiver) -> None:
-    send_to(receiver, ground)
+async def test_tokens_turns_and_failed_requests_are_measured(sender: Ground, receiver: OtlpReceiver) -> None:
     overloaded = ProviderError("The model is overloaded.", fault="overloaded")
-    async with ground.session([[Fail(overloaded)], [Say("Hello.")]]) as s:
+    async with sender.session([[Fail(overloaded)], [Say("Hello.")]]) as s:
         await s.prompt()
     (usage,) = s.rx.all(ev.UsageReported)
     assert receiver.value("tokens_total", **{"gen_ai.token.type": "output"}) == usage.usage.output_tokens
@@ -132,26 +135,23 @@ async def test_tokens_turns_and_failed_requests_are_measured(ground: Ground, rec
     assert not answered.is_error
 
 
-async def test_calls_side_by_side_are_measured_as_one_batch(ground: Ground, receiver: OtlpReceiver) -> None:
-    send_to(receiver, ground)
-    async with ground.session([[READ, READ, READ], [READ], [Say("ok")]]) as s:
+async def test_calls_side_by_side_are_measured_as_one_batch(sender: Ground, receiver: OtlpReceiver) -> None:
+    async with sender.session([[READ, READ, READ], [READ], [Say("ok")]]) as s:
         await s.prompt()
     (batches,) = receiver.points("parallel_batch_size")
     assert (batches.count, batches.value) == (2, 4)
 
 
-async def test_an_answer_that_is_stopped_ends_its_spans(ground: Ground, receiver: OtlpReceiver) -> None:
-    send_to(receiver, ground)
-    async with ground.session([[Say("Well"), Hang()]]) as s:
+async def test_an_answer_that_is_stopped_ends_its_spans(sender: Ground, receiver: OtlpReceiver) -> None:
+    async with sender.session([[Say("Well"), Hang()]]) as s:
         await s.carry_out(ops.SubmitPrompt(text="go"), ev.TextDelta)
         await s.carry_out(ops.Interrupt(), ev.TurnEnded)
     assert [span.name for span in receiver.spans] == ["chat scripted", "invoke_agent desktop-agent"]
 
 
-async def test_a_compaction_arrives_with_the_request_for_it(ground: Ground, receiver: OtlpReceiver) -> None:
-    send_to(receiver, ground)
+async def test_a_compaction_arrives_with_the_request_for_it(sender: Ground, receiver: OtlpReceiver) -> None:
     summary = Say(json.dumps({"goals": ["ship it"]}))
-    async with ground.session([[Say("one")], [Say("two")], [summary], [Say("no summary")], [Say("three")]]) as s:
+    async with sender.session([[Say("one")], [Say("two")], [summary], [Say("no summary")], [Say("three")]]) as s:
         await s.prompt()
         await s.prompt()
         compacted = await s.carry_out(ops.Compact(), ev.Compacted)
@@ -164,10 +164,9 @@ async def test_a_compaction_arrives_with_the_request_for_it(ground: Ground, rece
     assert receiver.value("compactions_total", success=True, automatic=False) == 1
 
 
-async def test_a_summary_that_fails_is_counted(ground: Ground, receiver: OtlpReceiver) -> None:
-    send_to(receiver, ground)
+async def test_a_summary_that_fails_is_counted(sender: Ground, receiver: OtlpReceiver) -> None:
     refused = ProviderError("No.", fault="invalid_request")
-    async with ground.session([[Say("one")], [Say("two")], [Fail(refused)]]) as s:
+    async with sender.session([[Say("one")], [Say("two")], [Fail(refused)]]) as s:
         await s.prompt()
         await s.prompt()
         await s.carry_out(ops.Compact(), ev.Notice)
@@ -177,10 +176,9 @@ async def test_a_summary_that_fails_is_counted(ground: Ground, receiver: OtlpRec
 
 
 async def test_two_sessions_of_a_process_share_a_way_out_and_are_told_apart(
-    ground: Ground, receiver: OtlpReceiver
+    sender: Ground, receiver: OtlpReceiver
 ) -> None:
-    send_to(receiver, ground)
-    async with ground.session([[Say("one")]]) as first, ground.session([[Say("two")]]) as second:
+    async with sender.session([[Say("one")]]) as first, sender.session([[Say("two")]]) as second:
         await first.prompt()
         await second.prompt()
     turns = [span for span in receiver.spans if span.name.startswith("invoke_agent")]
@@ -233,27 +231,25 @@ async def test_an_address_in_the_environment_alone_exports_nothing(
 
 
 async def test_an_address_in_the_environment_does_not_go_before_the_settings(
-    ground: Ground, receiver: OtlpReceiver, monkeypatch: pytest.MonkeyPatch
+    sender: Ground, receiver: OtlpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with otlp_receiver() as other:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", other.url)
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", f"{other.url}/v1/traces")
-        send_to(receiver, ground)
-        async with ground.session([[Say("a")]]) as s:
+        async with sender.session([[Say("a")]]) as s:
             await s.prompt()
         assert other.bodies == []
     assert receiver.spans
 
 
 async def test_attributes_names_and_compression_of_the_environment_are_honoured(
-    ground: Ground, receiver: OtlpReceiver, monkeypatch: pytest.MonkeyPatch
+    sender: Ground, receiver: OtlpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=a%20lab,service.instance.id=x,broken")
     monkeypatch.setenv("OTEL_SERVICE_NAME", "my-agents")
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip")
     monkeypatch.setenv("OTEL_EXPERIMENTAL_RESOURCE_DETECTORS", "process,os,host")
-    send_to(receiver, ground)
-    async with ground.session([[Say("a")]]) as s:
+    async with sender.session([[Say("a")]]) as s:
         await s.prompt()
     assert receiver.headers[0]["content-encoding"] == "gzip"
     resource = receiver.resources[0]
@@ -263,26 +259,23 @@ async def test_attributes_names_and_compression_of_the_environment_are_honoured(
     assert [name for name in resource if name.startswith(("process.", "os.", "host."))] == []
 
 
-async def test_a_sampler_of_the_environment_is_honoured(
-    ground: Ground, receiver: OtlpReceiver, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("variable", "value", "has_metrics"),
+    [("OTEL_TRACES_SAMPLER", "always_off", True), ("OTEL_SDK_DISABLED", "true", False)],
+)
+async def test_the_environment_can_switch_off_the_spans_or_all(
+    sender: Ground,
+    receiver: OtlpReceiver,
+    monkeypatch: pytest.MonkeyPatch,
+    variable: str,
+    value: str,
+    has_metrics: bool,
 ) -> None:
-    monkeypatch.setenv("OTEL_TRACES_SAMPLER", "always_off")
-    send_to(receiver, ground)
-    async with ground.session([[Say("a")]]) as s:
-        await s.prompt()
-    assert receiver.spans == []
-    assert receiver.points("turn_duration_seconds")
-
-
-async def test_the_sdk_can_be_disabled_by_the_environment(
-    ground: Ground, receiver: OtlpReceiver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OTEL_SDK_DISABLED", "true")
-    send_to(receiver, ground)
-    async with ground.session([[Say("a")]]) as s:
+    monkeypatch.setenv(variable, value)
+    async with sender.session([[Say("a")]]) as s:
         assert (await s.prompt()).reason == "completed"
     assert receiver.spans == []
-    assert receiver.metrics == {}
+    assert bool(receiver.metrics) is bool(receiver.points("turn_duration_seconds")) is has_metrics
 
 
 def test_a_command_does_not_get_the_headers_for_the_receiver() -> None:
@@ -303,12 +296,11 @@ async def until_failed(receiver: OtlpReceiver) -> None:
 
 
 async def test_a_receiver_that_refuses_is_named_once_and_turns_go_on(
-    ground: Ground, receiver: OtlpReceiver, monkeypatch: pytest.MonkeyPatch
+    sender: Ground, receiver: OtlpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     export_every(monkeypatch, 0.01)
-    send_to(receiver, ground)
     receiver.status = 401
-    async with ground.session([[Say("a")], [Say("b")], [Say("c")], [Say("d")]]) as s:
+    async with sender.session([[Say("a")], [Say("b")], [Say("c")], [Say("d")]]) as s:
         ends = [(await s.prompt()).reason]
         await until_failed(receiver)
         while not notices(s.rx.events) and len(ends) < 3:
@@ -335,14 +327,13 @@ async def test_a_receiver_that_is_not_there_is_said_in_the_log_when_no_turn_can_
 
 
 async def test_a_receiver_that_never_answers_holds_nothing_up(
-    ground: Ground, receiver: OtlpReceiver, monkeypatch: pytest.MonkeyPatch, expected_logs: list[str]
+    sender: Ground, receiver: OtlpReceiver, monkeypatch: pytest.MonkeyPatch, expected_logs: list[str]
 ) -> None:
     export_every(monkeypatch, 0.01)
     monkeypatch.setattr(pipeline, "LAST_FLUSH_S", 0.05)
     expected_logs.append("Telemetry could not be sent")
     receiver.gate.clear()
-    send_to(receiver, ground)
-    async with ground.session([[READ], [Say("a")], [READ], [Say("b")]]) as s:
+    async with sender.session([[READ], [Say("a")], [READ], [Say("b")]]) as s:
         assert (await s.prompt()).reason == "completed"
         await until_failed(receiver)
         assert (await s.prompt()).reason == "completed"
@@ -363,14 +354,13 @@ async def test_an_address_that_is_none_is_said_once_and_turns_go_on(ground: Grou
 
 
 async def test_a_defect_in_telemetry_ends_telemetry_and_nothing_else(
-    ground: Ground, receiver: OtlpReceiver, monkeypatch: pytest.MonkeyPatch
+    sender: Ground, receiver: OtlpReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(self: object, event: ev.Event) -> None:
         raise RuntimeError("sk-ant-" + "a" * 30)
 
     monkeypatch.setattr(event_fold.EventFold, "apply", broken)
-    send_to(receiver, ground)
-    async with ground.session([[READ], [Say("a")], [Say("b")]]) as s:
+    async with sender.session([[READ], [Say("a")], [Say("b")]]) as s:
         assert (await s.prompt()).reason == "completed"
         assert (await s.prompt()).reason == "completed"
     (notice,) = notices(s.rx.events)
@@ -384,27 +374,25 @@ async def test_a_file_that_cannot_be_written_is_said(ground: Ground, tmp_path: P
         assert (await s.prompt()).reason == "completed"
 
 
-async def test_what_is_switched_off_stops_at_once(ground: Ground, receiver: OtlpReceiver) -> None:
-    send_to(receiver, ground)
-    ground.live = LiveSettings(ground.settings)
-    async with ground.session([[READ], [Say("a")], [Say("b")], [Say("c")]]) as s:
+async def test_what_is_switched_off_stops_at_once(sender: Ground, receiver: OtlpReceiver) -> None:
+    sender.live = LiveSettings(sender.settings)
+    async with sender.session([[READ], [Say("a")], [Say("b")], [Say("c")]]) as s:
         await s.prompt()
-        await ground.live.change("telemetry.otlp_address", "")
+        await sender.live.change("telemetry.otlp_address", "")
         await s.prompt()
-        await ground.live.change("telemetry.otlp_address", receiver.url)
+        await sender.live.change("telemetry.otlp_address", receiver.url)
         await s.prompt()
     turns = [span for span in receiver.spans if span.name.startswith("invoke_agent")]
     assert [span.attributes["desktop_agent.turn"] for span in turns] == [1, 3]
 
 
 async def test_what_is_switched_off_and_on_within_a_turn_goes_on_with_the_next(
-    ground: Ground, receiver: OtlpReceiver
+    sender: Ground, receiver: OtlpReceiver
 ) -> None:
-    send_to(receiver, ground)
-    live = ground.live = LiveSettings(ground.settings)
+    live = sender.live = LiveSettings(sender.settings)
     meeting = Meeting(2)
-    ground.extra_tools = (MeetingTool(meeting, []),)
-    async with ground.session([[Call("meet", {"name": "a"})], [Say("a")], [Say("b")]]) as s:
+    sender.extra_tools = (MeetingTool(meeting, []),)
+    async with sender.session([[Call("meet", {"name": "a"})], [Say("a")], [Say("b")]]) as s:
         s.submit(ops.SubmitPrompt(text="go"))
         await meeting.until(1)
         await live.change("telemetry.otlp_address", "")
