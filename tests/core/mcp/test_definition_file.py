@@ -21,6 +21,8 @@ from desktop_agent.core.mcp.definition_file import (
     read_secrets,
     remove_definition,
     replace_definition,
+    switch_server,
+    switch_tool,
     without_secrets,
 )
 from desktop_agent.core.mcp.new_servers import plain_name, servers_in_json
@@ -217,6 +219,26 @@ def test_a_name_that_is_taken_or_unknown_changes_nothing(tmp_path: Path) -> None
         remove_definition(path, "gti")
 
     assert path.read_bytes() == before
+
+
+def test_servers_and_tools_are_switched_and_removed(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text("# mine\n")
+    server = ServerDefinition(name="git", reached_by=Program(command="x"))
+    add_definitions(path, (server,), keyring())
+
+    switch_server(path, "git", is_enabled=False)
+    switch_tool(path, "git", "push", is_enabled=False)
+    (off,) = defined_in(path).servers
+    switch_server(path, "git", is_enabled=True)
+    switch_tool(path, "git", "push", is_enabled=True)
+    on = defined_in(path).servers
+    remove_definition(path, "git")
+
+    assert (off.is_enabled, off.disabled_tools) == (False, ("push",))
+    assert on == (server,)
+    assert defined_in(path).servers == ()
+    assert path.read_text().startswith("# mine\n")
 
 
 def test_the_servers_of_other_tools_are_taken_over() -> None:
