@@ -11,7 +11,7 @@ from PySide6.QtGui import QAction, QKeySequence
 
 from desktop_agent.app.controller import Controller, LatestQuestion, WindowContext
 from desktop_agent.app.navigator import Navigator
-from desktop_agent.app.sessions.session_list import SessionListUpdater
+from desktop_agent.app.sessions.window_sessions import SessionListUpdater
 from desktop_agent.app.settings.settings_dialog import Setup
 from desktop_agent.app.shown_folder import FolderFiles
 from desktop_agent.core.base.ids import SessionId

@@ -15,17 +15,15 @@ from desktop_agent.app.content_windows import ContentWindows
 from desktop_agent.app.controller import Controller, WindowContext
 from desktop_agent.app.desktop_bus import follow_desktop
 from desktop_agent.app.file_changes import CodeApplying, FileViewing, FileWriting
-from desktop_agent.app.inbox import Inbox
+from desktop_agent.app.inbox import Inbox, InboxNotifier
 from desktop_agent.app.later_starts import LaterStarts
 from desktop_agent.app.mention_finding import MentionFinding
 from desktop_agent.app.navigator import DEMO, Navigator, demo_follow_up
-from desktop_agent.app.notifications import InboxNotifier
 from desktop_agent.app.palette import PaletteOpening
 from desktop_agent.app.sessions.draft_autosave import DraftAutosave
 from desktop_agent.app.sessions.open_sessions import LiveSessions
 from desktop_agent.app.sessions.session_actions import SessionActions
-from desktop_agent.app.sessions.session_list import LISTED_EVENTS, SessionListUpdater
-from desktop_agent.app.sessions.window_sessions import IdleSessionCloser, Searching
+from desktop_agent.app.sessions.window_sessions import LISTED_EVENTS, IdleSessionCloser, Searching, SessionListUpdater
 from desktop_agent.app.settings.model_offering import ModelOffering
 from desktop_agent.app.settings.settings_controller import SettingsController
 from desktop_agent.app.settings.settings_dialog import Setup

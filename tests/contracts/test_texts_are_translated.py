@@ -8,7 +8,6 @@ ELSEWHERE = {
     "ui/window/actions.py": "the table of actions",
     "ui/wording/phrases.py": "the tables of policies and sandboxes",
     "ui/settings/server_card.py": "the states of servers, which the core names",
-    "ui/settings/approvals_page.py": "declared settings",
     "ui/settings/setting_controls.py": "declared settings",
     "ui/settings/settings_dialog.py": "declared settings",
     "ui/settings/generated_page.py": "declared settings",

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QProgressDialog, QWidget
 from desktop_agent.app.controller import Controller, WindowContext, in_background
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.sessions.open_sessions import LiveSessions
-from desktop_agent.app.sessions.session_list import SessionListUpdater
+from desktop_agent.app.sessions.window_sessions import SessionListUpdater
 from desktop_agent.core.base.errors import AgentError, SessionBusyError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.export import ExportForm

@@ -50,7 +50,6 @@ WIDGETS_USED_SOON: Final = (
     "desktop_agent.ui.settings.servers_page",
     "desktop_agent.ui.settings.key_list",
     "desktop_agent.ui.settings.keys_page",
-    "desktop_agent.ui.settings.approvals_page",
     "desktop_agent.ui.settings.project_page",
     "desktop_agent.ui.settings.rules_page",
     "desktop_agent.ui.settings.settings_dialog",

@@ -1,16 +1,19 @@
-"""Pages generated from the declarations of settings: sections, and search results."""
+"""Pages made from the declarations of settings: sections, approvals with the sandbox, and search results."""
 
 from collections.abc import Collection, Iterable, Iterator
 
-from PySide6.QtWidgets import QVBoxLayout
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from desktop_agent.core.settings.values import Setting, declared_section, declared_settings
-from desktop_agent.ui.settings.page_parts import Page, SettingRow
+from desktop_agent.ui.settings.page_parts import Page, SettingRow, field_row, shown
 from desktop_agent.ui.settings.setting_controls import words
-from desktop_agent.ui.settings.settings_view import SettingsActions
+from desktop_agent.ui.settings.settings_view import SettingsActions, SettingsView
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.buttons import Picker
+from desktop_agent.ui.widgets.choice_card import ChoiceCard
 from desktop_agent.ui.widgets.labels import Note, make_label, show_text
-from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hairline
+from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hairline, vbox
+from desktop_agent.ui.wording.phrases import MODES, POLICIES, approval_words, sandbox_words
 
 
 def settings_of(table: str, without: Collection[str] = ()) -> list[Setting]:
@@ -48,18 +51,18 @@ class SearchPage(Page):
     def search(self, text: str) -> None:
         self.build()
         found = _found(text)
-        shown = found[:_MOST_FOUND]
+        listed = found[:_MOST_FOUND]
         known = {row.setting.key: row for row in self.rows}
         for row in self.rows:
-            if row.setting not in shown:
+            if row.setting not in listed:
                 row.hide()
-        for place, setting in enumerate(shown):
+        for place, setting in enumerate(listed):
             row = known.get(setting.key) or self._new_row(setting)
             self._list.removeWidget(row)
             self._list.insertWidget(place, row)
             row.show()
         note = ""
-        if more := len(found) - len(shown):
+        if more := len(found) - len(listed):
             note = self.tr("And {0} more. Type more to narrow the list.").format(more)
         elif not found:
             note = self.tr("No setting matches “{0}”.").format(text.strip())
@@ -95,3 +98,58 @@ def _found(text: str) -> list[Setting]:
         ):
             described.append(setting)
     return named + described
+
+
+_HAND_MADE = ("execution.approval", "execution.sandbox")
+
+
+class ApprovalsPage(Page):
+    def _build(self) -> Iterator[None]:
+        self._project = Note("", "warning")
+        self._project.hide()
+        about = Note(self.tr("For new sessions. Each session can choose its own below the message field."))
+        self._cards = {policy: ChoiceCard(self.theme, *approval_words(policy)) for policy in POLICIES}
+        group = QWidget()
+        vbox(*self._cards.values(), on=group, spacing=Space.S)
+        add_parts(self.column, about, self._project, group)
+        yield
+        name, modes = self.tr("Sandbox"), [(sandbox_words(mode)[0], mode) for mode in MODES]
+        self._sandbox = Picker(object_name="sandboxSettingPicker", accessible_name=name, choices=modes, fills=True)
+        self._consequence = Note("", object_name="sandboxConsequence")
+        for policy, card in self._cards.items():
+            card.setObjectName(f"approval_{policy}")
+            card.clicked.connect(self._on_chosen)
+        add_parts(self.column, hairline(), field_row(name, self._sandbox, self._consequence), hairline())
+        self._sandbox.currentIndexChanged.connect(self._on_sandbox)
+        self._show_consequence()
+        yield
+        yield from self.add_rows(settings_of("execution", _HAND_MADE))
+        self.column.addStretch()
+
+    def _show(self, view: SettingsView) -> None:
+        settings, declared = view.settings.execution, declared_settings()
+        text = self.tr("{0}: the project sets “{1}”, which applies here.")
+        tightened = [
+            text.format(words(declared[key].about.title), shown(declared[key], view.project[key]))
+            for key in _HAND_MADE
+            if key in view.project
+        ]
+        show_text(self._project, "\n".join(tightened))
+        card = self._cards.get(settings.approval)
+        if card is not None:
+            card.setChecked(True)
+        self._sandbox.pick(settings.sandbox)
+        self._show_consequence()
+
+    def _show_consequence(self) -> None:
+        mode = self._sandbox.currentData()
+        self._consequence.say(sandbox_words(mode)[1], "warning" if mode == "none" else "secondary")
+
+    def _on_chosen(self) -> None:
+        policy = next((policy for policy, card in self._cards.items() if card.isChecked()), None)
+        if policy is not None:
+            self.settings_actions.change("execution.approval", policy)
+
+    def _on_sandbox(self) -> None:
+        self._show_consequence()
+        self.settings_actions.change("execution.sandbox", self._sandbox.currentData())

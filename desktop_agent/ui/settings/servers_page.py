@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -373,7 +374,7 @@ class ServersPage(Page):
         )
         self._problems = Note("", "warning")
         self._problems.hide()
-        self._add = make_button(self.tr("Add server…"), "addServerButton", clicked=self._on_add)
+        self._add = make_button(self.tr("Add server…"), "addServerButton", clicked=partial(self._begin, None))
         self._import = make_button(self.tr("Import…"), "importServersButton", clicked=self._on_import)
         self._import.setAccessibleName(self.tr("Import the servers of another tool"))
         self._list = QVBoxLayout()
@@ -420,9 +421,6 @@ class ServersPage(Page):
 
     def import_file(self, path: str) -> None:
         self._actions.import_file(Path(path))
-
-    def _on_add(self) -> None:
-        self._begin(None)
 
     def _begin(self, edited: ServerDefinition | None) -> None:
         self._add.setEnabled(False)

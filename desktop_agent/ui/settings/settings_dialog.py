@@ -15,8 +15,7 @@ from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.settings.live_settings import SettingChange
 from desktop_agent.core.settings.values import declared_settings
 from desktop_agent.core.settings.workspace_settings import ProjectProposal
-from desktop_agent.ui.settings.approvals_page import ApprovalsPage
-from desktop_agent.ui.settings.generated_page import GeneratedPage, SearchPage
+from desktop_agent.ui.settings.generated_page import ApprovalsPage, GeneratedPage, SearchPage
 from desktop_agent.ui.settings.keys_page import KeysPage
 from desktop_agent.ui.settings.model_page import ModelPage
 from desktop_agent.ui.settings.page_parts import Page, shown

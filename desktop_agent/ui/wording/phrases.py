@@ -1,6 +1,7 @@
 """Phrases used in several places: modes, moments, folders, and reasons for reading a prompt again."""
 
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QDate, QLocale, QTime
@@ -39,8 +40,7 @@ MODES = tuple(_MODES)
 """The sandbox modes, repeated here because the window is painted before the core is imported."""
 
 
-def _mode_text(text: str) -> str:
-    return QCoreApplication.translate("Modes", text)
+_mode_text = partial(QCoreApplication.translate, "Modes")
 
 
 def escalation_words() -> str:
@@ -60,6 +60,9 @@ def sandbox_words(mode: SandboxMode) -> tuple[str, str]:
 def short_words(mode: str) -> str:
     words: dict[str, tuple[str, str, str]] = {**_POLICIES, **_MODES}
     return _mode_text(words[mode][1])
+
+
+_cache_text = partial(QCoreApplication.translate, "CacheMiss")
 
 
 def cache_miss_words(miss: CacheMiss) -> str:
@@ -83,8 +86,7 @@ def _why(reason: CacheMissReason) -> str:
     return reasons[reason]
 
 
-def _cache_text(text: str) -> str:
-    return QCoreApplication.translate("CacheMiss", text)
+_flaw_text = partial(QCoreApplication.translate, "Flaw")
 
 
 def flaw_words(flaw: Flaw) -> str:
@@ -103,10 +105,6 @@ def flaw_words(flaw: Flaw) -> str:
         "whole_message": _flaw_text("a complete message in place of stream chunks"),
     }
     return words[flaw]
-
-
-def _flaw_text(text: str) -> str:
-    return QCoreApplication.translate("Flaw", text)
 
 
 def local_now() -> datetime:

@@ -11,8 +11,8 @@ from desktop_agent.core.settings.loading import FileProblem, parse_file
 from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.settings.workspace_settings import proposal_of
 from desktop_agent.ui.settings.project_page import change_lines, problem_lines, server_lines
-from desktop_agent.ui.settings.settings_banners import ProjectBanner
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.window.conversation_pane import ProjectBanner
 from tests.parts import part
 from tests.ui.settings.desk import Desk
 
