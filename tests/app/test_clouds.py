@@ -8,7 +8,7 @@ import psutil
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QDialog, QLabel, QLineEdit, QListView, QPushButton
+from PySide6.QtWidgets import QComboBox, QDialog, QLineEdit, QListView, QPushButton
 
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.models.account import Account, usual_account
@@ -17,6 +17,7 @@ from desktop_agent.core.settings.settings_file import save_setting
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver, ask_for_no_titles
 from tests.memory_keyring import MemoryKeyring, use_keyring
+from tests.parts import visible_texts
 from tests.servers.dialects.clouds import PROJECT, bedrock, vertex
 from tests.servers.script import reply, text, thinking, tool_use
 from tests.servers.threaded import in_thread, serve
@@ -73,8 +74,7 @@ def workers() -> list[int]:
 
 def said(user: Driver) -> str:
     dialogs = (user.find(QDialog, name) for name in ("onboardingDialog", "settingsDialog"))
-    labels = (label for dialog in dialogs if dialog is not None for label in dialog.findChildren(QLabel))
-    return "\n".join(label.text() for label in labels if label.isVisible())
+    return "\n".join(text for dialog in dialogs if dialog is not None for text in visible_texts(dialog))
 
 
 async def choose(user: Driver, words: str) -> None:

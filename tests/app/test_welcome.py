@@ -8,7 +8,7 @@ import pytest
 from keyring.errors import NoKeyringError
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QDialog, QLabel, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QComboBox, QDialog, QLineEdit, QPushButton, QWidget
 
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.models.model_catalog import MODELS_NAME, ListCache
@@ -19,6 +19,7 @@ from tests.app.conftest import Go, Journey
 from tests.app.signing import BrowserOfTheDesktop, service
 from tests.e2e.driver import Driver, ask_for_no_titles
 from tests.memory_keyring import BrokenKeyring, MemoryKeyring, use_keyring
+from tests.parts import visible_texts
 from tests.servers.authorization_server import KEY as ROUTER_KEY
 from tests.servers.authorization_server import Behaviour
 from tests.servers.browser import UserInBrowser
@@ -60,7 +61,7 @@ def chosen() -> ModelSettings:
 
 def said(user: Driver) -> str:
     dialog = user.find(QDialog, "onboardingDialog")
-    return "\n".join(label.text() for label in dialog.findChildren(QLabel) if label.isVisible()) if dialog else ""
+    return "\n".join(visible_texts(dialog)) if dialog else ""
 
 
 async def go_way(user: Driver, steps: int) -> None:

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from PySide6.QtCore import QPoint, Qt, QTranslator
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 
 from desktop_agent.app import Window, build
 from desktop_agent.core.base.paths import AppPaths
@@ -24,6 +24,7 @@ from desktop_agent.ui.chat.question.request_card import ChangeField
 from desktop_agent.ui.runtime import eventloop
 from desktop_agent.ui.settings.settings_dialog import SettingsDialog
 from desktop_agent.ui.window.actions import Actions
+from tests.parts import visible_texts
 from tests.servers.threaded import ThreadedServer
 from tests.still_running import still_running
 
@@ -55,9 +56,7 @@ class Driver:
 
     @property
     def banner(self) -> list[str]:
-        return [
-            label.text() for label in self.window.panels.conversation.banner.findChildren(QLabel) if label.isVisible()
-        ]
+        return visible_texts(self.window.panels.conversation.banner)
 
     @property
     def notices(self) -> list[Notice]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QLabel, QLineEdit, QPushButton
+from PySide6.QtWidgets import QDialog, QLineEdit, QPushButton
 
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.mcp.definition_file import read_definitions
@@ -26,6 +26,7 @@ from tests.core.mcp.conftest import PROGRAM
 from tests.core.mcp.program import TOOLS
 from tests.e2e.driver import Driver
 from tests.memory_keyring import MemoryKeyring, use_keyring
+from tests.parts import visible_texts
 from tests.servers.browser import UserInBrowser
 from tests.servers.mcp_authorization import wanting_a_sign_in
 from tests.servers.threaded import in_thread
@@ -47,6 +48,10 @@ async def add(user: Driver, name: str, where: str) -> None:
     await user.click("confirmAddServerButton")
 
 
+async def see_text(user: Driver, dialog: QDialog, words: str) -> None:
+    await user.until_true(lambda: any(words in text for text in visible_texts(dialog)), f"{words!r} is shown")
+
+
 def defined() -> list[tuple[str, bool, tuple[str, ...]]]:
     path = AppPaths.from_environment(os.environ).settings_file()
     found = read_definitions(load_settings(path, os.environ).tables)
@@ -58,16 +63,12 @@ def test_a_server_is_added_tested_switched_and_removed(go: Go, project: Path) ->
         dialog = await open_page(user)
         await add(user, "mine", shlex.join((sys.executable, "-S", str(PROGRAM))))
         tools = await user.see(QPushButton, "serverToolsButton")
-        await user.until_true(
-            lambda: any(f"{len(TOOLS)} tools" in text for text in texts(dialog)), "the tools are counted"
-        )
+        await see_text(user, dialog, f"{len(TOOLS)} tools")
         tools.click()
         await user.until_true(lambda: bool(switches(dialog, "Use the tool hang")), "the tools are listed")
         switches(dialog, "Use the tool hang")[0].click()
         await user.until_true(lambda: defined() == [("mine", True, ("hang",))], "the tool is switched off")
-        await user.until_true(
-            lambda: any(f"{len(TOOLS) - 1} of {len(TOOLS)} tools" in text for text in texts(dialog)), "the card follows"
-        )
+        await see_text(user, dialog, f"{len(TOOLS) - 1} of {len(TOOLS)} tools")
         (await user.see(Switch, "serverSwitch")).click()
         await user.until_true(lambda: defined() == [("mine", False, ("hang",))], "the server is switched off")
         await user.click("removeServerButton")
@@ -78,35 +79,26 @@ def test_a_server_is_added_tested_switched_and_removed(go: Go, project: Path) ->
     go([str(project)], journey)
 
 
-def test_a_server_that_does_not_start_says_why_on_its_card_and_is_mended_there(go: Go, project: Path) -> None:
+def test_a_server_that_does_not_start_is_mended_on_its_card_or_not_kept(go: Go, project: Path) -> None:
     async def journey(user: Driver) -> None:
         dialog = await open_page(user)
         await add(user, "gone", "no-such-program-anywhere --now")
-        await user.until_true(lambda: any(text.startswith("Failed.") for text in texts(dialog)), "it failed")
-        assert any("no-such-program-anywhere" in text for text in texts(dialog) if "gone" not in text.split()[:1])
-        await user.until_true(lambda: any(text.startswith("The test failed.") for text in texts(dialog)), "it is asked")
+        await see_text(user, dialog, "Failed.")
+        assert any(
+            "no-such-program-anywhere" in text for text in visible_texts(dialog) if "gone" not in text.split()[:1]
+        )
+        await see_text(user, dialog, "The test failed.")
         await user.click("keepServerButton")
         await user.click("editServerButton")
         mended = shlex.join((sys.executable, "-S", str(PROGRAM)))
         (await user.see(QLineEdit, "serverWhereEdit")).setText(mended)
         await user.click("confirmAddServerButton")
-        await user.until_true(lambda: any(f"{len(TOOLS)} tools" in text for text in texts(dialog)), "it works now")
-        assert defined() == [("gone", True, ())]
-        await user.press(Qt.Key.Key_Escape)
-
-    go([str(project)], journey)
-
-
-def test_a_server_that_failed_its_test_is_not_kept_unless_the_user_says_so(go: Go, project: Path) -> None:
-    async def journey(user: Driver) -> None:
-        dialog = await open_page(user)
-        await add(user, "kept", "no-such-program-anywhere")
-        await user.click("keepServerButton")
-        await add(user, "gone", "no-such-program-anywhere")
+        await see_text(user, dialog, f"{len(TOOLS)} tools")
+        await add(user, "away", "no-such-program-anywhere")
         await user.see(QPushButton, "keepServerButton")
         dialog.reject()
-        await user.until_true(lambda: defined() == [("kept", True, ())], "it is removed")
-        said = "The MCP server gone failed its test, and was removed from your settings."
+        await user.until_true(lambda: defined() == [("gone", True, ())], "the other one is removed")
+        said = "The MCP server away failed its test, and was removed from your settings."
         await user.until_true(lambda: said in user.banner, "and the window says so")
 
     go([str(project)], journey)
@@ -142,7 +134,7 @@ def test_secrets_in_the_settings_are_moved_when_the_server_is_saved(
         dialog = await open_page(user)
         await user.click("editServerButton")
         await user.click("confirmAddServerButton")
-        await user.until_true(lambda: "Moved to the keyring: API_TOKEN." in texts(dialog), "it is said")
+        await user.until_true(lambda: "Moved to the keyring: API_TOKEN." in visible_texts(dialog), "it is said")
         assert "sesame" not in path.read_text()
         assert 'secret_env = ["API_TOKEN"]' in path.read_text()
         assert "sesame" in backend.entries.values()
@@ -165,8 +157,8 @@ def test_servers_of_another_tool_are_imported_and_what_is_left_out_is_named(
         assert page is not None
         page.import_file(str(file))
         await user.see(ServerCard, "serverCard")
-        await user.until_true(lambda: any(text.startswith("Imported: mine.") for text in texts(dialog)), "it is said")
-        assert any("Left out: old: the old SSE" in text for text in texts(dialog))
+        await see_text(user, dialog, "Imported: mine.")
+        assert any("Left out: old: the old SSE" in text for text in visible_texts(dialog))
         assert defined() == [("mine", True, ())]
         await user.press(Qt.Key.Key_Escape)
 
@@ -175,10 +167,6 @@ def test_servers_of_another_tool_are_imported_and_what_is_left_out_is_named(
 
 def switches(dialog: QDialog, name: str) -> list[Switch]:
     return [each for each in dialog.findChildren(Switch) if each.accessibleName() == name]
-
-
-def texts(dialog: QDialog) -> list[str]:
-    return [label.text() for label in dialog.findChildren(QLabel) if label.isVisible()]
 
 
 def test_the_user_signs_in_from_the_card_and_what_is_kept_goes_with_the_server(
@@ -192,11 +180,11 @@ def test_the_user_signs_in_from_the_card_and_what_is_kept_goes_with_the_server(
         dialog = await open_page(user)
         await add(user, "far", server.url)
         await user.see(QPushButton, "serverSignInButton")
-        assert "It needs you to sign in." in texts(dialog)
+        assert "It needs you to sign in." in visible_texts(dialog)
         async with UserInBrowser() as at_the_browser:
             with BrowserOfTheDesktop(at_the_browser) as desktop:
                 await user.click("serverSignInButton")
-                await user.until_true(lambda: any("handshake" in text for text in texts(dialog)), "it answers the user")
+                await see_text(user, dialog, "handshake")
         assert len(desktop.opened) == 1
         assert backend.entries
         await user.click("removeServerButton")

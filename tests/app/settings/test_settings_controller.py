@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
 from desktop_agent.ui.palette.palette_popup import CommandPalette
 from desktop_agent.ui.settings.settings_dialog import SettingsDialog
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
+from tests.parts import visible_texts
 
 pytestmark = pytest.mark.usefixtures("qapp")
 
@@ -32,10 +33,6 @@ def project(tmp_path: Path) -> Path:
 
 def write(path: Path, text: str) -> None:
     path.write_text(text)
-
-
-def texts(widget: QWidget) -> list[str]:
-    return [label.text() for label in widget.findChildren(QLabel) if label.isVisible()]
 
 
 def test_an_edit_of_the_file_takes_effect_and_a_broken_one_is_told_without_filling_the_window(
@@ -81,14 +78,14 @@ def test_a_setting_is_searched_changed_and_taken_back_by_keyboard(go: Go, file: 
         saved = "# mine\n\n[execution]\ntimeout_seconds = 9.0\n"
         await user.until_true(lambda: saved.split() == read(file).split(), "it is saved")
         undo = await user.see(QPushButton, "undoSettingButton")
-        assert any("Command time limit: set by each call → 9 seconds." in text for text in texts(dialog))
+        assert any("Command time limit: set by each call → 9 seconds." in text for text in visible_texts(dialog))
         undo.click()
         await user.until_true(lambda: "timeout" not in read(file), "it is taken back")
         await user.until_true(lambda: field.text() == "", "the field shows that")
         field.setText("soon")
         await user.press(Qt.Key.Key_Return)
         await user.until_true(
-            lambda: any("is not a number" in text for text in texts(dialog)), "what cannot be used is refused"
+            lambda: any("is not a number" in text for text in visible_texts(dialog)), "what cannot be used is refused"
         )
         assert "timeout" not in read(file)
         await user.press(Qt.Key.Key_Escape)
@@ -120,8 +117,8 @@ def test_the_settings_file_is_opened_and_made_if_there_is_none(
 def test_a_project_is_asked_about_and_holds_when_it_is_trusted(go: Go, project: Path) -> None:
     async def journey(user: Driver) -> None:
         banner = await user.see(QWidget, "projectBanner")
-        assert any("Approvals: Asks before writing → Asks before every call" in text for text in texts(banner))
-        assert any("execution.sandbox: refused" in text for text in texts(banner))
+        assert any("Approvals: Asks before writing → Asks before every call" in text for text in visible_texts(banner))
+        assert any("execution.sandbox: refused" in text for text in visible_texts(banner))
         assert user.transcript.session.approval == "on_write"
         await user.click("projectBannerTrust")
         await user.until_true(lambda: user.transcript.session.approval == "always", "it holds")
@@ -136,7 +133,7 @@ def test_a_project_is_asked_about_and_holds_when_it_is_trusted(go: Go, project: 
         await user.click("projectBannerDetails")
         dialog = await user.see(SettingsDialog, "settingsDialog")
         line = "Lines of a result: 800 lines → 100 lines"
-        await user.until_true(lambda: line in texts(dialog), "what it would change is listed")
+        await user.until_true(lambda: line in visible_texts(dialog), "what it would change is listed")
         await user.click("ignoreProjectButton")
         await user.until_true(banner.isHidden, "it is answered")
         await user.press(Qt.Key.Key_Escape)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QLabel, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QDialog, QLineEdit, QPushButton, QWidget
 
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.providers.auth.accounts import AccountsFile
@@ -14,6 +14,7 @@ from tests.app.conftest import Go
 from tests.app.signing import BrowserOfTheDesktop, service
 from tests.e2e.driver import Driver, ask_for_no_titles
 from tests.memory_keyring import MemoryKeyring, use_keyring
+from tests.parts import visible_texts
 from tests.servers import fault
 from tests.servers.browser import UserInBrowser
 from tests.servers.dialects.responses import RESPONSES
@@ -39,7 +40,7 @@ def added() -> list[str]:
 
 def said(user: Driver) -> str:
     dialog = user.find(QDialog, "settingsDialog")
-    return "\n".join(label.text() for label in dialog.findChildren(QLabel) if label.isVisible()) if dialog else ""
+    return "\n".join(visible_texts(dialog)) if dialog else ""
 
 
 async def open_settings(user: Driver) -> None:

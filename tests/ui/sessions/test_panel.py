@@ -80,6 +80,9 @@ def test_a_click_chooses_and_only_the_window_decides_what_is_shown(desk: Desk) -
     assert desk.selected() == ["Explain it"]
     desk.panel.set_current(None)
     assert desk.selected() == []
+    asked = QSignalSpy(desk.panel.new_requested)
+    QTest.mouseClick(part(desk.panel, QPushButton, "newSessionButton"), Qt.MouseButton.LeftButton)
+    assert asked.count() == 1
 
 
 def test_arrow_keys_move_and_enter_chooses(desk: Desk) -> None:
@@ -89,13 +92,6 @@ def test_arrow_keys_move_and_enter_chooses(desk: Desk) -> None:
     assert desk.selected() == ["Fix it"]
     QTest.keyClick(desk.rows, Qt.Key.Key_Return)
     assert desk.chosen == ["b"]
-
-
-def test_the_button_asks_for_a_new_session(desk: Desk) -> None:
-    asked: list[str] = []
-    desk.panel.new_requested.connect(lambda: asked.append("new"))
-    QTest.mouseClick(part(desk.panel, QPushButton, "newSessionButton"), Qt.MouseButton.LeftButton)
-    assert asked == ["new"]
 
 
 def test_f2_lets_one_type_another_title_and_no_update_ends_that(

@@ -8,6 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.base.errors import AgentError, StorageError, WorkspaceError
 from desktop_agent.ui.widgets.banner import Banner
+from tests.parts import visible_texts
 
 
 @pytest.fixture
@@ -17,18 +18,14 @@ def banner(qtbot: QtBot) -> Banner:
     return banner
 
 
-def words(banner: Banner) -> list[str]:
-    return [label.text() for label in banner.findChildren(QLabel) if label.isVisible()]
-
-
 def test_it_says_what_happened_last_and_what_to_do_until_it_is_dismissed(banner: Banner) -> None:
     assert banner.isHidden()
     banner.show_error(StorageError("The disk is full.", hint="Free some space.", detail="ENOSPC at /data"))
-    assert words(banner) == ["The disk is full.", "Free some space."]
+    assert visible_texts(banner) == ["The disk is full.", "Free some space."]
     assert banner.accessibleName() == "The disk is full. Free some space."
     assert "ENOSPC" in banner.toolTip()
     banner.show_error(AgentError("It failed."))
-    assert words(banner) == ["It failed."], "there is no empty line"
+    assert visible_texts(banner) == ["It failed."], "there is no empty line"
     assert (banner.accessibleName(), banner.toolTip()) == ("It failed.", "")
     (button,) = [button for button in banner.findChildren(QPushButton) if button.isVisible()]
     assert button.text() == "Dismiss"
@@ -38,7 +35,7 @@ def test_it_says_what_happened_last_and_what_to_do_until_it_is_dismissed(banner:
 
 def test_what_a_file_or_a_server_said_is_shown_and_not_interpreted(banner: Banner) -> None:
     banner.show_error(AgentError("<b>x</b>", hint="<img src='http://example.invalid/x.png'>"))
-    assert words(banner) == ["<b>x</b>", "<img src='http://example.invalid/x.png'>"]
+    assert visible_texts(banner) == ["<b>x</b>", "<img src='http://example.invalid/x.png'>"]
     assert all(label.textFormat() is Qt.TextFormat.PlainText for label in banner.findChildren(QLabel))
 
 
@@ -62,4 +59,4 @@ def test_a_problem_that_is_over_is_withdrawn_and_another_stays(banner: Banner) -
     banner.show_error(waiting)
     banner.show_error(failed)
     banner.withdraw(waiting)
-    assert words(banner) == ["It failed."]
+    assert visible_texts(banner) == ["It failed."]

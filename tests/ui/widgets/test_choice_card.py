@@ -32,15 +32,12 @@ def cards(qapp: QApplication, qtbot: QtBot) -> Iterator[list[ChoiceCard]]:
     window.close()
 
 
-def test_choosing_one_unchooses_the_other(cards: list[ChoiceCard]) -> None:
+def test_one_is_chosen_by_mouse_or_arrow_keys_which_unchooses_the_other(cards: list[ChoiceCard]) -> None:
     QTest.mouseClick(cards[1], Qt.MouseButton.LeftButton)
     assert [card.isChecked() for card in cards] == [False, True]
-
-
-def test_arrow_keys_choose(cards: list[ChoiceCard]) -> None:
-    cards[0].setFocus()
-    QTest.keyClick(cards[0], Qt.Key.Key_Down)
-    assert [card.isChecked() for card in cards] == [False, True]
+    cards[1].setFocus()
+    QTest.keyClick(cards[1], Qt.Key.Key_Up)
+    assert [card.isChecked() for card in cards] == [True, False]
 
 
 def test_a_card_is_as_high_as_its_text_needs(cards: list[ChoiceCard]) -> None:
