@@ -17,6 +17,7 @@ compile() { # OUTPUT WHAT... : --group and --extra of pyproject.toml
 }
 
 # The tests' lock has all packages of the others, which take their versions from it: what is tested is what runs.
-compile packaging/requirements-test.txt --group build --group test --extra cluster --extra bedrock --extra vertex --extra foundry
+compile packaging/requirements-test.txt --group build --group freeze --group test --extra cluster --extra bedrock --extra vertex --extra foundry
 compile packaging/requirements.txt --group build --constraint packaging/requirements-test.txt
 compile packaging/requirements-cluster.txt --group build --extra cluster --constraint packaging/requirements-test.txt
+compile packaging/requirements-freeze.txt --group build --group freeze --constraint packaging/requirements-test.txt

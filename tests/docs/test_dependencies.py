@@ -34,7 +34,8 @@ def test_every_test_dependency_has_a_line_and_no_other_has() -> None:
 
 
 def test_every_build_dependency_has_a_line_and_no_other_has() -> None:
-    assert documented("To build") == names(PROJECT["dependency-groups"]["build"])
+    groups = PROJECT["dependency-groups"]
+    assert documented("To build") == names(groups["build"]) | names(groups["freeze"])
 
 
 def test_every_line_says_what_for_which_licence_and_which_wheels() -> None:
@@ -51,7 +52,7 @@ def pinned(lock: str) -> dict[str, set[str]]:
     return found
 
 
-@pytest.mark.parametrize("lock", ["requirements.txt", "requirements-cluster.txt"])
+@pytest.mark.parametrize("lock", ["requirements.txt", "requirements-cluster.txt", "requirements-freeze.txt"])
 def test_what_runs_is_what_is_tested(lock: str) -> None:
     tested = pinned("requirements-test.txt")
     assert pinned(lock)

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Builds the program that needs no Python: dist/desktop-agent/, and packed with install.sh as
+# dist/desktop-agent-VERSION-SYSTEM-MACHINE.tar.zst. It runs on systems with the C library of this one or a later one.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+
+venv=$root/.venv-freeze
+make_venv "$root/packaging/requirements-freeze.txt"
+if command -v apt-get >/dev/null; then apt_install binutils zstd; fi
+
+cd "$root"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export SOURCE_DATE_EPOCH PYTHONHASHSEED=0
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || date +%s)
+"$venv/bin/pyinstaller" --noconfirm --log-level ERROR --distpath dist --workpath "$work" packaging/frozen/desktop-agent.spec
+
+# One OpenSSL for all: pygit2 brings a newer one under another name.
+inside=dist/desktop-agent/_internal
+for name in crypto ssl; do
+  own=$(cd "$inside" && echo pygit2.libs/lib$name-*.so.3)
+  if [ -f "$inside/$own" ] && [ -f "$inside/lib$name.so.3" ]; then ln -sf "$own" "$inside/lib$name.so.3"; fi
+done
+
+install -m 755 packaging/frozen/install.sh dist/desktop-agent/install.sh
+cp LICENSE dist/desktop-agent/
+version=$(dist/desktop-agent/desktop-agent --version)
+name=desktop-agent-${version#desktop-agent }-$(uname -s | tr '[:upper:]' '[:lower:]')-$(uname -m)
+# The same files in the same order, of the same time and owner, are the same archive.
+tar --create --directory dist --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" desktop-agent |
+  zstd --quiet --force -19 --threads=0 -o "dist/$name.tar.zst"
+du -sh dist/desktop-agent "dist/$name.tar.zst" >&2

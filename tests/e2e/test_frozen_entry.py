@@ -1,0 +1,39 @@
+"""The entry of the frozen program, run by Python: the application, and Python for processes of our own modules."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ENTRY = ROOT / "packaging/frozen/entry.py"
+
+
+def told_by(*arguments: str, given: bytes = b"") -> bytes:
+    argv = [sys.executable, str(ENTRY), *arguments]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        told, errors = process.communicate(given, timeout=60)
+    assert process.returncode == 0, errors
+    return told
+
+
+@pytest.mark.parametrize("options", [["-P", "-m"], ["-m"]])
+def test_it_runs_a_module_of_ours_as_python_does(options: list[str]) -> None:
+    told = told_by(*options, "desktop_agent", "--version")
+    assert told.startswith(b"desktop-agent ")
+
+
+def test_it_runs_a_worker_process_until_its_input_ends() -> None:
+    assert b"desktop-agent answers" in told_by("-P", "-m", "desktop_agent.core.diff.comparison_process")
+
+
+def test_it_runs_a_script_and_a_program_text_with_their_arguments(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("import sys\nprint(__name__, sys.argv[1:])\n")
+    assert told_by("-I", "-S", str(script), "a b", "-m") == b"__main__ ['a b', '-m']\n"
+    assert told_by("-c", "import sys; print(__name__, sys.argv)", "x") == b"__main__ ['-c', 'x']\n"
+
+
+def test_everything_else_is_the_applications_command_line() -> None:
+    assert told_by("--version") == told_by("-m", "desktop_agent", "--version")
