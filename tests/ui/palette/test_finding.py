@@ -54,15 +54,10 @@ def test_the_first_sign_says_what_is_searched(typed: str, base: Scope, query: Pa
 
 def test_every_kind_that_fits_is_listed_below_its_heading() -> None:
     assert texts(PaletteQuery("all", "review")) == [
-        "Actions",
-        "Review",
-        "Commands",
-        "/review",
-        "Sessions",
-        "Fix the review",
-        "Fix the review",
-        "Files",
-        "review.py",
+        *("Actions", "Review"),
+        *("Commands", "/review"),
+        *("Sessions", "Fix the review", "Fix the review"),
+        *("Files", "review.py"),
     ]
 
 
@@ -86,12 +81,8 @@ def test_what_was_used_last_comes_first_in_the_list_and_among_equals() -> None:
     recent: tuple[tuple[EntryKind, str], ...] = (("file", "notes.txt"), ("action", "Review"), ("file", "gone.txt"))
     used = PaletteSources(actions=SOURCES.actions, files=SOURCES.files, recent=recent)
     assert texts(PaletteQuery("all", ""), used) == [
-        "Recently used",
-        "notes.txt",
-        "Review",
-        "Actions",
-        "New session",
-        "Stop the agent",
+        *("Recently used", "notes.txt", "Review"),
+        *("Actions", "New session", "Stop the agent"),
     ]
     assert texts(PaletteQuery("action", ""), used)[:3] == ["Recently used", "Review", "Actions"]
     assert texts(PaletteQuery("action", "e"), used)[0] == "Review"

@@ -10,7 +10,7 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.context.review_comments import prompt_of_comments
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.events import PromptSubmitted, SessionForked
-from desktop_agent.core.protocol.model import Attachment, LineComment
+from desktop_agent.core.protocol.model import Attachment, BlobRef, LineComment
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.chat.content_chip import ContentChip
 from desktop_agent.ui.chat.entries.entry import EntryPlace
@@ -70,19 +70,13 @@ def seeing(theme: Theme, qtbot: QtBot, loads: Loads) -> Stage:
     return Stage(theme, qtbot, height=900, loader=loads.loader)
 
 
+def picture(uri: str, ref: BlobRef, mention: str = "@") -> Attachment:
+    return Attachment(mention=f"{mention}{uri}", uri=uri, name=uri, kind="picture", size=2_500, images=(ref,))
+
+
 def show_pictures(stage: Stage, loads: Loads, *contents: bytes) -> list[ContentChip]:
-    names = [f"{letter}.png" for letter in "abc"[: len(contents)]]
-    attachments = tuple(
-        Attachment(
-            mention=f"@shots/{name}",
-            uri=f"shots/{name}",
-            name=f"shots/{name}",
-            kind="picture",
-            size=2_500,
-            images=(loads.picture(name[0], content),),
-        )
-        for name, content in zip(names, contents, strict=True)
-    )
+    sent = zip("abc", contents, strict=False)
+    attachments = [picture(f"shots/{name}.png", loads.picture(name, content)) for name, content in sent]
     text = "Compare these."
     stage.show(ev.PromptSubmitted(prompt_id="p", text=text, turn=1, at=NOW, attachments=(*attachments, ATTACHMENTS[0])))
     return stage.widget(0).findChildren(ContentChip)
@@ -126,9 +120,9 @@ def test_a_picture_that_is_damaged_or_cannot_be_read_has_a_sign_and_says_so(seei
 
 
 def test_a_click_and_enter_on_a_picture_or_a_file_ask_for_what_was_sent(seeing: Stage, loads: Loads) -> None:
-    [picture] = show_pictures(seeing, loads, png(40, 30))
+    [shot] = show_pictures(seeing, loads, png(40, 30))
     asked = QSignalSpy(seeing.view.entry_actions.attachment_requested)
-    for each, key in ((picture, Qt.Key.Key_Return), (chips(seeing)[0], Qt.Key.Key_Space)):
+    for each, key in ((shot, Qt.Key.Key_Return), (chips(seeing)[0], Qt.Key.Key_Space)):
         QTest.mouseClick(each, Qt.MouseButton.LeftButton)
         seeing.key(key, each)
 
@@ -268,14 +262,7 @@ def test_a_comment_on_an_empty_line_is_not_on_the_whole_file() -> None:
 
 
 def pasted(loads: Loads, name: str) -> Attachment:
-    return Attachment(
-        mention=f"@pasted:picture-{name}.png",
-        uri=f"picture-{name}.png",
-        name=f"picture-{name}.png",
-        kind="picture",
-        size=2_500,
-        images=(loads.picture(name, png(300, 200)),),
-    )
+    return picture(f"picture-{name}.png", loads.picture(name, png(300, 200)), "@pasted:")
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,13 @@ def question(decision: Decision | None = None) -> SpendingEntry:
     return SpendingEntry(turn=1, request=request, decision=decision)
 
 
+def decide(stage: Stage, decision: Decision) -> SpendingEntry:
+    entry = stage.row(0).entry_as(SpendingEntry)
+    entry.decision = decision
+    stage.widget(0).refresh()
+    return entry
+
+
 def until_it_listens(stage: Stage) -> None:
     widget = stage.widget(-1)
     assert isinstance(widget, SpendingWidget)
@@ -64,12 +71,9 @@ def test_the_buttons_are_within_the_card(stage: Stage, width: int) -> None:
     [(Allowed(), "Yes, up to $10.00."), (Denied(), "No."), (Aborted(reason="Stopped."), "No answer: Stopped.")],
 )
 def test_what_was_answered_stays_as_a_line(stage: Stage, decision: Decision, said: str) -> None:
-    transcript = stage.show(question(), is_running=True)
+    stage.show(question(), is_running=True)
     before = stage.widget(0).height()
-    entry = transcript.entries[0]
-    assert isinstance(entry, SpendingEntry)
-    entry.decision = decision
-    stage.widget(0).refresh()
+    entry = decide(stage, decision)
     assert stage.buttons(stage.widget(0)) == []
     assert stage.widget(0).entry_height() < before
     assert stage.widget(0).accessibleName() == f"{entry.request.title} {said}"
@@ -77,14 +81,11 @@ def test_what_was_answered_stays_as_a_line(stage: Stage, decision: Decision, sai
 
 def test_the_keyboard_answers_and_stays_in_the_conversation(stage: Stage) -> None:
     answers = record(stage.view.entry_actions.approval_answered)
-    transcript = stage.show(question(), is_running=True)
+    stage.show(question(), is_running=True)
     until_it_listens(stage)
     button = stage.button("Stop here")
     button.setFocus()
     stage.key(Qt.Key.Key_Space, button)
     assert answers == [("q-1", Denied())]
-    entry = transcript.entries[0]
-    assert isinstance(entry, SpendingEntry)
-    entry.decision = Denied()
-    stage.widget(0).refresh()
+    decide(stage, Denied())
     assert stage.view.viewport().hasFocus() or stage.view.hasFocus()

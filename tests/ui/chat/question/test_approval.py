@@ -400,15 +400,8 @@ class TestWhatItShows:
             stage.key(Qt.Key.Key_Tab, stage.window.focusWidget())
             focused = stage.window.focusWidget()
             names.append(focused.text() if isinstance(focused, QPushButton) else focused.accessibleName())
-        assert names == [
-            "Command",
-            "Edit",
-            "Why?",
-            "Allow once",
-            "Allow git push in this session",
-            "Review…",
-            "Deny…",
-        ]
+        offer = "Allow git push in this session"
+        assert names == ["Command", "Edit", "Why?", "Allow once", offer, "Review…", "Deny…"]
 
     def test_the_answered_question_becomes_a_card(self, stage: Stage) -> None:
         entry = call("run_terminal_cmd", "git push", approval=question())
