@@ -95,12 +95,12 @@ class TestHistory:
     def test_up_and_down_go_through_earlier_prompts_and_back_to_the_draft(self, desk: Desk) -> None:
         type_text(desk.edit, "draft")
         shown: list[str] = []
-        for key in (Qt.Key.Key_Up, Qt.Key.Key_Up, Qt.Key.Key_Up, Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Down):
+        for key in (Qt.Key.Key_Up,) * 4 + (Qt.Key.Key_Down,) * 3:
             desk.key(key)
             shown.append(desk.composer.text())
             assert desk.composer.mentions.typed is None, "an earlier message is not being written"
         second = "second\nof two lines"
-        assert shown == [second, second, "Read @first", "Read @first", second, "draft"]
+        assert shown == [second, second, "Read @first", "Read @first", second, "draft", "draft"]
 
     def test_within_several_lines_up_moves_the_cursor(self, desk: Desk) -> None:
         desk.composer.set_text("one\ntwo")
