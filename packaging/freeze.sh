@@ -15,13 +15,6 @@ export SOURCE_DATE_EPOCH PYTHONHASHSEED=0
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || date +%s)
 "$venv/bin/pyinstaller" --noconfirm --log-level ERROR --distpath dist --workpath "$work" packaging/frozen/desktop-agent.spec
 
-# One OpenSSL for all: pygit2 brings a newer one under another name.
-inside=dist/desktop-agent/_internal
-for name in crypto ssl; do
-  own=$(cd "$inside" && echo pygit2.libs/lib$name-*.so.3)
-  if [ -f "$inside/$own" ] && [ -f "$inside/lib$name.so.3" ]; then ln -sf "$own" "$inside/lib$name.so.3"; fi
-done
-
 install -m 755 packaging/frozen/install.sh dist/desktop-agent/install.sh
 cp LICENSE dist/desktop-agent/
 version=$(dist/desktop-agent/desktop-agent --version)
