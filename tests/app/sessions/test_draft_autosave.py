@@ -15,7 +15,7 @@ from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.store.drafts import Drafts, session_draft
 from desktop_agent.ui.chat.entries.prompt import PromptWidget
 from tests.app.conftest import Go
-from tests.core.approvals.test_pending import EDIT, journal_of, killed_while_asking
+from tests.core.approvals.test_pending import EDIT, killed_while_asking
 from tests.e2e.driver import Driver
 from tests.harness import Ground
 
@@ -118,7 +118,7 @@ def test_a_question_that_a_killed_process_asked_is_answered_in_the_window(go: Go
     ground = Ground(isolated_home / "desktop-agent")
     with asyncio.Runner() as runner:
         session_id = runner.run(killed_while_asking(ground, [EDIT], then="and then"))
-    journal = journal_of(ground, session_id)
+    journal = ground.journal(session_id)
     journal.write_bytes(journal.read_bytes().replace(b'"provider":"scripted"', b'"provider":"demo"'))
 
     async def journey(user: Driver) -> None:
