@@ -11,13 +11,14 @@ from PySide6.QtCore import Qt
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.review.diff.diff_view import DiffView
-from tests.app.settings.test_server_control import add, open_page, texts
+from tests.app.settings.test_server_control import add, open_page
 from tests.app.signing import BrowserOfTheDesktop
 from tests.e2e.driver import Driver, drive
 from tests.e2e.servers.conftest import pypi_server
 from tests.e2e.test_journey_of_a_changed_tool import see_ready
 from tests.memory_keyring import MemoryKeyring, use_keyring
 from tests.npm.programs import npm_program
+from tests.parts import visible_texts
 from tests.servers.browser import UserInBrowser
 from tests.servers.mcp_authorization import wanting_a_sign_in
 from tests.servers.script import Part, reply, text, tool_use
@@ -77,7 +78,7 @@ async def add_and_sign_in(user: Driver, url: str) -> None:
     async with UserInBrowser() as at_the_browser:
         with BrowserOfTheDesktop(at_the_browser):
             await user.click("serverSignInButton")
-            await user.until_true(lambda: "Running" in texts(dialog), "the server is used as the user")
+            await user.until_true(lambda: "Running" in visible_texts(dialog), "the server is used as the user")
     await user.press(Qt.Key.Key_Escape)
 
 
@@ -118,9 +119,9 @@ def test_one_turn_with_servers_that_nobody_here_wrote_is_shown_and_undone(
         await user.until_true(lambda: (folder / "notes.txt").read_bytes() == BEFORE, "the file is as it was")
         await user.until_true(lambda: (folder / "a.txt").read_text() == "newer\n", "the other is as it was")
         dialog = await open_page(user)
-        await user.until_true(lambda: texts(dialog).count("Running") == 6, "every server runs")
+        await user.until_true(lambda: visible_texts(dialog).count("Running") == 6, "every server runs")
         await user.until_true(
-            lambda: "\n".join(texts(dialog)).count("tokens in each request") == 6, "each has its cost"
+            lambda: "\n".join(visible_texts(dialog)).count("tokens in each request") == 6, "each has its cost"
         )
         await user.press(Qt.Key.Key_Escape)
         await user.quit_with_key()
