@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from glob import glob
 from itertools import chain, islice
 from pathlib import Path
 
@@ -86,7 +87,8 @@ def _matching(folder: Path) -> Iterable[Path]:
     if "*" not in folder.parts:
         return (folder,)
     base = Path(*folder.parts[: folder.parts.index("*")])
-    return sorted(base.glob(str(folder.relative_to(base))), reverse=True)  # the newest version first
+    found = glob(str(folder.relative_to(base)), root_dir=base)  # noqa: PTH207 - `Path` raises for a closed folder, such as root's home
+    return sorted((base / name for name in found), reverse=True)  # the newest version first
 
 
 _LOOKED_AT = 16_000

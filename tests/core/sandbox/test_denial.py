@@ -135,6 +135,15 @@ def test_a_program_outside_of_path_is_named_with_its_place(homes: Homes, says: s
     assert misplaced_program_in(says.format("seen"), homes, lambda: apps) == ""
 
 
+@pytest.mark.parametrize("closed", ["closed", "n" * 300])  # root opens every folder, but none with so long a name
+def test_a_home_that_the_user_cannot_open_holds_no_program(homes: Homes, tmp_path: Path, closed: str) -> None:
+    home = tmp_path / closed
+    if closed == "closed":
+        home.mkdir(mode=0o000)
+    others = Homes(own=(home, *homes.own), search=homes.search)
+    assert "`aside` is not in the folders of PATH" in misplaced_program_in("aside: not found", others, lambda: apps)
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="these sandboxes are Linux's")
 async def test_a_program_whose_link_leads_into_the_home_is_named_when_it_is_not_found(
     shell: Shell, place: Place, monkeypatch: pytest.MonkeyPatch
