@@ -6,7 +6,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 venv=$root/.venv-freeze
 make_venv "$root/packaging/requirements-freeze.txt"
-if command -v apt-get >/dev/null; then apt_install binutils zstd; fi
+if command -v apt-get >/dev/null; then apt_install binutils chrpath zstd; fi
 
 cd "$root"
 work=$(mktemp -d)
@@ -14,6 +14,9 @@ trap 'rm -rf "$work"' EXIT
 export SOURCE_DATE_EPOCH PYTHONHASHSEED=0
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || date +%s)
 "$venv/bin/pyinstaller" --noconfirm --log-level ERROR --distpath dist --workpath "$work" packaging/frozen/desktop-agent.spec
+
+# A Python that was built on this machine looks for libraries in a folder of this machine.
+find dist/desktop-agent -name '*.so*' -type f -exec sh -c 'chrpath --list "$1" 2>/dev/null | grep -q "PATH=/" && chrpath --delete "$1" >/dev/null' sh {} \;
 
 install -m 755 packaging/frozen/install.sh dist/desktop-agent/install.sh
 cp LICENSE dist/desktop-agent/

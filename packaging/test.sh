@@ -10,6 +10,8 @@ install_qt_libraries
 install_sandbox
 if command -v apt-get >/dev/null; then apt_install xvfb xauth strace make chromium curl jq desktop-file-utils libglib2.0-bin dbus-daemon at-spi2-core gnome-keyring; fi
 if command -v apt-get >/dev/null; then apt_install libenchant-2-2 hunspell-en-us hunspell-de-de; fi # for spelling
+if command -v apt-get >/dev/null; then apt_install appstream binutils rpm; fi # for the tests of the packages
+if command -v apt-get >/dev/null && [[ " $* " == *nightly* ]]; then apt_install lintian; fi
 command -v xvfb-run >/dev/null || { say "The tests of the real window need xvfb-run (package xvfb)."; exit 2; }
 
 cd "$root"

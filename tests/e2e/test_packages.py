@@ -1,0 +1,118 @@
+"""The packages of the frozen program: what they hold, what they need, and what they say about it."""
+
+import os
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ROOT / "packaging/packages.sh"
+VERSION = "1.2.0rc3"
+
+pytestmark = pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="packages are made with Debian's tools")
+
+
+def told_by(*argv: str | Path, **environ: str) -> str:
+    with subprocess.Popen(
+        argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, **environ}
+    ) as process:
+        told, _ = process.communicate(timeout=900)
+    assert process.returncode == 0, told
+    return told
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small tree like a frozen one: its program is the entry, run by Python. One of two libraries is inside."""
+    tree = tmp_path_factory.mktemp("frozen") / "desktop-agent"
+    inside = tree / "_internal"
+    inside.mkdir(parents=True)
+    program = tree / "desktop-agent"
+    program.write_text(
+        f'#!/bin/sh\n[ "$1" != --version ] || {{ echo "desktop-agent {VERSION}"; exit; }}\n'
+        f'exec {sys.executable} {ROOT / "packaging/frozen/entry.py"} "$@"\n'
+    )
+    program.chmod(0o755)
+    git = shutil.which("git")
+    assert git is not None
+    shutil.copy(git, inside / "program")
+    [needed] = {line.split()[2] for line in told_by("ldd", git).splitlines() if "libz.so.1 " in line}
+    shutil.copy(needed, inside / "libz.so.1")
+    (tree / "install.sh").write_text("exit 1\n")
+    return tree
+
+
+def packages_of(tree: Path, folder: Path) -> list[Path]:
+    folder.mkdir()
+    told_by("bash", PACKAGES, tree, folder, SOURCE_DATE_EPOCH="1700000000")
+    return sorted(folder.iterdir())
+
+
+@pytest.fixture(scope="module")
+def packages(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    rpm, deb = packages_of(tree, tmp_path_factory.mktemp("packages") / "dist")
+    return deb, rpm
+
+
+def test_the_deb_names_its_version_and_the_libraries_that_it_does_not_bring(packages: tuple[Path, Path]) -> None:
+    deb, _ = packages
+    assert deb.name.startswith("desktop-agent_1.2.0~rc3-1_")
+    fields = dict(line.split(": ", 1) for line in told_by("dpkg-deb", "--field", deb).splitlines() if ": " in line)
+    assert fields["Version"] == "1.2.0~rc3-1"
+    assert fields["Recommends"] == "bubblewrap, git"
+    assert fields["Depends"].startswith("libc6 (>= 2.")
+    assert "libpcre2-8-0" in fields["Depends"]
+    assert "zlib1g" not in fields["Depends"], "it is in the tree"
+
+
+def test_the_rpm_names_the_same_by_the_names_of_the_libraries(packages: tuple[Path, Path]) -> None:
+    _, rpm = packages
+    assert rpm.name.startswith("desktop-agent-1.2.0~rc3-1.")
+    needed = told_by("rpm", "--query", "--package", "--requires", rpm).split()
+    assert "libpcre2-8.so.0()(64bit)" in needed
+    assert any(name.startswith("libc.so.6(GLIBC_2.") for name in needed)
+    assert not [name for name in needed if name.startswith("libz.")]
+
+
+def test_the_deb_holds_the_program_its_entry_and_its_description(packages: tuple[Path, Path], tmp_path: Path) -> None:
+    deb, rpm = packages
+    told_by("dpkg-deb", "--extract", deb, tmp_path)
+    program, share = tmp_path / "usr/bin/desktop-agent", tmp_path / "usr/share"
+    assert told_by(program, "--version") == f"desktop-agent {VERSION}\n"
+    assert not (tmp_path / "usr/lib/desktop-agent/install.sh").exists()
+    entry = (share / "applications/desktop-agent.desktop").read_text()
+    assert 'Exec="/usr/bin/desktop-agent" %u' in entry
+    assert len(list(share.glob("icons/hicolor/*/apps/desktop-agent.*"))) == 10
+    [metainfo] = (share / "metainfo").iterdir()
+    [release] = ET.parse(metainfo).iter("release")
+    assert release.attrib == {"version": VERSION, "date": "2023-11-14"}
+    of_the_rpm = set(told_by("rpm", "--query", "--package", "--list", rpm).split())
+    own = {f"/{path.relative_to(tmp_path)}" for path in (tmp_path / "usr").rglob("*") if not path.is_dir()}
+    assert {path for path in own - of_the_rpm if "/share/doc/" not in path and "/lintian/" not in path} == set()
+
+
+def test_the_same_tree_makes_the_same_bytes(tree: Path, packages: tuple[Path, Path], tmp_path: Path) -> None:
+    again = packages_of(tree, tmp_path / "dist")
+    assert [path.read_bytes() for path in again] == [path.read_bytes() for path in reversed(packages)]
+
+
+def test_the_package_of_the_real_program_has_no_errors_and_runs(tmp_path: Path, *, is_nightly: bool) -> None:
+    if not is_nightly:
+        pytest.skip("it takes minutes: --profile nightly")
+    if not (ROOT / "dist/desktop-agent").exists():
+        told_by("bash", ROOT / "packaging/freeze.sh")
+    _, deb = packages_of(ROOT / "dist/desktop-agent", tmp_path / "dist")
+    found = told_by("lintian", "--allow-root", "--fail-on", "error", deb)
+    assert "E: " not in found
+    told_by("dpkg-deb", "--extract", deb, tmp_path / "root")
+    workspace = shutil.copytree(ROOT / "resources/demo/pagination", tmp_path / "pagination")
+    program = tmp_path / "root/usr/bin/desktop-agent"
+    told = told_by(
+        "env", "-C", workspace, program, "run", "--provider", "demo", "--approval", "on_request",
+        "--blocked-tools", "run_terminal_cmd", "--prompt", "Fix the failing test",
+    )  # fmt: skip
+    assert "Edited files: pagination/pages.py" in told
