@@ -6,7 +6,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Allowed, Denied
 from desktop_agent.core.providers.scripted import Call, Reply, Say
-from tests.core.approvals.test_pending import answers, killed_while_asking, reopened
+from tests.core.approvals.test_pending import answers, killed_while_asking
 from tests.core.mcp.conftest import PROGRAM
 from tests.core.tools.servers.conftest import program, with_servers
 from tests.harness import Ground, check_conversation
@@ -32,7 +32,7 @@ async def test_no_server_is_started_before_a_turn_needs_it(ground: Ground) -> No
 async def test_a_question_about_a_call_outlives_the_application_and_its_yes_calls_the_server(ground: Ground) -> None:
     session_id = await killed_while_asking(ground, [WRITE])
 
-    async with reopened(ground, session_id, DONE) as s:
+    async with ground.session([DONE], resume=session_id) as s:
         (request,) = s.transcript.pending_approvals
         assert request.title == "Let program run write?"
         assert not (ground.workspace / "notes.txt").exists()
@@ -51,7 +51,7 @@ async def test_a_question_about_a_call_outlives_the_application_and_its_yes_call
 async def test_a_no_to_a_question_of_before_calls_nothing(ground: Ground) -> None:
     session_id = await killed_while_asking(ground, [WRITE])
 
-    async with reopened(ground, session_id, DONE) as s:
+    async with ground.session([DONE], resume=session_id) as s:
         (request,) = s.transcript.pending_approvals
         await s.carry_out(ops.AnswerApproval(call_id=request.call_id, decision=Denied()), ev.TurnEnded)
         (answer,) = answers(s)
@@ -64,7 +64,7 @@ async def test_a_question_about_a_server_that_is_gone_by_now_is_answered_for_the
     session_id = await killed_while_asking(ground, [WRITE])
     with_servers(ground)
 
-    async with reopened(ground, session_id, DONE) as s:
+    async with ground.session([DONE], resume=session_id) as s:
         (request,) = s.transcript.pending_approvals
         ended = await s.carry_out(ops.AnswerApproval(call_id=request.call_id, decision=Allowed()), ev.TurnEnded)
         (answer,) = answers(s)
