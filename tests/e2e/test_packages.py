@@ -63,7 +63,7 @@ def test_the_deb_names_its_version_and_the_libraries_that_it_does_not_bring(pack
     assert deb.name.startswith("desktop-agent_1.2.0~rc3-1_")
     fields = dict(line.split(": ", 1) for line in told_by("dpkg-deb", "--field", deb).splitlines() if ": " in line)
     assert fields["Version"] == "1.2.0~rc3-1"
-    assert fields["Recommends"] == "bubblewrap, git"
+    assert fields["Recommends"] == "bubblewrap, git, python3"
     assert fields["Depends"].startswith("libc6 (>= 2.")
     assert "libpcre2-8-0" in fields["Depends"]
     assert "zlib1g" not in fields["Depends"], "it is in the tree"
