@@ -94,7 +94,7 @@ class CacheFile(Struct, frozen=True):
 
     def _connected(self, is_stopped: Callable[[], bool], busy_s: float, *, is_shared: bool) -> sqlite3.Connection:
         step_s = min(busy_s, _LONGEST_STEP_S)
-        connection = sqlite3.connect(self.path, step_s, isolation_level=None, check_same_thread=not is_shared)
+        connection = sqlite3.connect(self.path, timeout=step_s, isolation_level=None, check_same_thread=not is_shared)
         try:
             connection.set_progress_handler(is_stopped, _INTERRUPT_AFTER)
             connection.execute(f"PRAGMA journal_mode = {self.journal}")
