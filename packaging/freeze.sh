@@ -12,7 +12,8 @@ cd "$root"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export SOURCE_DATE_EPOCH PYTHONHASHSEED=0
-SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || date +%s)
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
+export PYTHONPATH=$root # the modules of this folder, whichever checkout the environment was made for
 "$venv/bin/pyinstaller" --noconfirm --log-level ERROR --distpath dist --workpath "$work" packaging/frozen/desktop-agent.spec
 
 # A Python that was built on this machine looks for libraries in a folder of this machine.
@@ -20,6 +21,8 @@ find dist/desktop-agent -name '*.so*' -type f -exec sh -c 'chrpath --list "$1" 2
 
 install -m 755 packaging/frozen/install.sh dist/desktop-agent/install.sh
 cp LICENSE dist/desktop-agent/
+"$venv/bin/python" packaging/tools/shipped.py licences dist/desktop-agent/THIRD-PARTY-LICENCES.txt --folder dist/desktop-agent
+unset PYTHONPATH
 version=$(dist/desktop-agent/desktop-agent --version)
 name=desktop-agent-${version#desktop-agent }-$(uname -s | tr '[:upper:]' '[:lower:]')-$(uname -m)
 # The same files in the same order, of the same time and owner, are the same archive.
