@@ -5496,6 +5496,37 @@
     </message>
 </context>
 <context>
+    <name>CrashBar</name>
+    <message>
+        <source>A report was saved on this computer. Nothing was sent.</source>
+        <translation>Ein Bericht liegt auf diesem Computer. Es wurde nichts gesendet.</translation>
+    </message>
+    <message>
+        <source>Copy</source>
+        <translation>Kopieren</translation>
+    </message>
+    <message>
+        <source>Desktop Agent ended unexpectedly the last time.</source>
+        <translation>Desktop Agent wurde beim letzten Mal unerwartet beendet.</translation>
+    </message>
+    <message>
+        <source>Discard</source>
+        <translation>Verwerfen</translation>
+    </message>
+    <message>
+        <source>Open folder</source>
+        <translation>Ordner öffnen</translation>
+    </message>
+    <message>
+        <source>Report</source>
+        <translation>Bericht</translation>
+    </message>
+    <message>
+        <source>Show report</source>
+        <translation>Bericht zeigen</translation>
+    </message>
+</context>
+<context>
     <name>Dates</name>
     <message>
         <source>MMM yyyy</source>
@@ -9998,6 +10029,10 @@
     <message>
         <source>Archive</source>
         <translation>Archivieren</translation>
+    </message>
+    <message>
+        <source>Copy link</source>
+        <translation>Link kopieren</translation>
     </message>
     <message>
         <source>Delete…</source>

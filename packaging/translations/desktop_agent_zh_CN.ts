@@ -5485,6 +5485,37 @@
     </message>
 </context>
 <context>
+    <name>CrashBar</name>
+    <message>
+        <source>A report was saved on this computer. Nothing was sent.</source>
+        <translation>报告已保存在此计算机上，未发送任何内容。</translation>
+    </message>
+    <message>
+        <source>Copy</source>
+        <translation>复制</translation>
+    </message>
+    <message>
+        <source>Desktop Agent ended unexpectedly the last time.</source>
+        <translation>Desktop Agent 上次意外退出。</translation>
+    </message>
+    <message>
+        <source>Discard</source>
+        <translation>放弃</translation>
+    </message>
+    <message>
+        <source>Open folder</source>
+        <translation>打开文件夹</translation>
+    </message>
+    <message>
+        <source>Report</source>
+        <translation>报告</translation>
+    </message>
+    <message>
+        <source>Show report</source>
+        <translation>显示报告</translation>
+    </message>
+</context>
+<context>
     <name>Dates</name>
     <message>
         <source>MMM yyyy</source>
@@ -9960,6 +9991,10 @@
     <message>
         <source>Archive</source>
         <translation>归档</translation>
+    </message>
+    <message>
+        <source>Copy link</source>
+        <translation>复制链接</translation>
     </message>
     <message>
         <source>Delete…</source>

@@ -7,13 +7,15 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from PySide6.QtCore import QCoreApplication, QObject, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QApplication
 
 from desktop_agent.app.startup.arguments import WindowArguments
+from desktop_agent.app.startup.crash_report import take_report
 from desktop_agent.app.startup.data_folders import WindowLog, close_data_folders
 from desktop_agent.app.startup.early_actions import EarlyActions
 from desktop_agent.app.startup.first_sight import FirstSight, read_first_sight, show_first_sight
@@ -35,6 +37,9 @@ _tr = partial(QCoreApplication.translate, "Window")
 
 _log = logging.getLogger(__name__)
 
+_LOG_OUT_MS = 60_000
+"""How long after a session manager announced the log-out the window closes without a question."""
+
 
 class Serving(QObject):
     _keyring_waited = Signal(str)
@@ -52,6 +57,7 @@ class Serving(QObject):
         self.panels = build_panels(window, theme, paths, self._on_error)
         self._controller: WindowController | None = None
         self._quit = asyncio.Event()
+        self._log_out = QTimer(self, singleShot=True, interval=_LOG_OUT_MS)
         self._keyring_wait: AgentError | None = None
 
     async def run(self, ready: Callable[[], object]) -> None:
@@ -59,7 +65,7 @@ class Serving(QObject):
         # Concurrently with the first paint of the panels, which takes about as long.
         reading = asyncio.get_running_loop().run_in_executor(None, _read_first_sight, self._paths, self._arguments)
         early = EarlyActions(self.panels)
-        log = await asyncio.to_thread(WindowLog, self._paths.logs, self._environ)
+        report, log = await asyncio.to_thread(_open_log, self._paths.logs, self._environ)
         self.panels.spawner.start()
         self.panels.icons.load()
         QApplication.setWindowIcon(QIcon(str(resource_path("rest", "icon.svg"))))
@@ -71,6 +77,8 @@ class Serving(QObject):
             self._keyring_waited.connect(self._on_keyring_waited, Qt.ConnectionType.QueuedConnection)
             self.panels.review.wait_for_preparation()
             begun = await show_first_sight(self.panels, await reading)
+            if report is not None:
+                self.panels.conversation.crash_bar.offer(*report)
             await idle()  # a concurrent import would slow this down by half
             make_widget_classes()
             bench = await self._wait_for_core(early)
@@ -127,8 +135,16 @@ class Serving(QObject):
     def request_quit(self) -> None:
         self.panels.spawner.spawn(self._quit_if_allowed())
 
+    def end(self) -> None:
+        """Quit without a question: the system ends the process soon."""
+        self._quit.set()
+
+    def expect_log_out(self) -> None:
+        """Ask nothing when the window is closed soon. Qt does not say whether the log-out was cancelled."""
+        self._log_out.start()
+
     async def _quit_if_allowed(self) -> None:
-        if self._controller is None or await self._controller.may_close():
+        if self._log_out.isActive() or self._controller is None or await self._controller.may_close():
             self._quit.set()
 
     def _on_keyring_waited(self, text: str) -> None:
@@ -153,6 +169,11 @@ def _load_core(
     from desktop_agent.app.startup.preloading import load_core  # this import takes as long as several first paints
 
     return load_core(paths, live, environ, tell)
+
+
+def _open_log(folder: Path, environ: Mapping[str, str]) -> tuple[tuple[Path, str] | None, WindowLog]:
+    report = take_report(folder, environ)  # which has the end of the log
+    return report, WindowLog(folder, environ)
 
 
 def _read_first_sight(paths: AppPaths, arguments: WindowArguments) -> FirstSight | None:

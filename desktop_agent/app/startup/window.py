@@ -1,14 +1,17 @@
 """Builds the window's frame, which is painted first. `serving` adds the panels and imports the core in a thread."""
 
 import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QSettings, Signal
+from PySide6.QtCore import QObject, QSettings, Qt, Signal
+from PySide6.QtGui import QSessionManager
 from PySide6.QtWidgets import QApplication
 
 from desktop_agent.app.startup.arguments import WindowArguments, parse_arguments
+from desktop_agent.app.startup.crash_report import CrashWatch
 from desktop_agent.app.startup.one_instance import hand_over
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths
@@ -40,6 +43,9 @@ class Window(QObject):
         self._serving: Serving | None = None
         self.main_window.close_requested.connect(self.request_quit)
         self.main_window.actions_.quit.triggered.connect(self.request_quit)
+        # The session manager waits for the slot to return, so it must be called directly.
+        app.commitDataRequest.connect(self._on_log_out, Qt.ConnectionType.DirectConnection)
+        app.saveStateRequest.connect(_start_nothing, Qt.ConnectionType.DirectConnection)
 
     @property
     def panels(self) -> "WindowPanels":
@@ -64,6 +70,16 @@ class Window(QObject):
         if self._serving is not None:
             self._serving.request_quit()
 
+    def end(self) -> None:
+        """Quit without a question, because the system ends this process soon. A running turn is stopped."""
+        if self._serving is not None:
+            self._serving.end()
+
+    def _on_log_out(self, manager: QSessionManager) -> None:
+        _start_nothing(manager)
+        if self._serving is not None:
+            self._serving.expect_log_out()
+
 
 def build(argv: Sequence[str]) -> Window:
     """Build the application without entering its event loop. Raises `UsageError` if no window can be opened."""
@@ -78,19 +94,40 @@ def main(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -> int:
     try:
         _require_display()
         arguments = parse_arguments(argv)
-        if hand_over(arguments, AppPaths.from_environment(), environ):
+        paths = AppPaths.from_environment()
+        if hand_over(arguments, paths, environ):
             return 0
-        window = _build_frame(arguments, environ)
+        with CrashWatch(paths.logs, environ) as watch:
+            return _run(_build_frame(arguments, environ), watch)
     except UsageError as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201 - there is no window to tell it
         return error.exit_code
+
+
+def _run(window: Window, watch: CrashWatch) -> int:
     app = QApplication.instance()
     assert isinstance(app, QApplication)
     show_painted(app, window.main_window, window.main_window.top_bar)
 
     from desktop_agent.ui.runtime import eventloop
 
-    return eventloop.run(app, window.serve, on_signal=window.request_quit)
+    async def serve() -> int:
+        watch.note_shown()  # by now, signals are handled
+        return await window.serve()
+
+    def on_signal(number: signal.Signals) -> None:
+        if number == signal.SIGINT:  # by the user, in a terminal
+            window.request_quit()
+        else:
+            watch.close()
+            window.end()
+
+    return eventloop.run(app, serve, on_signal=on_signal)
+
+
+def _start_nothing(manager: QSessionManager) -> None:
+    """Qt would have the next login start us with `-session`, which we do not know."""
+    manager.setRestartHint(QSessionManager.RestartHint.RestartNever)
 
 
 def _build_frame(arguments: WindowArguments, environ: Mapping[str, str] = os.environ) -> Window:

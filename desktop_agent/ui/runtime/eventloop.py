@@ -31,7 +31,7 @@ SWITCH_INTERVAL_S: Final = 0.0001
 """Python's 5 ms is a third of a frame. A shorter time than this keeps two threads from making progress."""
 
 _WORKER_THREADS: Final = 8
-_ENDING: Final = (signal.SIGINT, signal.SIGTERM)
+_ENDING: Final = ("SIGINT", "SIGTERM", "SIGHUP")
 
 _log = logging.getLogger(__name__)
 
@@ -40,11 +40,12 @@ def run(
     app: QApplication,
     main: Callable[[], Coroutine[object, object, int]],
     *,
-    on_signal: Callable[[], None] | None = None,
+    on_signal: Callable[[signal.Signals], None] | None = None,
 ) -> int:
-    """The first SIGINT or SIGTERM calls `on_signal`, which should make `main` return; the second cancels `main`.
+    """SIGINT, SIGTERM and SIGHUP call `on_signal`, which should end `main`. The same signal again cancels it.
 
-    A cancelled `main` returns 0. Closing the last window does not end the loop. Raises what `main` raises.
+    At log-out, systemd sends both SIGTERM and SIGHUP. A cancelled `main` returns 0. Closing the last window does not
+    end the loop. Raises what `main` raises.
     """
     app.setQuitOnLastWindowClosed(False)
     loop = _new_loop(app)
@@ -89,7 +90,7 @@ def _new_loop(app: QApplication) -> asyncio.AbstractEventLoop:
 def _run_main(
     loop: asyncio.AbstractEventLoop,
     main: Callable[[], Coroutine[object, object, int]],
-    on_signal: Callable[[], None] | None,
+    on_signal: Callable[[signal.Signals], None] | None,
 ) -> int:
     task = loop.create_task(main(), name="main")
     task.add_done_callback(lambda _: loop.stop())
@@ -139,31 +140,32 @@ async def idle() -> None:
 
 @contextmanager
 def _ending_by_signals(
-    loop: asyncio.AbstractEventLoop, task: asyncio.Task[int], on_signal: Callable[[], None] | None
+    loop: asyncio.AbstractEventLoop, task: asyncio.Task[int], on_signal: Callable[[signal.Signals], None] | None
 ) -> Generator[None]:
     """Within this context, signals ask the application to quit instead of ending the process."""
-    is_asked = False
+    asked: set[signal.Signals] = set()
 
-    def ask() -> None:
-        nonlocal is_asked
-        if on_signal is None or is_asked:
+    def ask(number: signal.Signals) -> None:
+        if on_signal is None or number in asked:
             task.cancel()
         else:
-            is_asked = True
-            on_signal()
+            asked.add(number)
+            on_signal(number)
 
-    def from_interpreter(*_: object) -> None:
-        loop.call_soon_threadsafe(ask)
+    def from_interpreter(number: int, _: object) -> None:
+        loop.call_soon_threadsafe(ask, signal.Signals(number))
 
-    for number in _ENDING:
+    known = [signal.Signals[name] for name in _ENDING if hasattr(signal, name)]
+    heeded = [number for number in known if signal.getsignal(number) is not signal.SIG_IGN]  # `nohup` ignores SIGHUP
+    for number in heeded:
         if sys.platform == "win32":
             signal.signal(number, from_interpreter)
         else:
-            loop.add_signal_handler(number, ask)
+            loop.add_signal_handler(number, ask, number)
     try:
         yield
     finally:
-        for number in _ENDING:
+        for number in heeded:
             if sys.platform == "win32":
                 signal.signal(number, signal.SIG_DFL)
             else:

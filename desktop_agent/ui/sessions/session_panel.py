@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 from PySide6.QtCore import QCoreApplication, QItemSelectionModel, QPoint, Qt, Signal
-from PySide6.QtGui import QAction, QActionGroup, QKeySequence
+from PySide6.QtGui import QAction, QActionGroup, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QMenu, QPushButton, QWidget, QWidgetAction
 
 from desktop_agent.core.protocol.model import SessionSummary
@@ -321,6 +321,8 @@ class SessionPanel(QWidget):
         menu.addSeparator()
         add("export")
         add("folder")
+        link = f"desktop-agent://session/{session.id}"
+        menu.addAction(_tr("Copy link"), partial(QGuiApplication.clipboard().setText, link))
         menu.addSeparator()
         add("unarchive" if session.is_archived else "archive")
         add("delete").setShortcut(Qt.Key.Key_Delete)

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, QUrl, Signal
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QFrame, QTextBrowser, QWidget
 
 from desktop_agent.core.settings.workspace_settings import ProjectProposal
@@ -85,11 +86,11 @@ _LEAST_NEWS_SIZE = QSize(360, 240)
 
 
 class NewsWindow(QWidget):
-    def __init__(self, markdown: str, parent: QWidget) -> None:
+    def __init__(self, markdown: str, parent: QWidget, *, name: str = "newsWindow", title: str = "") -> None:
         """`markdown` must be short, because all of it is laid out at once."""
         super().__init__(parent, Qt.WindowType.Window)
-        self.setObjectName("newsWindow")
-        self.setWindowTitle(self.tr("What is new"))
+        self.setObjectName(name)
+        self.setWindowTitle(title or self.tr("What is new"))
         self.setAccessibleName(self.windowTitle())
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         text = QTextBrowser()
@@ -106,6 +107,43 @@ class NewsWindow(QWidget):
     def _on_link(self, address: QUrl) -> None:
         if not address.isRelative():  # a relative address leads into the repository, which is not available
             QDesktopServices.openUrl(address)
+
+
+class CrashBar(BannerFrame):
+    """Offers the report of a window that ended unexpectedly. The report stays until the user discards it."""
+
+    def __init__(self) -> None:
+        super().__init__("crashBar")
+        self.setProperty("role", "bar")  # not a warning
+        self._title.setProperty("role", "strong")
+        self._report: Path | None = None
+        self._text = ""
+        self.add_button(self.tr("Show report"), "showCrashButton", self._show)
+        self.add_button(self.tr("Copy"), "copyCrashButton", self._copy)
+        self.add_button(self.tr("Open folder"), "crashFolderButton", self._open_folder)
+        self.add_button(self.tr("Discard"), "discardCrashButton", self._discard, is_flat=True)
+
+    def offer(self, report: Path, text: str) -> None:
+        self._report, self._text = report, text
+        hint = self.tr("A report was saved on this computer. Nothing was sent.")
+        self.say(self.tr("Desktop Agent ended unexpectedly the last time."), hint)
+        self.show()
+
+    def _show(self) -> None:
+        shown = "\n".join(f"    {line}" for line in self._text.splitlines())
+        NewsWindow(shown, self.window(), name="crashWindow", title=self.tr("Report")).show()
+
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(self._text)
+
+    def _open_folder(self) -> None:
+        if self._report is not None:
+            QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._report.parent)))
+
+    def _discard(self) -> None:
+        if self._report is not None:
+            self._report.unlink(missing_ok=True)
+        self.hide()
 
 
 class ViewingBar(BannerFrame):
@@ -135,6 +173,7 @@ class ConversationPane(QWidget):
         super().__init__()
         self.viewing_bar = ViewingBar()
         self.news_bar = NewsBar()
+        self.crash_bar = CrashBar()
         self.hold_banner = HoldBanner()
         self.banner = Banner()
         self.project_banner = ProjectBanner()
@@ -145,5 +184,5 @@ class ConversationPane(QWidget):
             self.tr("Find in the conversation"),
             name="findBar",
         )
-        bars = (self.news_bar, self.viewing_bar, self.hold_banner, self.banner, self.project_banner, self.find_bar)
-        vbox(*bars, (transcript, 1), on=self)
+        bars = (self.news_bar, self.crash_bar, self.viewing_bar, self.hold_banner, self.banner, self.project_banner)
+        vbox(*bars, self.find_bar, (transcript, 1), on=self)

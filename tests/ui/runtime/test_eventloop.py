@@ -196,7 +196,7 @@ def test_quitting_qt_cancels_main_and_lets_it_clean_up(qapp: QApplication) -> No
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of this kind do not exist there")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_asks_the_application_to_end(qapp: QApplication, number: signal.Signals) -> None:
     before = signal.getsignal(number)
 
@@ -206,8 +206,28 @@ def test_a_signal_asks_the_application_to_end(qapp: QApplication, number: signal
         return 3
 
     asked = asyncio.Event()
-    assert run(qapp, main, on_signal=asked.set) == 3
-    assert (signal.getsignal(number) == before) or number == signal.SIGTERM
+    numbers: list[signal.Signals] = []
+
+    def on_signal(number: signal.Signals) -> None:
+        numbers.append(number)
+        asked.set()
+
+    assert run(qapp, main, on_signal=on_signal) == 3
+    assert numbers == [number]
+    assert (signal.getsignal(number) == before) or number != signal.SIGINT
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of this kind do not exist there")
+def test_a_hang_up_that_comes_with_the_wish_to_end_does_not_cut_the_ending_short(qapp: QApplication) -> None:
+    async def main() -> int:
+        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGHUP)
+        for _ in range(2):
+            await asked.get()
+        return 3
+
+    asked: asyncio.Queue[signal.Signals] = asyncio.Queue()
+    assert run(qapp, main, on_signal=asked.put_nowait) == 3
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of this kind do not exist there")
@@ -220,7 +240,7 @@ def test_a_second_signal_does_not_take_no_for_an_answer(qapp: QApplication) -> N
         return 1
 
     asked = asyncio.Event()
-    assert run(qapp, main, on_signal=asked.set) == 0
+    assert run(qapp, main, on_signal=lambda _: asked.set()) == 0
 
 
 # --- spawning -----------------------------------------------------------------------------------------------------

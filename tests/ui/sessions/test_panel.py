@@ -4,11 +4,12 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import QEvent, QPointF, Qt
-from PySide6.QtGui import QEnterEvent
+from PySide6.QtGui import QEnterEvent, QGuiApplication
 from PySide6.QtTest import QSignalSpy, QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QListView, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from desktop_agent.cli import _followed  # pyright: ignore[reportPrivateUsage] - what a link opens
 from desktop_agent.core.protocol.model import Usage
 from desktop_agent.ui.sessions.session_list_model import Arrangement
 from desktop_agent.ui.sessions.session_panel import SessionPanel
@@ -130,14 +131,16 @@ def test_what_is_wanted_of_a_session_in_its_menu_comes_with_its_id(desk: Desk) -
     actions = {action.text(): action for action in menu.actions() if not action.isSeparator()}
     assert list(actions) == [
         "Open", "Open in a new window", "Rename", "Pin to the top", "Make a copy", "Select", "Export…",
-        "Show in folder", "Archive", "Delete…",
+        "Show in folder", "Copy link", "Archive", "Delete…",
     ]  # fmt: skip
     for text, action in actions.items():
-        if text not in ("Rename", "Select"):
+        if text not in ("Rename", "Select", "Copy link"):
             action.trigger()
     wishes = ("window", "pin", "copy", "export", "folder", "archive", "delete")
     assert [wished.at(at) for at in range(wished.count())] == [[wish, ("b",)] for wish in wishes]
     assert desk.chosen == ["b"]
+    actions["Copy link"].trigger()
+    assert _followed(QGuiApplication.clipboard().text()) == ["--resume", "b"]
     assert desk.rows.findChild(QLineEdit) is None
     actions["Rename"].trigger()
     assert desk.rows.findChild(QLineEdit) is not None
