@@ -123,16 +123,22 @@ def _told(text: str, place: str) -> str:
     return f"{rest}It was killed, and left no stack.\n" if _SHOWN in rest and written == place else ""
 
 
-def _is_locked(file: TextIO) -> bool:
-    """Lock the file, unless another process has locked it."""
-    if sys.platform != "win32":
-        import fcntl
+if sys.platform != "win32":
+    import fcntl
 
+    def _is_locked(file: TextIO) -> bool:
+        """Lock the file, unless another process has locked it."""
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
-    return False
+        return False
+
+else:
+
+    def _is_locked(file: TextIO) -> bool:
+        del file
+        return False
 
 
 def _place(environ: Mapping[str, str]) -> str:
