@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
 from desktop_agent.app.startup.one_instance import ANSWER, TOKEN, Asked, is_served
+from desktop_agent.core.base.learned import learned
 
 _log = logging.getLogger(__name__)
 _MOST_BYTES = 64 * 2**10
@@ -31,7 +32,7 @@ class LaterStarts(QObject):
         QLocalServer.removeServer(place)  # of a window that was killed
         server.newConnection.connect(self._on_connection)
         if not server.listen(place):
-            _log.warning("Later starts open windows of their own: %s", server.errorString())
+            _log.info("Later starts open windows of their own: %s", server.errorString())
 
     def close(self) -> None:
         if self._server is not None:
@@ -51,7 +52,7 @@ class LaterStarts(QObject):
                 connection.abort()
             return
         try:
-            asked = msgspec.json.decode(connection.readLine().data(), type=Asked)
+            asked = msgspec.json.decode(connection.readLine().data(), type=learned(Asked))
         except (msgspec.MsgspecError, ValueError):
             connection.abort()
             return
