@@ -16,6 +16,7 @@ from desktop_agent.core.tools.builtin.line_edit import LineEdit
 from desktop_agent.core.tools.builtin.read_file import ReadFile
 from desktop_agent.core.tools.builtin.template_block import TemplateBlock
 from desktop_agent.core.tools.files.file_tool import require_notebooks
+from desktop_agent.core.tools.files.text_files import TextFile
 from tests.core.tools.conftest import Workspace
 from tests.legacy_text import WRITTEN, edit, program
 
@@ -46,8 +47,7 @@ def test_edit_file_changes_only_the_text_it_replaces(
     near = before[-1][-2:] if before else ending[-2:]
     wanted = new.replace("\n", "\r\n" if near == b"\r\n" else "\n")
     # A file with bytes that are not UTF-8 has another encoding, in which the new text is written, too.
-    is_utf8 = (head + tail).decode(errors="ignore").encode() == head + tail
-    assert middle == wanted.encode() if is_utf8 or new.isascii() else middle
+    assert middle == wanted.encode(TextFile(head + b"WANTED" + tail).encoding or "utf-8")
 
 
 @SLOW
