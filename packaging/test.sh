@@ -9,6 +9,7 @@ install_npm_packages
 install_qt_libraries
 install_sandbox
 if command -v apt-get >/dev/null; then apt_install xvfb xauth strace make chromium curl jq desktop-file-utils libglib2.0-bin dbus-daemon at-spi2-core gnome-keyring; fi
+if command -v apt-get >/dev/null; then apt_install sway grim; fi # for the window on Wayland
 if command -v apt-get >/dev/null; then apt_install libenchant-2-2 hunspell-en-us hunspell-de-de; fi # for spelling
 if command -v apt-get >/dev/null; then apt_install appstream binutils rpm; fi # for the tests of the packages
 if command -v apt-get >/dev/null && [[ " $* " == *nightly* ]]; then apt_install lintian; fi

@@ -6,15 +6,22 @@ The protocol: https://gitlab.gnome.org/GNOME/at-spi2-core/-/tree/main/xml
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # jeepney has no types for received messages.
 
+import os
+import signal
+import subprocess
+import sys
 import time
 from collections import deque
 from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from jeepney import DBusAddress, HeaderFields, MatchRule, Message, MessageType, new_method_call
 from jeepney.io.blocking import DBusConnection, open_dbus_connection
+
+from tests.session_bus import session_bus
 
 _ACCESSIBLE = "org.a11y.atspi.Accessible"
 _ACTION = "org.a11y.atspi.Action"
@@ -97,6 +104,12 @@ class Thing(NamedTuple):
     @property
     def text(self) -> str:
         return self._ask("org.a11y.atspi.Text", "GetText", "ii", 0, -1)
+
+    @property
+    def middle(self) -> tuple[int, int]:
+        """Its middle in pixels of the screen, or on Wayland of its window."""
+        left, top, width, height = self._ask("org.a11y.atspi.Component", "GetExtents", "u", 0)
+        return left + width // 2, top + height // 2
 
     def write(self, text: str) -> None:
         self._ask("org.a11y.atspi.EditableText", "SetTextContents", "s", text)
@@ -211,3 +224,22 @@ def reading(session_bus: str) -> Generator[Reader]:
         announced: deque[Message] = deque()
         with connection.filter(told, bufsize=1) as happened, connection.filter(said, queue=announced):
             yield Reader(connection, happened, announced)
+
+
+@contextmanager
+def application_read(home: Path, *arguments: str, **environment: str) -> Generator[Reader]:
+    home.mkdir()
+    with session_bus() as address:
+        environ = os.environ | {
+            "HOME": str(home),
+            "DBUS_SESSION_BUS_ADDRESS": address,
+            "QT_LINUX_ACCESSIBILITY_ALWAYS_ON": "1",
+            **environment,
+        }
+        argv = [sys.executable, "-m", "desktop_agent", *arguments]
+        with reading(address) as reader, subprocess.Popen(argv, env=environ, cwd=home) as application:
+            try:
+                yield reader
+            finally:
+                application.send_signal(signal.SIGTERM)
+                application.wait()

@@ -1,21 +1,16 @@
 """A screen reader's way through a turn of the demo, over AT-SPI."""
 
-import os
 import re
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from tests.assistive import PATIENCE_S, Announcement, GoneError, Reader, reading
+from tests.assistive import PATIENCE_S, Announcement, GoneError, Reader, application_read
 from tests.servers.script import Refusal
 from tests.servers.threaded import serve
-from tests.session_bus import session_bus
 
 pytestmark = pytest.mark.realwindow
 
@@ -124,25 +119,6 @@ def check_words(reader: Reader) -> None:
     assert [(thing.object_name, thing.name) for thing in shown if "\n" in thing.name] == []
     assert [thing.object_name for thing in shown if "<p" in thing.description] == []
     assert [thing.object_name for thing in shown if thing.role == "push button" and not thing.name] == []
-
-
-@contextmanager
-def application_read(home: Path, *arguments: str, **environment: str) -> Generator[Reader]:
-    home.mkdir()
-    with session_bus() as address:
-        environ = os.environ | {
-            "HOME": str(home),
-            "DBUS_SESSION_BUS_ADDRESS": address,
-            "QT_LINUX_ACCESSIBILITY_ALWAYS_ON": "1",
-            **environment,
-        }
-        argv = [sys.executable, "-m", "desktop_agent", *arguments]
-        with reading(address) as reader, subprocess.Popen(argv, env=environ, cwd=home) as application:
-            try:
-                yield reader
-            finally:
-                application.send_signal(signal.SIGTERM)
-                application.wait()
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ ANSWER = b"opened\n"
 _PATIENCE_S = 2.0
 _LONGEST_PLACE = 100
 """How many bytes the name of a socket can have: 104 on macOS, 108 on Linux."""
-TOKEN = "XDG_ACTIVATIONTOKEN"  # noqa: S105 - with it, the desktop lets a window come to the front
+TOKEN = "XDG_ACTIVATION_TOKEN"  # noqa: S105 - with it, the desktop lets a window come to the front
 
 
 class Asked(Struct, frozen=True, kw_only=True):

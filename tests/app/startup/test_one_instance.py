@@ -18,10 +18,13 @@ from tests.e2e.driver import Driver
 pytestmark = pytest.mark.usefixtures("qapp")
 
 
-async def later_start(*arguments: str, cwd: Path) -> None:
+async def later_start(*arguments: str, cwd: Path, token: str = "") -> None:
     """Start the application once more, which must end by itself."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "desktop_agent", *arguments), cwd=cwd, stderr=asyncio.subprocess.PIPE
+        *(sys.executable, "-m", "desktop_agent", *arguments),
+        cwd=cwd,
+        env={**os.environ, "XDG_ACTIVATION_TOKEN": token},
+        stderr=asyncio.subprocess.PIPE,
     )
     _, told = await process.communicate()
     assert (process.returncode, told) == (0, b"")
@@ -31,9 +34,12 @@ def place() -> str:
     return place_of(AppPaths.from_environment(), os.environ)
 
 
-def test_folders_and_sessions_of_later_starts_are_shown_in_the_window(go: Go, project: Path, tmp_path: Path) -> None:
+def test_folders_and_sessions_of_later_starts_are_shown_in_the_window(
+    go: Go, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     other = tmp_path / "größe & co"
     other.mkdir()
+    monkeypatch.setenv("XDG_ACTIVATION_TOKEN", "")
 
     async def journey(user: Driver) -> None:
         folder = user.window.main_window.top_bar.workspace_button
@@ -47,8 +53,9 @@ def test_folders_and_sessions_of_later_starts_are_shown_in_the_window(go: Go, pr
         await later_start("--continue", cwd=other)
         await user.until_true(lambda: user.transcript.session.session_id == session, "its session is shown")
         user.window.main_window.showMinimized()
-        await later_start(cwd=tmp_path)
+        await later_start(cwd=tmp_path, token="t-1")
         await user.until_true(lambda: not user.window.main_window.isMinimized(), "the window is back")
+        assert os.environ["XDG_ACTIVATION_TOKEN"] == "t-1"  # where Qt looks for it
         assert user.transcript.session.session_id == session
 
     go([str(project), "--provider", "demo"], journey)
