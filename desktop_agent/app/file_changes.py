@@ -94,8 +94,6 @@ class FileWriting(Controller):
         assert isinstance(answer, ev.Notice)
         return Written(f"{core_words(answer.title)} {core_words(answer.hint)}".strip())
 
-    # -- what the tree asks for --
-
     async def _rename(self, path: str, to: str) -> None:
         if (root := self._navigator.workspace) is None:
             return
@@ -154,8 +152,6 @@ class CodeApplying(Controller):
     def _write(self, op: object) -> None:
         if (handle := self._panels.session.handle) is not None and isinstance(op, WriteFile):
             handle.submit(op)
-
-    # -- what the dialog asks --
 
     async def read(self, path: str) -> ApplyTarget:
         handle = self._panels.session.handle
@@ -255,16 +251,12 @@ class FileViewing(Controller):
         if self._pane is not None:
             self._pane.show_root(root)
 
-    # -- files that are renamed --
-
     def _on_happened(self, event: ev.Event) -> None:
         root = self._navigator.workspace
         if self._pane is None or self._handle is None or root is None:
             return
         if paths := new_paths(event, self._handle.transcript.changes):
             self._pane.follow(root, paths)
-
-    # -- what paths in the conversation lead to --
 
     def _on_shown(self) -> None:
         if self._handle is not None:

@@ -130,8 +130,6 @@ class Inbox(Controller):
             else:
                 self._panels.transcript.navigation.show_turn(item.turn, request.call_id)
 
-    # --- what happens -----------------------------------------------------------------------------------------------
-
     def _on_listed(self, summaries: Iterable[SessionSummary]) -> None:
         self._asking = tuple(summary for summary in summaries if summary.asks)
         self.refresh()
@@ -174,8 +172,6 @@ class Inbox(Controller):
 
     def _is_there(self, handle: SessionHandle) -> bool:
         return handle in self._live.handles or handle is self._panels.session.handle
-
-    # --- the rows ---------------------------------------------------------------------------------------------------
 
     def _build(self) -> InboxPopup:
         window = self._panels.window

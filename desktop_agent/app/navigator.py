@@ -194,8 +194,6 @@ class Navigator(Controller):
         self._unsubscribe()
         await self._viewing.aclose()
 
-    # -- what the user asks for --
-
     def begin(self) -> None:
         if self.workspace is not None:
             self._launch(self.show_folder(self.workspace))
@@ -234,8 +232,6 @@ class Navigator(Controller):
     def _on_key_pasted(self, key: str) -> None:
         if not self._welcome.takes_key(key):
             self._setup.open().enter_key(key)
-
-    # -- showing it --
 
     async def show_folder(self, folder: Path) -> None:
         """Show a folder. Raises `WorkspaceError` if it cannot be used."""
@@ -325,8 +321,6 @@ class Navigator(Controller):
         self._panels.sessions.set_current(handle.transcript.session.session_id or None)
         self.shown.emit()
 
-    # -- the model of the settings --
-
     def _on_settings_changed(self) -> None:
         """A begun conversation keeps its model until *Try again*: a change could send it to another provider."""
         handle = self._panels.session.handle
@@ -341,8 +335,6 @@ class Navigator(Controller):
         self._followed[handle] = now
         if model is not None and (wanted := model_after_change(model, before, now)) != model:
             handle.submit(ops.SetMode(model=wanted))
-
-    # -- a draft becomes a session --
 
     async def _start_session(self, draft: DraftSession) -> None:
         try:
@@ -364,8 +356,6 @@ class Navigator(Controller):
             self.shown.emit()
         self._drafts.note_sent(folder_draft(draft.workspace), ())
         draft.send_waiting()
-
-    # -- a prompt that is edited and sent again --
 
     async def _resend(self, source: SessionHandle, turn: int, text: str, *, takes_files_back: bool) -> None:
         """Continue with another prompt from before `turn`, in a copy. The original conversation does not change."""

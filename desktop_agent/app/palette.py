@@ -86,8 +86,6 @@ class PaletteOpening(Controller):
         palette.chosen.connect(self._on_chosen)
         return palette
 
-    # -- what there is to be found --
-
     def _sources_now(self) -> PaletteSources:
         """Return the entries available without reading files. Other entries are those of the last opening."""
         known = tuple(map(_action_entry, self._panels.window.actions_.all))
@@ -122,8 +120,6 @@ class PaletteOpening(Controller):
             if self._palette.isVisible():
                 self._on_wanted(self._palette.query)
 
-    # -- answering --
-
     def _on_wanted(self, query: PaletteQuery) -> None:
         assert self._palette is not None
         assert self._sources is not None
@@ -137,8 +133,6 @@ class PaletteOpening(Controller):
         assert self._palette is not None
         assert self._sources is not None
         self._palette.show_rows(query, await asyncio.to_thread(rows_for, query, self._sources))
-
-    # -- what was chosen --
 
     def _on_chosen(self, entry: PaletteEntry) -> None:
         self._remember(entry)

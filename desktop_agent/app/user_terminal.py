@@ -100,8 +100,6 @@ class UserShell:
             self._keyboard.hang_up()
         self._changed(self)
 
-    # -- what it prints --
-
     def _on_output(self, output: bytes) -> None:
         if self._backlog.put(output):
             self._loop.call_soon_threadsafe(self._take)
@@ -212,8 +210,6 @@ class TerminalControl(Controller):
             actions.link_activated.emit(link.target)
         else:
             actions.file_requested.emit(link.target, link.line)
-
-    # -- the shell of the folder --
 
     @property
     def _shell(self) -> UserShell | None:

@@ -138,8 +138,6 @@ class Welcome(Controller):
             self._dialog.deleteLater()
             self._dialog = None
 
-    # --- what the dialog asks for -----------------------------------------------------------------------------------
-
     async def _find(self) -> None:
         found = await asyncio.to_thread(_found, self._bench)
         if self._dialog is not None:
@@ -166,8 +164,6 @@ class Welcome(Controller):
         if self._dialog is not None:
             self._dialog.accept()
         self._begun()
-
-    # --- showing ----------------------------------------------------------------------------------------------------
 
     def _show_busy(self, words: str) -> None:
         if self._dialog is not None:

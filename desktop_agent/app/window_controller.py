@@ -231,8 +231,6 @@ class WindowController(Controller):
         panels.session.rules_changed.connect(self._setup.show_rules)
         panels.session.submit_on(self._setup.rule_revoked, RevokeRule, "rule_id")
 
-    # -- the sessions --
-
     def _follow(self, handle: SessionHandle) -> None:
         handle.happened.connect(self._on_happened, Qt.ConnectionType.UniqueConnection)
         handle.failed.connect(self._panels.conversation.banner.show_error, Qt.ConnectionType.UniqueConnection)

@@ -189,8 +189,6 @@ class HeadlessRun(_Run):
         await self._served.aclose()
         await self._questions.aclose()
 
-    # -- the prompts --
-
     async def _run_prompts(self) -> list[ev.TurnEnded | ev.CommandRun]:
         ended: list[ev.TurnEnded | ev.CommandRun] = []
         for prompt in self._options.prompts:

@@ -221,8 +221,6 @@ class JobsPanel(QWidget):
     def _update_ticking(self) -> None:
         run_while(self._tick, is_wanted=self.isVisible() and any(job.state == "running" for job in self._jobs))
 
-    # -- events --
-
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._show_ages()
@@ -237,8 +235,6 @@ class JobsPanel(QWidget):
             self.closed.emit()
         else:
             super().keyPressEvent(event)
-
-    # -- how it is built --
 
     def _lay_out(self) -> None:
         close = compact_button(

@@ -113,8 +113,6 @@ class DraftAutosave(Controller):
         await self._save()
         await asyncio.to_thread(self._drafts.release)
 
-    # -- what is typed --
-
     def _on_text_changed(self) -> None:
         if self._key:
             self._note(replace(self._shown, text=self._composer.text()))
@@ -135,8 +133,6 @@ class DraftAutosave(Controller):
             self._written[self._key] = draft
             self._unsaved.add(self._key)
             self._pause.start()
-
-    # -- writing it down --
 
     def _save_soon(self) -> None:
         self._pause.stop()

@@ -136,8 +136,6 @@ class SessionActions(Controller):
         if self._session.transcript.session.session_id == session_id:
             self._navigator.begin()
 
-    # -- filing --
-
     def _on_rename(self, session_id: SessionId, title: str) -> None:
         self._file_soon(session_id, ev.SessionRenamed(title=title))
 
@@ -149,8 +147,6 @@ class SessionActions(Controller):
         copied = await self._bench.stored.fork(session_id)
         self._launch(self._listed.refresh())
         self._navigator.go_to(copied)
-
-    # -- deleting --
 
     async def _ask_to_delete(self, session_ids: Sequence[SessionId]) -> None:
         found = [await asyncio.to_thread(self._bench.catalog.summary, session_id) for session_id in session_ids]
@@ -182,8 +178,6 @@ class SessionActions(Controller):
 
     async def _open_window(self) -> None:
         open_window(*([str(self._navigator.workspace)] if self._navigator.workspace is not None else []))
-
-    # -- exporting and importing --
 
     def _export_shown(self) -> None:
         if session_id := self._session.transcript.session.session_id:

@@ -147,8 +147,6 @@ class ServerControl(Controller):
     def _workspace(self) -> Path:
         return self._project.root if self._project is not None else Path.home()
 
-    # --- how they are -------------------------------------------------------------------------------------------
-
     def _view_of(self, definition: ServerDefinition) -> ServerView:
         connection = self._connection(definition)
         return ServerView(
@@ -169,8 +167,6 @@ class ServerControl(Controller):
         if not is_fresh or last is None or last.definition.fingerprint != definition.fingerprint:
             self._connections[definition.name] = current
         return self._connections[definition.name]
-
-    # --- what the user wants ------------------------------------------------------------------------------------
 
     async def _sign_in(self, name: str) -> None:
         definition, task = self._definitions.named(name), asyncio.current_task()

@@ -83,8 +83,6 @@ class SettingsController(Controller):
             self._show(self.tr("Some of your settings cannot be used. Their defaults apply."), problems)
         self._reported = problems
 
-    # --- following ------------------------------------------------------------------------------------------------
-
     def _watch_files(self) -> None:
         """Watch folders, too, because files are replaced. A project may be on a slow disk: a thread polls it."""
         bench = self._bench
@@ -145,8 +143,6 @@ class SettingsController(Controller):
     def _in_force(self) -> WorkspaceSettings | LiveSettings:
         return self._project if self._project is not None else self._bench.live
 
-    # --- what lets nothing run --------------------------------------------------------------------------------------
-
     def _show_faults(self) -> None:
         faults = (*self._in_force.faults, *self._bench.rules.faults)
         if faults == self._faults:
@@ -177,8 +173,6 @@ class SettingsController(Controller):
 
     def _execution_in(self, workspace: str) -> ExecutionSettings:
         return self._bench.settings_in(Path(workspace)).current.execution
-
-    # --- the project ----------------------------------------------------------------------------------------------
 
     def _ask(self) -> None:
         """Ask about the project's file if necessary, but only once about the same content."""

@@ -41,8 +41,6 @@ class AccountActions(Controller):
         self.sign_in = in_background(self._sign_in_work.begin, self._sign_in)
         self.check_sign_in = in_background(self._sign_in_work.begin, self._check_sign_in)
 
-    # --- accounts -------------------------------------------------------------------------------------------------
-
     async def refresh(self) -> None:
         loaded = await asyncio.to_thread(self._bench.accounts.load)
         problem = self.tr("No account can be used until this is fixed: {0}").format(
@@ -76,8 +74,6 @@ class AccountActions(Controller):
         except AgentError as error:
             self._fail(error)
         await self.refresh()
-
-    # --- keys -----------------------------------------------------------------------------------------------------
 
     async def save_key(self, account: Account, key: str) -> None:
         self._show_busy(account, self.tr("Saving the key…"))
@@ -153,8 +149,6 @@ class AccountActions(Controller):
     def _show_result(self, account: Account, words: str, *, is_good: bool) -> None:
         if (editor := self._editor_of(account)) is not None:
             editor.show_result(words, is_good=is_good)
-
-    # --- sign-ins -------------------------------------------------------------------------------------------------
 
     def cancel_sign_in(self) -> None:
         self._sign_in_work.cancel()
@@ -239,8 +233,6 @@ class Setup(Controller):
         bench.live.subscribe(self._show_settings)
         self._theme.changed.connect(self._drop_made_ahead)
 
-    # --- the dialog -----------------------------------------------------------------------------------------------
-
     def make_ahead(self) -> Iterator[None]:
         from desktop_agent.ui.settings.settings_dialog import Pages, SettingsDialog
 
@@ -284,8 +276,6 @@ class Setup(Controller):
 
     async def aclose(self) -> None:
         await self._servers.aclose()
-
-    # --- what the window asks for ---------------------------------------------------------------------------------
 
     def open_project(self) -> None:
         self.open().show_section("project")
@@ -338,8 +328,6 @@ class Setup(Controller):
                 return
         if self._dialog is not None:
             self._dialog.foot.show_change(change)
-
-    # --- showing --------------------------------------------------------------------------------------------------
 
     def _show_settings(self) -> None:
         if self._dialog is None:

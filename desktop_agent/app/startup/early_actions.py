@@ -103,8 +103,6 @@ class EarlyActions(QObject):
         if self._message:
             self._say(self._left)
 
-    # -- the message --
-
     def _send(self, shown: SignalInstance) -> None:
         """Send the message to the shown conversation, unless the user chose another. `shown` reports later changes."""
         if not self._message:

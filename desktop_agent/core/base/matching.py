@@ -119,8 +119,6 @@ class PathIndex(_Names):
             place = place if place >= 0 else lower.rfind(word)
             yield place, place + len(word)
 
-    # -- letters in their order --
-
     def _by_letters(self, letters: str, limit: int) -> list[Match]:
         has_them = _in_order(letters)
         lower = self._lower

@@ -145,8 +145,6 @@ class SafetyCopies:
     def name_of(self, path: str) -> str:
         return path.removeprefix(f"{self._root}/") if path != self._root else "."
 
-    # -- what to copy --
-
     def _gather(self, place: EndangeredPath, units: dict[str, Unit]) -> None:
         path = str(place.path)
         try:
@@ -217,8 +215,6 @@ class SafetyCopies:
         limits = self._limits()
         size = limits.max_bytes // 2**20
         return f"It is more than a safety copy may hold: {limits.max_files:,} files, {size} MiB."
-
-    # -- what became of it --
 
     def _add(self, report: SafetyReport, transition: FileTransition) -> None:
         if self._is_ordinary(transition.path):

@@ -96,9 +96,6 @@ def notebook_diff(diff: FileDiff, before: bytes | None, after: bytes | None) -> 
     )
 
 
-# --- reading ------------------------------------------------------------------------------------------------------
-
-
 def _cell(cell: Mapping[str, object]) -> Cell:
     kind = cell.get("cell_type")
     outputs = cell.get("outputs")
@@ -169,9 +166,6 @@ def _size(size_bytes: int) -> str:
     return f"{size_bytes} bytes" if size_bytes < 1000 else f"{size_bytes / 1000:.0f} kB"
 
 
-# --- writing as text ----------------------------------------------------------------------------------------------
-
-
 def _lines(notebook: Notebook, suffix: str) -> Iterator[str]:
     mark = "//" if suffix in _SLASH_SUFFIXES else "#"
     for number, cell in enumerate(notebook.cells):
@@ -185,9 +179,6 @@ def _lines(notebook: Notebook, suffix: str) -> Iterator[str]:
 
 def _joined(lines: Sequence[str]) -> bytes:
     return "".join(lines).encode("utf-8", "surrogatepass")
-
-
-# --- counting -----------------------------------------------------------------------------------------------------
 
 
 def _notes(old: Notebook, new: Notebook) -> Iterator[str]:

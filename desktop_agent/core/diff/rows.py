@@ -341,8 +341,6 @@ class DiffRows:
             return self._paired_row(segment.edit, offset)
         return self._single_row("old" if segment.kind == "removed" else "new", segment.edit, offset)
 
-    # -- pairs --
-
     def _pairs_of(self, edit: Edit) -> Pairs:
         if edit not in self._pairs:
             old, new = range(edit.old_start, edit.old_end), range(edit.new_start, edit.new_end)

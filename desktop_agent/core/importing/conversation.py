@@ -79,8 +79,6 @@ class ConversationWriter(Struct):
     _started_at: dict[CallId, datetime] = field(default_factory=dict[CallId, datetime])
     _used: set[CallId] = field(default_factory=set[CallId])
 
-    # -- what was said --
-
     def prompt(self, text: str, at: datetime | None) -> None:
         self.end("completed", at)
         if not text.strip():
@@ -163,8 +161,6 @@ class ConversationWriter(Struct):
         )
         self._is_open = False
 
-    # -- what was made of it --
-
     def summarise(self, text: str, at: datetime | None) -> None:
         lines = tuple(line.strip() for line in text.splitlines() if line.strip())
         if lines and self.turn:
@@ -206,8 +202,6 @@ class ConversationWriter(Struct):
 
     def finish(self) -> None:
         self.end("interrupted" if self._waiting else "completed", None)
-
-    # -- steps --
 
     def _add(self, event: ev.KnownEvent) -> None:
         self.record(replace(event, at=self._at if self._at != ev.UNSTAMPED else self.now))

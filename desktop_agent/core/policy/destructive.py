@@ -58,8 +58,6 @@ _HINTS = re.compile(
     r"|stash|worktree|rebase|amend|filter-branch|filter-repo|update-ref|reflog|gc|prune|wipe)\b"
 )
 
-# --- folders ------------------------------------------------------------------------------------------------------
-
 
 class _Folders:
     """The folders in which a line's commands can run: that of the last `cd`, or all so far if that is uncertain."""
@@ -91,9 +89,6 @@ _MOST_FOLDERS = 8
 
 def _is_chain(text: str) -> bool:
     return re.search(r"[;|\n(){}`]|(?<!&)&(?!&)", re.sub(r"\d?>&\d|&>|>\|", "", text)) is None
-
-
-# --- commands -----------------------------------------------------------------------------------------------------
 
 
 def _of_segment(segment: Segment, folder: str) -> Iterator[Loss]:
@@ -186,8 +181,6 @@ _PROGRAMS: dict[str, _Reader] = {
     "rsync": _rsync,
     **dict.fromkeys(("find", "gfind"), _find),
 }
-
-# --- git ----------------------------------------------------------------------------------------------------------
 
 _GIT_READING = frozenset({
     "status", "log", "diff", "show", "blame", "grep", "ls-files", "ls-tree", "ls-remote", "rev-parse", "rev-list",
@@ -338,9 +331,6 @@ _GIT_FORMS: dict[str, tuple[tuple[LossKind, ...], tuple[str, ...] | None]] = {
     "tag": (("refs",), ("-d", "--delete", "-f", "--force")),
 }
 """What other commands can lose, and the options that make the loss their purpose (None: it always is)."""
-
-
-# --- words --------------------------------------------------------------------------------------------------------
 
 
 def _operands(words: Sequence[Word], values: Sequence[str] = ()) -> list[Word]:

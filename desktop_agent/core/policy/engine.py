@@ -103,9 +103,6 @@ def decide(call: CallFacts, context: PolicyContext) -> Verdict:
     return verdict
 
 
-# --- files and other tools ----------------------------------------------------------------------------------------
-
-
 def _decide_reading(call: CallFacts, context: PolicyContext) -> Verdict:
     if call.disguised:  # no rule is offered, because its label would not name the secret
         path, secret = call.disguised[0]
@@ -205,9 +202,6 @@ def _asked_by(rule: Rule) -> str:
 
 
 _ALWAYS = "Your approval policy asks before every call."
-
-
-# --- commands -----------------------------------------------------------------------------------------------------
 
 
 class _Command(Struct, frozen=True):

@@ -263,8 +263,6 @@ def number_of(moment: datetime) -> int:
 class SearchDatabase(Struct, eq=False):
     _sql: sqlite3.Connection
 
-    # -- what is known --
-
     def states(self) -> dict[SessionId, tuple[State, int]]:
         rows = self._sql.execute("SELECT name, size, mtime_ns, read_bytes FROM session")
         return {name: ((size, mtime_ns), read_bytes) for name, size, mtime_ns, read_bytes in rows}
@@ -283,8 +281,6 @@ class SearchDatabase(Struct, eq=False):
         (gone,) = self._sql.execute("SELECT count(*) FROM piece WHERE session = ?", (_GONE,)).fetchone()
         (all_,) = self._sql.execute("SELECT count(*) FROM piece").fetchone()
         return gone > max(most_gone, all_ - gone)
-
-    # -- writing --
 
     def begin(self, name: SessionId) -> int:
         new = "INSERT INTO session (name, size, mtime_ns, read_bytes, witness, workspace, calls)"
@@ -332,8 +328,6 @@ class SearchDatabase(Struct, eq=False):
         """Optimise the database. Slow, so use it after a rebuild."""
         self._sql.execute("INSERT INTO text (text) VALUES ('optimize')")
         self._sql.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-    # -- reading --
 
     def folder_known(self, path: str) -> int | None:
         row = self._sql.execute("SELECT id FROM folder WHERE path = ?", (storable(path),)).fetchone()

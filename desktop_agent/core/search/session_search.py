@@ -45,8 +45,6 @@ class SessionSearch:
         self._blobs = blobs
         self._file = index_file(cache)
 
-    # -- keeping up --
-
     @property
     def is_current(self) -> bool:
         try:
@@ -95,8 +93,6 @@ class SessionSearch:
             if new_bytes:
                 database.tidy() if known else database.settle()
             return bool(gone) and database.is_worn(_MOST_GONE)
-
-    # -- answering --
 
     def ask(self, query: SearchQuery, limit: int = 50, is_stopped: Callable[[], bool] = not_stopped) -> list[SearchHit]:
         """Return hits, newest first; none if there is no index, or a damaged one is being rebuilt."""

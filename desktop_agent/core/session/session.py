@@ -324,8 +324,6 @@ class Session:
         finally:
             self._parts.recorder.emit(ev.PromptRejected(text=prompt.text))
 
-    # -- what the model sees --
-
     async def _change_context(self, op: ContextOp) -> asyncio.Task[None] | None:
         await self._turns.get_ready()
         if isinstance(op, ops.Compact) and not await self._turns.may_run():
@@ -346,8 +344,6 @@ class Session:
         self._turns.expect_queue()
         self._mailbox.put_nowait(_TurnDone())
 
-    # -- commands --
-
     async def _run_command(self, text: str) -> None:
         try:
             await self._turns.get_ready()
@@ -362,8 +358,6 @@ class Session:
                 return Performed(events, await self._change_context(op))
             await self._handle(op)
         return Performed(events)
-
-    # -- the rest --
 
     async def _set_mode(self, op: ops.SetMode) -> None:
         model = op.model or self.transcript.session.model

@@ -80,8 +80,6 @@ class TurnRunner:
             await self._record(notice_of(faults, None))
         return faults is None
 
-    # -- prompts --
-
     async def submit_prompt(
         self, text: str, attachments: tuple[Attachment, ...] = (), *, is_steering: bool = False
     ) -> bool:
@@ -197,8 +195,6 @@ class TurnRunner:
             await self._record(notice_of(error, None))
             return False
         return True
-
-    # -- the turn --
 
     async def interrupt(self) -> None:
         """Stop the turn and keep its work. A turn that an earlier process left waiting for the user just ends."""

@@ -89,8 +89,6 @@ class LiveSettings:
 
         return stop
 
-    # --- changing ---------------------------------------------------------------------------------------------------
-
     async def change(self, key: str, value: object) -> SettingChange:
         """Validate `value`, write it to the file, keeping comments, and put it in force from the next step on.
 
@@ -153,8 +151,6 @@ class LiveSettings:
                 is_set=is_set,
                 overridden_by=source if source is not None and source.kind == "environment" else None,
             )
-
-    # --- following the file -----------------------------------------------------------------------------------------
 
     async def refresh(self) -> None:
         """Read the file again if it changed. Mistakes are in `problems`, and no safety setting becomes looser."""

@@ -197,8 +197,6 @@ class EventFold:
         end_span(span, attributes, error, at_ns if at_ns is not None else self._now_ns())
         self._open.pop(span, None)
 
-    # -- turns, and what their prompts mention --
-
     def _count_fetched(self, event: ev.PromptSubmitted | ev.Steered | ev.Queued) -> None:
         if event.prompt_id not in self._queued and event.attachments:
             self._record(otel.MCP_FETCHES, {otel.MCP_METHOD: READ_METHOD}, len(event.attachments))
@@ -338,8 +336,6 @@ class EventFold:
         if is_denied and result.error_type == "permission":
             return "denied"
         return result.error_type or "recoverable"
-
-    # -- compactions, how full the context is, and what the model no longer sees --
 
     def _end_compaction(self, event: ev.Compacted) -> None:
         self._record(otel.COMPACTIONS, {"automatic": event.is_automatic, "success": True})

@@ -47,8 +47,6 @@ def _mark_of(path: Path) -> Digest:
         return digest_of(file.read(_MOST_BYTES + 1))
 
 
-# --- the repository -----------------------------------------------------------------------------------------------
-
 _MOST_FOLDERS = 5_000
 _MOST_CONFIG_BYTES = 1_000_000
 _DEEPEST_INCLUDES = 5

@@ -143,8 +143,6 @@ class ChangeState(Fold):
     twice: dict[ChangeId, int] = field(default_factory=dict[ChangeId, int])
     """How many changes share an id in journals of earlier versions. Here they are numbered: `3.2~1`, `3.2~2`."""
 
-    # -- questions --
-
     def last_number(self, turn: int) -> int:
         return self.numbers.get(turn, 0)
 
@@ -179,8 +177,6 @@ class ChangeState(Fold):
             kept={path: set(hunks) for path, hunks in self.kept.items()},
             destroyed={call_id: copy(known) for call_id, known in self.destroyed.items()},
         )
-
-    # -- the fold --
 
     def apply(self, event: ev.Event, turn: int, tool: str | None) -> None:
         """Fold one event of a turn. `tool` is the tool of the event's call, if there is one."""
@@ -280,8 +276,6 @@ class ChangeState(Fold):
             self.files_put_back.update((call_id, file) for file in event.outside)
         self.undos.append(entry)
         self._note_recovered()
-
-    # -- ids --
 
     def _count(self, changes: Iterable[FileChange]) -> None:
         for change in changes:

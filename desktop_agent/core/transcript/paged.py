@@ -69,8 +69,6 @@ class PagedEntries(Fold):
     _paged_compactions: dict[str, int] = field(default_factory=dict[str, int])
     _questions: set[CallId] = field(default_factory=set[CallId])
 
-    # -- questions --
-
     def tool_entry(self, call_id: CallId) -> ToolEntry | None:
         return self.locate(call_id)[1]
 
@@ -109,8 +107,6 @@ class PagedEntries(Fold):
     @property
     def live(self) -> list[Entry]:
         return self.entries[self.base :]
-
-    # -- pages --
 
     def add_page(self, page: JournalPage) -> None:
         number = len(self.pages)
@@ -161,8 +157,6 @@ class PagedEntries(Fold):
     def copy(self) -> Self:
         late = {number: list(events) for number, events in self.late.items()}
         return structs.replace(super().copy(), late=late, entries=[_copied(entry) for entry in self.entries])
-
-    # -- for the fold --
 
     def put_in(self, number: int, page: "PagedEntries") -> Patch:
         start = self.page_start(number)

@@ -257,8 +257,6 @@ class Finder(QObject):
         if self._steps is not None:
             self._timer.start()
 
-    # -- pages that are not loaded --
-
     @property
     def has_unread(self) -> bool:
         return bool(self._unread)

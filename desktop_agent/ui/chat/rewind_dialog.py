@@ -118,8 +118,6 @@ class RewindDialog(QDialog):
         self.chosen.emit(self._choices[self._picker.currentIndex()].turn, self._scope())
         self.accept()
 
-    # -- words --
-
     def _conversation_words(self, choice: RewindChoice) -> str:
         if choice.turns == 1:
             return self.tr("The agent no longer sees this message and its answer.")

@@ -180,8 +180,6 @@ class FileTree(QWidget):
         shown = len(matches.best)
         show_text(self._note, self.tr("{0} of {1} files").format(shown, matches.total) if matches.total > shown else "")
 
-    # --- what is read and watched ---------------------------------------------------------------------------------
-
     def _watch_folders(self) -> None:
         if self._reader.workspace is not None:
             self._watch.watch_folders(self._reader.workspace / folder.path for folder in self._model.folders())

@@ -215,8 +215,6 @@ class TreeReader(QObject):
         self._query = query
         self._run(_MATCHES, self._find)
 
-    # --- in the background ----------------------------------------------------------------------------------------
-
     def _run(self, key: str, read: Callable[[_Job], Coroutine[object, object, None]]) -> None:
         if self.workspace is None:
             return

@@ -240,8 +240,6 @@ class ApplyDialog(QDialog):
             self._say(core_words(problem.title), core_words(problem.hint))
         return found
 
-    # -- the difference --
-
     def _compare(self) -> None:
         if self._target is None:
             return

@@ -114,8 +114,6 @@ class DiffPane(QWidget):
         self.editing.leave()
         self.bar.set_text_shown(is_shown=self.stack.is_text_shown)
 
-    # -- loading --
-
     def show_file(self, file: ChangedFile, call: str) -> None:
         """`call` describes the tool call that changed the file."""
         self.bar.set_file(file.path, call)
@@ -204,8 +202,6 @@ class DiffPane(QWidget):
     def _on_taking_long(self) -> None:
         if not self.editing.is_active:
             self._show_message(_tr("Loading…"))
-
-    # -- the keyboard --
 
     def start_at_undecided(self, *, backwards: bool = False) -> None:
         wanted: _Undecided = "last" if backwards else "first"

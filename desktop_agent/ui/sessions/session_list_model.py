@@ -218,8 +218,6 @@ class SessionListModel(QAbstractListModel):
     def find(self, session_id: str | None) -> int:
         return next((at for at, session in self.sessions() if session.id == session_id), -1)
 
-    # -- what is said of a session: in its row, in the tooltip, and for assistive technology --
-
     def title(self, session: SessionSummary) -> str:
         return named(session.title) or _words_tr("New session")
 
@@ -255,8 +253,6 @@ class SessionListModel(QAbstractListModel):
 
     def _turns(self, session: SessionSummary) -> str:
         return plural("SessionWords", session.turns, "%n turn", "%n turns")
-
-    # -- Qt's side --
 
     def _bring(self, row: SessionRow, at: int) -> None:
         """All rows before the index `at` must already be in place."""

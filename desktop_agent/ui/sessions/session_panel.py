@@ -261,8 +261,6 @@ class SessionPanel(QWidget):
             self._on_arranged(replace(self._arrangement, folded=self._arrangement.folded ^ {row.group}))
             self._list.setCurrentIndex(self._model.index(index.row()))  # the rows above have not changed
 
-    # --- what is done with sessions -------------------------------------------------------------------------------
-
     def _act(self, action: str, ids: tuple[str, ...]) -> None:
         if ids:
             self._is_change_expected = True

@@ -60,8 +60,6 @@ class Plot(QWidget, Generic[Data]):
         """Return the number of the item at a point; -1 for none."""
         raise NotImplementedError
 
-    # -- for those that draw --
-
     def draw_ring(self, painter: QPainter) -> None:
         if self._is_keyboard and self.hasFocus():
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -78,8 +76,6 @@ class Plot(QWidget, Generic[Data]):
         if (found := self._colours.get(role)) is None:
             self._colours[role] = found = self.theme.colour(role)
         return found
-
-    # -- Qt --
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         self._set(self._chosen, self.item_at(event.position()))

@@ -293,8 +293,6 @@ class ExactField(QPlainTextEdit):
         yield
         cursor.endEditBlock()
 
-    # -- what was in sight --
-
     @property
     def is_cut(self) -> bool:
         return bool(self._exact.unshown_chars)

@@ -269,8 +269,6 @@ class MainWindow(QMainWindow):
             parts["state"] = self.saveState(_LAYOUT_VERSION)
         self.memory.remember_layout(parts)
 
-    # -- building --
-
     def _build_side(self, sessions: QWidget, files: QWidget) -> QSplitter:
         side = QSplitter(Qt.Orientation.Vertical)
         side.setObjectName("sideSplitter")
@@ -308,8 +306,6 @@ class MainWindow(QMainWindow):
             docks = [self.side.dock, self.review.dock]
             self.resizeDocks(docks, [_SIDE_WIDTH, _REVIEW_WIDTH], Qt.Orientation.Horizontal)
         self._set_narrow(self.width() < NARROW_BELOW)
-
-    # -- what changes while it is open --
 
     def toggle_enlarged_review(self) -> None:
         """Give the whole window below the top bar to the review, or show everything beside it again."""
@@ -394,8 +390,6 @@ class MainWindow(QMainWindow):
     def _update_review_button(self) -> None:
         # Not `isVisible`: before the window is shown, that would make room for a button that then goes.
         self.top_bar.set_review_hidden(is_hidden=self._is_narrow or self.review.dock.isHidden())
-
-    # -- Qt --
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape and self._beside_review is not None:

@@ -165,8 +165,6 @@ class ReviewController(PanelController):
         actions.redo_turn.triggered.connect(self._redo_last_undo)
         actions.rewind.triggered.connect(self._rewind_last_turn)
 
-    # -- to the review --
-
     def _show_call(self, call_id: str, path: str = "", turn: int | None = None) -> None:
         self._window.show_review()
         if content := self._review.content:
@@ -193,8 +191,6 @@ class ReviewController(PanelController):
                 work(content)
 
         action.triggered.connect(do)
-
-    # -- undo and redo --
 
     def _recover(self, call_id: str) -> None:
         self._session.submit(ops.UndoChanges(selection=ChangeSelection(call_id=call_id), is_recovery=True))

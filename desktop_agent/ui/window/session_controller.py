@@ -133,8 +133,6 @@ class SessionController(ShownSession):
         if self.opens_questions:
             self.approvals.open_next()
 
-    # -- what happens in the session --
-
     def _on_patched(self, patches: Sequence[Patch]) -> None:
         kinds = {patch.kind for patch in patches}
         if "status" in kinds:
@@ -162,8 +160,6 @@ class SessionController(ShownSession):
         """Whether the user is typing. If so, only the card asks, because a dialog would take the keys."""
         composer = self._panels.composer
         return bool(composer.text().strip()) and composer.isAncestorOf(QApplication.focusWidget() or self._window)
-
-    # -- what the panels say of it --
 
     def _show_status(self) -> None:
         transcript = self.transcript

@@ -330,9 +330,6 @@ LIST_LIMIT_BYTES: Final = 64 * 1024 * 1024
 _PARSE_IN_THREAD_BYTES: Final = 64 * 1024
 
 
-# --- asking -------------------------------------------------------------------------------------------------------
-
-
 async def query_status(folder: Path) -> RepoStatus | NoStatus:
     repository = await asyncio.to_thread(find_repository, folder)
     return NoStatus(reason="not_a_repository") if repository is None else await status_of(repository)
@@ -378,8 +375,6 @@ async def read_git(repository: Repository, *arguments: str) -> bytes | NoStatus:
         return answer
     return answer[0] if answer[1] else NoStatus(reason="failed", detail="git printed more than can be shown")
 
-
-# --- parsing ------------------------------------------------------------------------------------------------------
 
 _PLAIN: Final[Mapping[FileState, FileStatus]] = {
     state: FileStatus(state=state)

@@ -203,8 +203,6 @@ class JobWatch:
         self._writers.snapshot = snapshot
         return True
 
-    # -- watching which programs run --
-
     def _ensure_watching(self) -> None:
         if self._watching is None or self._watching.done():
             self._watching = asyncio.create_task(self._watch_programs(), name="who writes late")

@@ -142,8 +142,6 @@ class Safeguard:
         if self._held is None or self._held.copy.units:
             await asyncio.to_thread(self._discard)
 
-    # -- what is on disk meanwhile --
-
     def _reuse_precautions(self, call_id: CallId, plan: _Plan) -> bool:
         held = self._held
         if not (held and held.is_refs_only and held.refs == plan.refs) or plan.places or plan.is_destructive:
@@ -174,8 +172,6 @@ class Safeguard:
         with suppress(OSError):
             self._before.unlink()
         self._copies.discard()
-
-    # -- from losses to places --
 
     async def _plan(self, run: PlannedCommand) -> _Plan:
         losses = await asyncio.to_thread(lambda: losses_of(parse(run.line), run.folder)) if run.line else ()

@@ -66,9 +66,6 @@ def standard_engines() -> tuple[Engine, ...]:
     )
 
 
-# --- pages --------------------------------------------------------------------------------------------------------
-
-
 class _Form(Struct, frozen=True, kw_only=True):
     title: tuple[str, str]
     snippet: tuple[str | None, str]
@@ -122,9 +119,6 @@ def _matches(form: tuple[str | None, str], tag: str, classes: list[str]) -> bool
     return name in (None, tag) and (not class_name or class_name in classes)
 
 
-# --- interfaces ---------------------------------------------------------------------------------------------------
-
-
 def read_duckduckgo_api(answer: str, address: str) -> Iterator[SearchResult]:
     fields = as_object(json.loads(answer))
     if link := unwrapped(str(fields.get("AbstractURL", "")), address):
@@ -144,9 +138,6 @@ def read_wikipedia(answer: str, address: str) -> Iterator[SearchResult]:
         if title := str(hit.get("title", "")):
             link = urljoin(address, "/wiki/" + quote(title.replace(" ", "_")))
             yield _result(title, link, read_page(str(hit.get("snippet", "")), address).text)
-
-
-# --- links --------------------------------------------------------------------------------------------------------
 
 
 def unwrapped(link: str, address: str) -> str:

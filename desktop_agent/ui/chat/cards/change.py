@@ -194,8 +194,6 @@ class ChangeBody(ToolBody):
                 yield _NAME_OF_FILE
             yield from _lines(self.row, change)
 
-    # -- loading --
-
     def load(self) -> None:
         for change in _changes(self.row):
             if _is_open(self.row, change):
@@ -205,8 +203,6 @@ class ChangeBody(ToolBody):
         if change := next((change for change in _changes(self.row) if change.path == href), None):
             self.row.opened ^= {f"file:{change.id}"}
             self.unfolded.emit()
-
-    # -- painting --
 
     def paint_beside(self, painter: QPainter, width: int) -> None:
         shown = self._shown()

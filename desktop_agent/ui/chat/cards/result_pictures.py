@@ -135,8 +135,6 @@ class PicturesBody(ToolBody):
             button.room = max(1, area.width())
         return super().place_widgets(area)
 
-    # -- loading --
-
     def load(self) -> None:
         for key, (ref, _) in self._buttons.items():
             self.fetch(key, partial(picture_of, ref=ref, most=DECODED))

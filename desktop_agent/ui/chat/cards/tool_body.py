@@ -203,8 +203,6 @@ class ToolBody(QObject):
     def is_open_at_first(cls, row: EntryRow) -> bool:
         return cls.is_result or entry_of(row).state != "completed"
 
-    # -- what a family places around its text --
-
     @property
     def left(self) -> int:
         return Space.M
@@ -231,8 +229,6 @@ class ToolBody(QObject):
         """Colour visible code if its lexer is loaded. Return whether colours were added."""
         return False
 
-    # -- loading --
-
     def fetch(self, key: str, work: Callable[[CardSource], Coroutine[object, object, object]]) -> None:
         """Run `work` once for each key, and store its result or its `AgentError` in the row under `key`."""
         loader = self._loader
@@ -243,8 +239,6 @@ class ToolBody(QObject):
     def _on_fetched(self, key: str) -> None:
         self._loading.discard(key)
         self.changed.emit()
-
-    # -- for the card --
 
     def show_content(self) -> None:
         self.content = self.read(self.row)

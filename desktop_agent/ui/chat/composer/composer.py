@@ -216,15 +216,11 @@ class Composer(QWidget):
         self.edit.setFont(theme.text_font(theme.sizes.chat, grows=False))
         theme.changed.connect(self._on_theme_changed)
 
-    # -- what is written --
-
     def text(self) -> str:
         return self.edit.toPlainText()
 
     def set_text(self, text: str) -> None:
         self.edit.replace_text(text)
-
-    # -- what is shown --
 
     def set_working(self, *, is_working: bool) -> None:
         self._is_working = is_working
@@ -272,8 +268,6 @@ class Composer(QWidget):
         self.controls.set_enabled(is_enabled=not reason)
         self._on_text_changed()
         self._say_state()
-
-    # -- geometry --
 
     def sizeHint(self) -> QSize:
         return QSize(_MARGIN_X * 20, self.minimumHeight())
@@ -340,8 +334,6 @@ class Composer(QWidget):
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if self._field.contains(event.position().toPoint()):
             self.edit.setFocus(Qt.FocusReason.MouseFocusReason)
-
-    # -- sending --
 
     def _on_submitted(self) -> None:
         if not self._asked or is_command(self.edit.toPlainText()):

@@ -205,8 +205,6 @@ class MentionOffers(FieldOffers["MentionPopup"]):
         top = self._composer.mapTo(self._composer.window(), area.topLeft()).y()
         self._popup.place(QPoint(left, top - Space.XS))
 
-    # -- what is typed --
-
     def _on_text_changed(self) -> None:
         self._mark()
         self._follow()
@@ -238,8 +236,6 @@ class MentionOffers(FieldOffers["MentionPopup"]):
         if "@" not in text or edit.history.is_showing(text):
             return None
         return typed_before(text, index_of(text, cursor.position()))
-
-    # -- the list --
 
     def _show_all(self, typed: TypedMention, *, is_more: bool = False) -> None:
         """Show the current offers. While the user is choosing, new offers are added at the end."""
@@ -284,8 +280,6 @@ class MentionOffers(FieldOffers["MentionPopup"]):
         if is_over and followed_by.isspace():
             cursor.movePosition(QTextCursor.MoveOperation.NextCharacter)
         self._edit.setTextCursor(cursor)
-
-    # -- what is mentioned --
 
     def _mark(self) -> None:
         text = self._edit.toPlainText()

@@ -82,8 +82,6 @@ class SpellingMarks(QObject):
     def _word_at(self, position: int) -> ProseWord | None:
         return next((word for word in self.misspelled if word.start <= position <= word.end), None)
 
-    # -- the menu, on a right click and on the menu key --
-
     def offer(self, word: str, suggestions: Sequence[str]) -> None:
         if self._asked is None or self._asked[0].text != word:
             return

@@ -86,8 +86,6 @@ class QueueCard(QWidget):
             edge, width = ("accent", 2) if self.hasFocus() or self._is_dragged else ("border", 1)
             draw_box(painter, QRectF(self.rect()), theme.colour(edge), theme.colour("sunken"), Radius.CONTROL, width)
 
-    # --- the mouse and the keyboard -------------------------------------------------------------------------------
-
     @property
     def has_focus(self) -> bool:
         focused = QApplication.focusWidget()

@@ -110,8 +110,6 @@ class EntryWidget(QWidget):
         self._ground = place.styles.colour("surface")
         self.setMouseTracking(True)
 
-    # -- for the view --
-
     def refresh(self) -> None:
         raise NotImplementedError
 
@@ -178,13 +176,9 @@ class EntryWidget(QWidget):
     def is_ticking(self) -> bool:
         return False
 
-    # -- text --
-
     def source(self) -> str:
         """Return the text that the positions in the blocks refer to."""
         return ""
-
-    # -- painting --
 
     def paintEvent(self, event: QPaintEvent) -> None:
         with QPainter(self) as painter:

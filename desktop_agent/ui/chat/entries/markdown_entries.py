@@ -186,8 +186,6 @@ class MarkdownWidget(LinkedEntry):
         self.fit()
         (self.resized if is_by_user else self.body_changed).emit()
 
-    # -- buttons on fences --
-
     def arrange(self) -> None:
         state = (self.column.revision, self.is_column_shown, self.column_origin.y())
         if state == self._arranged:

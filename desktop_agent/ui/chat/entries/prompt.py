@@ -327,8 +327,6 @@ class PromptWidget(EntryWidget):
                 edge = _CARD_EDGE - 0.5
                 painter.drawRoundedRect(QRectF(area).adjusted(-edge, -edge, edge, edge), Radius.CARD, Radius.CARD)
 
-    # -- editing --
-
     def begin_edit(self) -> None:
         if self._editor is None and self._is_editable:
             self.row.drafts[EDIT] = self._prompt.text

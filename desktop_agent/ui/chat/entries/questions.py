@@ -56,8 +56,6 @@ class QuestionCard(QWidget):
         self._width = 0
         self._arming = Arming(ARMING_DELAY_MS, self)
 
-    # -- what a card decides --
-
     def place_all(self, y: int, width: int) -> int:
         """Place everything from `y` on. Return the lower edge."""
         raise NotImplementedError
@@ -71,8 +69,6 @@ class QuestionCard(QWidget):
 
     def stop(self) -> None:
         """Accept no more answers."""
-
-    # -- geometry --
 
     def set_width(self, width: int) -> None:
         self._width = width
@@ -99,8 +95,6 @@ class QuestionCard(QWidget):
         """Ignore answers for a moment, because a second press may be meant for the previous question."""
         self._arming.restart()
         self.update()
-
-    # -- answers --
 
     @property
     def is_listening(self) -> bool:

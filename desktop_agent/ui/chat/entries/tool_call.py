@@ -46,8 +46,6 @@ class ToolWidget(LinkedEntry):
         body.unfolded.connect(self._on_unfolded)
         return body
 
-    # -- content --
-
     def refresh(self) -> None:
         entry = entry_of(self.row)
         self._show_question(entry)
@@ -135,8 +133,6 @@ class ToolWidget(LinkedEntry):
         inside = (child for child in self.findChildren(QWidget) if child.window() is window)  # not the list of a picker
         return [*stops, *(child for child in inside if child not in stops)]
 
-    # -- geometry --
-
     def set_width(self, width: int) -> None:
         self._width = width
         if self._question is not None:
@@ -162,8 +158,6 @@ class ToolWidget(LinkedEntry):
         self._body.arrange(self._width)
         self.offer_links()
 
-    # -- painting --
-
     def paint_under(self, painter: QPainter, area: QRect) -> None:
         if self._question is not None:
             return
@@ -187,8 +181,6 @@ class ToolWidget(LinkedEntry):
             painter.setPen(self.styles.colour(role))
             note.draw(painter, at=QPoint(Space.M, y))
             y += note.height
-
-    # -- what the user does --
 
     def follow(self, href: str) -> None:
         if is_web_address(href) or file_of(href) is not None:

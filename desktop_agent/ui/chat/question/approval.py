@@ -163,8 +163,6 @@ class ApprovalCard(QuestionCard):
         if (edited := self.question.unjudged) is not None:
             self.actions_.approval_edited.emit(self.request.call_id, edited)
 
-    # -- the command --
-
     def show_judgement(self, judged: CommandJudged) -> None:
         if self.question.take_judgement(judged):
             if judged.request is not None:
@@ -221,8 +219,6 @@ class ApprovalCard(QuestionCard):
         for note in self._notes.reasons:
             note.setVisible(self._is_why_shown)
 
-    # -- the definition of a tool --
-
     def _on_unfold(self) -> None:
         if self._definition is None:
             text, name = self.request.tool_definition, self.tr("The server's description of the tool")
@@ -238,8 +234,6 @@ class ApprovalCard(QuestionCard):
     def _name_unfold(self) -> None:
         is_unfolded = self._definition is not None and not self._definition.isHidden()
         self._unfold.setText(self.tr("Hide the definition") if is_unfolded else self.tr("Show the definition"))
-
-    # -- answers --
 
     def _on_change_shown(self) -> None:
         assert self._change is not None

@@ -120,8 +120,6 @@ class CardAnswers(QObject):
         for control in self._denial[:2] if self.is_denying else ():
             control.setEnabled(False)
 
-    # -- geometry --
-
     def fit(self, width: int) -> None:
         shown = self._shown()
         self.yes.show_keys(is_shown=self._listens)
@@ -159,8 +157,6 @@ class CardAnswers(QObject):
     def _show_buttons(self) -> None:
         for button in self._buttons:
             button.setVisible(not self.is_denying)
-
-    # -- what the user does --
 
     def _on_deny(self) -> None:
         self._drafts.setdefault(DENIAL, "")

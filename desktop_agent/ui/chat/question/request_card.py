@@ -152,8 +152,6 @@ class ChangeField(CardField):
         shown = (line.text if line.tone == "file" else f"{SIGNS[line.tone]} {line.text}" for line in lines)
         self.set_text("\n".join(shown))
 
-    # -- painting --
-
     def setExtraSelections(self, selections: Sequence[QTextEdit.ExtraSelection]) -> None:
         super().setExtraSelections([*self._marks(), *selections])
 

@@ -162,8 +162,6 @@ class Navigation(QObject):
         if row is not None:
             self._layout.reveal(self._layout.reading.row_top(row))
 
-    # -- pages --
-
     def ask_for_pages(self) -> None:
         height = self._area.viewport().height()
         in_view = self._pages_between(0, height)

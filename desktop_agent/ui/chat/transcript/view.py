@@ -79,8 +79,6 @@ class TranscriptView(QAbstractScrollArea):
         parts = (self.row_layout, self.selected, self.pointer, self.entry_actions, self.navigation)
         return MessageMenu(self, *parts)
 
-    # -- what is shown --
-
     def show_transcript(self, transcript: Transcript, *, is_gentle: bool = False) -> None:
         """If `is_gentle`, all but the last message are shown later."""
         self._begin(transcript)

@@ -224,8 +224,6 @@ class FilePage(QWidget):
             self._pages.removeWidget(old)
             old.deleteLater()
 
-    # -- what is on disk, and what the user wrote --
-
     async def _read(self, reading: int) -> None:
         content = await asyncio.to_thread(read_content, self.root, self.path)
         if isValid(self) and reading == self._reading:

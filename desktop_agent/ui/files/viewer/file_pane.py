@@ -396,8 +396,6 @@ class FilePane(QWidget):
         if not self.tabs.shown_pages:
             self.emptied.emit()
 
-    # -- Qt --
-
     def _slot_of(self, action: str) -> Callable[[], object] | None:
         slot = self._tab_actions.get(action)
         return slot or (self._file_actions.get(action) if self.tabs.current is not None else None)

@@ -162,8 +162,6 @@ class DiffView(QAbstractScrollArea):
     def minimumSizeHint(self) -> QSize:
         return QSize(200, 4 * ROW_HEIGHT)
 
-    # -- painting and size --
-
     def scene(self) -> Scene:
         scene = Scene(
             rows=self.document.rows,
