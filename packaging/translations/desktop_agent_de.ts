@@ -4764,6 +4764,10 @@
         <translation>Konten bei {0} können nicht von der Art {1} sein; möglich: {2}</translation>
     </message>
     <message>
+        <source>{0} answered with {1} {2}.</source>
+        <translation>{0} hat mit {1} {2} geantwortet.</translation>
+    </message>
+    <message>
         <source>{0} asked {1} something, and got the answer.</source>
         <translation>{0} hat {1} etwas gefragt und die Antwort erhalten.</translation>
     </message>
@@ -7850,8 +7854,16 @@
         <translation>Desktop Agent wurde auf {0} aktualisiert.</translation>
     </message>
     <message>
+        <source>Desktop Agent {0} is available.</source>
+        <translation>Desktop Agent {0} ist verfügbar.</translation>
+    </message>
+    <message>
         <source>Dismiss</source>
         <translation>Schließen</translation>
+    </message>
+    <message>
+        <source>Open its page</source>
+        <translation>Seite öffnen</translation>
     </message>
     <message>
         <source>What is new…</source>
@@ -10649,6 +10661,10 @@
         <translation>Google Vertex AI</translation>
     </message>
     <message>
+        <source>Look for updates at</source>
+        <translation>Nach Updates suchen bei</translation>
+    </message>
+    <message>
         <source>Microsoft Foundry</source>
         <translation>Microsoft Foundry</translation>
     </message>
@@ -10783,6 +10799,10 @@
     <message>
         <source>Telemetry file</source>
         <translation>Telemetriedatei</translation>
+    </message>
+    <message>
+        <source>The address of the latest release, as GitHub and Forgejo offer it: `https://…/releases/latest`. The window asks it once a day, tells you of a newer version, and installs nothing. Without an address, it asks nobody.</source>
+        <translation>Die Adresse der neuesten Veröffentlichung, wie GitHub und Forgejo sie anbieten: `https://…/releases/latest`. Das Fenster fragt sie einmal am Tag, meldet eine neuere Version und installiert nichts. Ohne Adresse fragt es niemanden.</translation>
     </message>
     <message>
         <source>The keys for this action, in the whole window.</source>

@@ -4753,6 +4753,10 @@
         <translation>{0} 的账户不能是 {1} 类型；可用类型：{2}</translation>
     </message>
     <message>
+        <source>{0} answered with {1} {2}.</source>
+        <translation>{0} 返回了 {1} {2}。</translation>
+    </message>
+    <message>
         <source>{0} asked {1} something, and got the answer.</source>
         <translation>{0} 向 {1} 提了问题，并得到了回答。</translation>
     </message>
@@ -7825,8 +7829,16 @@
         <translation>Desktop Agent 已更新到 {0}。</translation>
     </message>
     <message>
+        <source>Desktop Agent {0} is available.</source>
+        <translation>Desktop Agent {0} 已发布。</translation>
+    </message>
+    <message>
         <source>Dismiss</source>
         <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Open its page</source>
+        <translation>打开其页面</translation>
     </message>
     <message>
         <source>What is new…</source>
@@ -10610,6 +10622,10 @@
         <translation>Google Vertex AI</translation>
     </message>
     <message>
+        <source>Look for updates at</source>
+        <translation>更新检查地址</translation>
+    </message>
+    <message>
         <source>Microsoft Foundry</source>
         <translation>Microsoft Foundry</translation>
     </message>
@@ -10744,6 +10760,10 @@
     <message>
         <source>Telemetry file</source>
         <translation>遥测文件</translation>
+    </message>
+    <message>
+        <source>The address of the latest release, as GitHub and Forgejo offer it: `https://…/releases/latest`. The window asks it once a day, tells you of a newer version, and installs nothing. Without an address, it asks nobody.</source>
+        <translation>最新版本的地址，与 GitHub 和 Forgejo 提供的一致：`https://…/releases/latest`。窗口每天查询一次，有新版本时告诉您，不会安装任何内容。没有地址时不查询任何人。</translation>
     </message>
     <message>
         <source>The keys for this action, in the whole window.</source>

@@ -1,18 +1,25 @@
-"""Announces an update once, and shows the new part of the changelog."""
+"""Announces an update once, shows what changed, and looks for newer versions where the user wants that."""
 
 import asyncio
+import logging
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+import msgspec
+from msgspec import Struct
 from PySide6.QtCore import QUrl
 
 from desktop_agent.app.controller import Controller, WindowContext, in_background
-from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.errors import StorageError, ToolError
 from desktop_agent.core.base.package import PACKAGE_FOLDER, __version__
 from desktop_agent.core.base.paths import resource_path
+from desktop_agent.core.system.network.connections import proxy_for
+from desktop_agent.core.tools.web.download import AddressBook, download, fetch_client
 from desktop_agent.ui.window.conversation_pane import NewsWindow
 
+_log = logging.getLogger(__name__)
 _HEADING: Final = re.compile(r"^## \[([^\]]+)\]", re.MULTILINE)
 _NUMBERS: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 
@@ -58,6 +65,31 @@ def _numbers(version: str) -> tuple[int, ...] | None:
     return tuple(map(int, match.groups())) if match else None
 
 
+class Release(Struct, frozen=True):
+    """The fields that GitHub and Forgejo use for a release."""
+
+    tag_name: str
+    html_url: str = ""
+
+    @property
+    def version(self) -> str:
+        """The numbers in the tag; empty if there are none."""
+        found = _NUMBERS.search(self.tag_name)
+        return found[0] if found else ""
+
+
+_MOST_BYTES = 2**20
+
+
+async def newest_release(address: str) -> Release:
+    """Ask an address that the user chose. Raises `ToolError` and `msgspec.MsgspecError`."""
+    book = AddressBook(is_allowed=lambda _address: True)
+    came = await download(address, book=book, factory=fetch_client, max_bytes=_MOST_BYTES, route=proxy_for)
+    if came.status != 200:
+        raise ToolError(f"{address} answered with {came.status} {came.reason}.")
+    return msgspec.json.decode(came.body, type=Release)
+
+
 _MOST_LINES = 60
 """The most lines that are shown: laying out more takes noticeable time, which a start does not have."""
 
@@ -74,6 +106,21 @@ class News(Controller):
         self._panels.window.memory.remember_version(__version__)
         if is_update(__version__, self._before):
             self._panels.conversation.news_bar.show_version(__version__)
+        elif address := self._bench.settings.ui.release_address:
+            self._launch(self._look_for_newer(address))
+
+    async def _look_for_newer(self, address: str) -> None:
+        memory, today = self._panels.window.memory, datetime.now(UTC).date().isoformat()
+        if memory.release_looked_for == today:
+            return
+        memory.remember_release_looked_for(today)
+        try:
+            release = await newest_release(address)
+        except (ToolError, msgspec.MsgspecError) as error:  # nobody waits for it: it is asked again tomorrow
+            _log.warning("No newer version was looked for: %s", error)
+            return
+        if release.version and is_update(release.version, __version__):
+            self._panels.conversation.news_bar.show_newer(release.version, release.html_url)
 
     async def _show(self) -> None:
         path = changelog_path()

@@ -232,6 +232,14 @@ class UiSettings(Section, frozen=True, kw_only=True):
         "From the desktop, when something waits for you or a turn ends while the window is not in front.",
     )
     notification_sound: bool = setting(False, "Sound of notifications", "Where the desktop supports sounds.")
+    release_address: str = setting(
+        "",
+        "Look for updates at",
+        "The address of the latest release, as GitHub and Forgejo offer it: `https://…/releases/latest`. The window "
+        "asks it once a day, tells you of a newer version, and installs nothing. Without an address, it asks nobody.",
+        unset="none",
+        holds="address",
+    )
 
 
 DEFAULT_MODEL = "claude-sonnet-5-5"

@@ -71,13 +71,24 @@ class NewsBar(BannerFrame):
         super().__init__("newsBar")
         self.setProperty("role", "bar")  # not a warning
         self._title.setProperty("role", "strong")
-        read = self.add_button(self.tr("What is new…"), "readNewsButton")
-        read.clicked.connect(self.hide)
-        read.clicked.connect(self.wanted)
+        self._page = QUrl()
+        self._read = self.add_button(self.tr("What is new…"), "readNewsButton", self.hide)
+        self._read.clicked.connect(self.wanted)
+        self._open = self.add_button(self.tr("Open its page"), "openReleaseButton", self.hide)
+        self._open.clicked.connect(lambda: QDesktopServices.openUrl(self._page))
         self.add_button(self.tr("Dismiss"), "dismissNewsButton", self.hide, is_flat=True)
 
     def show_version(self, version: str) -> None:
-        self.say(self.tr("Desktop Agent was updated to {0}.").format(version), "")
+        self._show(self.tr("Desktop Agent was updated to {0}.").format(version), is_installed=True)
+
+    def show_newer(self, version: str, page: str) -> None:
+        self._page = QUrl(page, QUrl.ParsingMode.StrictMode)
+        self._show(self.tr("Desktop Agent {0} is available.").format(version), is_installed=False)
+
+    def _show(self, title: str, *, is_installed: bool) -> None:
+        self.say(title, "")
+        self._read.setVisible(is_installed)
+        self._open.setVisible(not is_installed and self._page.scheme() in ("https", "http"))
         self.show()
 
 

@@ -144,6 +144,14 @@ class WindowMemory:
     def remember_version(self, version: str) -> None:
         self._store.setValue("version", version)
 
+    @property
+    def release_looked_for(self) -> str:
+        """The day on which a newer version was last looked for, as `2026-11-30`; empty if never."""
+        return str(self._store.value("release_looked_for", ""))
+
+    def remember_release_looked_for(self, day: str) -> None:
+        self._store.setValue("release_looked_for", day)
+
     def models(self, name: Literal["favourite_models", "recent_models"]) -> Sequence[KeptModel]:
         return self._read(name, list[KeptModel], [])
 

@@ -3,14 +3,19 @@
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QSettings
+from PySide6.QtCore import QSettings, QUrl
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QMenu, QTextBrowser
 
 from desktop_agent.app.startup.news import beginning_of, changelog_path, is_update, part_since
 from desktop_agent.core.base.package import __version__
 from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.settings.settings_file import save_setting
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
+from tests.parts import visible_texts
+from tests.servers.threaded import in_thread
+from tests.servers.web_server import Canned, WebServer
 
 LOG = "# Changelog\n\nIts form.\n\n## [Unreleased]\n\n- d\n\n## [0.10.0] - x\n\n- c\n- b\n\n## [0.9.0] - x\n\n- a\n"
 
@@ -62,3 +67,45 @@ def test_an_update_is_told_of_and_every_action_is_in_the_menu(go: Go, project: P
         assert {action.objectName() for action in window.actions_.all} <= in_menus
 
     go([str(project), "--provider", "demo"], journey)
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (
+            '{"tag_name": "v99.1.0", "html_url": "https://releases.example/v99.1.0"}',
+            "Desktop Agent 99.1.0 is available.",
+        ),
+        (f'{{"tag_name": "v{__version__}", "html_url": "https://releases.example"}}', ""),
+        ('{"tag_name": "<b>nightly</b>"}', ""),
+        ("nothing", ""),
+    ],
+)
+def test_a_newer_version_is_looked_for_once_a_day_at_the_address_of_the_user(
+    go: Go, project: Path, answer: str, told: str, expected_logs: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected_logs.append("No newer version was looked for")
+    opened: list[QUrl] = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", opened.append)
+
+    async def journey(user: Driver) -> None:
+        bar = user.window.panels.conversation.news_bar
+        if not is_asked or server.requests:
+            return
+        await user.until_true(lambda: bool(server.requests), "it was asked")
+        if told:
+            await user.until_true(lambda: told in visible_texts(bar), "the newer version is told")
+            await user.click("openReleaseButton")
+            assert opened == [QUrl("https://releases.example/v99.1.0")]
+        assert not bar.isVisible()
+
+    settings = AppPaths.from_environment().settings_file()
+    with in_thread(WebServer({"/releases/latest": Canned(answer, "application/json")})) as (server, _):
+        is_asked = False
+        go([str(project), "--provider", "demo"], journey)
+        assert server.requests == []
+        is_asked = True
+        save_setting(settings, "ui.release_address", f"{server.url}/releases/latest")
+        go([str(project), "--provider", "demo"], journey)
+        go([str(project), "--provider", "demo"], journey)
+        assert server.paths == ["/releases/latest"]
