@@ -25,6 +25,9 @@ Invoke-Program (Join-Path $bin 'ruff') @('check', '--quiet', '.')
 Say "`n== import contracts and types"
 Invoke-Program (Join-Path $bin 'lint-imports') @('--no-cache')
 Invoke-Program (Join-Path $bin 'basedpyright') @('--pythonpath', $python)
+foreach ($platform in 'Windows', 'Darwin') {
+    Invoke-Program (Join-Path $bin 'basedpyright') @('--pythonpath', $python, '--pythonplatform', $platform, 'desktop_agent')
+}
 Say "`n== tests, offscreen"
 $env:QT_QPA_PLATFORM = 'offscreen'
 & $python -m pytest -n 4 --dist worksteal -m 'not realwindow' @args

@@ -25,7 +25,17 @@ step "lint"; "$bin/ruff" check --quiet .
 
 # Import contracts and types beside the tests: they keep one processor busy for two minutes, and each test waits at times.
 logs=$(mktemp -d); trap 'rm -rf "$logs"; kill "$types" "$window" 2>/dev/null || true' EXIT
-check_types() { "$bin/lint-imports" --no-cache && "$bin/basedpyright" --pythonpath "$bin/python"; }
+# For Windows and macOS only the package, because the tests start programs that Linux has; and usually only what asks for the system.
+check_types() {
+  "$bin/lint-imports" --no-cache && "$bin/basedpyright" --pythonpath "$bin/python" || return
+  local files=(desktop_agent) platform
+  [[ $arguments == *nightly* ]] || mapfile -t files < <(grep -rlE --include='*.py' \
+    '^ *import (_?socket|fcntl|os|pwd|resource|select|signal|subprocess|termios)$|sys\.platform' desktop_agent)
+  for platform in Windows Darwin; do
+    "$bin/basedpyright" --pythonpath "$bin/python" --pythonplatform $platform "${files[@]}" || return
+  done
+}
+arguments=$*
 check_types >"$logs/types" 2>&1 & types=$!
 
 # The real window beside them, too: it waits for the X server, for processes and for a screen reader's bus. Without

@@ -27,7 +27,6 @@ from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFi
 from desktop_agent.core.providers.auth.keys import SystemKeyStore, resolve_key
 from desktop_agent.core.providers.local import local_places, look_for_servers
 from desktop_agent.core.providers.provider_catalog import who_asks
-from desktop_agent.core.sandbox.bubblewrap import Bubblewrap
 from desktop_agent.core.sandbox.find import TRIED_NAME, Sandbox, SandboxSearch, find_sandbox
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.model_choice import destination
@@ -295,7 +294,7 @@ def mcp_checks(live: LiveSettings, workspace: Path, sandbox: Sandbox | None) -> 
             state, message = "warning", f"There is no program {program!r}."
         elif confined is not None and sandbox is None:
             state, message = "warning", "It must run in the sandbox, and there is none here, so it is not started."
-        elif confined is not None and confined.hosts and not isinstance(sandbox, Bubblewrap):
+        elif confined is not None and confined.hosts and sandbox and sandbox.name != "bubblewrap":
             state, message = "warning", "It may reach some hosts only, which needs bubblewrap, so it is not started."
         checks.append(Check(f"mcp {server.name}", state, message))
     return checks

@@ -3,6 +3,7 @@
 import os
 import shutil
 import stat
+import sys
 import tempfile
 from collections.abc import Mapping
 from hashlib import blake2b
@@ -86,20 +87,19 @@ def problem_with_cache(folder: Path) -> str:
             return "It is not a folder."
         if not os.access(nearest, os.W_OK | os.X_OK):
             return "It cannot be written."
-        return "Its disk is full." if _free_bytes(nearest) < _LEAST_FREE_BYTES else ""
+        return "Its disk is full." if shutil.disk_usage(nearest).free < _LEAST_FREE_BYTES else ""
     except OSError as error:
         return f"{error.strerror or error}."
 
 
 def spare_cache(folder: Path) -> Path | None:
     """Create and return a private folder that replaces the cache `folder`; None if that is impossible."""
-    user = os.geteuid() if hasattr(os, "geteuid") else 0
     try:
         spare = place_of_spare_cache(folder)
         if not os.path.lexists(spare):
             spare.mkdir(mode=0o700)
         status = spare.lstat()
-        is_own = not hasattr(os, "geteuid") or (status.st_uid == user and not status.st_mode & 0o077)
+        is_own = sys.platform == "win32" or (status.st_uid == os.geteuid() and not status.st_mode & 0o077)
         is_usable = stat.S_ISDIR(status.st_mode) and is_own and not problem_with_cache(spare)
     except OSError:
         return None
@@ -108,16 +108,9 @@ def spare_cache(folder: Path) -> Path | None:
 
 def place_of_spare_cache(folder: Path) -> Path:
     """The folder need not exist. Raises `OSError` without a temporary folder."""
-    user = os.geteuid() if hasattr(os, "geteuid") else 0
+    user = os.geteuid() if sys.platform != "win32" else 0
     name = f"{APP_NAME}-{user}-{blake2b(os.fsencode(folder), digest_size=6).hexdigest()}"
     return Path(tempfile.gettempdir()) / name
-
-
-def _free_bytes(folder: str) -> int:
-    if hasattr(os, "statvfs"):
-        status = os.statvfs(folder)
-        return status.f_bavail * status.f_frsize
-    return shutil.disk_usage(folder).free
 
 
 def resource_path(*parts: str) -> Path:

@@ -3,6 +3,7 @@
 import heapq
 import os
 import stat
+import sys
 import time
 from collections.abc import Generator, Iterable
 from contextlib import suppress
@@ -68,7 +69,7 @@ class Unusual(NamedTuple):
     links: int
 
 
-USUAL = Unusual((os.geteuid(), os.getegid()) if hasattr(os, "geteuid") else (0, 0), 1)
+USUAL = Unusual((os.geteuid(), os.getegid()) if sys.platform != "win32" else (0, 0), 1)
 
 
 class Scan(Struct):
@@ -216,7 +217,7 @@ class _Walk:
     def _visit(self, path: str) -> None:
         place = f"{self._root}/{path}" if path else self._root
         try:
-            if not _HAS_DIR_FD:
+            if sys.platform == "win32" or not _HAS_DIR_FD:
                 status = os.lstat(place)
                 if path:
                     self._note_folder(path, status)

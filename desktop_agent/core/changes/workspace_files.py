@@ -18,6 +18,7 @@ from desktop_agent.core.protocol.model import FileChange, FileDiff, FileImage
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system.file_writes import ChangedError
 from desktop_agent.core.system.files import FileState, read_state
+from desktop_agent.core.system.staged_file import O_NOFOLLOW
 from desktop_agent.core.system.workspace import entries_below
 
 MOST_ENTRIES = 200_000
@@ -164,6 +165,7 @@ def image_of(state: FileState | None) -> FileImage | None:
 
 _HANDLES = Path("/proc/self/fd")
 _HAS_HANDLES = sys.platform == "linux" and _HANDLES.is_dir()
+_FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC if sys.platform == "linux" else 0
 
 
 @contextmanager
@@ -176,7 +178,7 @@ def anchored(root: Path, path: str, *, makes_folders: bool, identity: tuple[int,
     if not _HAS_HANDLES or PurePosixPath(path).is_absolute() or ".." in folders:
         yield root / path
         return
-    handle = os.open(root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    handle = os.open(root, _FOLDER)
     try:
         status = os.fstat(handle)
         if identity is not None and (status.st_dev, status.st_ino) != identity:
@@ -191,7 +193,7 @@ def anchored(root: Path, path: str, *, makes_folders: bool, identity: tuple[int,
 
 
 def _entered(handle: int, folder: str, *, makes_folders: bool) -> int:
-    flags = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    flags = _FOLDER | O_NOFOLLOW
     try:
         return os.open(folder, flags, dir_fd=handle)
     except FileNotFoundError:

@@ -167,11 +167,11 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
             temp = await asyncio.to_thread(self._make_temp)
             until_it_ends.push_async_callback(asyncio.to_thread, shutil.rmtree, temp, ignore_errors=True)
             try:
+                confined = await asyncio.to_thread(self._wrapped, run, command, temp)
                 if run.limits.hosts:
                     hosts = AllowedHosts(run.limits.hosts)
                     proxy = HostProxy(hosts=hosts, environ=self.environ, say=run.log.say, resolve=self.resolve)
                     await until_it_ends.enter_async_context(proxy.serving(temp / _WAY_OUT))
-                confined = await asyncio.to_thread(self._wrapped, run, command, temp)
             except (SandboxError, ToolError, ValueError) as error:
                 title = f"It could not be confined, so it was not started: {error}"
                 raise ServerError(title, hint=error.hint if isinstance(error, SandboxError) else "") from error

@@ -6,14 +6,17 @@ session's private folder. Paths that must not be created are covered by an empty
 
 import os
 import stat
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+assert sys.platform == "linux"
+
 from desktop_agent.core.base.mount_stand_ins import is_stand_in
-from desktop_agent.core.sandbox.confinement import ConfinementSpec, check, split_environment
+from desktop_agent.core.sandbox.confinement import PROXY_PORT, ConfinementSpec, check, split_environment
 from desktop_agent.core.sandbox.guarded import Guards, folders_above, homes_in, protection_in
 from desktop_agent.core.sandbox.home import TEMP, HomeView
 from desktop_agent.core.sandbox.landlock import filter_only
@@ -44,7 +47,7 @@ class Bubblewrap(Struct, frozen=True):
         for name, value in inner.items():
             options += ["--setenv", name, value]
         folder = str(command.cwd.resolve())
-        way_out = f"/tmp/{confinement.way_out}" if confinement.way_out else ""  # noqa: S108 - as above
+        way_out = f"{PROXY_PORT}:/tmp/{confinement.way_out}" if confinement.way_out else ""
         launched = filter_only(command.argv, is_supervised=self.is_supervised, way_out=way_out)
         argv = (self.program, *options, *view.options(), "--chdir", folder, "--", *launched)
         return replace(command, argv=argv, environ=outer, stand_ins=tuple(view.stand_ins))

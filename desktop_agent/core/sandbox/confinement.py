@@ -11,6 +11,9 @@ from msgspec import Struct
 from desktop_agent.core.base.errors import SandboxError
 from desktop_agent.core.system.processes.runner import Command
 
+PROXY_PORT = 3128
+"""The proxy's port in the command's own network, where nothing else listens."""
+
 
 class ConfinementSpec(Struct, frozen=True, kw_only=True):
     """What one command may do, besides reading the system's files. Homes and secrets are not among these files.

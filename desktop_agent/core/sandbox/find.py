@@ -1,5 +1,6 @@
 """Finds the sandbox of this machine by running a trial command in each."""
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -15,14 +16,16 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import SandboxError
 from desktop_agent.core.base.package import __version__
-from desktop_agent.core.sandbox.bubblewrap import Bubblewrap
 from desktop_agent.core.sandbox.confinement import ConfinementSpec
 from desktop_agent.core.sandbox.guarded import Guards
-from desktop_agent.core.sandbox.landlock import LEAST_ABI, Landlock, landlock_abi
 from desktop_agent.core.sandbox.seatbelt import PROGRAM, Seatbelt
 from desktop_agent.core.system.file_writes import write_atomically
 from desktop_agent.core.system.processes.runner import Command
 from desktop_agent.core.system.processes.shell import find_program
+
+if sys.platform == "linux":
+    from desktop_agent.core.sandbox.bubblewrap import Bubblewrap
+    from desktop_agent.core.sandbox.landlock import LEAST_ABI, Landlock
 
 TRIED_NAME = "sandboxes-tried"
 """The file in the cache folder that notes successful trials."""
@@ -74,6 +77,13 @@ class SandboxSearch(Struct, frozen=True, kw_only=True):
         return f"{self.verdict} {best.name} does not work: {best.reason.rstrip('.')}. {best.hint}".rstrip()
 
 
+def landlock_abi() -> int:
+    if sys.platform != "linux":
+        return 0
+    libc = ctypes.CDLL(None, use_errno=True)
+    return max(0, int(libc.syscall(444, None, 0, 1)))
+
+
 def find_sandbox(environ: Mapping[str, str], *, abi: Callable[[], int] = landlock_abi) -> SandboxSearch:
     """Find the sandbox of this machine, and say why others are not available. Blocks for some 100 ms.
 
@@ -114,6 +124,8 @@ def find_tried_sandbox(environ: Mapping[str, str], tried: Path) -> SandboxSearch
 
 def _mark_of(sandbox: Sandbox) -> str | None:
     """Return a digest of everything that a trial's success depends on; `None` if that is not known."""
+    if sys.platform != "linux":
+        return None
     own, rights = Path("/proc/self"), ("Uid:", "Cap", "NoNewPrivs:", "Seccomp")
     try:
         program = Path(sandbox.program).stat() if isinstance(sandbox, Bubblewrap) else None
@@ -144,7 +156,7 @@ def _candidates(
 ) -> list[Callable[[], tuple[Sandbox | None, SandboxReport]]]:
     if sys.platform == "darwin":
         return [lambda: _seatbelt(environ, problem_with)]
-    if sys.platform.startswith("linux"):
+    if sys.platform == "linux":
         return [lambda: _bubblewrap(environ, problem_with), lambda: _landlock(environ, abi, problem_with)]
     return []
 
@@ -154,53 +166,54 @@ def every_sandbox(environ: Mapping[str, str]) -> tuple[Sandbox, ...]:
     return tuple(sandbox for sandbox in found if sandbox is not None)
 
 
-def _bubblewrap(
-    environ: Mapping[str, str], problem_with: Callable[[Sandbox], str]
-) -> tuple[Sandbox | None, SandboxReport]:
-    program = find_program("bwrap", environ)
-    if program is None:
-        return _unavailable("bubblewrap", "The program bwrap is not installed.", _INSTALL)
-    guards = Guards.of(environ)
-    sandbox = Bubblewrap(program, guards)
-    problem = problem_with(sandbox)
-    if "disable-userns" in problem:
-        sandbox = Bubblewrap(program, guards, can_forbid_namespaces=False)
-        problem = problem_with(sandbox)
-    if "no listener" in problem:
-        sandbox = replace(sandbox, is_supervised=False)
-        problem = problem_with(sandbox)
-    if problem:
-        return _unavailable(sandbox.name, f"bwrap cannot confine: {problem}", _hint_for(problem))
-    return sandbox, SandboxReport(name=sandbox.name, is_available=True)
+if sys.platform == "linux":
 
-
-def _landlock(
-    environ: Mapping[str, str], abi: Callable[[], int], problem_with: Callable[[Sandbox], str]
-) -> tuple[Sandbox | None, SandboxReport]:
-    version = abi()
-    if version == 0:
-        hint = "Add `landlock` to the kernel's `lsm=` boot parameter (Linux 6.2 or later), or use bubblewrap."
-        return _unavailable("landlock", "The kernel has no Landlock, or it is switched off.", hint)
-    if version < LEAST_ABI:
-        reason = f"The kernel's Landlock (version {version}) cannot keep files from being truncated."
-        return _unavailable("landlock", reason, "Use Linux 6.2 or later, or bubblewrap.")
-    sandbox = Landlock(version, Guards.of(environ))
-    problem = problem_with(sandbox)
-    if "no listener" in problem:
-        sandbox = replace(sandbox, is_supervised=False)
+    def _bubblewrap(
+        environ: Mapping[str, str], problem_with: Callable[[Sandbox], str]
+    ) -> tuple[Sandbox | None, SandboxReport]:
+        program = find_program("bwrap", environ)
+        if program is None:
+            return _unavailable("bubblewrap", "The program bwrap is not installed.", _INSTALL)
+        guards = Guards.of(environ)
+        sandbox = Bubblewrap(program, guards)
         problem = problem_with(sandbox)
-    if problem:
-        return _unavailable(sandbox.name, f"Landlock cannot confine: {problem}", "Use bubblewrap.")
-    limits = (
-        "A command can change files and folders in the workspace but add none directly in its top folder, has no "
-        "loopback network, and cannot commit."
-    )
-    if not sandbox.is_supervised:
-        limits += (
-            " Another program, such as a container's, listens to system calls here, so it cannot open files to others "
-            "than their owner: `chmod +x` and copies that keep permissions fail."
+        if "disable-userns" in problem:
+            sandbox = Bubblewrap(program, guards, can_forbid_namespaces=False)
+            problem = problem_with(sandbox)
+        if "no listener" in problem:
+            sandbox = replace(sandbox, is_supervised=False)
+            problem = problem_with(sandbox)
+        if problem:
+            return _unavailable(sandbox.name, f"bwrap cannot confine: {problem}", _hint_for(problem))
+        return sandbox, SandboxReport(name=sandbox.name, is_available=True)
+
+    def _landlock(
+        environ: Mapping[str, str], abi: Callable[[], int], problem_with: Callable[[Sandbox], str]
+    ) -> tuple[Sandbox | None, SandboxReport]:
+        version = abi()
+        if version == 0:
+            hint = "Add `landlock` to the kernel's `lsm=` boot parameter (Linux 6.2 or later), or use bubblewrap."
+            return _unavailable("landlock", "The kernel has no Landlock, or it is switched off.", hint)
+        if version < LEAST_ABI:
+            reason = f"The kernel's Landlock (version {version}) cannot keep files from being truncated."
+            return _unavailable("landlock", reason, "Use Linux 6.2 or later, or bubblewrap.")
+        sandbox = Landlock(version, Guards.of(environ))
+        problem = problem_with(sandbox)
+        if "no listener" in problem:
+            sandbox = replace(sandbox, is_supervised=False)
+            problem = problem_with(sandbox)
+        if problem:
+            return _unavailable(sandbox.name, f"Landlock cannot confine: {problem}", "Use bubblewrap.")
+        limits = (
+            "A command can change files and folders in the workspace but add none directly in its top folder, has no "
+            "loopback network, and cannot commit."
         )
-    return sandbox, SandboxReport(name=sandbox.name, is_available=True, reason=limits)
+        if not sandbox.is_supervised:
+            limits += (
+                " Another program, such as a container's, listens to system calls here, so it cannot open files to "
+                "others than their owner: `chmod +x` and copies that keep permissions fail."
+            )
+        return sandbox, SandboxReport(name=sandbox.name, is_available=True, reason=limits)
 
 
 def _seatbelt(

@@ -10,6 +10,7 @@ import ipaddress
 import os
 import socket
 import ssl
+import sys
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -19,7 +20,7 @@ from msgspec import Struct
 
 from desktop_agent.core.base.errors import ProviderError, SandboxError
 from desktop_agent.core.base.web_address import IpAddress
-from desktop_agent.core.sandbox.landlock_launcher import PROXY_PORT
+from desktop_agent.core.sandbox.confinement import PROXY_PORT
 from desktop_agent.core.system.network.connections import (
     Proxy,
     Resolver,
@@ -301,6 +302,7 @@ async def _flow(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> Non
 
 def _listen_at(path: Path) -> socket.socket:
     """Listen at `path`, which may be longer than the kernel's limit for Unix sockets."""
+    assert sys.platform == "linux"
     door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -343,6 +345,7 @@ def _once(readable: "asyncio.Future[None]") -> None:
 
 
 def _descriptors(connection: socket.socket) -> list[int]:
+    assert sys.platform == "linux"
     size = array.array("i").itemsize
     _, messages, _, _ = connection.recvmsg(1, socket.CMSG_SPACE(size))
     found = array.array("i")

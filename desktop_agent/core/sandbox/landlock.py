@@ -16,7 +16,6 @@ are granted one by one. Limits:
 Needs ABI 3 (Linux 6.2): before, files anywhere could be truncated.
 """
 
-import ctypes
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -24,6 +23,8 @@ from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
+
+assert sys.platform == "linux"
 
 from desktop_agent.core.base.errors import SandboxError
 from desktop_agent.core.sandbox import landlock_launcher
@@ -121,13 +122,6 @@ def filter_only(argv: tuple[str, ...], *, is_supervised: bool, way_out: str = ""
     if is_supervised:
         options += ["watch", "mounted", f"listener={listener_call()}"]
     return _launch(options, code, argv)
-
-
-def landlock_abi() -> int:
-    if not sys.platform.startswith("linux"):
-        return 0
-    libc = ctypes.CDLL(None, use_errno=True)
-    return max(0, int(libc.syscall(444, None, 0, 1)))
 
 
 def _launch(options: Iterable[str], code: bytes, argv: tuple[str, ...]) -> tuple[str, ...]:

@@ -19,9 +19,9 @@ import os
 import stat
 import sys
 
+assert sys.platform == "linux"
+
 FAILED = 125
-PROXY_PORT = 3128
-"""The proxy's port in the command's own network, where nothing else listens."""
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _SET_PDEATHSIG, _SET_DUMPABLE, _SET_SECCOMP, _CAPBSET_DROP, _SET_CHILD_SUBREAPER = 1, 4, 22, 24, 36
 _SET_NO_NEW_PRIVS = 38
@@ -72,9 +72,10 @@ def main(arguments: list[str]) -> int:
     return _become(arguments)
 
 
-def _hand_out_listener(path: str) -> None:
+def _hand_out_listener(way_out: str) -> None:
+    port, _, path = way_out.partition(":")
     listener = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
-    listener.bind(("127.0.0.1", PROXY_PORT))
+    listener.bind(("127.0.0.1", int(port)))
     listener.listen(64)
     door = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     door.connect(path)

@@ -22,8 +22,11 @@ import errno
 import os
 import select
 import struct
+import sys
 from _collections_abc import Callable  # `collections.abc` would load `collections`, too
 from types import MappingProxyType
+
+assert sys.platform == "linux"
 
 _RECEIVE, _SEND, _IS_VALID, _SET_FLAGS = 0xC0502100, 0xC0182101, 0x40082102, 0x40082104
 _WAKE_ON_SAME_CPU = 1

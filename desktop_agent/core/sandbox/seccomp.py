@@ -19,9 +19,12 @@ supervisor. Without a supervisor, owners, attributes and modes for others than t
 import errno
 import platform
 import struct
+import sys
 from collections.abc import Mapping
 
 from msgspec import Struct
+
+assert sys.platform == "linux"
 
 from desktop_agent.core.sandbox.metadata_supervisor import CALLS, UMASK
 

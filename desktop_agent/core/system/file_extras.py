@@ -3,6 +3,7 @@
 import base64
 import errno
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,18 +30,24 @@ def give_extras(path: Path, wanted: FileExtras) -> str:
         if now.get(name) == then.get(name):
             continue
         try:
-            if name in then:
-                os.setxattr(path, name, base64.b64decode(then[name]), follow_symlinks=False)
-            else:
-                os.removexattr(path, name, follow_symlinks=False)
-        except (OSError, AttributeError, ValueError):
+            _give_attribute(path, name, then.get(name))
+        except (OSError, ValueError):
             missing.append(f"the attribute {name}" if name in then else f"to be without the attribute {name}")
     return f"It could not get back: {', '.join(missing)}." if missing else ""
 
 
+def _give_attribute(path: Path, name: str, value: str | None) -> None:
+    if sys.platform != "linux":
+        raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
+    if value is None:
+        os.removexattr(path, name, follow_symlinks=False)
+    else:
+        os.setxattr(path, name, base64.b64decode(value), follow_symlinks=False)
+
+
 def _give_owner(path: Path, owner: tuple[int, int]) -> Iterator[str]:
     user, group = owner
-    if not hasattr(os, "lchown"):
+    if sys.platform == "win32":
         yield f"its owner ({user}:{group})"
         return
     try:
@@ -56,7 +63,7 @@ def _give_owner(path: Path, owner: tuple[int, int]) -> Iterator[str]:
 
 
 def _attributes(path: Path) -> Iterator[tuple[str, str]]:
-    if not hasattr(os, "listxattr"):
+    if sys.platform != "linux":
         return
     try:
         names = os.listxattr(path, follow_symlinks=False)

@@ -154,15 +154,15 @@ _OWN_ATTRIBUTES = ("user.", "system.posix_acl_")
 
 
 def change_mode(path: Path, descriptor: int, mode: int) -> None:
-    if hasattr(os, "fchmod"):
-        retried(os.fchmod, descriptor, mode)
-    else:
+    if sys.platform == "win32":
         retried(os.chmod, path, mode)
+    else:
+        retried(os.fchmod, descriptor, mode)
 
 
 def change_mode_of(path: Path, mode: int) -> None:
     """Change a pipe's or socket's mode without opening it. Never follows a symlink that replaced the file."""
-    if not hasattr(os, "O_PATH"):
+    if sys.platform != "linux":
         retried(os.chmod, path, mode, follow_symlinks=os.chmod not in os.supports_follow_symlinks)
         return
     descriptor = retried(os.open, path, os.O_PATH | O_NOFOLLOW | O_CLOEXEC)
@@ -184,7 +184,7 @@ def take_over(target: Path, descriptor: int, old: os.stat_result) -> None:
     new = retried(os.fstat, descriptor)
     if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
         retried(os.fchown, descriptor, old.st_uid, old.st_gid)
-    if not hasattr(os, "listxattr"):
+    if sys.platform != "linux":
         return
     wanted = _attributes(target)
     for name in _attributes(descriptor):
@@ -199,6 +199,8 @@ def take_over(target: Path, descriptor: int, old: os.stat_result) -> None:
 
 
 def _attributes(file: Path | int) -> list[str]:
+    if sys.platform != "linux":
+        return []
     try:
         return retried(os.listxattr, file)
     except OSError as error:
@@ -417,10 +419,9 @@ def _is_special(path: Path) -> bool:
 
 
 def _replace_special(path: Path, kind: FileKind, mode: int, check: Check, before: Expected) -> None:
-    if not hasattr(os, "mkfifo"):
-        raise OSError(errno.ENOTSUP, f"this system has no {kind}")
-
     def make(temporary: Path) -> None:
+        if sys.platform == "win32":
+            raise OSError(errno.ENOTSUP, f"this system has no {kind}")
         if kind == "fifo":
             retried(os.mkfifo, temporary, 0o600)
         else:

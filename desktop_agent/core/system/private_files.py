@@ -2,6 +2,7 @@
 
 import os
 import stat
+import sys
 import time
 from collections.abc import Iterable
 from contextlib import suppress
@@ -42,7 +43,7 @@ def close_to_others(roots: Iterable[Path]) -> None:
 
     A root without such permissions is skipped. Links are not followed, and files of other users are unchanged.
     """
-    if os.name == "nt":
+    if sys.platform == "win32":
         return
     for root in roots:
         with suppress(OSError):
@@ -51,6 +52,8 @@ def close_to_others(roots: Iterable[Path]) -> None:
 
 
 def _close_contents(root: Path) -> None:
+    if sys.platform == "win32":
+        return
     for folder, folders, names, handle in os.fwalk(os.path.realpath(root), follow_symlinks=False):
         del folder
         for name in (*folders, *names):
@@ -62,6 +65,8 @@ def _close_contents(root: Path) -> None:
 
 def _close(name: str, folder: int | None = None) -> bool:
     """Close a file or folder to others, by a handle, because the name may become a link."""
+    if sys.platform == "win32":
+        return False
     handle = os.open(name, os.O_RDONLY | _O_SAFE, dir_fd=folder)
     try:
         status = os.fstat(handle)

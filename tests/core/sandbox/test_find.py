@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.sandbox.bubblewrap import Bubblewrap
-from desktop_agent.core.sandbox.find import every_sandbox, find_sandbox, find_tried_sandbox
-from desktop_agent.core.sandbox.landlock import landlock_abi
+from desktop_agent.core.sandbox.find import every_sandbox, find_sandbox, find_tried_sandbox, landlock_abi
 from desktop_agent.core.system.processes.shell import find_program
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="these sandboxes are Linux's")

@@ -9,7 +9,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -35,6 +34,7 @@ from desktop_agent.core.system.git.repository import (
 )
 from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.system.processes.shell import search_path
+from desktop_agent.core.system.processes.worker_process import NO_WINDOW
 
 TIME_LIMIT_S: Final = 30.0
 _ERROR_LIMIT_BYTES: Final = 8 * 1024
@@ -188,7 +188,7 @@ async def _start_git(argv: Sequence[str], folder: Path, environ: Mapping[str, st
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,
-            creationflags=subprocess.CREATE_NO_WINDOW if sys.platform == "win32" else 0,
+            creationflags=NO_WINDOW,
         )
     )
     try:

@@ -4,6 +4,7 @@ import errno
 import os
 import re
 import stat
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, Literal
@@ -109,7 +110,7 @@ def read_regular(path: Path, limit_bytes: int) -> bytes:
 
 def stranger_of(repository: Repository) -> Path | None:
     """The first folder of the repository that another user owns. Blocks. With `--git-dir`, git does not check this."""
-    if not hasattr(os, "geteuid"):
+    if sys.platform == "win32":
         return None
     own = {os.geteuid()}
     if 0 in own and os.environ.get("SUDO_UID", "").isdecimal():

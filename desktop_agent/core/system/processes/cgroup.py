@@ -215,8 +215,7 @@ class CommandGroups:
 
     @classmethod
     def open(cls, mark: str) -> "CommandGroups | None":
-        places = _places() if sys.platform == "linux" else None
-        if places is None:
+        if sys.platform != "linux" or (places := _places()) is None:
             return None
         name = f"{_NAME}{os.getpid()}-{mark}"
         top, own = places
@@ -325,6 +324,8 @@ def _remove(folder: Path) -> None:
 
 
 def _wait_until_empty(folder: Path) -> None:
+    if sys.platform != "linux":
+        return
     with (folder / "cgroup.events").open("rb", buffering=0) as events:
         changed = select.poll()
         changed.register(events, select.POLLPRI)

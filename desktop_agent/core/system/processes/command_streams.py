@@ -100,7 +100,7 @@ class OutputReader:
         self._read_what_is_there()
 
     def _read_what_is_there(self) -> None:
-        if self._wake is None:
+        if sys.platform == "win32" or self._wake is None:
             return
         poll = select.poll()
         poll.register(self._file, select.POLLIN)
@@ -130,7 +130,7 @@ class OutputReader:
         return True
 
     def _waiting(self) -> Callable[[], bool]:
-        if self._wake is None:
+        if sys.platform == "win32" or self._wake is None:
             return lambda: not self._is_stopped
         wake = self._wake[0]
         poll = select.poll()
@@ -222,6 +222,8 @@ class Terminal(Struct, frozen=True):
 
     def unread_bytes(self) -> int:
         """Bytes of typed, complete lines that no program has read yet. Blocks for a moment."""
+        if sys.platform == "win32":
+            return 0
         try:  # the command's end is opened again, because our end counts printed bytes
             theirs = os.open(self.path, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK)
         except OSError:  # it is closed

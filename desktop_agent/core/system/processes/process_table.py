@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if sys.platform != "win32" else 4096
 _GONE = frozenset("ZXx")
 
 
@@ -94,6 +94,8 @@ def runs(pid: int) -> bool:
 
 
 def has_open_for_writing(pid: int, folder: str) -> bool:
+    if sys.platform != "linux":
+        return False
     try:
         for entry in os.scandir(f"/proc/{pid}/fd"):
             if os.readlink(entry.path).startswith(f"{folder}/"):  # noqa: PTH115 - it may be no path at all

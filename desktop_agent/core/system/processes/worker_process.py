@@ -84,7 +84,7 @@ class WorkerProcess:
             watcher.join()
 
     def kill(self) -> None:
-        if self._leads_group and self._process.poll() is None:
+        if sys.platform != "win32" and self._leads_group and self._process.poll() is None:
             with suppress(ProcessLookupError):
                 os.killpg(self.pid, signal.SIGKILL)
         self._process.kill()
