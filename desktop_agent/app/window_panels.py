@@ -19,6 +19,7 @@ from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.approvals.rule_judging import RuleMaths
 from desktop_agent.ui.chat.cards.tool_body import CardLoader
 from desktop_agent.ui.chat.composer.composer import Composer
+from desktop_agent.ui.chat.todo_panel import TodoPanel
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.files.file_panel import FileTree
 from desktop_agent.ui.jobs_panel import JobsPanel
@@ -109,9 +110,10 @@ def build_panels(
         review.set_diff_mode(mode)
     review.set_wrapped(is_wrapped=window.memory.wraps_lines)
     files, jobs = FileTree(theme, spawner.spawn), JobsPanel(theme, now)
-    conversation = ConversationPane(transcript)
+    todos = TodoPanel(theme)
+    conversation = ConversationPane(transcript, todos)
     window.set_panels(sessions, files, conversation, composer, review, jobs)
-    shown = SessionPanels(window, theme, transcript, composer, pickers, review, files, jobs)
+    shown = SessionPanels(window, theme, transcript, composer, pickers, review, files, jobs, todos)
     panels = WindowPanels(
         window=window,
         sessions=sessions,

@@ -11649,6 +11649,37 @@
     </message>
 </context>
 <context>
+    <name>TodoPanel</name>
+    <message>
+        <source>All steps are done</source>
+        <translation>Alle Schritte sind erledigt</translation>
+    </message>
+    <message>
+        <source>Hide the plan</source>
+        <translation>Plan ausblenden</translation>
+    </message>
+    <message>
+        <source>Hide the plan until it changes</source>
+        <translation>Plan ausblenden, bis er sich ändert</translation>
+    </message>
+    <message>
+        <source>Hide the steps</source>
+        <translation>Schritte ausblenden</translation>
+    </message>
+    <message>
+        <source>Plan</source>
+        <translation>Plan</translation>
+    </message>
+    <message>
+        <source>Plan, {0}</source>
+        <translation>Plan, {0}</translation>
+    </message>
+    <message>
+        <source>Show all steps</source>
+        <translation>Alle Schritte zeigen</translation>
+    </message>
+</context>
+<context>
     <name>ToolBody</name>
     <message>
         <source>Show all output</source>
@@ -11911,10 +11942,6 @@
     <message>
         <source>Plan</source>
         <translation>Plan</translation>
-    </message>
-    <message>
-        <source>Plan updated</source>
-        <translation>Plan aktualisiert</translation>
     </message>
     <message>
         <source>Reached the limit of {requests}. Send a message to go on.</source>

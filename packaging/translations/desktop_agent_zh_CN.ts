@@ -11609,6 +11609,37 @@
     </message>
 </context>
 <context>
+    <name>TodoPanel</name>
+    <message>
+        <source>All steps are done</source>
+        <translation>所有步骤均已完成</translation>
+    </message>
+    <message>
+        <source>Hide the plan</source>
+        <translation>隐藏计划</translation>
+    </message>
+    <message>
+        <source>Hide the plan until it changes</source>
+        <translation>隐藏计划，直到它发生变化</translation>
+    </message>
+    <message>
+        <source>Hide the steps</source>
+        <translation>隐藏步骤</translation>
+    </message>
+    <message>
+        <source>Plan</source>
+        <translation>计划</translation>
+    </message>
+    <message>
+        <source>Plan, {0}</source>
+        <translation>计划，{0}</translation>
+    </message>
+    <message>
+        <source>Show all steps</source>
+        <translation>显示所有步骤</translation>
+    </message>
+</context>
+<context>
     <name>ToolBody</name>
     <message>
         <source>Show all output</source>
@@ -11856,10 +11887,6 @@
     <message>
         <source>Plan</source>
         <translation>计划</translation>
-    </message>
-    <message>
-        <source>Plan updated</source>
-        <translation>计划已更新</translation>
     </message>
     <message>
         <source>Reached the limit of {requests}. Send a message to go on.</source>

@@ -16,6 +16,7 @@ from desktop_agent.core.providers.scripted import Reply
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.chat.composer.composer import Composer
+from desktop_agent.ui.chat.todo_panel import TodoPanel
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.files.file_panel import FileTree
 from desktop_agent.ui.jobs_panel import JobsPanel
@@ -46,7 +47,9 @@ class Room:
         self.review = ReviewPanel(theme, self.source, self._spawn)
         jobs, files, pickers = JobsPanel(theme, lambda: NOW), FileTree(theme, self._leave), ModePickers(composer)
         self.frame.set_panels(QWidget(), files, transcript, composer, self.review, jobs)
-        panels = SessionPanels(self.frame, theme, transcript, composer, pickers, self.review, files, jobs)
+        panels = SessionPanels(
+            self.frame, theme, transcript, composer, pickers, self.review, files, jobs, TodoPanel(theme)
+        )
         self.session = SessionController(
             panels,
             self.source,

@@ -68,10 +68,10 @@ def _verb(tool: str) -> str:
     return say(_VERBS.get(tool) or _PREFIXES.get(tool.partition("_")[0]) or tool)
 
 
-def headline(entry: ToolEntry, *, is_superseded: bool) -> tuple[str, str]:
+def headline(entry: ToolEntry) -> tuple[str, str]:
     """Return the verb and the object of a call's line: `Read`, `src/app.py`. For a plan, the object is empty."""
     if entry.result is not None and "todos" in entry.result.metadata:
-        return (say("Plan updated") if is_superseded else _verb(entry.call.name)), ""
+        return _verb(entry.call.name), ""
     return _verb(entry.call.name), entry.edited_command or entry.title
 
 
@@ -111,9 +111,7 @@ def summary(entry: ToolEntry) -> str:
     """Return the outcome of a finished call: `84 lines · 6 ms`."""
     metadata = entry.result.metadata if entry.result is not None else {}
     if "todos" in metadata:
-        wanted = [step for step in _steps(entry) if step.status != "cancelled"]
-        done = sum(step.status == "completed" for step in wanted)
-        return say("{done} of {all}").format(done=done, all=len(wanted)) if wanted else ""
+        return done_of_all(_steps(entry))
     parts = [say("at the provider") if metadata.get("at_provider") is True else _confinement(metadata)]
     if len(entry.changes) > 1:
         parts.append(counted(len(entry.changes), "%n file", "%n files"))
@@ -210,8 +208,18 @@ _SCOPES = {
 _TODO_STATES = {"pending": "to do", "in_progress": "in progress", "completed": "done", "cancelled": "cancelled"}
 
 
+def done_of_all(steps: Sequence[TodoItem]) -> str:
+    wanted = [step for step in steps if step.status != "cancelled"]
+    done = sum(step.status == "completed" for step in wanted)
+    return say("{done} of {all}").format(done=done, all=len(wanted)) if wanted else ""
+
+
+def spoken_step(step: TodoItem) -> str:
+    return f"{say(_TODO_STATES[step.status])}: {step.content}"
+
+
 def spoken_steps(entry: ToolEntry) -> str:
-    return " ".join(f"{say(_TODO_STATES[step.status])}: {step.content}." for step in _steps(entry))
+    return " ".join(f"{spoken_step(step)}." for step in _steps(entry))
 
 
 def _steps(entry: ToolEntry) -> tuple[TodoItem, ...]:

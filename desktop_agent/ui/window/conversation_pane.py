@@ -9,6 +9,7 @@ from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QFrame, QTextBrowser, QWidget
 
 from desktop_agent.core.settings.workspace_settings import ProjectProposal
+from desktop_agent.ui.chat.todo_panel import TodoPanel
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.banner import Banner, BannerFrame, few_lines
@@ -180,7 +181,7 @@ class ViewingBar(BannerFrame):
 
 
 class ConversationPane(QWidget):
-    def __init__(self, transcript: TranscriptView) -> None:
+    def __init__(self, transcript: TranscriptView, todos: TodoPanel) -> None:
         super().__init__()
         self.viewing_bar = ViewingBar()
         self.news_bar = NewsBar()
@@ -196,4 +197,4 @@ class ConversationPane(QWidget):
             name="findBar",
         )
         bars = (self.news_bar, self.crash_bar, self.viewing_bar, self.hold_banner, self.banner, self.project_banner)
-        vbox(*bars, self.find_bar, (transcript, 1), on=self)
+        vbox(*bars, self.find_bar, (transcript, 1), todos, on=self)

@@ -18,6 +18,7 @@ from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.approvals.rule_judging import RuleContext, RuleMaths, past_calls
 from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.rewind_dialog import RewindDialog, rewind_choices
+from desktop_agent.ui.chat.todo_panel import TodoPanel
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.files.file_history import FileTurn, turns_of
 from desktop_agent.ui.files.file_panel import FileTree
@@ -45,6 +46,7 @@ class SessionPanels(Struct, frozen=True):
     review: ReviewPanel
     files: FileTree
     jobs: JobsPanel
+    todos: TodoPanel
 
 
 class PanelController(QObject):

@@ -172,6 +172,8 @@ class SessionController(ShownSession):
             self._panels.jobs.show_jobs(session.jobs)
             running = sum(job.state == "running" for job in session.jobs)
             self._window.top_bar.set_jobs(running=running, total=len(session.jobs))
+        if self._is_news("todos", turns.is_running, *turns.todos):
+            self._panels.todos.show_todos(turns.todos, is_running=turns.is_running)
         if self._is_news("rules", *session.rules):
             self.rules_changed.emit(session.rules)
         # There is something to stop: a turn, or a summary that the user asked for.

@@ -32,6 +32,7 @@ from desktop_agent.core.transcript import RETRYING, Transcript
 from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog
 from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.composer.waiting_prompts import QueueCard
+from desktop_agent.ui.chat.todo_panel import TodoPanel
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.files.file_panel import FileTree
 from desktop_agent.ui.jobs_panel import JobsPanel
@@ -433,7 +434,7 @@ def test_a_question_that_a_rule_can_answer_offers_to_make_one(qtbot: QtBot, them
     review, jobs = ReviewPanel(theme, Source(Session()), Tasks().spawn), JobsPanel(theme, lambda: NOW)
     files, pickers = FileTree(theme, Tasks().spawn), ModePickers(composer)
     frame.set_panels(QWidget(), files, transcript, composer, review, jobs)
-    panels = SessionPanels(frame, theme, transcript, composer, pickers, review, files, jobs)
+    panels = SessionPanels(frame, theme, transcript, composer, pickers, review, files, jobs, TodoPanel(theme))
     session = SessionController(
         panels,
         Source(Session()),

@@ -1,9 +1,10 @@
 """The body of a plan: a checklist. The shape and the colour of a mark show the state of a step."""
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
-from PySide6.QtGui import QPainter, QPen
+from PySide6.QtGui import QColor, QPainter, QPen
 
 from desktop_agent.core.protocol.model import TodoItem, TodoStatus
 from desktop_agent.core.transcript import ToolEntry, todos_of
@@ -16,7 +17,7 @@ from desktop_agent.ui.wording.visible_text import utf16_length
 
 _MAX_TEXT = 600
 _MARK_WIDTH = 22
-_RADIUS = 5.0
+MARK_RADIUS = 5.0
 
 _LOOKS: dict[TodoStatus, Tint | None] = {
     "pending": None,
@@ -46,16 +47,11 @@ class PlanBody(ToolBody):
     def copied(cls, row: EntryRow) -> str:
         return "\n".join(f"{_SIGNS[item.status]} {item.content}" for item in _steps(row))
 
-    @classmethod
-    def is_open_at_first(cls, row: EntryRow) -> bool:
-        return not row.is_superseded
-
     @property
     def left(self) -> int:
         return Space.M + _MARK_WIDTH
 
     def paint_beside(self, painter: QPainter, width: int) -> None:
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         steps = iter(_steps(self.row))
         for index in range(len(self.column.text.blocks)):
             at = 0
@@ -64,24 +60,26 @@ class PlanBody(ToolBody):
                 area = self.column.rects(index, at, at + 1)
                 if step is not None and area:
                     middle = area[0].center().y()
-                    self._paint_mark(painter, QPointF(Space.M + _RADIUS, middle), step.status)
+                    paint_mark(painter, QPointF(Space.M + MARK_RADIUS, middle), step.status, self.styles.colour)
                 at += utf16_length(line) + 1
 
-    def _paint_mark(self, painter: QPainter, at: QPointF, status: TodoStatus) -> None:
-        circle = QRectF(at.x() - _RADIUS, at.y() - _RADIUS, 2 * _RADIUS, 2 * _RADIUS)
-        colour = self.styles.colour("accent" if status in ("in_progress", "completed") else "control_border")
-        painter.setPen(QPen(colour, 1.5))
-        painter.setBrush(colour if status == "completed" else Qt.BrushStyle.NoBrush)
-        painter.drawEllipse(circle)
-        if status == "in_progress":
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(colour)
-            painter.drawPie(circle, 90 * 16, 180 * 16)
-        elif status == "completed":
-            painter.setPen(QPen(self.styles.colour("on_accent"), 1.4))
-            painter.drawPolyline([at + QPointF(-2.4, 0.2), at + QPointF(-0.7, 2), at + QPointF(2.5, -1.9)])
-        elif status == "cancelled":
-            painter.drawLine(QLineF(at - QPointF(2.4, 0), at + QPointF(2.4, 0)))
+
+def paint_mark(painter: QPainter, at: QPointF, status: TodoStatus, colour_of: Callable[[str], QColor]) -> None:
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    circle = QRectF(at.x() - MARK_RADIUS, at.y() - MARK_RADIUS, 2 * MARK_RADIUS, 2 * MARK_RADIUS)
+    colour = colour_of("accent" if status in ("in_progress", "completed") else "control_border")
+    painter.setPen(QPen(colour, 1.5))
+    painter.setBrush(colour if status == "completed" else Qt.BrushStyle.NoBrush)
+    painter.drawEllipse(circle)
+    if status == "in_progress":
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(colour)
+        painter.drawPie(circle, 90 * 16, 180 * 16)
+    elif status == "completed":
+        painter.setPen(QPen(colour_of("on_accent"), 1.4))
+        painter.drawPolyline([at + QPointF(-2.4, 0.2), at + QPointF(-0.7, 2), at + QPointF(2.5, -1.9)])
+    elif status == "cancelled":
+        painter.drawLine(QLineF(at - QPointF(2.4, 0), at + QPointF(2.4, 0)))
 
 
 def _steps(row: EntryRow) -> tuple[TodoItem, ...]:

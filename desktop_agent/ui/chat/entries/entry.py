@@ -37,7 +37,6 @@ class EntryRow(Struct, eq=False):
     stream: MarkdownStream | None = None
     """The markdown parsed so far. Can be dropped at any time."""
     drafts: dict[str, str] = {}
-    is_superseded: bool = False
     opened: set[str] = set()
     """The parts that the user folded or unfolded, by name."""
     loaded: dict[str, object] = {}

@@ -54,7 +54,7 @@ class ToolWidget(LinkedEntry):
             self._body.drop()
             self._body = self._make_body()
         self._body.show_content()
-        self._line.show_call(entry, _summary(entry, self._now), is_superseded=self.row.is_superseded)
+        self._line.show_call(entry, _summary(entry, self._now))
         self._line.setVisible(not is_asked_about)
         self._line.set_folding(is_foldable=self._body.is_foldable, is_unfolded=self._body.is_unfolded)
         self._buttons.show(entry, is_running=self.is_ticking, is_asked_about=is_asked_about)

@@ -42,9 +42,9 @@ class ToolLine(FoldLine):
         self.reserved = 0
         self._found = ""
 
-    def show_call(self, entry: ToolEntry, summary: str, *, is_superseded: bool = False) -> None:
+    def show_call(self, entry: ToolEntry, summary: str) -> None:
         self._mark = "refused" if isinstance(entry.decision, Denied | Aborted) else _MARKS[entry.state]
-        self._verb, title = entry_words.headline(entry, is_superseded=is_superseded)
+        self._verb, title = entry_words.headline(entry)
         title = visible(title)
         self._title = title.replace("\n", " ⏎ ")
         self._summary = summary

@@ -1,7 +1,5 @@
 """Estimated heights of rows that were never on screen."""
 
-from typing import cast
-
 from desktop_agent.core.protocol.events import CommandRun, PromptSubmitted, Rewound, SessionForked, Steered, TurnEnded
 from desktop_agent.core.transcript import (
     CompactionEntry,
@@ -87,8 +85,6 @@ def _estimate_card(row: EntryRow, entry: ToolEntry) -> int:
     result = entry.result
     if result is not None and result.images:
         return _PICTURE
-    if result is not None and isinstance(todos := result.metadata.get("todos"), list):
-        return _CARD if row.is_superseded else _CARD + _LINE * len(cast("list[object]", todos)) + Space.L
     if entry.output_tail or (result is not None and result.is_error):
         return _CARD_WITH_OUTPUT
     changed = sum(change.added + change.removed for change in entry.changes[:1])

@@ -33,9 +33,8 @@ class EntryRows:
         self.heights = Heights()
         self._rows: list[EntryRow] = []
         self.estimates = HeightEstimates()
-        self._plan: EntryRow | None = None
         self.changed: dict[EntryRow, None] = {}
-        """The rows whose entries the last patches changed or whose plans they superseded."""
+        """The rows whose entries the last patches changed."""
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -48,7 +47,7 @@ class EntryRows:
 
     def reset(self, entries: Sequence[Entry]) -> None:
         self._rows = _rows_of(entries)
-        self._find_plan()
+        self.changed.clear()
         self.measure(self.estimates.width, None)
 
     def exchange(self, entries: Sequence[Entry]) -> list[EntryRow]:
@@ -63,7 +62,7 @@ class EntryRows:
         for index, row in enumerate(stay, start=first):
             row.entry, row.index, row.page = entries[index], index, None
         self._rows += stay
-        self._find_plan()
+        self.changed.clear()
         self.heights.replace(0, [*map(self.estimates.of, self._rows[:first]), *heights])
         return gone
 
@@ -99,10 +98,7 @@ class EntryRows:
                     removed.append(self._rows.pop(patch.index))
                     self.heights.splice(patch.index, 1, ())
                 case "update" | "text" | "output":
-                    row = self._rows[patch.index]
-                    self.changed[row] = None
-                    if patch.kind == "update" and _is_plan(row):
-                        self._take_plan(row)
+                    self.changed[self._rows[patch.index]] = None
                 case "expand":
                     removed += self._expand(patch, entries)
                 case "collapse":
@@ -131,11 +127,6 @@ class EntryRows:
         ]
         self._rows[start : start + 1] = rows
         self._number_from(start + len(rows))
-        for row in filter(_is_plan, rows):
-            if self._plan is None or self._plan.index < row.index:
-                self._take_plan(row)
-            else:
-                row.is_superseded = True
         self.heights.splice(start, 1, map(self.estimates.of, rows))
         return [gone]
 
@@ -145,23 +136,8 @@ class EntryRows:
         row = EntryRow(entries[start], start, gone[0].page if gone else None)
         row.height_hint = self.heights.top(end) - self.heights.top(start)
         self._rows[start:end] = [row]
-        if self._plan in gone:
-            self._plan = None
         self.heights.splice(start, patch.count, (row.height_hint,))
         return gone
-
-    def _find_plan(self) -> None:
-        self._plan = None
-        for row in filter(_is_plan, self._rows):
-            row.is_superseded = False
-            self._take_plan(row)
-        self.changed.clear()
-
-    def _take_plan(self, row: EntryRow) -> None:
-        if self._plan is not None and self._plan is not row and self._plan.index < row.index:
-            self._plan.is_superseded = True
-            self.changed[self._plan] = None
-        self._plan = row
 
 
 def _rows_of(entries: Sequence[Entry]) -> list[EntryRow]:
@@ -169,11 +145,6 @@ def _rows_of(entries: Sequence[Entry]) -> list[EntryRow]:
         EntryRow(entry, index, entry.number if isinstance(entry, PageEntry) else None)
         for index, entry in enumerate(entries)
     ]
-
-
-def _is_plan(row: EntryRow) -> bool:
-    entry = row.entry
-    return isinstance(entry, ToolEntry) and entry.result is not None and "todos" in entry.result.metadata
 
 
 class Anchor(NamedTuple):

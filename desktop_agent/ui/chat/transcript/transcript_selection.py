@@ -62,7 +62,7 @@ def copied_row(row: EntryRow) -> str:
         case PromptSubmitted() | Steered() | TextEntry():
             return entry.text
         case ToolEntry():
-            headline = " ".join(filter(None, entry_words.headline(entry, is_superseded=row.is_superseded)))
+            headline = " ".join(filter(None, entry_words.headline(entry)))
             parts = [headline, *(note for note, _ in entry_words.notes(entry))]
             if output := family_of(entry).copied(row):
                 parts.append(output)
