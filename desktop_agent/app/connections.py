@@ -19,12 +19,7 @@ from desktop_agent.core.providers.auth.credential import Credential
 from desktop_agent.core.providers.auth.keys import ResolvedKey, entry_of, in_daemon_thread, resolve_key
 from desktop_agent.core.providers.auth.sign_ins import CHATGPT_NAME, other_sign_ins
 from desktop_agent.core.providers.local import Place, is_here, local_places, look_at, look_for_servers
-from desktop_agent.core.providers.provider_catalog import (
-    account_provider,
-    key_credential,
-    needs_sdk,
-    sdk_connection,
-)
+from desktop_agent.core.providers.provider_catalog import account_provider, key_credential, needs_sdk, sdk_connection
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.ui.translation.core_words import core_words
 

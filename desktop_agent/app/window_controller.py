@@ -83,12 +83,7 @@ async def may_quit(window: QWidget, working: int, busy: int) -> bool:
 
 class WindowController(Controller):
     def __init__(
-        self,
-        panels: WindowPanels,
-        theme: Theme,
-        arguments: WindowArguments,
-        bench: Workbench,
-        begun: OwnSession | None,
+        self, panels: WindowPanels, theme: Theme, arguments: WindowArguments, bench: Workbench, begun: OwnSession | None
     ) -> None:
         context = WindowContext(panels, theme, bench)
         super().__init__(context)
@@ -98,22 +93,14 @@ class WindowController(Controller):
         self._models = ModelOffering(context, setup)
         self._settings = SettingsController(context, setup)
         named = NamedModel(
-            provider=arguments.provider,
-            model=arguments.model,
-            base_url=arguments.base_url,
-            account=arguments.account,
+            provider=arguments.provider, model=arguments.model, base_url=arguments.base_url, account=arguments.account
         )
         self._drafts = drafts = DraftAutosave(context)
         self._live = live = LiveSessions(bench, drafts, begun)
         self._listed = listed = SessionListUpdater(context, live)
         self._searching = Searching(context, listed.known)
         self._navigator = navigator = Navigator(
-            context,
-            live,
-            drafts,
-            setup,
-            default_model=lambda: bench.model_meant(named),
-            refresh_list=listed.refresh,
+            context, live, drafts, setup, default_model=lambda: bench.model_meant(named), refresh_list=listed.refresh
         )
         pasting = Pasting(context)
         files = FolderFiles(context, navigator)

@@ -135,9 +135,7 @@ def _spending_text(spending: Sequence[Spending], total: Usage, span: str) -> str
 
 
 def _table(
-    keys: Sequence[str],
-    columns: Sequence[tuple[str, Callable[[T], str]]],
-    rows: Iterable[tuple[Sequence[str], T]],
+    keys: Sequence[str], columns: Sequence[tuple[str, Callable[[T], str]]], rows: Iterable[tuple[Sequence[str], T]]
 ) -> str:
     lines = [
         (*keys, *(heading for heading, _ in columns)),

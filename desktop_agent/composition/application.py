@@ -119,11 +119,7 @@ class Application:
         self.blobs = Blobs(paths.blobs)
         self.catalog = SessionCatalog(paths.sessions, self.blobs, paths.cache)
         self.stored = StoredSessions(
-            paths=paths,
-            catalog=self.catalog,
-            live=self.live,
-            clock=self.clock,
-            default_model=self.default_model,
+            paths=paths, catalog=self.catalog, live=self.live, clock=self.clock, default_model=self.default_model
         )
         self.search = SessionSearch(paths.sessions, self.blobs, paths.cache)
         self.keys = own.get("key_store") or SystemKeyStore()

@@ -32,8 +32,7 @@ def _require_workspace(resumed: ReplayState) -> None:
     """Raise `StorageError` if the journal's first line, which names the workspace, is lost."""
     if not resumed.events:
         raise StorageError(
-            NEVER_WRITTEN,
-            hint="Start a new one. `desktop-agent sessions verify --repair` removes this one.",
+            NEVER_WRITTEN, hint="Start a new one. `desktop-agent sessions verify --repair` removes this one."
         )
     if not Path(resumed.state.transcript.session.workspace).is_absolute():
         raise StorageError(

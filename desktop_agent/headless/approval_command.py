@@ -55,12 +55,7 @@ class ApprovalCommand:
             asked = await asyncio.to_thread(self._request_json, request)
         except StorageError as error:
             return Aborted(reason=f"the approval command could not be shown what would change: {error.title}")
-        command = Command(
-            argv=self._argv,
-            cwd=self._folder,
-            environ=self._environ,
-            stdin=asked,
-        )
+        command = Command(argv=self._argv, cwd=self._folder, environ=self._environ, stdin=asked)
         try:
             child = await self._processes.start(command, _sink_into(answer, is_full), _sink_into(words, is_full))
         except OSError as error:

@@ -143,11 +143,7 @@ def command_result(command: CommandRun, session_id: SessionId, usage: Usage) -> 
         title, _, rest = command.output.partition("\n")
         raise UsageError(title, detail=rest.strip())
     return RunResult(
-        session_id=session_id,
-        stopped_reason="completed",
-        final_response=command.output,
-        usage=usage,
-        is_command=True,
+        session_id=session_id, stopped_reason="completed", final_response=command.output, usage=usage, is_command=True
     )
 
 

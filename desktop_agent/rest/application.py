@@ -117,10 +117,7 @@ def document_of(endpoints: Iterable[Endpoint]) -> JsonObject:
         },
         "security": [{"token": []}],
         "paths": paths,
-        "components": {
-            "schemas": schemas,
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-        },
+        "components": {"schemas": schemas, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
     }
 
 

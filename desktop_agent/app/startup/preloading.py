@@ -75,15 +75,7 @@ def load_core(
     keys = SystemKeyStore(tell=tell, over=lambda: tell(""))
     accounts = AccountsFile(paths.config / ACCOUNTS_NAME)
     sign_ins = SignIns(keys, accounts, paths.data, clock=SystemClock(), environ=environ, tell=tell)
-    return Workbench(
-        paths,
-        live,
-        environ=environ,
-        key_store=keys,
-        sign_ins=sign_ins,
-        is_paced=True,
-        makes_titles=True,
-    )
+    return Workbench(paths, live, environ=environ, key_store=keys, sign_ins=sign_ins, is_paced=True, makes_titles=True)
 
 
 async def preload(bench: Workbench, make_ahead: Callable[[], Iterator[None]]) -> None:

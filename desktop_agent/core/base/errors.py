@@ -130,13 +130,7 @@ class ProviderError(AgentError):
     """The model was not reached or refused. `fault` decides whether to retry, after `retry_after_s` if given."""
 
     def __init__(
-        self,
-        title: str,
-        *,
-        fault: ProviderFault,
-        hint: str = "",
-        detail: str = "",
-        retry_after_s: float | None = None,
+        self, title: str, *, fault: ProviderFault, hint: str = "", detail: str = "", retry_after_s: float | None = None
     ) -> None:
         super().__init__(title, hint=hint, detail=detail)
         self.fault: ProviderFault = fault

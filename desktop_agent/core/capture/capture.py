@@ -410,11 +410,7 @@ def _is_new_name(item: Touched) -> bool:
 
 class _LeftAlone:
     def __init__(
-        self,
-        read: Callable[[str], Entry | None],
-        touched: Collection[str],
-        entries: EntryTable,
-        span: CommandSpan,
+        self, read: Callable[[str], Entry | None], touched: Collection[str], entries: EntryTable, span: CommandSpan
     ) -> None:
         self._read = read
         self._touched = touched

@@ -77,12 +77,7 @@ class Conversation(NamedTuple):
 
 
 def built(
-    fold: HistoryFold,
-    first: int,
-    last: int,
-    short: frozenset[CallId],
-    head: Sequence[UserBlock] = (),
-    made_at: int = 0,
+    fold: HistoryFold, first: int, last: int, short: frozenset[CallId], head: Sequence[UserBlock] = (), made_at: int = 0
 ) -> Conversation:
     """Return the items from `first` to before `last` as messages, with `head` in front.
 

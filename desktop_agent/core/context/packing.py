@@ -186,11 +186,7 @@ def _last_answer_id(messages: Sequence[Message], model: ModelRef) -> str:
 
 
 def sections(
-    request: ModelRequest,
-    guidance: Sequence[GuidanceFile],
-    compaction: Compaction | None,
-    system: str,
-    ratio: float,
+    request: ModelRequest, guidance: Sequence[GuidanceFile], compaction: Compaction | None, system: str, ratio: float
 ) -> tuple[ContextSection, ...]:
     """Return the parts of `request` that are not empty, in the order in which they are sent.
 

@@ -104,11 +104,7 @@ def _hunk(edits: list[Edit], old_count: int, context: int) -> Hunk:
     before = min(context, first.old_start)
     after = min(context, old_count - last.old_end)
     return Hunk(
-        tuple(edits),
-        first.old_start - before,
-        last.old_end + after,
-        first.new_start - before,
-        last.new_end + after,
+        tuple(edits), first.old_start - before, last.old_end + after, first.new_start - before, last.new_end + after
     )
 
 
@@ -227,10 +223,7 @@ def _block_size(removed: _ChangedLines, at: int, added: _ChangedLines, to: int, 
 def landmarks_of(diff: FileDiff) -> Landmarks:
     hunks = tuple(review_hunks(diff))
     return Landmarks(
-        hunks=hunks,
-        converted=tuple(converted_edits(diff)),
-        moved=moved_blocks(diff),
-        surplus=surplus_of(hunks),
+        hunks=hunks, converted=tuple(converted_edits(diff)), moved=moved_blocks(diff), surplus=surplus_of(hunks)
     )
 
 

@@ -29,13 +29,7 @@ from desktop_agent.core.export.document_words import one_line, shown
 from desktop_agent.core.export.export_source import ExportSource, Facts, read_facts, read_turns
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import BlobRef
-from desktop_agent.core.transcript import (
-    CompactionEntry,
-    Entry,
-    NoticeEntry,
-    TextEntry,
-    ToolEntry,
-)
+from desktop_agent.core.transcript import CompactionEntry, Entry, NoticeEntry, TextEntry, ToolEntry
 
 _MAX_NESTING = 60
 _MAX_COLOURED_CHARS = 100_000

@@ -20,11 +20,7 @@ _BLANKS = re.compile(r"\s*")
 
 SourceKind = Literal["claude-code", "codex", "desktop-agent"]
 
-SOURCE_NAMES: dict[SourceKind, str] = {
-    "claude-code": "Claude Code",
-    "codex": "Codex",
-    "desktop-agent": "Desktop Agent",
-}
+SOURCE_NAMES: dict[SourceKind, str] = {"claude-code": "Claude Code", "codex": "Codex", "desktop-agent": "Desktop Agent"}
 
 
 class FileFacts(Struct):

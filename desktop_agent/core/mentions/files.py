@@ -92,10 +92,7 @@ class FileMentions(Struct, eq=False):
         """Raise `UsageError` if `read_file` would be refused or would need approval by a rule."""
         disguised = await asyncio.to_thread(self._box.secrets().behind, [place.relative])
         facts = CallFacts(
-            tool="read_file",
-            capabilities=("read_fs",),
-            paths=(place.relative,),
-            disguised=tuple(disguised.items()),
+            tool="read_file", capabilities=("read_fs",), paths=(place.relative,), disguised=tuple(disguised.items())
         )
         context = await self._policies.context_for(facts)
         verdict = decide(facts, replace(context, policy="on_write"))
@@ -171,8 +168,7 @@ def _find(mention: PathMention, boundary: Boundary) -> ResolvedPath | None:
         if error.error_type != "permission":
             raise UsageError(str(error)) from error
         raise UsageError(
-            "It is outside the folder of this session.",
-            hint="Copy it into the folder, or open its own folder.",
+            "It is outside the folder of this session.", hint="Copy it into the folder, or open its own folder."
         ) from error
     if place.absolute.exists():
         return place

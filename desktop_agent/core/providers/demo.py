@@ -7,13 +7,7 @@ import sys
 from msgspec import Struct
 
 from desktop_agent.core.context.history import GUIDANCE_NOTE
-from desktop_agent.core.protocol.model import (
-    AssistantMessage,
-    ModelRequest,
-    TextBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-)
+from desktop_agent.core.protocol.model import AssistantMessage, ModelRequest, TextBlock, ToolResultBlock, ToolUseBlock
 from desktop_agent.core.providers.scripted import Call, Reply, Say, ScriptedProvider, Think
 
 DEMO_MODEL = "demo"

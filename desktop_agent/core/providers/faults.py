@@ -172,11 +172,7 @@ def explain_refusal(refusal: Refusal, call: FailedCall, *, wait_s: float | None 
         refusal.fault, call, wait_s
     )
     return ProviderError(
-        title,
-        fault=refusal.fault,
-        hint=hint,
-        detail=_detail(refusal, call.secrets),
-        retry_after_s=wait_s,
+        title, fault=refusal.fault, hint=hint, detail=_detail(refusal, call.secrets), retry_after_s=wait_s
     )
 
 

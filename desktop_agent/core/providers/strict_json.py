@@ -95,10 +95,7 @@ def _decoded_once(text: str) -> str:
     return value
 
 
-_MENDING: Mapping[Flaw, Callable[[str], str]] = {
-    "control_characters": _with_escapes,
-    "encoded_twice": _decoded_once,
-}
+_MENDING: Mapping[Flaw, Callable[[str], str]] = {"control_characters": _with_escapes, "encoded_twice": _decoded_once}
 
 
 def read_object(text: str) -> JsonObject:

@@ -240,9 +240,7 @@ def _problem_with(sandbox: Sandbox) -> str:
             for path in (workspace, temp, outside):
                 path.mkdir()
             trial = Command(
-                argv=("/bin/sh", "-c", _TRIAL),
-                cwd=workspace,
-                environ={"PATH": os.defpath, "OUTSIDE": str(outside)},
+                argv=("/bin/sh", "-c", _TRIAL), cwd=workspace, environ={"PATH": os.defpath, "OUTSIDE": str(outside)}
             )
             confinement = ConfinementSpec(workspace=workspace, is_workspace_writable=False, temp=temp)
             problem = _run(sandbox.wrap(trial, confinement))

@@ -193,10 +193,7 @@ def build_filter(
         _guard_modes(program, known, is_supervised=is_supervised)
     program.when(known.clone, 0, [(_HAS_BITS, _NEW_NAMESPACES, _ERRNO | errno.EPERM)], otherwise=_ALLOW)
     program.when(
-        known.ioctl,
-        1,
-        [(_EQUAL, code, _ERRNO | errno.EPERM) for code in (_TIOCSTI, _TIOCLINUX)],
-        otherwise=_ALLOW,
+        known.ioctl, 1, [(_EQUAL, code, _ERRNO | errno.EPERM) for code in (_TIOCSTI, _TIOCLINUX)], otherwise=_ALLOW
     )
     pairs = [(_EQUAL, kind, _ALLOW) for kind in (_SOCK_STREAM, _SOCK_SEQPACKET)]
     program.when(known.socketpair, 1, pairs, otherwise=_ERRNO | errno.EPERM, mask=0xF)

@@ -257,12 +257,7 @@ class CodeIndex:
             raise
 
     def _update(
-        self,
-        index: CacheFile,
-        paths: Sequence[str],
-        progress: IndexProgress,
-        stop: threading.Event,
-        is_partial: bool,
+        self, index: CacheFile, paths: Sequence[str], progress: IndexProgress, stop: threading.Event, is_partial: bool
     ) -> None:
         with closing(index.connect(stop.is_set)) as connection:
             database = IndexDatabase(connection)

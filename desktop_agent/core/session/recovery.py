@@ -150,9 +150,7 @@ class Readiness:
             if block.id not in unfinished.asked:
                 await self._answer(unfinished.turn, block, is_started=True, is_untouched=False, is_cut_off=True)
         return OpenCalls(
-            calls=tuple(unfinished.calls.values()),
-            started=frozenset(unfinished.asked),
-            requests=unfinished.requests,
+            calls=tuple(unfinished.calls.values()), started=frozenset(unfinished.asked), requests=unfinished.requests
         )
 
     async def _may_look(self, prepared: ev.ChangesPrepared) -> bool:

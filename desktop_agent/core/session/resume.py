@@ -36,13 +36,7 @@ from desktop_agent.core.store.journal.records import (
     read_page,
     read_records,
 )
-from desktop_agent.core.store.journal.snapshot import (
-    SNAPSHOT_NAME,
-    Section,
-    read_extent,
-    read_sections,
-    write_snapshot,
-)
+from desktop_agent.core.store.journal.snapshot import SNAPSHOT_NAME, Section, read_extent, read_sections, write_snapshot
 from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.system.processes.worker_process import NO_WINDOW, ignore_interrupts, module_command
 from desktop_agent.core.transcript import JournalPage, Transcript

@@ -289,12 +289,7 @@ class Turn:
     ) -> None:
         await self.parts.recorder.record(
             ev.MessageDone(
-                turn=self.number,
-                message_id=message_id,
-                model=model,
-                content=content,
-                stop_reason=stop,
-                mended=mended,
+                turn=self.number, message_id=message_id, model=model, content=content, stop_reason=stop, mended=mended
             )
         )
 

@@ -8,12 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import UsageError
-from desktop_agent.core.settings.loading import (
-    FileProblem,
-    LoadedSettings,
-    SettingSource,
-    load_settings,
-)
+from desktop_agent.core.settings.loading import FileProblem, LoadedSettings, SettingSource, load_settings
 from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.settings.values import absolute, replaced, require_setting, value_of, with_setting
 from desktop_agent.core.system.private_files import FileStamp, is_unchanged, stamp_of
@@ -34,11 +29,7 @@ class LiveSettings:
     """The user's settings. Safe to read from any thread; listeners are called on the thread that made the change."""
 
     def __init__(
-        self,
-        settings: Settings | None = None,
-        *,
-        path: Path | None = None,
-        environ: Mapping[str, str] | None = None,
+        self, settings: Settings | None = None, *, path: Path | None = None, environ: Mapping[str, str] | None = None
     ) -> None:
         """Does not access the disk. Without `path`, changes to `settings` are not saved."""
         self.path = path

@@ -64,12 +64,7 @@ def remove_setting(path: Path, key: str) -> None:
 
 
 def change_tables(
-    path: Path,
-    key: str,
-    change: Callable[[AoT], None],
-    *,
-    called: str = "settings file",
-    mode: int | None = None,
+    path: Path, key: str, change: Callable[[AoT], None], *, called: str = "settings file", mode: int | None = None
 ) -> None:
     """Let `change` edit the list of tables `key` in the file. Blocks. Raises like `save_setting` and `change`."""
     file = _Edited(path, called, mode)

@@ -11,12 +11,7 @@ from typing import Any, TypeVar, cast
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.settings.loading import (
-    FileProblem,
-    FoundTable,
-    read_file,
-    tables_in,
-)
+from desktop_agent.core.settings.loading import FileProblem, FoundTable, read_file, tables_in
 from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
 
 _LOCK_TIMEOUT_S = 5.0

@@ -289,12 +289,7 @@ def write_atomically(path: Path, content: bytes, *, mode: int | None = None) -> 
 
 
 def _write(
-    target: Path,
-    content: bytes,
-    mode: int | None,
-    check: Check,
-    keeps_names: KeepsNames,
-    before: Expected = ANYTHING,
+    target: Path, content: bytes, mode: int | None, check: Check, keeps_names: KeepsNames, before: Expected = ANYTHING
 ) -> None:
     """Write a file, but never through a symlink, even if a symlink replaces the file meanwhile."""
     try:

@@ -73,12 +73,7 @@ class EventFold:
     """The spans and metrics of one session, timed by its clock. Spans in a turn end before the turn's span."""
 
     def __init__(
-        self,
-        tracer: Tracer,
-        instruments: Instruments,
-        contents: Contents | None,
-        facts: SessionFacts,
-        health: Health,
+        self, tracer: Tracer, instruments: Instruments, contents: Contents | None, facts: SessionFacts, health: Health
     ) -> None:
         """If there are `contents`, spans include what was said and done, masked and cut."""
         self._tracer = tracer

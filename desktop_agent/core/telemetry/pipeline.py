@@ -252,10 +252,7 @@ class SdkPipeline:
         for spans, _ in self._exporters:
             self._tracers.add_span_processor(
                 BatchSpanProcessor(
-                    spans,
-                    max_queue_size=QUEUE,
-                    schedule_delay_millis=1000 * SPANS_EVERY_S,
-                    max_export_batch_size=BATCH,
+                    spans, max_queue_size=QUEUE, schedule_delay_millis=1000 * SPANS_EVERY_S, max_export_batch_size=BATCH
                 )
             )
         readers = [

@@ -14,13 +14,7 @@ from desktop_agent.core.policy.engine import CONFINEMENT_WORDS, Allow, Ask, Verd
 from desktop_agent.core.policy.offers import scope_offers
 from desktop_agent.core.policy.rules import stale_rule
 from desktop_agent.core.protocol.codec import encode
-from desktop_agent.core.protocol.model import (
-    ApprovalPolicy,
-    ApprovalRequest,
-    SandboxMode,
-    ScriptMark,
-    ToolCall,
-)
+from desktop_agent.core.protocol.model import ApprovalPolicy, ApprovalRequest, SandboxMode, ScriptMark, ToolCall
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.system.processes.shell import find_shell

@@ -190,11 +190,7 @@ class ConversationPane(QWidget):
         self.banner = Banner()
         self.project_banner = ProjectBanner()
         self.find_bar = FindBar(
-            transcript.finder,
-            transcript.finder.found,
-            transcript,
-            self.tr("Find in the conversation"),
-            name="findBar",
+            transcript.finder, transcript.finder.found, transcript, self.tr("Find in the conversation"), name="findBar"
         )
         bars = (self.news_bar, self.crash_bar, self.viewing_bar, self.hold_banner, self.banner, self.project_banner)
         vbox(*bars, self.find_bar, (transcript, 1), todos, on=self)

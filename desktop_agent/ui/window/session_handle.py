@@ -29,12 +29,7 @@ class SessionHandle(QObject):
     failed = Signal(object)  # the `AgentError` that kept the session from opening; its shown part stays
 
     def __init__(
-        self,
-        transcript: Transcript,
-        send: Callable[[ops.Op], None],
-        *,
-        read_only: str = "",
-        is_whole: bool = True,
+        self, transcript: Transcript, send: Callable[[ops.Op], None], *, read_only: str = "", is_whole: bool = True
     ) -> None:
         """`send` is called with each submitted op. `is_whole` is False while only the end of the session is loaded."""
         super().__init__()

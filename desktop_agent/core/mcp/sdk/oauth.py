@@ -278,11 +278,7 @@ async def _ping(client: httpx2.AsyncClient, request: SignInRequest, auth: httpx2
     response = await client.post(
         request.address.url,
         json={"jsonrpc": "2.0", "id": 1, "method": "ping"},
-        headers={
-            **request.headers,
-            "accept": "application/json, text/event-stream",
-            "mcp-protocol-version": _PROTOCOL,
-        },
+        headers={**request.headers, "accept": "application/json, text/event-stream", "mcp-protocol-version": _PROTOCOL},
         auth=auth,
     )
     return response.status_code

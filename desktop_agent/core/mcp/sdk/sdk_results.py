@@ -76,9 +76,7 @@ def unused_in(can: mcp_types.ServerCapabilities) -> tuple[str, ...]:
 
 def reply_of(result: mcp_types.CallToolResult) -> CallReply:
     return CallReply(
-        parts=tuple(map(part_of, result.content)),
-        structured=result.structured_content,
-        is_error=result.is_error,
+        parts=tuple(map(part_of, result.content)), structured=result.structured_content, is_error=result.is_error
     )
 
 

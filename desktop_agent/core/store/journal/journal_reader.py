@@ -16,12 +16,7 @@ from desktop_agent.core.protocol.codec import MalformedLineError, decode_event
 from desktop_agent.core.protocol.events import FORMAT_VERSION, JournalEvent, SessionOpened
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal.lines import (
-    Line,
-    decode_line,
-    open_regular,
-    read_lines,
-)
+from desktop_agent.core.store.journal.lines import Line, decode_line, open_regular, read_lines
 
 Step = Callable[[JsonObject], JsonObject]
 """Converts a line of one version to the next, except for its `v`. Raises `MalformedLineError`."""

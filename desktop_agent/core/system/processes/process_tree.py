@@ -471,17 +471,7 @@ class Guard:
             return None
         number = marked_limit(mark) // LIMIT_UNIT
         watcher = subprocess.Popen(  # noqa: S603 -- a fixed script; the rest is our own text
-            [
-                str(_SHELL),
-                "-c",
-                _SCRIPT,
-                "sh",
-                mark,
-                str(groups or ""),
-                str(number),
-                str(end or ""),
-                _IS_LIVING,
-            ],
+            [str(_SHELL), "-c", _SCRIPT, "sh", mark, str(groups or ""), str(number), str(end or ""), _IS_LIVING],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

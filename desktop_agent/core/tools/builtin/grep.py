@@ -53,8 +53,7 @@ class GrepArguments(ToolArguments):
         default=None, description="Search only files that match, such as *.py or src/**/*.{ts,tsx}, relative to path."
     )
     output_mode: Literal["content", "files_with_matches", "count"] = Field(
-        default="content",
-        description="content: matching lines. files_with_matches: paths. count: matches per file.",
+        default="content", description="content: matching lines. files_with_matches: paths. count: matches per file."
     )
     case_insensitive: bool = Field(default=False, description="Ignore case.")
     multiline: bool = Field(default=False, description="Let the pattern span lines; . then matches newlines too.")

@@ -15,12 +15,7 @@ from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import Author, FileChange, FileImage
 from desktop_agent.core.system.files import FileTransition, digest_of
 from desktop_agent.core.tools.execution.job_watch import JobWatch, to_its_end
-from desktop_agent.core.tools.execution.recording import (
-    ChangeFinder,
-    LastImages,
-    LastNumber,
-    Recording,
-)
+from desktop_agent.core.tools.execution.recording import ChangeFinder, LastImages, LastNumber, Recording
 from desktop_agent.core.tools.execution.safeguard import PlannedCommand, Safeguard
 from desktop_agent.core.tools.execution.writers import Maker, WatchedJob, Writers
 
@@ -91,12 +86,7 @@ class Effects:
             self.jobs.note_call(run.server, call_id)
             snapshot = await self._take_snapshot()
             event = ev.ChangesPrepared(
-                turn=turn,
-                call_id=call_id,
-                purpose="apply",
-                changes=(),
-                snapshot=snapshot.number,
-                author=run.author,
+                turn=turn, call_id=call_id, purpose="apply", changes=(), snapshot=snapshot.number, author=run.author
             )
             try:
                 await self._finder.record_all_edits(turn)

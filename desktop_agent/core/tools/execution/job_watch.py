@@ -165,11 +165,7 @@ class JobWatch:
             job.paths.update(change.path for change in changes)
             if changes or lost or job.has_ended:
                 event = ev.ChangesRecorded(
-                    turn=job.turn,
-                    call_id=job.call_id,
-                    changes=changes,
-                    uncaptured=lost,
-                    is_last_look=job.has_ended,
+                    turn=job.turn, call_id=job.call_id, changes=changes, uncaptured=lost, is_last_look=job.has_ended
                 )
                 await self._log.record(event)
             lost = ()

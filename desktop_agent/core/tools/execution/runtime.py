@@ -356,10 +356,7 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
         )
         case = _case(tool, call, arguments, facts, tool.heading(call.title))
         request = replace(
-            case.request,
-            server_tool=tool.server_tool,
-            tool_change=change,
-            tool_definition=tool.introduction(change),
+            case.request, server_tool=tool.server_tool, tool_change=change, tool_definition=tool.introduction(change)
         )
         permit = await self._enter(call, replace(case, request=request))
         if permit.answer is not None:

@@ -9,14 +9,7 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.diff.text import line_count
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.system.files import FileState, FileTransition, new_file_mode
-from desktop_agent.core.tools.files.file_tool import (
-    Target,
-    edit_target,
-    encoding_note,
-    load_target,
-    not_found,
-    text_of,
-)
+from desktop_agent.core.tools.files.file_tool import Target, edit_target, encoding_note, load_target, not_found, text_of
 from desktop_agent.core.tools.files.text_files import NotTextError, Splice, TextFile, as_shown, splice
 from desktop_agent.core.tools.patches.formats import FilePatch, PatchError, PatchHunk
 from desktop_agent.core.tools.patches.hunk_location import ANY_ENDING, ANY_INDENT, EXACT, HunkLocation, place_all

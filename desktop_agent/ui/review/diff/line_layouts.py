@@ -126,13 +126,7 @@ class LaidLine:
         return any(first < end and start < last for first, last, _ in self.spans)
 
     def draw(
-        self,
-        painter: QPainter,
-        x: float,
-        top: float,
-        height: float,
-        over: LineSpans = (),
-        parts: range | None = None,
+        self, painter: QPainter, x: float, top: float, height: float, over: LineSpans = (), parts: range | None = None
     ) -> None:
         """Paint the text, each part vertically centred in a row of this height. Colours in `over` replace syntax
         colours. Only `parts` are painted, if given.
