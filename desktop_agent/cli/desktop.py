@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -46,7 +45,8 @@ def main(args: argparse.Namespace, console: Console) -> None:
     """Make or remove the entry for this user. Blocks. Raises `UsageError` where there is no such menu."""
     if not sys.platform.startswith("linux"):
         raise UsageError("Only desktops on Linux have such entries.", hint="Start it by its name: `desktop-agent`.")
-    share = share_folder(os.environ)
+    named = Path(os.environ.get("XDG_DATA_HOME", ""))
+    share = named if named.is_absolute() else Path.home() / ".local/share"
     if args.action == "install":
         done = install(share, own_program())
         words = "Desktop Agent is in the menu now. Links to sessions and folders open in it."
@@ -56,11 +56,6 @@ def main(args: argparse.Namespace, console: Console) -> None:
     if done:
         _refresh(share)
     console.result({"files": [str(path) for path in done]}, "\n".join([words, *(f"  {path}" for path in done)]))
-
-
-def share_folder(environ: Mapping[str, str]) -> Path:
-    named = Path(environ.get("XDG_DATA_HOME", ""))
-    return named if named.is_absolute() else Path.home() / ".local/share"
 
 
 def own_program() -> Path:

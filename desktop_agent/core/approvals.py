@@ -220,17 +220,13 @@ class LiveRules:
                 return
             found = self.file.load()
             if found.is_forbidding_broken and self._has_held:
-                found = _with_what_held(found, self.loaded)
+                held = tuple(rule for rule in self.loaded.rules if rule.effect != "allow")
+                known = {rule.id for rule in held}
+                found = replace(found, rules=(*held, *(rule for rule in found.rules if rule.id not in known)))
             self._has_held = self._has_held or not found.is_forbidding_broken
             if found != self.loaded:
                 self.loaded = found
             self._stamp, self._is_read = stamp, True
-
-
-def _with_what_held(found: LoadedRules, before: LoadedRules) -> LoadedRules:
-    held = tuple(rule for rule in before.rules if rule.effect != "allow")
-    known = {rule.id for rule in held}
-    return replace(found, rules=(*held, *(rule for rule in found.rules if rule.id not in known)))
 
 
 class RuleBook:

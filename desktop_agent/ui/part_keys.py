@@ -95,10 +95,6 @@ def default_keys_of_parts() -> Mapping[str, tuple[str, ...]]:
     return {each.name: each.keys for each in PLACE_KEYS if each.action}
 
 
-def default_part_keys(part: str) -> Mapping[str, tuple[str, ...]]:
-    return {each.action: each.keys for each in PLACE_KEYS if each.place == part and each.action}
-
-
 _PLACES: Final = {
     "composer": QT_TRANSLATE_NOOP("Palette", "In the message"),
     "approval dialog": QT_TRANSLATE_NOOP("Palette", "In the approval dialog"),
@@ -147,7 +143,7 @@ class PartKeys(QObject):
     def __init__(self, part: str, owner: QWidget) -> None:
         super().__init__(owner)
         self._part = part
-        self._keys = default_part_keys(part)
+        self._keys = {each.action: each.keys for each in PLACE_KEYS if each.place == part and each.action}
         self._begun = ""
         self._bound: list[tuple[str, QShortcut]] = []
 

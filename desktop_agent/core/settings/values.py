@@ -94,7 +94,11 @@ class Setting(Struct, frozen=True, kw_only=True):
         if self.about.holds == "address" and (reason := why_no_address(text := completed(text))):
             raise ValueError(reason)
         if self.about.holds == "model":
-            _require_model(text)
+            provider, slash, name = text.partition("/")
+            if not slash or not name.strip():
+                raise ValueError(f"{text!r} is no model with its provider, as in PROVIDER/NAME")
+            if known_vendor(provider) is None:
+                raise ValueError(f"{provider!r} is no provider; known are {', '.join(vendor.id for vendor in VENDORS)}")
         return _storable(text)
 
     def _in_range(self, value: float) -> float:
@@ -226,14 +230,6 @@ def _as_float(value: float) -> float:
         return float(value)
     except OverflowError:
         return math.inf
-
-
-def _require_model(text: str) -> None:
-    provider, slash, name = text.partition("/")
-    if not slash or not name.strip():
-        raise ValueError(f"{text!r} is no model with its provider, as in PROVIDER/NAME")
-    if known_vendor(provider) is None:
-        raise ValueError(f"{provider!r} is no provider; known are {', '.join(vendor.id for vendor in VENDORS)}")
 
 
 def _storable(text: str) -> str:

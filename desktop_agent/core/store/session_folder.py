@@ -89,7 +89,10 @@ _ABANDONED = timedelta(days=1)
 def new_session_folder(sessions: Path, session_id: SessionId, now: datetime) -> Generator[Path]:
     """Yield an empty folder that becomes the session at the end, or is removed if the block raises. Blocks."""
     make_private_folder(sessions)
-    _remove_abandoned(sessions, now)
+    for path in sessions.iterdir():
+        with suppress(OSError):  # another process removes it at the same time
+            if is_left_over(path) and path.is_dir() and path.stat().st_mtime < (now - _ABANDONED).timestamp():
+                shutil.rmtree(path, ignore_errors=True)
     folder = sessions / f"{TEMPORARY_MARK}{session_id}.tmp"
     folder.mkdir(mode=0o700)
     try:
@@ -100,10 +103,3 @@ def new_session_folder(sessions: Path, session_id: SessionId, now: datetime) -> 
         shutil.rmtree(folder, ignore_errors=True)
         raise
     sync_folders([sessions])
-
-
-def _remove_abandoned(sessions: Path, now: datetime) -> None:
-    for path in sessions.iterdir():
-        with suppress(OSError):  # another process removes it at the same time
-            if is_left_over(path) and path.is_dir() and path.stat().st_mtime < (now - _ABANDONED).timestamp():
-                shutil.rmtree(path, ignore_errors=True)

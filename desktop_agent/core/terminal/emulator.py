@@ -191,17 +191,14 @@ class Emulator:
             case "escape":
                 escape(self.screen, token.between, token.final)
             case "sequence":
-                self._take_sequence(token)
+                if token.final == "b" and not token.between:
+                    self._writer.repeat(max(1, numbers_of(token.text)[0]))
+                elif token.final in "cn":
+                    self._answer(_answer(self.screen, token.text, token.between, token.final))
+                else:
+                    carry_out(self.screen, token.text, token.between, token.final)
             case "command":
                 self._take_command(token.text)
-
-    def _take_sequence(self, token: Token) -> None:
-        if token.final == "b" and not token.between:
-            self._writer.repeat(max(1, numbers_of(token.text)[0]))
-        elif token.final in "cn":
-            self._answer(_answer(self.screen, token.text, token.between, token.final))
-        else:
-            carry_out(self.screen, token.text, token.between, token.final)
 
     def _take_command(self, command: str) -> None:
         """All commands but titles and colour queries (clipboard, links, palettes) do nothing."""

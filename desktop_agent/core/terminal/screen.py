@@ -279,7 +279,10 @@ def numbers_of(parameters: str) -> Numbers:
 def carry_out(screen: Screen, parameters: str, between: str, final: str) -> None:
     if between:
         if (between, final) == ("!", "p"):
-            _soft_reset(screen)
+            is_alternate = screen.modes.is_alternate
+            screen.modes = Modes(is_alternate=is_alternate)
+            screen.top, screen.bottom = 0, screen.height - 1
+            screen.cursor = Cursor(row=screen.cursor.row, column=screen.cursor.column)
     elif parameters[:1] == "?":
         numbers = numbers_of(parameters[1:])
         if final in "hl":
@@ -416,13 +419,6 @@ def _set_private(screen: Screen, number: int, *, is_on: bool) -> None:
         screen.use_alternate(is_on=is_on)
         if not is_on:
             screen.restore_cursor()
-
-
-def _soft_reset(screen: Screen) -> None:
-    is_alternate = screen.modes.is_alternate
-    screen.modes = Modes(is_alternate=is_alternate)
-    screen.top, screen.bottom = 0, screen.height - 1
-    screen.cursor = Cursor(row=screen.cursor.row, column=screen.cursor.column)
 
 
 def _next_row(screen: Screen) -> None:

@@ -71,7 +71,8 @@ def _copy(source: Path, target: Path) -> None:
 
 def _copy_folder(source: Path, target: Path) -> None:
     target.mkdir()
-    is_shared = _is_object_store(source)
+    parts = source.parts
+    is_shared = any(parts[at : at + 2] == (".git", "objects") for at in range(len(parts) - 1))
     for entry in os.scandir(source):
         to, mode = target / entry.name, entry.stat(follow_symlinks=False).st_mode
         if S_ISDIR(mode):
@@ -114,11 +115,6 @@ def _copy_file(source: str, target: Path, *, is_shared: bool) -> None:
             target.hardlink_to(source)
             return
     shutil.copy2(source, target)
-
-
-def _is_object_store(folder: Path) -> bool:
-    parts = folder.parts
-    return any(parts[at : at + 2] == (".git", "objects") for at in range(len(parts) - 1))
 
 
 def _clone(address: str, target: Path) -> None:

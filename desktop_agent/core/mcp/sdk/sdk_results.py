@@ -159,12 +159,6 @@ _KNOWN = frozenset({"text", "image", "audio", "resource_link", "resource"})
 _LONGEST_KIND = 40
 
 
-def name_unknown_contents(result: dict[str, object]) -> None:
-    contents = result.get("content")
-    if isinstance(contents, list):
-        result["content"] = [_named(content) for content in cast("list[object]", contents)]
-
-
 def _named(content: object) -> object:
     kind = as_object(content).get("type")
     if not isinstance(kind, str) or kind in _KNOWN:
@@ -215,7 +209,9 @@ class Sieve:
         if not isinstance(result.get("_meta"), dict):
             result.pop("_meta", None)
         cut_long_lists(result)
-        name_unknown_contents(result)
+        contents = result.get("content")
+        if isinstance(contents, list):
+            result["content"] = [_named(content) for content in cast("list[object]", contents)]
         if "protocolVersion" in result or "serverInfo" in result:
             self._mend_handshake(result)
         elif "supportedVersions" in result:

@@ -195,7 +195,9 @@ class SystemKeyStore:
 
         Blocks. Raises `CredentialsError` when the limit is reached, and at once while an earlier call still hangs.
         """
-        _load_libraries()
+        importlib.import_module("keyring")
+        with suppress(ImportError):  # another keyring than the Secret Service
+            importlib.import_module("secretstorage")
         if self._stuck is not None and not self._stuck.done():
             raise _no_answer()
         is_asking = threading.Event()
@@ -242,12 +244,6 @@ class SystemKeyStore:
 
             self._chosen = keyring.get_keyring()
         return self._chosen
-
-
-def _load_libraries() -> None:
-    importlib.import_module("keyring")
-    with suppress(ImportError):  # another keyring than the Secret Service
-        importlib.import_module("secretstorage")
 
 
 def entry_of(account: Account) -> str:
