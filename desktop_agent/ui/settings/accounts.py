@@ -38,8 +38,9 @@ class KeyStatus(Struct, frozen=True, kw_only=True):
 
 
 class KeyEditor(QWidget):
-    def __init__(self, account: Account, actions: SettingsActions) -> None:
-        super().__init__()
+    def __init__(self, account: Account, actions: SettingsActions, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.hide()  # until its provider is chosen
         self._actions = actions
         self.account = account
         self._status: KeyStatus | None = None
@@ -158,8 +159,8 @@ class KeyEditor(QWidget):
 class SignInPanel(QWidget):
     grown = Signal()
 
-    def __init__(self, actions: SettingsActions) -> None:
-        super().__init__()
+    def __init__(self, actions: SettingsActions, parent: QWidget) -> None:
+        super().__init__(parent)
         self._actions = actions
         self._way: SignInWay | None = None
         self._account: Account | None = None
@@ -274,8 +275,8 @@ def account_purpose(account: Account, there: Destination) -> str:
 class CloudEditor(QWidget):
     """The fields of a cloud's account that exists. They are saved when they are left."""
 
-    def __init__(self, actions: SettingsActions) -> None:
-        super().__init__()
+    def __init__(self, actions: SettingsActions, parent: QWidget) -> None:
+        super().__init__(parent)
         self._actions = actions
         self._account: Account | None = None
         self._problem = Note("", "error", object_name="cloudProblem")

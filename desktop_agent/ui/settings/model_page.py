@@ -117,9 +117,9 @@ _HAND_MADE = ("model.provider", "model.account", "model.name", "model.base_url")
 class ModelPage(Page):
     def __init__(self, title: str, theme: Theme, actions: SettingsActions) -> None:
         super().__init__(title, theme, actions)
-        self.key = KeyEditor(usual_account(VENDORS[0].id), actions)
-        self.cloud = CloudEditor(actions)
-        self.sign_in = SignInPanel(actions)
+        self.key = KeyEditor(usual_account(VENDORS[0].id), actions, self)
+        self.cloud = CloudEditor(actions, self)
+        self.sign_in = SignInPanel(actions, self)
         self._accounts = AccountsView()
         self._connecting = ""
         self._known_name = ""
@@ -221,7 +221,6 @@ class ModelPage(Page):
         yield from self._build_which()
         self._variables = Note("", "warning")
         self._variables.hide()
-        self.key.hide()  # until the provider of the key is chosen
         for widget in (self._variables, hairline(), self.cloud, self.sign_in, self.key):
             asked.addWidget(widget)
             yield
