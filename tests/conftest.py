@@ -5,6 +5,7 @@ import gc
 import inspect
 import logging
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -45,6 +46,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile(str(config.getoption("--profile")))
+    if (
+        signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    ):  # as in a script's background: programs of tests would ignore Ctrl+C
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if not config.getini("faulthandler_timeout"):  # benchmarks have pytest's own
         config.pluginmanager.register(HangGuard())
     for wait in (QtBot.waitUntil, QtBot.waitSignal, QtBot.waitSignals, QtBot.waitExposed, QtBot.waitActive):
