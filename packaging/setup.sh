@@ -79,7 +79,7 @@ qt_misses_libraries() { # whether a shared library that Qt's windows need is abs
   [ "$(uname)" = Linux ] || return 1
   local plugin needed
   plugin=$(echo "$venv"/lib/python3*/site-packages/PySide6/Qt/plugins/platforms/libqxcb.so)
-  needed=$(ldd "$plugin" "${plugin%/plugins/*}"/lib/libQt6{Gui,Widgets,DBus}.so.6 2>/dev/null || true)
+  needed=$(ldd "$plugin" "${plugin%/plugins/*}"/lib/libQt6{Gui,Widgets,DBus,Network,WaylandClient}.so.6 2>/dev/null || true)
   [[ $needed == *"not found"* ]]
 }
 
@@ -88,15 +88,15 @@ install_qt_libraries() {
   say "Qt needs system libraries that are missing here."
   if command -v apt-get >/dev/null; then
     apt_install libglib2.0-0 libgl1 libegl1 libfontconfig1 libxkbcommon0 libdbus-1-3 libxcb-cursor0 libxcb-icccm4 \
-      libxcb-keysyms1 libxcb-shape0 libxcb-xkb1 libxkbcommon-x11-0
+      libxcb-keysyms1 libxcb-shape0 libxcb-xkb1 libxkbcommon-x11-0 libwayland-cursor0 libgssapi-krb5-2
   elif command -v dnf >/dev/null; then
     as_root dnf install -y -q glib2 libglvnd-glx libglvnd-egl fontconfig libxkbcommon dbus-libs xcb-util-cursor \
-      xcb-util-wm xcb-util-keysyms libxkbcommon-x11
+      xcb-util-wm xcb-util-keysyms libxkbcommon-x11 libwayland-cursor krb5-libs
   elif command -v pacman >/dev/null; then
     as_root pacman -S --needed --noconfirm glib2 libglvnd fontconfig libxkbcommon dbus xcb-util-cursor xcb-util-wm \
-      xcb-util-keysyms libxkbcommon-x11
+      xcb-util-keysyms libxkbcommon-x11 wayland krb5
   else
-    say "Install them with your package manager: libxcb-cursor, libxkbcommon-x11, libEGL, libGL, fontconfig, dbus."
+    say "Install them with your package manager: libxcb-cursor, libxkbcommon-x11, libwayland-cursor, libgssapi_krb5, libEGL, libGL, fontconfig, dbus."
     exit 2
   fi
 }

@@ -55,6 +55,7 @@ _TRY_QT = """
 import sys
 from PySide6.QtCore import qVersion
 from PySide6.QtGui import QGuiApplication
+from PySide6 import QtDBus, QtNetwork, QtWidgets
 application = QGuiApplication([])
 print("qt", qVersion(), application.platformName())
 """
@@ -89,9 +90,8 @@ def _qt_problem(binding: str, output: str) -> Check:
     why = next(
         (line for line in lines if any(text in line for text in telling)), lines[0] if lines else "no reason given"
     )
-    hint = (
-        "Install what Qt's windows need; on Debian and Ubuntu: `apt install libegl1 libxkbcommon-x11-0 libxcb-cursor0`."
-    )
+    needed = "libegl1 libxkbcommon-x11-0 libxcb-cursor0 libwayland-cursor0 libgssapi-krb5-2"
+    hint = f"Install what Qt's windows need; on Debian and Ubuntu: `apt install {needed}`."
     return Check("qt", "problem", f"Qt cannot open windows: {why}", hint)
 
 

@@ -33,3 +33,10 @@ def test_the_examples_run_as_they_stand(
     assert (workspace / "pagination" / "pages.py").read_bytes() == after != before
     assert main(shlex.split(undo.replace("xq1vkm", session[1]))) == 0
     assert (workspace / "pagination" / "pages.py").read_bytes() == before
+
+
+def test_the_libraries_that_the_window_needs_are_those_that_the_scripts_install() -> None:
+    named = README.partition("sudo apt install zstd ")[2].partition("```")[0].replace("\\", "").split()
+    script = (ROOT / "packaging/setup.sh").read_text(encoding="utf-8")
+    installed = script.partition("install_qt_libraries()")[2].partition("apt_install ")[2].partition("elif")[0]
+    assert set(named) | {"libxkbcommon0"} == set(installed.replace("\\", "").split())
