@@ -224,3 +224,21 @@ def wayland(user: int = _NOBODY) -> Generator[Wayland]:
                 screen.close()
             finally:
                 sway.terminate()
+
+
+@contextmanager
+def xorg() -> Generator[Xorg]:
+    """Run Xvfb with a window manager."""
+    read, write = os.pipe()
+    argv = ["Xvfb", "-displayfd", str(write), "-screen", "0", f"{WIDTH}x{HEIGHT}x24", "-nolisten", "tcp"]
+    with subprocess.Popen(argv, pass_fds=[write], stderr=subprocess.DEVNULL) as server:
+        os.close(write)
+        try:
+            with os.fdopen(read) as told:
+                display = f":{told.readline().strip()}"
+            manager = subprocess.Popen(["openbox"], env=os.environ | {"DISPLAY": display})
+            yield Xorg(display)
+            manager.terminate()
+            manager.wait()
+        finally:
+            server.terminate()  # which ends the window manager
