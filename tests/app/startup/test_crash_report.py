@@ -113,7 +113,7 @@ async def test_a_log_out_stops_the_turn_without_a_question_and_keeps_the_draft(
     project: Path, key: str, end: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     del key
-    working = """user = Driver(window, Path("album"))
+    working = """user = Driver(window, Path(os.environ["DESKTOP_AGENT_HOME"]))
     await user.send("Hello")
     await user.until_true(lambda: "Half of" in str(user.transcript.entries), "the answer streams")
     user.composer.set_text("unfinished thought")
