@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+from collections import defaultdict
 from collections.abc import Generator
 from pathlib import Path
 from typing import cast
@@ -80,17 +81,35 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave long runs and most sampled cases to the nightly profile: deselected, not skipped."""
     if config.getoption("--profile") == "nightly":
         return
-    left_out = [item for item in items if item.get_closest_marker("nightly") or not _is_in_sample(item)]
+    sample = _Sample()
+    left_out = [item for item in items if item.get_closest_marker("nightly") or not sample.has(item)]
     if left_out:
         gone = set(left_out)
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in gone]
 
 
-def _is_in_sample(item: pytest.Item) -> bool:
-    """Whether a case of a `sampled` test belongs to the sample, which is the same in each run."""
-    marker = item.get_closest_marker("sampled")
-    return marker is None or crc32(item.name.encode()) % marker.args[0] == 0
+class _Sample:
+    """The cases of `sampled` tests that are always run, the same in each run."""
+
+    def __init__(self) -> None:
+        self._values: defaultdict[tuple[str, str], list[object]] = defaultdict(list)
+
+    def has(self, item: pytest.Item) -> bool:
+        marker = item.get_closest_marker("sampled")
+        if marker is None:
+            return True
+        every, *names = cast("tuple[int, *tuple[str, ...]]", marker.args)
+        number = sum([self._index_of(item, name) for name in names]) if names else crc32(item.name.encode())
+        return number % every == 0
+
+    def _index_of(self, item: pytest.Item, name: str) -> int:
+        """The place of a parameter's value among those of its test. pytest's own indices count cases instead."""
+        assert isinstance(item, pytest.Function)
+        values, value = self._values[item.nodeid.partition("[")[0], name], item.callspec.params[name]
+        if value not in values:
+            values.append(value)
+        return values.index(value)
 
 
 def pytest_sessionfinish() -> None:

@@ -155,6 +155,7 @@ COMMANDS = {
 
 @pytest.mark.parametrize("place", ["plain folder", "git repository"])
 @pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.sampled(2, "capture", "name", "place")
 def test_what_a_command_did_can_be_taken_back_exactly(root: Path, run: Run, name: str, place: str) -> None:
     if place == "git repository":
         commit(root)
@@ -272,6 +273,7 @@ def five(root: Path, request: pytest.FixtureRequest) -> Path:
         "rm f1 f2; cat f3 f4 > f6; cat f4 f3 > f7",
     ],
 )
+@pytest.mark.sampled(2, "five", "capture", "command")
 def test_files_that_are_alike_are_not_taken_for_one_another(five: Path, run: Run, command: str) -> None:
     del five
     assert renames(run(command)) == set()
@@ -294,6 +296,7 @@ def test_files_that_are_alike_are_not_taken_for_one_another(five: Path, run: Run
         ("cp -p f1 t; mv t g1; rm f1; echo x > f2", {("f1", "g1")}),
     ],
 )
+@pytest.mark.sampled(2, "five", "capture", "command")
 def test_a_file_that_was_renamed_is_told_from_those_like_it(
     five: Path, run: Run, command: str, pairs: set[tuple[str, str]]
 ) -> None:
@@ -410,7 +413,7 @@ def test_whatever_a_command_does_a_file_is_only_paired_with_itself_or_its_like(
 # -- several at once -----------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(st.tuples(st.integers(0, 1), st.booleans(), st.integers(0, 3)), max_size=24))
 def test_each_of_two_sessions_sees_all_that_changed_since_its_own_snapshot(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, bool, int]]
@@ -788,7 +791,7 @@ def operate(root: Path, operation: tuple[object, ...]) -> None:
             raise AssertionError(operation)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(first=st.lists(OPERATIONS, max_size=12), second=st.lists(OPERATIONS, max_size=12), is_repository=st.booleans())
 def test_whatever_a_command_does_can_be_taken_back_and_done_again(
     tmp_path_factory: pytest.TempPathFactory,

@@ -388,6 +388,7 @@ def collect(capture: StatCapture, snapshot: Snapshot) -> dict[str, bytes | None]
 
 @pytest.mark.parametrize("moment", ["between two calls", "in the command", "before the first call of a process"])
 @pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.sampled(3, "way", "loss", "moment")
 def test_what_was_left_to_git_is_not_lost_with_it(
     tmp_path: Path, way: str, loss: str, moment: str, settle: Callable[[], None]
 ) -> None:

@@ -137,7 +137,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "folder"
 
 
-oracle = settings(deadline=None, max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
+oracle = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @oracle
@@ -162,7 +162,7 @@ def test_git_renames_a_file_and_back(
     check(folder, {old: before}, {new: after}, change(new, before, after, moved_from=old))
 
 
-@settings(oracle, max_examples=40)
+@oracle
 @given(before=trees, after=trees)
 def test_it_makes_the_same_of_a_tree_as_the_patch_of_git_itself(tmp_path: Path, before: Tree, after: Tree) -> None:
     if before == after:

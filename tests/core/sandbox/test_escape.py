@@ -53,6 +53,7 @@ ESCAPES = {
 
 
 @pytest.mark.parametrize("script", ESCAPES.values(), ids=ESCAPES.keys())
+@pytest.mark.sampled(2, "sandbox", "confined", "script")
 async def test_nothing_outside_changes(confined: Run, place: Place, script: str) -> None:
     before = place.snapshot()
     await confined(script, OUTSIDE=str(place.outside))
@@ -103,6 +104,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("script", REFUSED.values(), ids=REFUSED.keys())
+@pytest.mark.sampled(2, "sandbox", "confined", "script")
 async def test_it_is_refused(confined: Run, script: str) -> None:
     journal = Path(os.environ["DESKTOP_AGENT_HOME"]) / "data/sessions/s/journal.jsonl"
     journal.parent.mkdir(parents=True)
@@ -122,6 +124,7 @@ DAEMONS = {
 
 
 @pytest.mark.parametrize("script", DAEMONS.values(), ids=DAEMONS.keys())
+@pytest.mark.sampled(2, "sandbox", "confined", "script")
 async def test_nothing_outlives_the_command(confined: Run, script: str) -> None:
     time = f"98{os.getpid()}"
     outcome = await confined(f"mkfifo $TMPDIR/up; {script}\nread < $TMPDIR/up; echo over", TIME=time)
@@ -210,6 +213,7 @@ async def test_a_git_link_is_not_run_unprotected(shell: Shell, place: Place) -> 
         "rm -rf .config; ln -s $PWD/app .config; mkdir -p {config}; echo forged > {config}/rules.toml",
     ],
 )
+@pytest.mark.sampled(2, "sandbox", "script", "has_config")
 async def test_our_own_rules_cannot_be_forged_by_a_command_in_the_home_folder(
     sandbox: Sandbox, place: Place, runner: ProcessRunner, script: str, *, has_config: bool
 ) -> None:

@@ -95,6 +95,7 @@ WORK = {
 
 @pytest.mark.parametrize("script", WORK.values(), ids=WORK.keys())
 @pytest.mark.parametrize("mode", ["restricted", "strict"])
+@pytest.mark.sampled(2, "sandbox", "mode", "script")
 async def test_reading_and_running_works(shell: Shell, mode: str, script: str) -> None:
     outcome = await (shell.restricted if mode == "restricted" else shell.strict)(script)
     assert outcome.end.exit_code == 0, outcome.output.head

@@ -166,6 +166,7 @@ HIDDEN: dict[str, str] = {
 
 @pytest.mark.parametrize("line", HIDDEN.values(), ids=HIDDEN)
 @pytest.mark.parametrize("shell_path", ["/bin/bash", "/bin/sh"])
+@pytest.mark.sampled(2, "sandbox", "line", "shell_path")
 async def test_a_program_that_is_there_only_outside_the_walls_is_explained(
     named: Named, place: Place, below_temp: Path, line: str, shell_path: str
 ) -> None:

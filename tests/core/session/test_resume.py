@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from desktop_agent.core.protocol import events as ev
@@ -111,7 +111,6 @@ def journal(tmp_path: Path) -> Path:
     return tmp_path / "s" / "journal.jsonl"
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(st.lists(wild_events, max_size=12), min_size=1, max_size=4), st.booleans())
 @example([[started(1, "a")], [recorded(1, "a", is_lossy=True), undone("a", 1), started(1, "a")]], False)  # an id twice
 @example([[started(1, "b"), said_text(1, "0"), said_call(1, "a")]], True)

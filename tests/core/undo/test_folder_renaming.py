@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.core.base.errors import ToolError
@@ -377,7 +377,6 @@ def build(path: Path, what: object) -> None:
             path.symlink_to(str(what))
 
 
-@settings(max_examples=40, deadline=None)
 @given(inside=st.dictionaries(NAMES, TREES, max_size=4), to=st.sampled_from(["z", "y/src", "y/x/z"]))
 def test_any_folder_comes_back_as_it_was(inside: dict[str, object], to: str) -> None:
     async def there_and_back(ground: Ground) -> None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.core.base.errors import AgentError, ToolError
@@ -171,7 +171,6 @@ STEPS = st.one_of(
 CONCLUDED = (ev.ChangesUndone, ev.ChangesRedone, ev.Notice)
 
 
-@settings(max_examples=30, deadline=None)
 @given(steps=st.lists(STEPS, min_size=2, max_size=12))
 def test_nothing_is_lost_whatever_is_renamed_written_and_taken_back(steps: list[tuple[str, object, object]]) -> None:
     async def run(ground: Ground) -> None:

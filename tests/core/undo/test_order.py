@@ -265,7 +265,7 @@ def check_orders(story: Story, direction: Direction, folders: Sequence[Folder]) 
 @pytest.fixture
 def many(is_nightly: bool) -> settings:
     return settings(
-        max_examples=5000 if is_nightly else 150,
+        max_examples=5000 if is_nightly else 50,
         deadline=None,
         phases=[Phase.generate],  # a smaller random history is no smaller story
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -168,7 +168,7 @@ async def check(place: Path, history: History, parts: Sequence[Part], order: Ran
 @pytest.fixture
 def many(is_nightly: bool) -> settings:
     return settings(
-        max_examples=150 if is_nightly else 10,
+        max_examples=150 if is_nightly else 5,
         deadline=None,
         derandomize=not is_nightly,
         database=None,

@@ -537,7 +537,7 @@ def modes_differ(change: FileChange) -> bool:
 
 @pytest.fixture
 def many(is_nightly: bool) -> settings:
-    return settings(max_examples=2000 if is_nightly else 50, stateful_step_count=25)
+    return settings(max_examples=2000 if is_nightly else 20, stateful_step_count=25)
 
 
 def test_no_history_loses_a_line_of_anybody_elses(many: settings) -> None:

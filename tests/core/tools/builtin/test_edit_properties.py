@@ -24,7 +24,7 @@ LINES = st.lists(st.sampled_from([b"a\n", b"b\r\n", b"\x0c\n", "é\u2028\r\n".en
 END = st.sampled_from([b"", b"end", "\x85".encode(), b"\xff\xfe\xe9"])
 MARK = st.sampled_from([b"", b"\xef\xbb\xbf"])
 ENDING = st.sampled_from([b"\n", b"\r\n"])
-SLOW = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SLOW = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def put(work: Workspace, content: bytes) -> None:
@@ -98,6 +98,7 @@ def test_all_but_the_edit_stays_and_the_mode_too(work: Workspace, tool: Any, bef
 
 @pytest.mark.parametrize(("sentence", "encoding"), WRITTEN)
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+@pytest.mark.sampled(2, "tool", "sentence")
 def test_new_text_is_written_in_the_encoding_of_the_file(
     work: Workspace, tool: Any, sentence: str, encoding: str
 ) -> None:
@@ -113,6 +114,7 @@ def test_new_text_is_written_in_the_encoding_of_the_file(
 @pytest.mark.parametrize(("sentence", "encoding"), WRITTEN)
 @pytest.mark.parametrize("beginning", [1, 3, 12])
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+@pytest.mark.sampled(3, "tool", "beginning", "sentence")
 def test_with_little_text_an_edit_is_right_or_refused_and_ascii_is_always_written(
     work: Workspace, tool: Any, sentence: str, encoding: str, beginning: int
 ) -> None:

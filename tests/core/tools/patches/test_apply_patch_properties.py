@@ -22,7 +22,7 @@ LINES = st.lists(st.tuples(st.sampled_from(TEXTS), st.sampled_from(["\n", "\n", 
 CONTENT = st.tuples(LINES, st.sampled_from(["", "", "end"]), st.sampled_from(["", "", "\ufeff"])).map(
     lambda parts: (parts[2] + "".join(text + ending for text, ending in parts[0]) + parts[1]).encode()
 )
-SLOW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SLOW = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def git_diff(folder: Path, before: bytes | None, after: bytes | None, *options: str) -> str:

@@ -132,7 +132,7 @@ def test_streamed_text_is_drawn_as_the_whole_text(styles: TextStyles, size: int)
 
 
 @given(text=PIECES, size=st.integers(1, 20))
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_streamed_text_is_drawn_as_the_whole_text(styles: TextStyles, text: str, size: int) -> None:
     streamed, whole = streamed_column(text, styles, size), column_of(text, styles)
     assert streamed.height == whole.height

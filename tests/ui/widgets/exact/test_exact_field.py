@@ -30,7 +30,7 @@ def test_the_text_comes_back_as_it_was(field: ExactField) -> None:
     assert "⟨U+2028⟩touch⟨U+2029⟩x⟨U+FDD0⟩y⟨U+FDD1⟩z␍\nn⟨U+00A0⟩b⟨U+202E⟩😀" in field.toPlainText()
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(st.sampled_from("ab \t\n\r\u2028\u2029\ufdd0\xa0\u202e😀⟨U+2028⟩·5\udc80\U000e0041"), max_size=60))
 def test_any_text_comes_back_as_it_was(theme: Theme, qapp: object, text: str) -> None:
     assert ExactField(theme, text).text == text
