@@ -456,21 +456,10 @@ without a command, the window opens:
 Example: desktop-agent ~/code/app --continue"""
 
 _COMMANDS: Mapping[str, Callable[[Commands], None]] = {
-    "run": _add_run,
-    "batch": _add_batch,
-    "sessions": _add_sessions,
-    "changes": _add_changes,
-    "costs": _add_costs,
-    "storage": _add_storage,
-    "tools": _add_tools,
-    "auth": _add_auth,
-    "models": _add_models,
-    "mcp": _add_mcp,
-    "config": _add_config,
-    "serve": _add_serve,
-    "desktop": _add_desktop,
-    "doctor": _add_doctor,
-}
+    "run": _add_run, "batch": _add_batch, "sessions": _add_sessions, "changes": _add_changes, "costs": _add_costs,
+    "storage": _add_storage, "tools": _add_tools, "auth": _add_auth, "models": _add_models, "mcp": _add_mcp,
+    "config": _add_config, "serve": _add_serve, "desktop": _add_desktop, "doctor": _add_doctor,
+}  # fmt: skip
 
 
 def build_parser(only: str = "") -> argparse.ArgumentParser:

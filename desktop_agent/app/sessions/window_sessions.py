@@ -19,19 +19,10 @@ from desktop_agent.core.search.session_index_process import update_beside
 from desktop_agent.ui.runtime.garbage import return_memory
 from desktop_agent.ui.window.session_handle import SessionHandle
 
-LISTED_EVENTS = frozenset(
-    {
-        "session_opened",
-        "session_renamed",
-        "session_pinned",
-        "session_archived",
-        "session_forked",
-        "turn_started",
-        "turn_ended",
-        "approval_requested",
-        "approval_resolved",
-    }
-)
+LISTED_EVENTS = frozenset({
+    "session_opened", "session_renamed", "session_pinned", "session_archived", "session_forked", "turn_started",
+    "turn_ended", "approval_requested", "approval_resolved",
+})  # fmt: skip
 
 
 _MOST_RECENT = 8

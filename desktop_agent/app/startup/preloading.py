@@ -20,47 +20,23 @@ from desktop_agent.ui.chat.markdown.markdown_stream import warm_up
 from desktop_agent.ui.runtime.eventloop import idle
 
 CORE_USED_SOON: Final = (
-    "desktop_agent.core.mentions.symbol_search",
-    "desktop_agent.core.mcp.new_servers",
-    "desktop_agent.core.models.vendors",
-    "desktop_agent.core.settings.live_settings",
-)
+    "core.mentions.symbol_search", "core.mcp.new_servers", "core.models.vendors", "core.settings.live_settings",
+)  # fmt: skip
 
 WIDGETS_USED_SOON: Final = (
-    "desktop_agent.ui.widgets.exact_field",
-    "desktop_agent.ui.widgets.account_fields",
-    "desktop_agent.ui.review.file_bar",
-    "desktop_agent.ui.open_question",
-    "desktop_agent.ui.approvals.question_head",
-    "desktop_agent.ui.approvals.rule_editor",
-    "desktop_agent.ui.approvals.approval_dialog",
-    "desktop_agent.ui.chat.question.request_card",
-    "desktop_agent.ui.chat.question.card_answers",
-    "desktop_agent.ui.chat.question.server_question",
-    "desktop_agent.ui.chat.question.approval",
-    "desktop_agent.ui.models.model_offers",
-    "desktop_agent.ui.models.model_popup",
-    "desktop_agent.ui.context_inspector",
-    "desktop_agent.ui.settings.setting_controls",
-    "desktop_agent.ui.settings.page_parts",
-    "desktop_agent.ui.settings.generated_page",
-    "desktop_agent.ui.settings.accounts",
-    "desktop_agent.ui.settings.model_page",
-    "desktop_agent.ui.settings.server_card",
-    "desktop_agent.ui.settings.servers_page",
-    "desktop_agent.ui.settings.key_list",
-    "desktop_agent.ui.settings.keys_page",
-    "desktop_agent.ui.settings.project_page",
-    "desktop_agent.ui.settings.rules_page",
-    "desktop_agent.ui.settings.settings_dialog",
-    "desktop_agent.ui.review.media.media_view",
-    "desktop_agent.ui.files.viewer.text_page",
-    "desktop_agent.ui.files.viewer.file_page",
-    "desktop_agent.ui.files.viewer.file_pane",
-)
+    "ui.widgets.exact_field", "ui.widgets.account_fields", "ui.review.file_bar", "ui.open_question",
+    "ui.approvals.question_head", "ui.approvals.rule_editor", "ui.approvals.approval_dialog",
+    "ui.chat.question.request_card", "ui.chat.question.card_answers", "ui.chat.question.server_question",
+    "ui.chat.question.approval", "ui.models.model_offers", "ui.models.model_popup", "ui.context_inspector",
+    "ui.settings.setting_controls", "ui.settings.page_parts", "ui.settings.generated_page", "ui.settings.accounts",
+    "ui.settings.model_page", "ui.settings.server_card", "ui.settings.servers_page", "ui.settings.key_list",
+    "ui.settings.keys_page", "ui.settings.project_page", "ui.settings.rules_page", "ui.settings.settings_dialog",
+    "ui.review.media.media_view", "ui.files.viewer.text_page", "ui.files.viewer.file_page",
+    "ui.files.viewer.file_pane",
+)  # fmt: skip
 """Modules with the widgets that users open next, each after those that it imports."""
 
-LOADED_LAST: Final = ("desktop_agent.core.providers.http_connection", "desktop_agent.app.review.rule_judge")
+LOADED_LAST: Final = ("core.providers.http_connection", "app.review.rule_judge")
 
 
 def load_core(
@@ -83,7 +59,7 @@ async def preload(bench: Workbench, make_ahead: Callable[[], Iterator[None]]) ->
     await asyncio.to_thread(_load_core, bench)
     for module in WIDGETS_USED_SOON:
         await idle()
-        import_module(module)
+        import_module(f"desktop_agent.{module}")
     await asyncio.to_thread(_warm_up)
     for _ in make_ahead():
         await idle()
@@ -91,7 +67,7 @@ async def preload(bench: Workbench, make_ahead: Callable[[], Iterator[None]]) ->
 
 def _load_core(bench: Workbench) -> None:
     for module in CORE_USED_SOON:
-        import_module(module)
+        import_module(f"desktop_agent.{module}")
     for tool in bench.shared_tools.tools:
         tool.definition()
 
@@ -100,4 +76,4 @@ def _warm_up() -> None:
     get_ready()
     warm_up()
     for module in LOADED_LAST:
-        import_module(module)
+        import_module(f"desktop_agent.{module}")

@@ -32,21 +32,9 @@ ToolErrorType = Literal["validation", "recoverable", "permission", "not_found", 
 """Why a tool call failed. `fatal` ends the turn; everything else goes back to the model."""
 
 ProviderFault = Literal[
-    "authentication",
-    "permission",
-    "not_found",
-    "invalid_request",
-    "too_large",
-    "rate_limited",
-    "overloaded",
-    "server",
-    "network",
-    "stream",
-    "billing",
-    "configuration",
-    "unacceptable",
-    "no_answer",
-]
+    "authentication", "permission", "not_found", "invalid_request", "too_large", "rate_limited", "overloaded",
+    "server", "network", "stream", "billing", "configuration", "unacceptable", "no_answer",
+]  # fmt: skip
 """What went wrong between the application and the model. The turn retries only faults that can be temporary."""
 
 _NO_ROOM = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}

@@ -41,17 +41,8 @@ NO_RESULT = "The imported file has no result of this call."
 
 _OLDEST = datetime(2000, 1, 1, tzinfo=UTC)
 _TITLE_KEYS = (
-    "command",
-    "cmd",
-    "file_path",
-    "path",
-    "notebook_path",
-    "pattern",
-    "query",
-    "url",
-    "description",
-    "input",
-)
+    "command", "cmd", "file_path", "path", "notebook_path", "pattern", "query", "url", "description", "input",
+)  # fmt: skip
 _MAX_TITLE = 120
 _MAX_HINT = 300
 _CHARS_PER_TOKEN = 4

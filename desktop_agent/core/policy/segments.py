@@ -16,21 +16,9 @@ SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash"})
 OTHER_SHELLS = frozenset({"fish", "csh", "tcsh", "pwsh", "powershell", "cmd", "cmd.exe", "nu", "elvish", "xonsh"})
 
 INTERPRETERS: dict[str, str] = {
-    "python": "c",
-    "pypy": "c",
-    "ipython": "c",
-    "perl": "eE",
-    "ruby": "e",
-    "node": "ep",
-    "nodejs": "ep",
-    "bun": "e",
-    "php": "rBRE",
-    "lua": "e",
-    "osascript": "e",
-    "Rscript": "e",
-    "tclsh": "",
-    "expect": "c",
-}
+    "python": "c", "pypy": "c", "ipython": "c", "perl": "eE", "ruby": "e", "node": "ep", "nodejs": "ep", "bun": "e",
+    "php": "rBRE", "lua": "e", "osascript": "e", "Rscript": "e", "tclsh": "", "expect": "c",
+}  # fmt: skip
 
 CHANGES_FOLDER = frozenset({"cd", "pushd", "popd", "chdir"})
 

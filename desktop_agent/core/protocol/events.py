@@ -81,19 +81,9 @@ FORMAT_VERSION = 1
 """Version of a journal line. A reader keeps lines of a later version untouched and skips them."""
 
 TurnEndReason = Literal[
-    "completed",
-    "max_turns",
-    "tool_error",
-    "fatal_tool_error",
-    "approval_required",
-    "provider_error",
-    "storage_error",
-    "interrupted",
-    "limit",
-    "refused",
-    "workspace_error",
-    "internal_error",
-]
+    "completed", "max_turns", "tool_error", "fatal_tool_error", "approval_required", "provider_error",
+    "storage_error", "interrupted", "limit", "refused", "workspace_error", "internal_error",
+]  # fmt: skip
 NoticeLevel = Literal["info", "warning", "error"]
 
 

@@ -18,19 +18,11 @@ from desktop_agent.core.providers.strict_json import repaired
 from desktop_agent.core.providers.wire_format import WireFormat, count_in, json_object, size_in
 
 _FAULT_OF_CODE: Mapping[str, ProviderFault] = {
-    "invalid_api_key": "authentication",
-    "insufficient_quota": "billing",
-    "billing_hard_limit_reached": "billing",
-    "billing_not_active": "billing",
-    "model_not_found": "not_found",
-    "context_length_exceeded": "too_large",
-    "exceed_context_size_error": "too_large",
-    "request_too_large": "too_large",
-    "rate_limit_exceeded": "rate_limited",
-    "server_is_overloaded": "overloaded",
-    "slow_down": "overloaded",
-    "server_error": "server",
-}
+    "invalid_api_key": "authentication", "insufficient_quota": "billing", "billing_hard_limit_reached": "billing",
+    "billing_not_active": "billing", "model_not_found": "not_found", "context_length_exceeded": "too_large",
+    "exceed_context_size_error": "too_large", "request_too_large": "too_large", "rate_limit_exceeded": "rate_limited",
+    "server_is_overloaded": "overloaded", "slow_down": "overloaded", "server_error": "server",
+}  # fmt: skip
 
 
 def reported_error(fields: JsonObject) -> Refusal:

@@ -146,14 +146,9 @@ async def who_asks(account: Account, key: str | None, environ: Mapping[str, str]
 _PROXY_VARIABLES = frozenset({"http_proxy", "https_proxy", "all_proxy"})
 _KEY_VARIABLES = frozenset(vendor.key_variable for vendor in VENDORS)
 _PROFILE_VARIABLES = (
-    "ANTHROPIC_CONFIG_DIR",
-    "ANTHROPIC_WORKSPACE_ID",
-    "ANTHROPIC_IDENTITY_TOKEN",
-    "ANTHROPIC_FEDERATION_RULE_ID",
-    "ANTHROPIC_ORGANIZATION_ID",
-    "ANTHROPIC_SERVICE_ACCOUNT_ID",
-    "ANTHROPIC_SCOPE",
-)
+    "ANTHROPIC_CONFIG_DIR", "ANTHROPIC_WORKSPACE_ID", "ANTHROPIC_IDENTITY_TOKEN", "ANTHROPIC_FEDERATION_RULE_ID",
+    "ANTHROPIC_ORGANIZATION_ID", "ANTHROPIC_SERVICE_ACCOUNT_ID", "ANTHROPIC_SCOPE",
+)  # fmt: skip
 
 
 def key_credential(account: Account, key: str | None) -> Credential:

@@ -52,16 +52,10 @@ COMPARED: Final = "comparison_response_id"
 CACHE_FIELDS = frozenset({CACHE_KEY, CACHE_OPTIONS})
 
 _REASONS: Mapping[str, CacheMissReason] = {
-    "model_changed": "model",
-    "tools_changed": "tools",
-    "input_changed": "messages",
-    "context_compacted": "compaction",
-    "prompt_cache_key_changed": "options",
-    "text_format_changed": "options",
-    "reasoning_effort_changed": "options",
-    "verbosity_changed": "options",
-    "service_tier_changed": "options",
-}
+    "model_changed": "model", "tools_changed": "tools", "input_changed": "messages",
+    "context_compacted": "compaction", "prompt_cache_key_changed": "options", "text_format_changed": "options",
+    "reasoning_effort_changed": "options", "verbosity_changed": "options", "service_tier_changed": "options",
+}  # fmt: skip
 
 
 def cache_miss_in(response: JsonObject) -> CacheMiss | None:

@@ -92,18 +92,10 @@ _LARGEST_OUTPUT = 256 * 1024
 _LARGEST_FILE = 512 * 1024
 """Of a change with larger sides, only the path is searchable."""
 _TYPES_WITH_PIECES = (
-    b'"type":"session_opened"',
-    b'"type":"prompt_submitted"',
-    b'"type":"steered"',
-    b'"type":"message_done"',
-    b'"type":"tool_call_started"',
-    b'"type":"tool_call_finished"',
-    b'"type":"approval_resolved"',
-    b'"type":"changes_recorded"',
-    b'"type":"session_renamed"',
-    b'"type":"command_run"',
-    b'"type":"notice"',
-)
+    b'"type":"session_opened"', b'"type":"prompt_submitted"', b'"type":"steered"', b'"type":"message_done"',
+    b'"type":"tool_call_started"', b'"type":"tool_call_finished"', b'"type":"approval_resolved"',
+    b'"type":"changes_recorded"', b'"type":"session_renamed"', b'"type":"command_run"', b'"type":"notice"',
+)  # fmt: skip
 
 
 class SessionPiece(NamedTuple):

@@ -30,14 +30,9 @@ Sink = Callable[[ev.Event], None]
 """Receives events for a front end. Called on the event loop's thread; must not block or raise."""
 
 _LATER = (
-    ev.TurnStarted,
-    ev.UsageReported,
-    ev.ToolCallFinished,
-    ev.Notice,
-    ev.ReviewMarked,
-    ev.GuidanceLoaded,
+    ev.TurnStarted, ev.UsageReported, ev.ToolCallFinished, ev.Notice, ev.ReviewMarked, ev.GuidanceLoaded,
     ev.CommandRun,
-)
+)  # fmt: skip
 """Events that no caller waits to see on disk. They are written together with the next event of another type."""
 
 _captured: ContextVar[list[ev.KnownEvent] | None] = ContextVar("captured", default=None)

@@ -106,19 +106,10 @@ def step_of(
     return UndoStep(event.seq, event.at, event.outcomes, tuple(parts), writes)
 
 
-CHANGE_EVENTS: Final = frozenset(
-    (
-        ev.ToolCallStarted,
-        ev.ApprovalRequested,
-        ev.ChangesPrepared,
-        ev.ChangesRecorded,
-        ev.ChangesUndone,
-        ev.ChangesRedone,
-        ev.ReviewMarked,
-        ev.CommentAdded,
-        ev.CommentsRemoved,
-    )
-)
+CHANGE_EVENTS: Final = frozenset({
+    ev.ToolCallStarted, ev.ApprovalRequested, ev.ChangesPrepared, ev.ChangesRecorded, ev.ChangesUndone,
+    ev.ChangesRedone, ev.ReviewMarked, ev.CommentAdded, ev.CommentsRemoved,
+})  # fmt: skip
 """The events that `ChangeState.apply` folds; it ignores all others."""
 
 

@@ -27,18 +27,10 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.transcript.entries import Fold, QueuedPrompt, first_line, todos_of
 
-CONTEXT_EVENTS: Final = frozenset(
-    (
-        ev.Rewound,
-        ev.Compacted,
-        ev.CompactionUndone,
-        ev.UsageReported,
-        ev.Pinned,
-        ev.Unpinned,
-        ev.GuidanceLoaded,
-        ev.ContextMeasured,
-    )
-)
+CONTEXT_EVENTS: Final = frozenset({
+    ev.Rewound, ev.Compacted, ev.CompactionUndone, ev.UsageReported, ev.Pinned, ev.Unpinned, ev.GuidanceLoaded,
+    ev.ContextMeasured,
+})  # fmt: skip
 """The events that `ContextState.apply` folds; it ignores all others."""
 
 
@@ -80,21 +72,10 @@ class ContextState(Fold):
                 pass
 
 
-_SESSION_EVENTS: Final = frozenset(
-    (
-        ev.SessionOpened,
-        ev.FolderAccepted,
-        ev.SessionRenamed,
-        ev.SessionForked,
-        ev.SessionArchived,
-        ev.SessionPinned,
-        ev.ModeSet,
-        ev.TurnStarted,
-        ev.PromptSubmitted,
-        ev.JobsReported,
-        ev.RulesReported,
-    )
-)
+_SESSION_EVENTS: Final = frozenset({
+    ev.SessionOpened, ev.FolderAccepted, ev.SessionRenamed, ev.SessionForked, ev.SessionArchived, ev.SessionPinned,
+    ev.ModeSet, ev.TurnStarted, ev.PromptSubmitted, ev.JobsReported, ev.RulesReported,
+})  # fmt: skip
 
 
 class SessionInfo(Struct):
@@ -159,25 +140,11 @@ Status = Literal["idle", "working", "waiting"]
 
 CUT = 2_000
 
-TURN_EVENTS: Final = frozenset(
-    (
-        ev.TurnStarted,
-        ev.TurnEnded,
-        ev.MessageDone,
-        ev.Compacted,
-        ev.ToolProgress,
-        ev.ToolCallStarted,
-        ev.ToolCallFinished,
-        ev.ApprovalRequested,
-        ev.ApprovalResolved,
-        ev.PromptSubmitted,
-        ev.Steered,
-        ev.Queued,
-        ev.Unqueued,
-        ev.UsageReported,
-        ev.SessionForked,
-    )
-)
+TURN_EVENTS: Final = frozenset({
+    ev.TurnStarted, ev.TurnEnded, ev.MessageDone, ev.Compacted, ev.ToolProgress, ev.ToolCallStarted,
+    ev.ToolCallFinished, ev.ApprovalRequested, ev.ApprovalResolved, ev.PromptSubmitted, ev.Steered, ev.Queued,
+    ev.Unqueued, ev.UsageReported, ev.SessionForked,
+})  # fmt: skip
 """The events that `TurnState.apply` folds; it ignores all others."""
 
 

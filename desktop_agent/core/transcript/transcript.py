@@ -172,32 +172,12 @@ def _tells_retry(entry: Entry) -> bool:
 OUTPUT_TAIL_CHARS = 65_536
 """How many characters of a call's live output are kept."""
 
-ENTRY_EVENTS: Final = frozenset(
-    (
-        ev.TextDelta,
-        ev.ThinkingDelta,
-        ev.ToolOutputDelta,
-        ev.HostedCallReported,
-        ev.MessageDone,
-        ev.PromptSubmitted,
-        ev.Steered,
-        ev.TurnEnded,
-        ev.ToolCallStarted,
-        ev.ToolCallFinished,
-        ev.ChangesRecorded,
-        ev.ApprovalRequested,
-        ev.ApprovalResolved,
-        ev.CommandJudged,
-        ev.Notice,
-        ev.RetryWaitReported,
-        ev.Compacted,
-        ev.SummaryEdited,
-        ev.CompactionUndone,
-        ev.Rewound,
-        ev.SessionForked,
-        ev.CommandRun,
-    )
-)
+ENTRY_EVENTS: Final = frozenset({
+    ev.TextDelta, ev.ThinkingDelta, ev.ToolOutputDelta, ev.HostedCallReported, ev.MessageDone, ev.PromptSubmitted,
+    ev.Steered, ev.TurnEnded, ev.ToolCallStarted, ev.ToolCallFinished, ev.ChangesRecorded, ev.ApprovalRequested,
+    ev.ApprovalResolved, ev.CommandJudged, ev.Notice, ev.RetryWaitReported, ev.Compacted, ev.SummaryEdited,
+    ev.CompactionUndone, ev.Rewound, ev.SessionForked, ev.CommandRun,
+})  # fmt: skip
 """The events that `EntryFold.apply` folds; it ignores all others."""
 
 
@@ -416,21 +396,10 @@ def _piece(entry: Entry) -> Piece | None:
 
 
 _CHANGING: Final = CHANGE_EVENTS - {ev.ToolCallStarted, ev.ApprovalRequested, ev.ChangesPrepared}
-_SILENT: Final = frozenset(
-    (
-        ev.ToolCallStarted,
-        ev.ToolCallFinished,
-        ev.CommandJudged,
-        ev.HostedCallReported,
-        ev.RetryWaitReported,
-        ev.CommandRun,
-        ev.ChangesPrepared,
-        ev.RuleRevoked,
-        ev.PromptRejected,
-        ev.ContextInspected,
-        ev.UnknownEvent,
-    )
-)
+_SILENT: Final = frozenset({
+    ev.ToolCallStarted, ev.ToolCallFinished, ev.CommandJudged, ev.HostedCallReported, ev.RetryWaitReported,
+    ev.CommandRun, ev.ChangesPrepared, ev.RuleRevoked, ev.PromptRejected, ev.ContextInspected, ev.UnknownEvent,
+})  # fmt: skip
 _OF_CALLS: Final = frozenset((ev.ToolCallFinished, ev.ChangesRecorded, ev.ApprovalRequested))
 _SUMMARISING: Final = frozenset((ev.Compacted, ev.SummaryEdited, ev.CompactionUndone, ev.Rewound))
 

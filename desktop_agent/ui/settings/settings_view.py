@@ -19,20 +19,9 @@ from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.settings.values import setting_values
 
 Section = Literal[
-    "model",
-    "spending",
-    "appearance",
-    "keyboard",
-    "approvals",
-    "rules",
-    "conversations",
-    "tools",
-    "mcp",
-    "changes",
-    "command line",
-    "telemetry",
-    "project",
-]
+    "model", "spending", "appearance", "keyboard", "approvals", "rules", "conversations", "tools", "mcp", "changes",
+    "command line", "telemetry", "project",
+]  # fmt: skip
 
 SECTIONS: Final[Mapping[Section, object]] = {
     "model": QT_TRANSLATE_NOOP("SettingsSections", "Model"),

@@ -12,50 +12,23 @@ _Key = Qt.Key
 _Modifier = Qt.KeyboardModifier
 
 _LETTERS: Final = {
-    _Key.Key_Up: "A",
-    _Key.Key_Down: "B",
-    _Key.Key_Right: "C",
-    _Key.Key_Left: "D",
-    _Key.Key_End: "F",
-    _Key.Key_Home: "H",
-    _Key.Key_F1: "P",
-    _Key.Key_F2: "Q",
-    _Key.Key_F3: "R",
-    _Key.Key_F4: "S",
-}
+    _Key.Key_Up: "A", _Key.Key_Down: "B", _Key.Key_Right: "C", _Key.Key_Left: "D", _Key.Key_End: "F",
+    _Key.Key_Home: "H", _Key.Key_F1: "P", _Key.Key_F2: "Q", _Key.Key_F3: "R", _Key.Key_F4: "S",
+}  # fmt: skip
 _NUMBERS: Final = {
-    _Key.Key_Insert: 2,
-    _Key.Key_Delete: 3,
-    _Key.Key_PageUp: 5,
-    _Key.Key_PageDown: 6,
-    _Key.Key_F5: 15,
-    _Key.Key_F6: 17,
-    _Key.Key_F7: 18,
-    _Key.Key_F8: 19,
-    _Key.Key_F9: 20,
-    _Key.Key_F10: 21,
-    _Key.Key_F11: 23,
+    _Key.Key_Insert: 2, _Key.Key_Delete: 3, _Key.Key_PageUp: 5, _Key.Key_PageDown: 6, _Key.Key_F5: 15,
+    _Key.Key_F6: 17, _Key.Key_F7: 18, _Key.Key_F8: 19, _Key.Key_F9: 20, _Key.Key_F10: 21, _Key.Key_F11: 23,
     _Key.Key_F12: 24,
-}
+}  # fmt: skip
 _PLAIN: Final = {
-    _Key.Key_Return: "\r",
-    _Key.Key_Enter: "\r",
-    _Key.Key_Backspace: "\x7f",
-    _Key.Key_Tab: "\t",
-    _Key.Key_Backtab: "\x1b[Z",
-    _Key.Key_Escape: "\x1b",
-}
+    _Key.Key_Return: "\r", _Key.Key_Enter: "\r", _Key.Key_Backspace: "\x7f", _Key.Key_Tab: "\t",
+    _Key.Key_Backtab: "\x1b[Z", _Key.Key_Escape: "\x1b",
+}  # fmt: skip
 _CONTROLS: Final = {
-    _Key.Key_Space: "\x00",
-    _Key.Key_At: "\x00",
-    _Key.Key_BracketLeft: "\x1b",
-    _Key.Key_Backslash: "\x1c",
-    _Key.Key_BracketRight: "\x1d",
-    _Key.Key_AsciiCircum: "\x1e",
-    _Key.Key_Underscore: "\x1f",
-    _Key.Key_Slash: "\x1f",
+    _Key.Key_Space: "\x00", _Key.Key_At: "\x00", _Key.Key_BracketLeft: "\x1b", _Key.Key_Backslash: "\x1c",
+    _Key.Key_BracketRight: "\x1d", _Key.Key_AsciiCircum: "\x1e", _Key.Key_Underscore: "\x1f", _Key.Key_Slash: "\x1f",
     _Key.Key_Backspace: "\x08",
-}
+}  # fmt: skip
 _ENTER = re.compile(r"\r\n|[\r\n]")
 _UNTYPED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 

@@ -14,17 +14,6 @@ from desktop_agent.ui.theme.tokens import (
 )
 
 __all__ = [
-    "Density",
-    "Height",
-    "MotionChoice",
-    "Palette",
-    "Radius",
-    "Space",
-    "TextSizes",
-    "Theme",
-    "ThemeChoice",
-    "TypeSize",
-    "Wishes",
-    "last_interface_size",
-    "last_theme",
-]
+    "Density", "Height", "MotionChoice", "Palette", "Radius", "Space", "TextSizes", "Theme", "ThemeChoice",
+    "TypeSize", "Wishes", "last_interface_size", "last_theme",
+]  # fmt: skip

@@ -21,15 +21,9 @@ from desktop_agent.ui.theme import Theme
 IconName = Literal["gear", "side", "tick", "images", "thinking", "favourite", "no favourite", "inbox"]
 
 _GLYPHS: Final[Mapping[IconName, str]] = {
-    "gear": "gear",
-    "side": "square-half",
-    "tick": "check-bold",
-    "images": "image",
-    "thinking": "brain",
-    "favourite": "star-fill",
-    "no favourite": "star",
-    "inbox": "tray",
-}
+    "gear": "gear", "side": "square-half", "tick": "check-bold", "images": "image", "thinking": "brain",
+    "favourite": "star-fill", "no favourite": "star", "inbox": "tray",
+}  # fmt: skip
 
 _SIZE: Final = 16
 _EM: Final = 64.0

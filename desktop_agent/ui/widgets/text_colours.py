@@ -74,19 +74,12 @@ def diff_lines(code: str) -> Colouring:
 
 
 _ROLES = {
-    "Keyword": "syntax_keyword",
-    "Operator.Word": "syntax_keyword",
-    "Name.Tag": "syntax_keyword",
-    "Name.Function": "syntax_function",
-    "Name.Class": "syntax_function",
-    "Name.Decorator": "syntax_function",
-    "Name.Attribute": "syntax_function",
-    "Generic.Heading": "syntax_function",
-    "Generic.Subheading": "syntax_function",
-    "Literal.String": "syntax_string",
-    "Literal.Number": "syntax_number",
+    "Keyword": "syntax_keyword", "Operator.Word": "syntax_keyword", "Name.Tag": "syntax_keyword",
+    "Name.Function": "syntax_function", "Name.Class": "syntax_function", "Name.Decorator": "syntax_function",
+    "Name.Attribute": "syntax_function", "Generic.Heading": "syntax_function",
+    "Generic.Subheading": "syntax_function", "Literal.String": "syntax_string", "Literal.Number": "syntax_number",
     "Comment": "syntax_comment",
-}
+}  # fmt: skip
 _FENCE_ROLES = _ROLES | {
     "Keyword.Constant": "syntax_number",
     "Generic.Inserted": "added_text",

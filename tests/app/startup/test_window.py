@@ -259,7 +259,7 @@ def loaded():
 
 for name in WIDGETS_USED_SOON:
     before = loaded()
-    import_module(name)
+    import_module(f"desktop_agent.{name}")
     print(name, *loaded() - before)
 """
 
@@ -275,4 +275,4 @@ def test_no_step_imports_more_than_two_modules_of_widgets() -> None:
 
 def test_every_module_that_is_named_is_there() -> None:
     names = (*CORE_USED_SOON, *WIDGETS_USED_SOON, *LOADED_LAST)
-    assert [name for name in names if find_spec(name) is None] == []
+    assert [name for name in names if find_spec(f"desktop_agent.{name}") is None] == []

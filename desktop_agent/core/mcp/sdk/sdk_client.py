@@ -69,14 +69,9 @@ _SDK_CANNOT_READ = ("Failed to parse JSON response", "Failed to parse SSE messag
 _SDK_WANTS_ANOTHER_TYPE = "Unexpected content type"
 
 _KNOWN = (
-    ServerError,
-    MCPError,
-    ValidationError,
-    OSError,
-    InputRequiredRoundsExceededError,
-    httpx2.HTTPError,
+    ServerError, MCPError, ValidationError, OSError, InputRequiredRoundsExceededError, httpx2.HTTPError,
     httpx2.InvalidURL,
-)
+)  # fmt: skip
 
 
 @contextmanager

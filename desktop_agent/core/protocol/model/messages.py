@@ -219,33 +219,16 @@ class OpaqueBlock(Struct, frozen=True, kw_only=True, tag="opaque"):
 AssistantBlock = TextBlock | ThinkingBlock | RedactedThinkingBlock | ToolUseBlock | OpaqueBlock
 
 StopReason = Literal[
-    "end_turn",
-    "tool_use",
-    "max_tokens",
-    "stop_sequence",
-    "pause_turn",
-    "refusal",
-    "model_context_window_exceeded",
-    "interrupted",
-    "other",
-]
+    "end_turn", "tool_use", "max_tokens", "stop_sequence", "pause_turn", "refusal", "model_context_window_exceeded",
+    "interrupted", "other",
+]  # fmt: skip
 """Why the model stopped. Tools run only on `tool_use`. `interrupted`: the user stopped the answer."""
 
 
 Flaw = Literal[
-    "calls_at_one_index",
-    "calls_in_text",
-    "changing_call_id",
-    "control_characters",
-    "encoded_twice",
-    "no_end_event",
-    "no_stop_reason",
-    "not_utf8",
-    "other_stop_reason",
-    "thoughts_in_text",
-    "whole_answer",
-    "whole_message",
-]
+    "calls_at_one_index", "calls_in_text", "changing_call_id", "control_characters", "encoded_twice", "no_end_event",
+    "no_stop_reason", "not_utf8", "other_stop_reason", "thoughts_in_text", "whole_answer", "whole_message",
+]  # fmt: skip
 
 
 class ToolResultBlock(Struct, frozen=True, kw_only=True, tag="tool_result"):

@@ -9,14 +9,8 @@ from desktop_agent.ui.chat.cards.tool_body import ToolBody
 from desktop_agent.ui.chat.cards.tool_output import PrintedBody, TerminalBody
 
 _FAMILIES: tuple[type[ToolBody], ...] = (
-    PlanBody,
-    PicturesBody,
-    WebResultsBody,
-    MatchesBody,
-    TerminalBody,
-    ChangeBody,
-    PrintedBody,
-)
+    PlanBody, PicturesBody, WebResultsBody, MatchesBody, TerminalBody, ChangeBody, PrintedBody,
+)  # fmt: skip
 
 
 def family_of(entry: ToolEntry) -> type[ToolBody]:
