@@ -1,10 +1,24 @@
 """The frozen program: the application, or Python for the processes that the application starts of its own modules."""
 
+import os
 import runpy
 import sys
 
 
+def restore_environment() -> None:
+    """Take out what the starter has set: git, Python and others that we start must not load our libraries."""
+    if "_PYI_ARCHIVE_FILE" not in os.environ:
+        return
+    for name in [name for name in os.environ if name.startswith("_PYI_")]:
+        del os.environ[name]
+    before = os.environ.pop("LD_LIBRARY_PATH_ORIG", None)
+    os.environ.pop("LD_LIBRARY_PATH", None)
+    if before is not None:
+        os.environ["LD_LIBRARY_PATH"] = before
+
+
 def main() -> int:
+    restore_environment()
     match sys.argv[1:]:
         case ["-P", "-m", module, *rest] | ["-m", module, *rest]:
             sys.argv = [module, *rest]

@@ -1,7 +1,10 @@
 """The entry of the frozen program, run by Python: the application, and Python for processes of our own modules."""
 
+import json
+import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -10,10 +13,11 @@ ROOT = Path(__file__).parents[2]
 ENTRY = ROOT / "packaging/frozen/entry.py"
 
 
-def told_by(*arguments: str, given: bytes = b"") -> bytes:
+def told_by(*arguments: str, environ: Mapping[str, str] | None = None) -> bytes:
     argv = [sys.executable, str(ENTRY), *arguments]
-    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        told, errors = process.communicate(given, timeout=60)
+    pipe = subprocess.PIPE
+    with subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, env={**os.environ, **(environ or {})}) as process:
+        told, errors = process.communicate(b"", timeout=60)
     assert process.returncode == 0, errors
     return told
 
@@ -33,6 +37,13 @@ def test_it_runs_a_script_and_a_program_text_with_their_arguments(tmp_path: Path
     script.write_text("import sys\nprint(__name__, sys.argv[1:])\n")
     assert told_by("-I", "-S", str(script), "a b", "-m") == b"__main__ ['a b', '-m']\n"
     assert told_by("-c", "import sys; print(__name__, sys.argv)", "x") == b"__main__ ['-c', 'x']\n"
+
+
+@pytest.mark.parametrize("own", [{}, {"LD_LIBRARY_PATH_ORIG": "/mine"}])
+def test_what_it_starts_loads_the_systems_libraries_and_the_users(own: dict[str, str]) -> None:
+    shown = "import json, os; print(json.dumps({n: v for n, v in os.environ.items() if 'PYI' in n or 'LIBRARY' in n}))"
+    started = {"_PYI_ARCHIVE_FILE": "x", "_PYI_PARENT_PROCESS_LEVEL": "1", "LD_LIBRARY_PATH": "/ours:/mine", **own}
+    assert json.loads(told_by("-c", shown, environ=started)) == ({"LD_LIBRARY_PATH": "/mine"} if own else {})
 
 
 def test_everything_else_is_the_applications_command_line() -> None:
