@@ -9,7 +9,6 @@ The protocol: https://gitlab.gnome.org/GNOME/at-spi2-core/-/tree/main/xml
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections import deque
 from collections.abc import Collection, Generator, Iterator, Sequence
@@ -21,6 +20,7 @@ import pytest
 from jeepney import DBusAddress, HeaderFields, MatchRule, Message, MessageType, new_method_call
 from jeepney.io.blocking import DBusConnection, open_dbus_connection
 
+from tests.command_line import PROGRAM
 from tests.session_bus import session_bus
 
 _ACCESSIBLE = "org.a11y.atspi.Accessible"
@@ -236,7 +236,7 @@ def application_read(home: Path, *arguments: str, **environment: str) -> Generat
             "QT_LINUX_ACCESSIBILITY_ALWAYS_ON": "1",
             **environment,
         }
-        argv = [sys.executable, "-m", "desktop_agent", *arguments]
+        argv = [*PROGRAM, *arguments]
         with reading(address) as reader, subprocess.Popen(argv, env=environ, cwd=home) as application:
             try:
                 yield reader

@@ -1,13 +1,33 @@
-"""The command line in this process, with its real entry point, parser and exit codes."""
+"""The command line with its real entry point, parser and exit codes: in this process, or as the program that
+`TESTED_PROGRAM` names, which may be a frozen or an installed one."""
 
+import io
 import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from desktop_agent.cli import main
+from desktop_agent.cli import main as run_here
+
+OTHER = os.environ.get("TESTED_PROGRAM")
+PROGRAM = [OTHER] if OTHER else [sys.executable, "-m", "desktop_agent"]
+"""What tests start as a process."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    if OTHER is None:
+        return run_here(arguments)
+    given = sys.stdin.getvalue() if isinstance(sys.stdin, io.StringIO) else ""
+    done = subprocess.run([*PROGRAM, *arguments], input=given.encode(), capture_output=True, check=False)  # noqa: TID251 - to its end
+    sys.stdout.buffer.write(done.stdout)
+    sys.stderr.buffer.write(done.stderr)
+    return done.returncode
 
 
 @dataclass

@@ -7,6 +7,8 @@ import pytest
 from keyring.backend import KeyringBackend
 from keyring.errors import PasswordDeleteError
 
+from tests.command_line import OTHER
+
 
 class MemoryKeyring(KeyringBackend):
     """A working keyring in memory. keyring never chooses it by itself."""
@@ -53,4 +55,6 @@ class HeldKeyring(MemoryKeyring):
 
 
 def use_keyring(monkeypatch: pytest.MonkeyPatch, backend: KeyringBackend) -> None:
+    if OTHER:
+        pytest.skip("the keyring is in this process")
     monkeypatch.setattr(keyring.core, "_keyring_backend", backend)

@@ -1,16 +1,15 @@
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from desktop_agent.cli import main
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import Author, ChangeSelection
 from tests.cli.conftest import Command, RecordedSession
+from tests.command_line import PROGRAM, main
 from tests.odd_names import ODD_NAMES
 
 TEXT = b"".join(b"line %d\n" % number for number in range(40))
@@ -141,7 +140,7 @@ def test_the_patch_of_a_session_makes_the_files_anew(session: RecordedSession, t
     session.rename("old name", "new name", turn=2)
     session.write("new name", b"\xfe latin\r\nmore", turn=2)
     patch = subprocess.run(  # noqa: TID251 - bytes, as a shell gets them
-        [sys.executable, "-m", "desktop_agent", "changes", "diff", session.id], capture_output=True, check=True
+        [*PROGRAM, "changes", "diff", session.id], capture_output=True, check=True
     ).stdout
     apply(copy, patch)
     held = {path.name: path.read_bytes() for path in copy.iterdir()}

@@ -11,13 +11,14 @@ import pytest
 
 from desktop_agent.core.base.paths import spare_cache
 from desktop_agent.core.sandbox.find import find_sandbox
+from tests.command_line import PROGRAM
 from tests.sandboxes import sandbox_named
 from tests.servers.dialects.local import OLLAMA
 from tests.servers.threaded import serve
 
 
 def doctor(*options: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    argv = [sys.executable, "-m", "desktop_agent", "doctor", *options]
+    argv = [*PROGRAM, "doctor", *options]
     with subprocess.Popen(
         argv, env={**os.environ, **environ}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.cli import main
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.protocol.model import TextBlock
 from desktop_agent.core.store.session_folder import SessionLock
+from tests.command_line import main
 from tests.core.export.conftest import Written
 from tests.core.importing.conftest import SAMPLES
 

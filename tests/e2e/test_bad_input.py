@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 
 from desktop_agent.core.base.file_names import real_path_named
+from tests.command_line import PROGRAM
 from tests.servers import fault
 from tests.servers.script import Block, Reply, reply, text, tool_use
 from tests.servers.threaded import ThreadedServer, serve
@@ -53,7 +53,7 @@ class Program:
             "ANTHROPIC_API_KEY": "sk-ant-test-000000000000",
             **self.environ,
         }
-        command = [*self.prefix, sys.executable, "-m", "desktop_agent", *arguments]
+        command = [*self.prefix, *PROGRAM, *arguments]
         return subprocess.Popen(command, env=environ, stdout=stdout, stderr=subprocess.PIPE)
 
     def __call__(self, *arguments: str | bytes | Path, stdout: int = subprocess.PIPE) -> Ran:

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.app.startup.data_folders import WindowLog
-from desktop_agent.cli import main
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.system.files import new_file_mode
 from desktop_agent.core.system.private_files import close_to_others, make_private_folder
+from tests.command_line import main
 from tests.servers.script import reply, text, tool_use
 from tests.servers.threaded import serve
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from desktop_agent.cli import main
 from desktop_agent.core.base.paths import AppPaths
+from tests.command_line import main
 from tests.core.mcp.conftest import PROGRAM
 from tests.full_disk import FullDisk
 from tests.harness import BUILTIN_TOOLS
@@ -39,6 +39,16 @@ class Agent:
 @pytest.fixture
 def agent(capsys: pytest.CaptureFixture[str], workspace: Path) -> Agent:
     return Agent(capsys, workspace)
+
+
+def test_a_command_loads_the_libraries_that_it_would_load_without_us(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/mine")
+    code, document = agent.call("run_terminal_cmd", {"command": "env"}, "--approval", "never")
+    output = json.loads(document["content"])["output"]
+    told = [line for line in output.splitlines() if line.startswith(("LD_", "_PYI_"))]
+    assert (code, told) == (0, ["LD_LIBRARY_PATH=/mine"])
 
 
 @pytest.mark.parametrize(

@@ -4,15 +4,14 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import httpx2
 import pytest
 
-from tests.command_line import CommandLine
+from tests.command_line import PROGRAM, CommandLine
 
-SERVE = [sys.executable, "-m", "desktop_agent", "serve"]
+SERVE = [*PROGRAM, "serve"]
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM], ids=["interrupt", "terminate"])

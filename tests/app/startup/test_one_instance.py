@@ -3,7 +3,6 @@
 import asyncio
 import os
 import socket
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from desktop_agent.app.startup.arguments import WindowArguments, parse_arguments
 from desktop_agent.app.startup.one_instance import ANSWER, hand_over, place_of
 from desktop_agent.core.base.paths import AppPaths
 from tests.app.conftest import Go
+from tests.command_line import PROGRAM
 from tests.e2e.driver import Driver
 
 pytestmark = pytest.mark.usefixtures("qapp")
@@ -21,7 +21,8 @@ pytestmark = pytest.mark.usefixtures("qapp")
 async def later_start(*arguments: str, cwd: Path, token: str = "") -> None:
     """Start the application once more, which must end by itself."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "desktop_agent", *arguments),
+        *PROGRAM,
+        *arguments,
         cwd=cwd,
         env={**os.environ, "XDG_ACTIVATION_TOKEN": token},
         stderr=asyncio.subprocess.PIPE,

@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from desktop_agent.core.system.processes.worker_process import WorkerProcess
+from tests.command_line import PROGRAM
 
 KEY = "sk-ant-test-0123456789abcdef"
 SECRETS = {
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="en
 
 @contextmanager
 def started(*arguments: str, **environ: str) -> "Generator[subprocess.Popen[str]]":
-    argv = [sys.executable, "-m", "desktop_agent", *arguments]
+    argv = [*PROGRAM, *arguments]
     pipe = subprocess.PIPE
     with subprocess.Popen(
         argv, env={**os.environ, **SECRETS, **environ}, stdin=pipe, stdout=pipe, stderr=pipe, text=True

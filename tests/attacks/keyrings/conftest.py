@@ -20,6 +20,7 @@ from jeepney.bus_messages import message_bus
 from jeepney.io.blocking import open_dbus_connection
 
 from tests.attacks.keyrings.service import NAME, Mode
+from tests.command_line import PROGRAM
 from tests.session_bus import session_bus
 
 _OWNED = MatchRule(
@@ -87,7 +88,7 @@ class Program:
         self._bus = bus
 
     def start(self, *arguments: str | Path) -> "subprocess.Popen[str]":
-        argv = [sys.executable, "-m", "desktop_agent", *map(str, arguments)]
+        argv = [*PROGRAM, *map(str, arguments)]
         return subprocess.Popen(
             argv, env=self._bus, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )

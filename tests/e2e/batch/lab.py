@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 import psutil
 
+from tests.command_line import PROGRAM
 from tests.system_processes import processes_with
 
 DEMO = Path(__file__).parents[3] / "resources" / "demo" / "pagination"
@@ -30,7 +30,7 @@ class Lab:
         self.write([task(f"t{number}", DEMO) for number in range(count)])
 
     def start(self, *more: str) -> "subprocess.Popen[str]":
-        command = [sys.executable, "-m", "desktop_agent", "batch", str(self.tasks), "--output", str(self.results)]
+        command = [*PROGRAM, "batch", str(self.tasks), "--output", str(self.results)]
         pipe = subprocess.PIPE
         return subprocess.Popen(
             [*command, *more], env=self.environ, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True

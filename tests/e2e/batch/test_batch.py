@@ -8,9 +8,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from desktop_agent.cli import main
 from desktop_agent.cli.batch.worker import arguments_of
 from desktop_agent.headless.batch.tasks import read_tasks
+from tests.command_line import main
 from tests.e2e.batch.lab import DEMO, Lab, task
 
 

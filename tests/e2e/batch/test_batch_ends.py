@@ -4,13 +4,12 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from desktop_agent.cli import main
 from desktop_agent.headless.batch.tasks import TaskOutcome
+from tests.command_line import PROGRAM, main
 from tests.e2e.batch.lab import DEMO, Lab, task
 
 
@@ -43,7 +42,7 @@ def test_a_signal_stops_what_runs_and_a_task_without_a_result_runs_again(
 
 def test_a_reader_that_goes_ends_the_batch_quietly(lab: Lab) -> None:
     lab.write_demo(4)
-    argv = [sys.executable, "-m", "desktop_agent", "batch", str(lab.tasks), "--workers", "1"]
+    argv = [*PROGRAM, "batch", str(lab.tasks), "--workers", "1"]
     with subprocess.Popen(argv, env=lab.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None
@@ -60,7 +59,7 @@ def test_a_reader_that_goes_ends_the_batch_quietly(lab: Lab) -> None:
 def test_without_standard_output_or_error_a_batch_writes_its_results(lab: Lab, closed: str) -> None:
     lab.write_demo(1)
     script = f'exec "$@" {closed}'
-    argv = [sys.executable, "-m", "desktop_agent", "batch", str(lab.tasks), "--output", str(lab.results)]
+    argv = [*PROGRAM, "batch", str(lab.tasks), "--output", str(lab.results)]
     with subprocess.Popen(
         ["sh", "-c", script, "sh", *argv], env=lab.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:

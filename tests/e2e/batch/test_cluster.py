@@ -10,8 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from desktop_agent.cli import main
 from tests.certificates import Authority
+from tests.command_line import main
 from tests.e2e.batch.cluster_lab import ClusterLab
 from tests.e2e.batch.lab import DEMO, Lab, task
 

@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.assistive import reading
+from tests.command_line import PROGRAM
 from tests.e2e.by_hand.guide import stated_actions
 from tests.e2e.by_hand.screen import Onlooker, screen
 from tests.session_bus import session_bus
@@ -35,7 +35,7 @@ def test_the_first_reviewed_change_takes_six_clicks_and_less_than_a_minute(
         with session_bus() as address, reading(address) as reader:
             environ = {**os.environ, "DBUS_SESSION_BUS_ADDRESS": address, "QT_LINUX_ACCESSIBILITY_ALWAYS_ON": "1"}
             start = time.monotonic()
-            with subprocess.Popen([sys.executable, "-m", "desktop_agent"], env=environ, cwd=home) as application:
+            with subprocess.Popen(PROGRAM, env=environ, cwd=home) as application:
                 try:
                     user = Onlooker(reader, *SIZE)
                     for step in steps(user):

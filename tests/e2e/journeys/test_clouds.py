@@ -2,13 +2,13 @@
 
 import json
 import subprocess
-import sys
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.command_line import PROGRAM
 from tests.e2e.journeys.legs import LEGS, RIGHT, WRONG, Leg
 from tests.e2e.run.test_approval_command import answering
 from tests.servers.dialects.clouds import PROJECT, REGION, bedrock, vertex
@@ -34,7 +34,7 @@ def test_processes_without_a_window_change_the_cloud_of_one_session(
     always = ["--workspace", str(workspace), "--json", "--approval-command", answering(tmp_path, allow)]
 
     def result(prompt: str, *more: str) -> dict[str, Any]:
-        command = [sys.executable, "-m", "desktop_agent", "run", "--prompt", prompt, *always, *session, *more]
+        command = [*PROGRAM, "run", "--prompt", prompt, *always, *session, *more]
         ran = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: TID251 - own process
         assert (ran.returncode, ran.stderr) == (0, "")
         return json.loads(ran.stdout)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.command_line import PROGRAM
 from tests.sandboxes import sandbox_named
 
 DEMO = Path(__file__).parents[3] / "resources" / "demo" / "pagination"
@@ -38,7 +39,7 @@ def workspace(tmp_path: Path) -> Path:
 def without_namespaces(*words: str, has_landlock: bool = True) -> "subprocess.CompletedProcess[str]":
     """Run a command of ours without user namespaces. Skips where there are none anyway."""
     sandbox_named("bubblewrap", os.environ)
-    ours = [sys.executable, "-m", "desktop_agent", *words]
+    ours = [*PROGRAM, *words]
     filtered = ours if has_landlock else [sys.executable, "-c", FORBID_LANDLOCK, *ours]
     script = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'
     return subprocess.run(  # noqa: TID251 - a whole process, with a limit of its own
@@ -76,7 +77,7 @@ def test_the_doctor_says_both(workspace: Path) -> None:
 
 def test_where_the_best_sandbox_works_a_run_only_names_it(workspace: Path) -> None:
     sandbox_named("bubblewrap", os.environ)
-    argv = [sys.executable, "-m", "desktop_agent", *RUN, "--workspace", str(workspace)]
+    argv = [*PROGRAM, *RUN, "--workspace", str(workspace)]
     ran = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False)  # noqa: TID251 - a whole process
     assert json.loads(ran.stdout)["confined_by"] == "bubblewrap"
     assert "confine" not in ran.stderr

@@ -5,6 +5,7 @@ Each stage reports itself through a pipe, so that no test sleeps.
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent import AppPaths, Rule, RulesFile, repository_mark
+from tests.command_line import PROGRAM
 from tests.e2e.run.agent import Agent
 from tests.servers import fault
 from tests.servers.script import Reply, reply, text, tool_use
@@ -154,7 +156,7 @@ def gate(workspace: Path) -> Generator[int]:
 
 @contextmanager
 def started(workspace: Path, server: ThreadedServer, gate: int, *arguments: str) -> Generator[Process]:
-    command = [sys.executable, "-m", "desktop_agent", *arguments, "--workspace", str(workspace)]
+    command = [*PROGRAM, *arguments, "--workspace", str(workspace)]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=workspace) as process:
         try:
@@ -269,7 +271,7 @@ def test_a_signal_while_it_is_being_imported_ends_it_without_a_word(tmp_path: Pa
 def test_a_signal_that_was_ignored_from_the_start_stays_ignored(workspace: Path) -> None:
     """Such as behind `nohup`, or in the background of a script."""
     with serve(HALF) as server:
-        run = f'"{sys.executable}" -m desktop_agent run --prompt x --json --base-url {server.url}'
+        run = f"{shlex.join(PROGRAM)} run --prompt x --json --base-url {server.url}"
         shell = f'trap "" INT HUP; exec {run}'
         with subprocess.Popen(["sh", "-c", shell], stdout=subprocess.PIPE, cwd=workspace) as process:
             server.wait_for_stall()
@@ -301,7 +303,7 @@ def test_a_stream_that_is_closed_from_the_start_is_no_trouble_and_no_file_takes_
     agent: Agent, workspace: Path, closed: str, command: str
 ) -> None:
     with serve(reply(text("Hello."))) as server:
-        shell = f'"{sys.executable}" -m desktop_agent {command.format(url=server.url)} {closed}'
+        shell = f"{shlex.join(PROGRAM)} {command.format(url=server.url)} {closed}"
         done = subprocess.run(  # noqa: TID251 - a shell that closes what it starts
             shell, shell=True, cwd=workspace, capture_output=True, check=False, timeout=60
         )
@@ -313,7 +315,7 @@ def test_a_stream_that_is_closed_from_the_start_is_no_trouble_and_no_file_takes_
 def test_a_reader_that_has_gone_is_met_without_a_word(workspace: Path, arguments: tuple[str, ...]) -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    command = [sys.executable, "-m", "desktop_agent", *arguments]
+    command = [*PROGRAM, *arguments]
     with subprocess.Popen(command, stdout=writing, stderr=subprocess.PIPE, cwd=workspace) as process:
         os.close(writing)
         _, err = process.communicate(timeout=60)

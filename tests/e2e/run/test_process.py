@@ -2,12 +2,14 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.command_line import PROGRAM
 from tests.e2e.run.agent import Agent, script
 from tests.servers.script import reply, text, tool_use
 from tests.servers.threaded import serve
@@ -50,7 +52,7 @@ def test_a_folder_and_a_prompt_that_are_not_utf8_work_like_any_other(workspace: 
     workspace.rename(os.fsdecode(folder))
 
     def desktop_agent(*arguments: str | bytes) -> bytes:
-        command = [sys.executable, "-m", "desktop_agent", *arguments]
+        command = [*PROGRAM, *arguments]
         done = subprocess.run(command, capture_output=True, check=False)  # noqa: TID251 - bytes, as a shell gives them
         assert (done.returncode, b"Traceback" in done.stderr) == (0, False), done.stderr.decode()
         return done.stdout
@@ -84,7 +86,7 @@ def test_what_a_model_says_never_steers_the_terminal(agent: Agent, workspace: Pa
 def test_a_run_whose_reader_has_gone_stops_quietly(workspace: Path, tmp_path: Path, shown: str) -> None:
     looks = (reply(tool_use("read_file", path="a.py")) for _ in range(3))
     with serve(*looks, reply(text("Done."))) as server:
-        command = [sys.executable, "-m", "desktop_agent", "run", "--prompt", "x", "--base-url", server.url, shown]
+        command = [*PROGRAM, "run", "--prompt", "x", "--base-url", server.url, shown]
         reading, writing = os.pipe()
         words = tmp_path / "words"
         with words.open("wb") as errors:
@@ -99,6 +101,6 @@ def test_a_run_whose_reader_has_gone_stops_quietly(workspace: Path, tmp_path: Pa
 
 def test_a_run_without_standard_error_gives_its_result(workspace: Path) -> None:
     with serve(reply(text("Hello."))) as server:
-        shell = f'exec "{sys.executable}" -m desktop_agent run --prompt x --base-url {server.url} --verbose 2>&-'
+        shell = f"exec {shlex.join(PROGRAM)} run --prompt x --base-url {server.url} --verbose 2>&-"
         said = subprocess.check_output(shell, shell=True, cwd=workspace, timeout=60)
     assert said.startswith(b"Hello.")

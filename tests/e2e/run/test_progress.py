@@ -3,11 +3,11 @@
 import os
 import pty
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.command_line import PROGRAM
 from tests.e2e.run.agent import script
 from tests.servers.threaded import serve
 
@@ -15,7 +15,7 @@ from tests.servers.threaded import serve
 def seen_on_a_terminal(workspace: Path, url: str, term: str, *more: str) -> tuple[bytes, str]:
     """Run with standard error on a terminal; return its output, and standard output."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "desktop_agent", "run", "--prompt", "make it two", "--approval", "on_request",
+    command = [*PROGRAM, "run", "--prompt", "make it two", "--approval", "on_request",
                "--workspace", str(workspace), "--base-url", url, *more]  # fmt: skip
     environ = {**os.environ, "TERM": term}
     with subprocess.Popen(

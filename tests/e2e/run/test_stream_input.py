@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
+from tests.command_line import PROGRAM
 from tests.e2e.run.agent import AFTER, BEFORE, script
 from tests.servers import fault
 from tests.servers.script import reply, text
@@ -54,7 +54,7 @@ class Program:
 
 @contextmanager
 def program(workspace: Path, url: str, *more: str) -> Generator[Program]:
-    command = [sys.executable, "-m", "desktop_agent", "run", "--input-format", "stream", "--stream",
+    command = [*PROGRAM, "run", "--input-format", "stream", "--stream",
                "--workspace", str(workspace), "--base-url", url, *more]  # fmt: skip
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ)

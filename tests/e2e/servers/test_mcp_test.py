@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.cli import main
+from tests.command_line import main
 from tests.e2e.servers.conftest import pypi_server
 from tests.npm.programs import npm_program
 
