@@ -20,6 +20,7 @@ from importlib.metadata import Distribution, distribution
 from pathlib import Path
 from urllib.parse import quote
 
+from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -27,12 +28,14 @@ ROOT = Path(__file__).parents[2]
 LICENCES = ROOT / "packaging" / "licences"
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 
+LINKING = "GPL-2.0 with linking exception"
+"""libgit2's: its exception has no SPDX identifier."""
 # What packages declare in words instead of an SPDX expression.
 SPDX = {
     "3-Clause BSD License": "BSD-3-Clause",
     "LGPL": "LGPL-2.1-or-later",
     "OSI Approved :: MIT License": "MIT",
-    "GPLv2 with linking exception": "GPL-2.0 with linking exception",
+    "GPLv2 with linking exception": LINKING,
 }
 # The shared libraries of the system and of wheels in the frozen program. A new one needs its licence here.
 LIBRARIES = {
@@ -42,7 +45,7 @@ LIBRARIES = {
     "BSD-3-Clause": ("libbsd", "libcap", "libmd", "libpcre-", "libpcre2-", "libssh2", "libuuid", "libzstd"),
     "BSD-3-Clause AND IJG": ("libjpeg",),
     "FTL OR GPL-2.0-or-later": ("libfreetype",),
-    "GPL-2.0 with linking exception": ("libgit2",),
+    LINKING: ("libgit2",),
     "GPL-3.0-or-later WITH GCC-exception-3.1": ("libgcc_s", "libstdc++"),
     "LGPL-2.0-or-later": ("libkeyutils",),
     "LGPL-2.1-or-later": (
@@ -97,7 +100,10 @@ class Component:
 
 
 def packages() -> list[Component]:
-    """Return what `pip install desktop-agent` brings here. Raises `ValueError` for a version that is not locked."""
+    """Return what `pip install desktop-agent` brings here.
+
+    Raises `ValueError` for a version that is not locked, and for a licence that is no SPDX expression.
+    """
     locked = set(re.findall(r"^([\w.-]+)(?:\[[^\]]*\])?==([^\s;\\]+)", _lock(), re.MULTILINE))
     found = sorted(_closure("desktop-agent", frozenset(), {}).items())
     wrong = [f"{name} {package.version}" for name, package in found if (name, package.version) not in locked]
@@ -135,7 +141,10 @@ def _licence(package: Distribution) -> str:
 
     classified = [line[11:] for line in declared("Classifier") if line.startswith("License :: ")]
     told = next(iter([*declared("License-Expression"), *declared("License"), *classified]), "")
-    return SPDX.get(told, told)
+    try:
+        return SPDX[told] if told in SPDX else canonicalize_license_expression(told)
+    except InvalidLicenseExpression as error:
+        raise ValueError(f"packaging/tools/shipped.py does not know the licence of {package.name}: {told}") from error
 
 
 def _texts(package: Distribution) -> tuple[Path, ...]:
@@ -208,8 +217,8 @@ def _libraries(licences: dict[str, str]) -> Iterator[Component]:
 
 
 def is_gpl_only(licence: str) -> bool:
-    """Say whether every choice of a licence expression is the GPL or AGPL without an exception."""
-    return all(re.match(r"A?GPL", choice) and not re.search(r"(?i) with ", choice) for choice in licence.split(" OR "))
+    """Say whether every choice of a licence expression has the GPL or AGPL without an exception."""
+    return all(re.search(r"\bA?GPL(?!.* with )", choice, re.IGNORECASE) for choice in licence.split(" OR "))
 
 
 def bill(components: list[Component], version: str) -> dict[str, object]:
@@ -235,9 +244,7 @@ def bill(components: list[Component], version: str) -> dict[str, object]:
 
 
 def _as_json(each: Component) -> dict[str, object]:
-    # The exceptions of libgit2 and of the bootloader have no SPDX identifier.
-    is_named = " with " in each.licence or "Bootloader" in each.licence
-    licence = {"license": {"name": each.licence}} if is_named else {"expression": each.licence}
+    licence = {"license": {"name": LINKING}} if each.licence == LINKING else {"expression": each.licence}
     return {
         "type": "library",
         "bom-ref": each.name,

@@ -40,6 +40,7 @@ def test_nothing_that_is_shipped_is_under_the_gpl_alone() -> None:
     [
         ("GPL-3.0-or-later", True),
         ("GPL-2.0-only OR AGPL-3.0-only", True),
+        ("MIT AND GPL-2.0-only", True),
         ("GPL-2.0-only OR MIT", False),
         ("LGPL-2.1-or-later", False),
         ("GPL-3.0-or-later WITH GCC-exception-3.1", False),
