@@ -38,6 +38,7 @@ say "Collecting the files"
 mkdir -p "$stage"/usr/{bin,lib} "$share"/{metainfo,doc/desktop-agent}
 cp -R "$tree" "$stage/usr/lib/desktop-agent"
 rm -f "$stage"/usr/lib/desktop-agent/{install.sh,LICENSE}
+mv "$stage/usr/lib/desktop-agent/THIRD-PARTY-LICENCES.txt" "$share/doc/desktop-agent/"
 install -m 644 "$parts/apparmor.profile" "$stage/usr/lib/desktop-agent/"
 install -m 755 "$parts/apparmor.sh" "$stage/usr/lib/desktop-agent/"
 ln -s ../lib/desktop-agent/desktop-agent "$stage/usr/bin/desktop-agent"
