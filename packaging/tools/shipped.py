@@ -67,7 +67,7 @@ LIBRARIES = {
         ),
         *("libtinfo", "libxcb", "libxkbcommon"),
     ),
-    "Unicode-3.0": ("libicu",),
+    "Unicode-DFS-2016": ("libicu",),
     "bzip2-1.0.6": ("libbz2",),
     "libpng-2.0": ("libpng16",),
     "PSF-2.0": ("libpython3",),
@@ -84,6 +84,7 @@ libraries. You may replace them, and you may examine and change this program to 
 - Build Qt {version} or a later version of the same minor series from its source
   (https://download.qt.io/official_releases/), copy your files over those of the same names, and start the program.
   Nothing checks the files, and nothing is linked statically.
+- Qt contains the works of others; https://doc.qt.io/qt-6/licenses-used-in-qt.html lists them with their texts.
 - The source of this program, the versions of everything in it (`bom.cdx.json`) and `packaging/freeze.sh`, which makes
   this folder, are published with each release. With them you can build the program with other versions.
 """
