@@ -16,7 +16,7 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from importlib.metadata import Distribution, distribution
+from importlib.metadata import Distribution, distribution, packages_distributions
 from pathlib import Path
 from urllib.parse import quote
 
@@ -37,6 +37,8 @@ SPDX = {
     "OSI Approved :: MIT License": "MIT",
     "GPLv2 with linking exception": LINKING,
 }
+# Modules of Python that the frozen program does not have: the last one is under the GPL alone.
+UNUSED_MODULES = ("distutils", "pydoc_data", "tkinter", "readline")
 # The shared libraries of the system and of wheels in the frozen program. A new one needs its licence here.
 LIBRARIES = {
     "Apache-2.0": ("libcrypto", "libssl"),
@@ -114,6 +116,13 @@ def packages() -> list[Component]:
         Component(name, package.version, _licence(package), f"pkg:pypi/{name}@{package.version}", texts=_texts(package))
         for name, package in found
     ]
+
+
+def unlisted_modules() -> set[str]:
+    """Return the top-level modules that are installed here and belong to no package that is shipped."""
+    listed = {each.name for each in packages()} | {"desktop-agent"}
+    owners = packages_distributions().items()
+    return {module for module, names in owners if not listed & {canonicalize_name(name) for name in names}}
 
 
 def _lock() -> str:

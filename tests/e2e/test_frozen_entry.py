@@ -6,18 +6,29 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
 
+import desktop_agent.cli
+import shipped
+
 ROOT = Path(__file__).parents[2]
 ENTRY = ROOT / "packaging/frozen/entry.py"
+
+
+COMMANDS = (
+    *(module.name for module in iter_modules(desktop_agent.cli.__path__, "desktop_agent.cli.")),
+    *("desktop_agent.cli.batch.command", "desktop_agent.cli.batch.worker"),
+    *("desktop_agent.core.mcp.sdk.sdk_client", "desktop_agent.core.telemetry.pipeline"),
+)
 
 
 def told_by(*arguments: str, environ: Mapping[str, str] | None = None) -> bytes:
     argv = [sys.executable, str(ENTRY), *arguments]
     pipe = subprocess.PIPE
     with subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, env={**os.environ, **(environ or {})}) as process:
-        told, errors = process.communicate(b"", timeout=60)
+        told, errors = process.communicate(b"", timeout=300)
     assert process.returncode == 0, errors
     return told
 
@@ -44,6 +55,15 @@ def test_what_it_starts_loads_the_systems_libraries_and_the_users(own: dict[str,
     shown = "import json, os; print(json.dumps({n: v for n, v in os.environ.items() if 'PYI' in n or 'LIBRARY' in n}))"
     started = {"_PYI_ARCHIVE_FILE": "x", "_PYI_PARENT_PROCESS_LEVEL": "1", "LD_LIBRARY_PATH": "/ours:/mine", **own}
     assert json.loads(told_by("-c", shown, environ=started)) == ({"LD_LIBRARY_PATH": "/mine"} if own else {})
+
+
+def test_every_command_is_imported_without_what_is_left_out() -> None:
+    program = "import sys; sys.modules.update(dict.fromkeys(sys.argv[1:])); " + "; ".join(
+        f"import {name}" for name in COMMANDS
+    )
+    told_by(
+        "-c", program, *shipped.UNUSED_MODULES, *(name for name in shipped.unlisted_modules() if name.isidentifier())
+    )
 
 
 def test_everything_else_is_the_applications_command_line() -> None:

@@ -7,10 +7,13 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from pkgutil import walk_packages
 
 import pytest
 import yaml
 from filelock import FileLock
+
+import desktop_agent
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ROOT / "packaging/packages.sh"
@@ -157,6 +160,16 @@ def test_the_package_of_the_real_program_has_no_errors_and_runs(frozen: Path, tm
         "--blocked-tools", "run_terminal_cmd", "--prompt", "Fix the failing test",
     )  # fmt: skip
     assert "Edited files: pagination/pages.py" in told
+
+
+def test_the_real_program_imports_all_of_its_modules(frozen: Path) -> None:
+    found = [
+        module.name
+        for module in walk_packages(desktop_agent.__path__, "desktop_agent.")
+        if "__main__" not in module.name and not module.name.endswith("cluster_task")
+    ]
+    program = "import sys, importlib; print(sum(bool(importlib.import_module(name)) for name in sys.argv[1:]))"
+    assert told_by(frozen / "desktop-agent", "-c", program, *found) == f"{len(found)}\n"
 
 
 COMMAND_LINE = (
