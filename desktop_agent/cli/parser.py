@@ -111,6 +111,9 @@ def _add_run(commands: Commands) -> None:
     prompt.add_argument("--prompt", action="append", metavar="TEXT", help="the prompt; several are a turn each")
     prompt.add_argument("--prompt-file", type=real_path_named, metavar="F", help="read the prompt from a file")
     prompt.add_argument("stdin", nargs="?", choices=["-"], help="read the prompt from standard input")
+    plan_help = "carry out a plan that you accept: a markdown file, such as the `plan` of an earlier run"
+    prompt.add_argument("--carry-out-plan", type=real_path_named, metavar="F", help=plan_help)
+    run.add_argument("--plan", action="store_true", help="change nothing: read, ask, and write a plan")
     include_help = "files that come with the first prompt: texts and pictures, also from outside of the folder"
     run.add_argument(
         "--include", nargs="+", action="extend", default=[], type=real_path_named, metavar="F", help=include_help

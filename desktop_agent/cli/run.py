@@ -231,6 +231,8 @@ def _options(args: argparse.Namespace, bench: Workbench) -> RunOptions:
     workspace: Path = args.workspace or current_folder()
     output = OutputSchema.read(args.output_schema) if args.output_schema is not None else None
     prompts = _prompts(args)
+    if args.carry_out_plan is not None and (args.plan or args.include):
+        raise UsageError("--carry-out-plan does not go with --plan and --include.")
     return RunOptions(
         prompts=prompts,
         workspace=workspace,
@@ -239,6 +241,7 @@ def _options(args: argparse.Namespace, bench: Workbench) -> RunOptions:
             named=_model(args),
             approval=args.approval,
             sandbox=args.sandbox,
+            is_planning=args.plan,
             rules=CallRules(
                 allowed_tools=args.allowed_tools,
                 blocked_tools=args.blocked_tools,
@@ -256,6 +259,7 @@ def _options(args: argparse.Namespace, bench: Workbench) -> RunOptions:
             accepts_folder=args.accept_folder,
         ),
         include=_included(args.include, prompts),
+        carries_out_plan=args.carry_out_plan is not None,
         undo_last_turn=args.undo_last_turn,
         output=output,
     )
@@ -267,11 +271,12 @@ def _prompts(args: argparse.Namespace) -> tuple[str, ...]:
     if args.input_format == "stream":
         _check_stream(args)
         return ()
-    if args.prompt_file is not None:
+    if (file := args.prompt_file or args.carry_out_plan) is not None:
+        what = "prompt file" if args.prompt_file else "plan"
         try:
-            texts = [args.prompt_file.read_text(encoding="utf-8")]
+            texts = [file.read_text(encoding="utf-8")]
         except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"The prompt file cannot be read: {error}.") from error
+            raise UsageError(f"The {what} cannot be read: {error}.") from error
     elif args.stdin == "-":
         texts = [sys.stdin.read()]
     if not texts:
@@ -319,7 +324,7 @@ def _model(args: argparse.Namespace) -> NamedModel:
 
 
 def _check_stream(args: argparse.Namespace) -> None:
-    if args.prompt or args.prompt_file is not None or args.stdin:
+    if args.prompt or args.prompt_file is not None or args.carry_out_plan is not None or args.stdin:
         raise UsageError(
             "With --input-format stream, prompts come from standard input.",
             hint='Write {"type": "submit_prompt", "text": "…"} there, one JSON object a line.',
@@ -353,6 +358,8 @@ def summary_of(result: RunResult) -> str:
     if result.is_command:
         return result.final_response
     lines = [result.final_response or "<no final response>", "---"]
+    if result.plan:
+        lines += ["Plan:", result.plan.rstrip(), "---"]
     lines.append(f"Stopped reason: {result.stopped_reason} (turns: {result.turns_used})")
     lines.append(f"Session: {result.session_id}")
     if cost := cost_text(result.usage.cost_usd, is_partial=result.usage.is_cost_partial):

@@ -75,6 +75,7 @@ from desktop_agent.core.system.workspace import HeldWorkspace
 from desktop_agent.core.telemetry.telemetry import SessionFacts, SessionTelemetry
 from desktop_agent.core.tools.access import ROLES, Access, CallRules, ToolOffer
 from desktop_agent.core.tools.builtin import AnyTool
+from desktop_agent.core.tools.builtin.write_plan import WritePlan
 from desktop_agent.core.tools.execution.confiner import Confiner
 from desktop_agent.core.tools.execution.effects import Effects
 from desktop_agent.core.tools.execution.runtime import Toolbox, ToolRuntime
@@ -139,6 +140,7 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     """Only some parts of a model. A resumed session keeps its other parts."""
     approval: ApprovalPolicy | None = None
     sandbox: SandboxMode | None = None
+    is_planning: bool | None = None
     rules: CallRules | None = None
     limits: TurnLimits | None = None
     purpose: SessionPurpose = "conversation"
@@ -211,6 +213,7 @@ class SessionContext:
             options.rules or CallRules(),
             self.policies.sandbox,
             lambda: settings.current.model.web_search == "provider",
+            lambda: state.transcript.session.is_planning,
         )
         self.toolbox = self._make_toolbox()
         trust = SessionTrust(ToolTrust(app.paths.tool_trust), self.recorder)
@@ -462,9 +465,8 @@ class SessionContext:
 
     def _tools(self) -> tuple[AnyTool, ...]:
         tools = self.app.tools.tools
-        return (
-            tools if any(tool.name == SearchTools.name for tool in tools) else (*tools, SearchTools(self._of_servers))
-        )
+        is_found = any(tool.name == SearchTools.name for tool in tools)
+        return (*tools, WritePlan()) if is_found else (*tools, WritePlan(), SearchTools(self._of_servers))
 
     def _of_servers(self) -> tuple[McpTool, ...]:
         return self.access.of_servers()

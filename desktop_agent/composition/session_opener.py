@@ -105,6 +105,7 @@ class SessionOpener:
             folder=folder,
             at=now,  # the system prompt names the day
         )
+        mode = ev.ModeSet(model=model, approval=opened.approval, sandbox=opened.sandbox, is_planning=True)
         try:
             await asyncio.to_thread(sweep_folders, settings)
             context = SessionContext(
@@ -115,7 +116,7 @@ class SessionOpener:
                 options,
                 folder=folder,
                 system=system,
-                opening=(opened,),
+                opening=(opened, mode) if options.is_planning else (opened,),
                 sink=sink,
                 is_attended=is_attended,
             )
@@ -188,8 +189,12 @@ class SessionOpener:
         model = self._model_of(options, opened.session.transcript.session.model) if is_named else None
         if model is not None:
             model = await self._with_known_effort(model, options.named.effort)
-        if (model, options.approval, options.sandbox) != (None, None, None):
-            opened.session.submit(ops.SetMode(model=model, approval=options.approval, sandbox=options.sandbox))
+        mode = ops.SetMode(
+            model=model, approval=options.approval, sandbox=options.sandbox, is_planning=options.is_planning
+        )
+        is_planning = opened.session.transcript.session.is_planning
+        if replace(mode, is_planning=None) != ops.SetMode() or options.is_planning not in (None, is_planning):
+            opened.session.submit(mode)
         return opened
 
     async def view(self, session_id: SessionId, sink: Sink) -> ViewedSession:

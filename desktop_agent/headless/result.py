@@ -52,6 +52,8 @@ class RunResult(Struct, frozen=True, kw_only=True):
     tools: tuple[JsonObject, ...] = ()
     turn_summaries: tuple[JsonObject, ...] = ()
     usage: Usage
+    plan: str = ""
+    """The plan as it is at the end; empty if there is none."""
     problems: tuple[str, ...] = ()
     """The errors, without duplicates: what happened, what to do, and details on a second line."""
     is_command: bool = False
@@ -80,6 +82,7 @@ class RunResult(Struct, frozen=True, kw_only=True):
             "session_id": self.session_id or None,
             **picked(self, "final_response", "stopped_reason", "turns_used", "edited_files", "tools", "turn_summaries"),
             "usage": asdict(self.usage),
+            "plan": self.plan or None,
             "problems": self.problems,
         }
         if self.limit:
@@ -115,6 +118,7 @@ def collect_result(
         tools=tuple(tool_event(entry, transcript.session.approval) for entry in tools),
         turn_summaries=tuple(summary for summary in summaries if summary["paths"]),
         usage=usage,
+        plan=transcript.turns.plan,
         problems=tuple(
             dict.fromkeys(  # a full disk fails more than one write
                 (

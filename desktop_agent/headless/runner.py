@@ -50,6 +50,8 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     """In a resumed session, `None` keeps the current value."""
     include: tuple[str, ...] = ()
     """The absolute paths of files that are attached to the first prompt."""
+    carries_out_plan: bool = False
+    """Whether the only prompt is a plan that the user accepted."""
     undo_last_turn: bool = False
     """Whether to undo the run's own changes at its end, to see only what it would do."""
     output: OutputSchema | None = None
@@ -201,7 +203,9 @@ class HeadlessRun(_Run):
     async def _take(self, prompt: str) -> ev.TurnEnded | ev.CommandRun:
         self._turn_before = self._transcript.turn
         self._ended = asyncio.get_running_loop().create_future()
-        if is_command(prompt):
+        if self._options.carries_out_plan:
+            self._submit(ops.CarryOutPlan(text=prompt))
+        elif is_command(prompt):
             self._submit(ops.RunCommand(text=prompt))
         else:
             text, include = prompt_of(prompt) if prompt.startswith("//") else prompt, self._include

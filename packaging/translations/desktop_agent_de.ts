@@ -4052,6 +4052,10 @@
         <translation>Für dieses Modell weggelassen: {0}. Die Unterhaltung selbst behält alles.</translation>
     </message>
     <message>
+        <source>Let the agent write one: switch on planning, and say what you want.</source>
+        <translation>Lassen Sie den Agenten einen schreiben: Schalten Sie das Planen ein und sagen Sie, was Sie wollen.</translation>
+    </message>
+    <message>
         <source>MP3 audio</source>
         <translation>MP3-Audio</translation>
     </message>
@@ -4204,6 +4208,10 @@
         <translation>Starten Sie den Proxy, oder berichtigen oder entfernen Sie {0}. Das Modell unter {1} wurde nicht erreicht.</translation>
     </message>
     <message>
+        <source>Stop the turn, or wait for its end.</source>
+        <translation>Halten Sie die Runde an oder warten Sie auf ihr Ende.</translation>
+    </message>
+    <message>
         <source>Summarise the older part of the conversation, keeping FOCUS above all</source>
         <translation>Den älteren Teil der Unterhaltung zusammenfassen und dabei vor allem FOCUS behalten</translation>
     </message>
@@ -4304,6 +4312,10 @@
         <translation>Die Ausgabe wird nur behalten, solange die Sitzung geöffnet ist.</translation>
     </message>
     <message>
+        <source>The plan stays as it is, because a turn is running.</source>
+        <translation>Der Plan bleibt, wie er ist, weil eine Runde läuft.</translation>
+    </message>
+    <message>
         <source>The profile is for {0} now. Sign out of the account and in again.</source>
         <translation>Das Profil gilt jetzt für {0}. Melden Sie sich beim Konto ab und wieder an.</translation>
     </message>
@@ -4358,6 +4370,10 @@
     <message>
         <source>There is no model named “{0}” here.</source>
         <translation>Hier gibt es kein Modell namens „{0}“.</translation>
+    </message>
+    <message>
+        <source>There is no plan.</source>
+        <translation>Es gibt keinen Plan.</translation>
     </message>
     <message>
         <source>There is no record that you allowed this tool. It may be new.</source>

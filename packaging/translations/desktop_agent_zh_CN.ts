@@ -4041,6 +4041,10 @@
         <translation>为其省略：{0}。未移除任何内容：省略的内容仍在此处。</translation>
     </message>
     <message>
+        <source>Let the agent write one: switch on planning, and say what you want.</source>
+        <translation>让智能体写一份计划：打开规划模式，并说明您的需求。</translation>
+    </message>
+    <message>
         <source>MP3 audio</source>
         <translation>MP3 音频</translation>
     </message>
@@ -4193,6 +4197,10 @@
         <translation>请启动它，或更正或取消设置 {0}。未能连接 {1} 处的模型。</translation>
     </message>
     <message>
+        <source>Stop the turn, or wait for its end.</source>
+        <translation>停止本轮，或等待其结束。</translation>
+    </message>
+    <message>
         <source>Summarise the older part of the conversation, keeping FOCUS above all</source>
         <translation>总结对话较早的部分，优先保留 FOCUS</translation>
     </message>
@@ -4293,6 +4301,10 @@
         <translation>仅在会话打开期间保留。</translation>
     </message>
     <message>
+        <source>The plan stays as it is, because a turn is running.</source>
+        <translation>一轮对话正在运行，因此计划保持不变。</translation>
+    </message>
+    <message>
         <source>The profile is for {0} now. Sign out of the account and in again.</source>
         <translation>该配置文件现在用于 {0}。请退出该账户，然后重新登录。</translation>
     </message>
@@ -4347,6 +4359,10 @@
     <message>
         <source>There is no model named “{0}” here.</source>
         <translation>此处没有名为“{0}”的模型。</translation>
+    </message>
+    <message>
+        <source>There is no plan.</source>
+        <translation>没有计划。</translation>
     </message>
     <message>
         <source>There is no record that you allowed this tool. It may be new.</source>

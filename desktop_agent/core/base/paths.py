@@ -6,6 +6,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Mapping
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 
@@ -118,3 +119,9 @@ def resource_path(*parts: str) -> Path:
     package = PACKAGE_FOLDER
     inside = package / "resources"
     return (inside if inside.is_dir() else package.parent / "resources").joinpath(*parts)
+
+
+@cache
+def prompt_text(name: str) -> str:
+    """Return a shipped prompt, such as `system.md`. The first time, this blocks briefly."""
+    return resource_path("prompts", name).read_text(encoding="utf-8").strip()

@@ -160,7 +160,7 @@ class HistoryFold:
         firsts = [start.index for start in self.starts.values()]
         return dict(zip(self.starts, pairwise([*firsts, len(self.items)]), strict=True))
 
-    def apply(self, event: ev.Event) -> None:
+    def apply(self, event: ev.Event) -> None:  # noqa: C901 - one vocabulary
         match event:
             case ev.PromptSubmitted() | ev.Steered():
                 self._write(event)
@@ -172,6 +172,8 @@ class HistoryFold:
                 self._note("undid", outcomes, reason)
             case ev.ChangesRedone(outcomes=outcomes, reason=reason):
                 self._note("redid", outcomes, reason)
+            case ev.PlanEdited(text=text):
+                self.items.append(TextBlock(text=f"[The user edited the plan. It now reads:]\n\n{text}"))
             case ev.Rewound(turn=turn, scope=scope) if scope != "files":
                 self._rewind(turn)
             case ev.TurnEnded(reason="interrupted", is_cut_off=is_cut_off):

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import Digest
-from desktop_agent.core.base.paths import resource_path
+from desktop_agent.core.base.paths import prompt_text
 from desktop_agent.core.context.history import History, is_readable_by
 from desktop_agent.core.context.history_fold import Compaction
 from desktop_agent.core.context.summaries import conversation_text, rendered
@@ -134,7 +134,7 @@ _WHOSE = {
 
 
 def system_prompt(workspace: Path, now: datetime) -> str:
-    template = resource_path("prompts", "system.md").read_text(encoding="utf-8")
+    template = prompt_text("system.md")
     return template.format(workspace=workspace, system=platform.system(), date=f"{now:%Y-%m-%d}").strip()
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 from msgspec import Struct
 
 from desktop_agent.core.base.ids import CallId
-from desktop_agent.core.base.paths import resource_path
+from desktop_agent.core.base.paths import prompt_text
 from desktop_agent.core.context.history import History
 from desktop_agent.core.context.summaries import conversation_text, fitted, rendered, summary_text
 from desktop_agent.core.context.tokens import text_tokens
@@ -84,7 +84,7 @@ def summary_request(
     prompt = _PLACEHOLDER.format(focus=emphasis, earlier=earlier, text=text)
     return ModelRequest(
         model=model.model,
-        system=resource_path("prompts", "compact.md").read_text(encoding="utf-8").strip(),
+        system=prompt_text("compact.md"),
         messages=(UserMessage(content=(TextBlock(text=prompt),)),),
         tools=(),
         max_tokens=MAX_TOKENS,

@@ -58,20 +58,24 @@ _FULL = 0.9
 _LONGEST_S = 10 * 365 * 86_400.0
 
 
+ACCEPTED_PLAN = "# The accepted plan"
+
+
 class Pins(Struct, frozen=True, kw_only=True, eq=False):
     history: History
     log: EventLog
     clock: Clock
 
-    async def add(self, op: ops.AddPin, budget: int) -> None:
+    async def add(self, op: ops.AddPin, budget: int) -> bool:
+        """Return whether there was room for it. If not, a notice says so."""
         text = op.text.strip()
         ttl_s = op.ttl_s
         if not text:
             await self._refuse("There is nothing to pin: the text is empty.", "")
-            return
+            return False
         if ttl_s is not None and not 0 < ttl_s <= _LONGEST_S:
             await self._refuse("Nothing was pinned: the time to keep it must be a number of seconds above 0.", "")
-            return
+            return False
         await self.expire()
         expires_at = None if ttl_s is None else self.clock.now() + timedelta(seconds=ttl_s)
         used = {pin.id for pin in self.history.pins}
@@ -83,8 +87,16 @@ class Pins(Struct, frozen=True, kw_only=True, eq=False):
             await self._refuse(
                 title, "Remove a pin, shorten the text, or raise compaction.pins_tokens in the settings."
             )
-            return
+            return False
         await self.log.record(ev.Pinned(pin=pin))
+        return True
+
+    async def add_plan(self, plan: str, budget: int) -> bool:
+        """Pin the accepted plan in place of an earlier one. Return whether there was room for it."""
+        for pin in self.history.pins:
+            if pin.text.startswith(ACCEPTED_PLAN):
+                await self.log.record(ev.Unpinned(pin_id=pin.id))
+        return await self.add(ops.AddPin(text=f"{ACCEPTED_PLAN}\n\n{plan}"), budget)
 
     async def remove(self, op: ops.RemovePin) -> None:
         if any(pin.id == op.pin_id for pin in self.history.pins):

@@ -139,11 +139,19 @@ class SessionPinned(DurableEvent, frozen=True, kw_only=True):
 
 
 class ModeSet(DurableEvent, frozen=True, kw_only=True):
-    """The model, the approval policy or the sandbox changed; all three are given."""
+    """The model, the approval policy, the sandbox or planning changed; all four are given."""
 
     model: ModelRef
     approval: ApprovalPolicy
     sandbox: SandboxMode = "restricted"
+    is_planning: bool = False
+    """Whether the agent only reads, and writes a plan."""
+
+
+class PlanEdited(DurableEvent, frozen=True, kw_only=True):
+    """The user replaced the plan."""
+
+    text: str
 
 
 IMPORTED_WORDS = "imported_words"
@@ -579,6 +587,7 @@ KnownEvent = (
     | SessionArchived
     | SessionPinned
     | ModeSet
+    | PlanEdited
     | Notice
     | Queued
     | Unqueued

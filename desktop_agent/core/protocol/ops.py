@@ -195,11 +195,24 @@ class RewindTo(Tagged, frozen=True, kw_only=True):
 
 
 class SetMode(Tagged, frozen=True, kw_only=True):
-    """Change the model, the approval policy or the sandbox from the next call on. `None`: unchanged."""
+    """Change the model, the approval policy, the sandbox or planning from the next call on. `None`: unchanged."""
 
     model: ModelRef | None = None
     approval: ApprovalPolicy | None = None
     sandbox: SandboxMode | None = None
+    is_planning: bool | None = None
+
+
+class EditPlan(Tagged, frozen=True, kw_only=True):
+    """Replace the plan with the user's text."""
+
+    text: str
+
+
+class CarryOutPlan(Tagged, frozen=True, kw_only=True):
+    """End planning, pin the accepted plan, and let the agent carry it out. Without `text`, it is the present plan."""
+
+    text: str = ""
 
 
 class RenameSession(Tagged, frozen=True, kw_only=True):
@@ -307,6 +320,8 @@ Op = (
     | SendComments
     | RewindTo
     | SetMode
+    | EditPlan
+    | CarryOutPlan
     | RenameSession
     | ArchiveSession
     | PinSession

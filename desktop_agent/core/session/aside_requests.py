@@ -12,7 +12,7 @@ from msgspec import field as struct_field
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import AgentError, ProviderError, StorageError
-from desktop_agent.core.base.paths import resource_path
+from desktop_agent.core.base.paths import prompt_text
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.mcp.client import (
     AskUser,
@@ -158,7 +158,7 @@ class Titling:
         )
         return ModelRequest(
             model=model,
-            system=resource_path("prompts", "title.md").read_text(encoding="utf-8").strip(),
+            system=prompt_text("title.md"),
             messages=(UserMessage(content=(TextBlock(text=said),)),),
             tools=(),
             max_tokens=MAX_TOKENS,

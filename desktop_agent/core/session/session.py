@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import AgentError, StorageError, WorkspaceError
 from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.paths import prompt_text
 from desktop_agent.core.context_window import ContextOp
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
@@ -282,6 +283,10 @@ class Session:
                 await self._turns.send_comments(text)
             case ops.SetMode():
                 await self._set_mode(op)
+            case ops.EditPlan(text=text):
+                await self._edit_plan(text)
+            case ops.CarryOutPlan(text=text):
+                await self._carry_out_plan(text)
             case ops.JudgeCommand(call_id=call_id, command=command):
                 self._parts.judging.want(call_id, command)
             case ops.LookAtChanges():
@@ -364,9 +369,34 @@ class Session:
         approval = op.approval or self.transcript.session.approval
         sandbox = op.sandbox or self.transcript.session.sandbox
         assert model is not None, "the journal's first line names the model"
-        await self._parts.recorder.record(ev.ModeSet(model=model, approval=approval, sandbox=sandbox))
+        is_planning = self.transcript.session.is_planning if op.is_planning is None else op.is_planning
+        mode = ev.ModeSet(model=model, approval=approval, sandbox=sandbox, is_planning=is_planning)
+        await self._parts.recorder.record(mode)
         self._early.follow(model)
         await self._parts.context_manager.measure(self._providers.built(model))
+
+    async def _edit_plan(self, text: str) -> None:
+        """Record the user's text as the plan, unless it is the plan already."""
+        title, hint = "", ""
+        if self._turns.is_running:
+            title, hint = "The plan stays as it is, because a turn is running.", "Stop the turn, or wait for its end."
+        elif not text.strip():
+            title, hint = "There is no plan.", "Let the agent write one: switch on planning, and say what you want."
+        if title:
+            await self._parts.recorder.record(ev.Notice(level="warning", code="plan", title=title, hint=hint))
+        elif text != self.transcript.turns.plan:
+            await self._parts.recorder.record(ev.PlanEdited(text=text))
+
+    async def _carry_out_plan(self, text: str) -> None:
+        parts, pins = self._parts, self._parts.context_manager.pins
+        await self._edit_plan(text or self.transcript.turns.plan)
+        plan = self.transcript.turns.plan
+        if not plan.strip() or self._turns.is_running:
+            return
+        await self._set_mode(ops.SetMode(is_planning=False))
+        is_pinned = await pins.add_plan(plan, parts.context_manager.settings().compaction.pins_tokens)
+        words = await asyncio.to_thread(prompt_text, "carry_out.md")
+        await self._submit_prompt(words if is_pinned else f"{words}\n\n{plan}", "")
 
     async def _warn_of_address(self, model: ModelRef) -> None:
         """Warn, before the key is sent, if the model's address would receive it unencrypted."""

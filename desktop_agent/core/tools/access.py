@@ -7,9 +7,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.base.paths import resource_path
+from desktop_agent.core.base.paths import prompt_text
 from desktop_agent.core.protocol.model import Capability, JsonObject, SandboxMode, ToolDefinition
 from desktop_agent.core.tools.builtin import AnyTool
+from desktop_agent.core.tools.builtin.write_plan import WritePlan
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.servers.mcp_tool import McpTool
 from desktop_agent.core.tools.servers.search_tools import (
@@ -30,7 +31,7 @@ class RoleProfile(Struct, frozen=True, kw_only=True):
 
     @property
     def instructions(self) -> str:
-        return resource_path("prompts", self.prompt).read_text(encoding="utf-8").strip() if self.prompt else ""
+        return prompt_text(self.prompt) if self.prompt else ""
 
 
 ROLES: dict[Role, RoleProfile] = {
@@ -72,6 +73,7 @@ class Access(Struct, frozen=True, eq=False):
     _rules: CallRules
     _sandbox: Callable[[], SandboxMode]
     _runs_there: Callable[[], bool] = lambda: False
+    _is_planning: Callable[[], bool] = lambda: False
 
     @property
     def is_dry_run(self) -> bool:
@@ -79,7 +81,9 @@ class Access(Struct, frozen=True, eq=False):
 
     def require(self, tool: AnyTool) -> None:
         if not self._permits(tool):
-            raise ToolError(f"The tool {tool.name!r} is not permitted in this session.", error_type="permission")
+            hint = " While you plan, nothing is changed." if self._is_planning() and not tool.is_read_only else ""
+            text = f"The tool {tool.name!r} is not permitted in this session.{hint}"
+            raise ToolError(text, error_type="permission")
         if mark := self._mark(tool):
             raise ToolError(f"{tool.name} cannot be used here: {mark}.", error_type="permission")
 
@@ -116,6 +120,8 @@ class Access(Struct, frozen=True, eq=False):
             listing = f"{self._listing(own)}\n\n{_DEFERRED.format(servers_in_words(theirs))}"
         else:
             listing = self._listing([*own, *theirs])
+        if self._is_planning():
+            listing = f"{listing}\n\n{prompt_text('plan.md')}"
         return ToolOffer(
             definitions=tuple(map(self.definition, (*own, *choice.offered))),
             listing=listing,
@@ -131,11 +137,14 @@ class Access(Struct, frozen=True, eq=False):
     def _permits(self, tool: AnyTool) -> bool:
         rules = self._rules
         names = {tool.name, tool.server, tool.shown_name} if isinstance(tool, McpTool) else {tool.name}
-        # The search finds only permitted tools, so it needs no permission of its own.
+        # The search finds only permitted tools, and a plan changes nothing.
         is_named = rules.allowed_tools is None or not names.isdisjoint(rules.allowed_tools)
-        is_named = is_named or isinstance(tool, SearchTools)
+        is_named = is_named or isinstance(tool, SearchTools | WritePlan)
         is_blocked = not names.isdisjoint(rules.blocked_tools)
-        return is_named and not is_blocked and (tool.is_read_only or not ROLES[rules.role].only_reads)
+        if isinstance(tool, WritePlan) and not self._is_planning():
+            return False
+        only_reads = ROLES[rules.role].only_reads or self._is_planning()
+        return is_named and not is_blocked and (tool.is_read_only or not only_reads)
 
     def _mark(self, tool: AnyTool) -> str:
         granted = self._rules.capabilities

@@ -87,6 +87,7 @@ class SessionInfo(Struct):
     model: ModelRef | None = None
     approval: ApprovalPolicy = "on_write"
     sandbox: SandboxMode = "restricted"
+    is_planning: bool = False
     jobs: tuple[Job, ...] = ()
     rules: tuple[Rule, ...] = ()
     opened_at: datetime = ev.UNSTAMPED
@@ -124,6 +125,7 @@ class SessionInfo(Struct):
                 self.is_pinned = is_pinned
             case ev.ModeSet():
                 self.model, self.approval, self.sandbox = event.model, event.approval, event.sandbox
+                self.is_planning = event.is_planning
             case ev.TurnStarted(model=model):
                 self.model = model
             case ev.PromptSubmitted(text=text) if not self.title:
@@ -143,13 +145,15 @@ CUT = 2_000
 TURN_EVENTS: Final = frozenset({
     ev.TurnStarted, ev.TurnEnded, ev.MessageDone, ev.Compacted, ev.ToolProgress, ev.ToolCallStarted,
     ev.ToolCallFinished, ev.ApprovalRequested, ev.ApprovalResolved, ev.PromptSubmitted, ev.Steered, ev.Queued,
-    ev.Unqueued, ev.UsageReported, ev.SessionForked,
+    ev.Unqueued, ev.UsageReported, ev.SessionForked, ev.PlanEdited,
 })  # fmt: skip
 """The events that `TurnState.apply` folds; it ignores all others."""
 
 
 class TurnState(Fold):
     todos: tuple[TodoItem, ...] = ()
+    plan: str = ""
+    """The plan that the agent wrote last, or as the user edited it; empty if there is none."""
     turn: int = 0
     is_running: bool = False
     last_end: ev.TurnEndReason | None = None
@@ -191,7 +195,7 @@ class TurnState(Fold):
             self.prompts[turn] = text[:CUT]
             self.cut_prompts.add(turn)
 
-    def apply(self, event: ev.Event, *, is_known_call: bool) -> None:
+    def apply(self, event: ev.Event, *, is_known_call: bool) -> None:  # noqa: C901 - one vocabulary
         """Fold one event; `is_known_call` says whether the event's call exists."""
         match event:
             case ev.TurnStarted(turn=turn):
@@ -212,6 +216,9 @@ class TurnState(Fold):
             case ev.ToolCallFinished(result=result) if is_known_call:
                 todos = todos_of(result)
                 self.todos = self.todos if todos is None else todos
+                self.plan = str(result.metadata.get("plan", self.plan))
+            case ev.PlanEdited(text=text):
+                self.plan = text
             case ev.ApprovalRequested(request=request, at=at) if is_known_call or request.spending is not None:
                 self.waiting[request.call_id] = request
                 self.asked_at[request.call_id] = at

@@ -41,7 +41,6 @@ from desktop_agent.core.transcript.entries import (
     TextEntry,
     ToolEntry,
     readable,
-    todos_of,
 )
 from desktop_agent.core.transcript.paged import CHANGES, STATUS, PagedEntries, Patch
 from desktop_agent.core.transcript.session_info import CONTEXT_EVENTS, TURN_EVENTS, ContextState, SessionInfo, TurnState
@@ -404,6 +403,10 @@ _OF_CALLS: Final = frozenset((ev.ToolCallFinished, ev.ChangesRecorded, ev.Approv
 _SUMMARISING: Final = frozenset((ev.Compacted, ev.SummaryEdited, ev.CompactionUndone, ev.Rewound))
 
 
+def _is_planning(event: ev.Event) -> bool:
+    return isinstance(event, ev.ToolCallFinished) and not event.result.metadata.keys().isdisjoint(("todos", "plan"))
+
+
 class Transcript(Struct):
     """One session as a user sees it. Only `apply` and loading pages change it."""
 
@@ -494,9 +497,7 @@ class Transcript(Struct):
         elif kind in _SUMMARISING:
             patches += self.shown.note_in_force(self.context.compaction_in_force)
             patches.append(STATUS)
-        elif kind not in _SILENT or (
-            tool is not None and isinstance(event, ev.ToolCallFinished) and todos_of(event.result) is not None
-        ):
+        elif kind not in _SILENT or (tool is not None and _is_planning(event)):
             patches.append(STATUS)
         return patches
 

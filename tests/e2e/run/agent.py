@@ -17,6 +17,10 @@ class Agent(CommandLine):
     def run(self, workspace: Path, url: str, *more: str, prompt: str = "make it two") -> Ran:
         return self("run", "--prompt", prompt, "--workspace", workspace, "--base-url", url, "--json", *more)
 
+    def without_prompt(self, workspace: Path, replies: Iterable[Any], *options: str) -> Ran:
+        with serve(*replies) as server:
+            return self("run", "--workspace", workspace, "--base-url", server.url, "--json", *options)
+
     def answered(self, workspace: Path, replies: Iterable[Any], *more: str, prompt: str = "make it two") -> Ran:
         with serve(*replies) as server:
             return self.run(workspace, server.url, *more, prompt=prompt)

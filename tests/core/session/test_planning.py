@@ -1,0 +1,71 @@
+"""While the agent plans, nothing is changed; the accepted plan stays with the model until it is carried out."""
+
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import TextBlock
+from desktop_agent.core.providers.scripted import Call, Reply, Say
+from desktop_agent.core.transcript import replay
+from tests.harness import Ground, Open, check_conversation
+
+PLAN = "# Split the module\n\n- [ ] move `x`\n- [ ] test it\n"
+WRITE: Reply = [Say("Here it is."), Call("write_plan", {"plan": PLAN})]
+EDIT: Reply = [Call("edit_file", {"path": "a.py", "old_str": "x = 1", "new_str": "x = 2"})]
+DONE: Reply = [Say("Done.")]
+
+
+def offered(s: Open) -> set[str]:
+    return {tool.name for tool in s.last_request.tools}
+
+
+async def test_a_plan_is_written_edited_and_carried_out(ground: Ground) -> None:
+    ground.write("a.py", "x = 1\n")
+    async with ground.session([EDIT, WRITE, DONE, WRITE, DONE, EDIT, DONE], approval="on_request") as s:
+        await s.carry_out(ops.SetMode(is_planning=True), ev.ModeSet)
+        assert (await s.prompt("Plan it")).reason == "completed"
+        assert ground.read("a.py") == "x = 1\n", "an edit is refused, though edits need no answer"
+        refused, _ = (event.result.content for event in s.rx.all(ev.ToolCallFinished))
+        assert "While you plan, nothing is changed." in refused
+        assert offered(s) >= {"read_file", "grep", "write_plan"}
+        assert offered(s).isdisjoint({"edit_file", "apply_patch", "run_terminal_cmd", "delete_file"})
+        assert "## Plan first" in s.last_request.system
+        assert (s.session.transcript.turns.plan, s.session.transcript.session.is_planning) == (PLAN, True)
+
+        edited = PLAN + "- [ ] changelog\n"
+        await s.carry_out(ops.EditPlan(text=edited), ev.PlanEdited)
+        await s.prompt("One more thing")
+        assert any(f"It now reads:]\n\n{edited}" in text for text in texts(s))
+        assert s.session.transcript.turns.plan == PLAN, "the agent has written it again"
+
+        await s.carry_out(ops.CarryOutPlan(text=edited), ev.TurnEnded)
+        assert ground.read("a.py") == "x = 2\n"
+        assert edited.strip() in s.last_request.pinned
+        assert "write_plan" not in offered(s)
+        assert "## Plan first" not in s.last_request.system
+        check_conversation(s.last_request)
+        again = replay(s.rx.recorded)
+        assert (again.turns.plan, again.session.is_planning) == (edited, False)
+        assert again.session.approval == "on_request"
+
+
+def texts(s: Open) -> list[str]:
+    blocks = (block for message in s.last_request.messages for block in message.content)
+    return [block.text for block in blocks if isinstance(block, TextBlock)]
+
+
+async def test_a_plan_without_room_among_the_pins_goes_with_the_prompt(ground: Ground) -> None:
+    long = "- [ ] many words\n" * 4_000
+    async with ground.session([DONE, DONE, DONE]) as s:
+        await s.carry_out(ops.CarryOutPlan(text=long), ev.TurnEnded)
+        assert long.strip() in texts(s)[-1]
+        assert s.last_request.pinned == ""
+        for plan in ("- [ ] one", "- [ ] two"):
+            await s.carry_out(ops.CarryOutPlan(text=plan), ev.TurnEnded)
+        assert "two" in s.last_request.pinned
+        assert "one" not in s.last_request.pinned, "a newer plan replaces it"
+
+
+async def test_without_a_plan_there_is_nothing_to_carry_out(ground: Ground) -> None:
+    async with ground.session([DONE]) as s:
+        told = await s.carry_out(ops.CarryOutPlan(), ev.Notice)
+        assert told.title == "There is no plan."
+        assert s.session.transcript.turn == 0
