@@ -37,6 +37,7 @@ from desktop_agent.ui.window.conversation_pane import ConversationPane
 from desktop_agent.ui.window.main_window import MainWindow
 from desktop_agent.ui.window.mode_pickers import ModePickers
 from desktop_agent.ui.window.panel_controllers import SessionPanels
+from desktop_agent.ui.window.plan_bar import PlanBar
 from desktop_agent.ui.window.session_controller import SessionController
 
 
@@ -110,10 +111,10 @@ def build_panels(
         review.set_diff_mode(mode)
     review.set_wrapped(is_wrapped=window.memory.wraps_lines)
     files, jobs = FileTree(theme, spawner.spawn), JobsPanel(theme, now)
-    todos = TodoPanel(theme)
-    conversation = ConversationPane(transcript, todos)
+    todos, plan = TodoPanel(theme), PlanBar(theme)
+    conversation = ConversationPane(transcript, plan, todos)
     window.set_panels(sessions, files, conversation, composer, review, jobs)
-    shown = SessionPanels(window, theme, transcript, composer, pickers, review, files, jobs, todos)
+    shown = SessionPanels(window, theme, transcript, composer, pickers, review, files, jobs, todos, plan)
     panels = WindowPanels(
         window=window,
         sessions=sessions,

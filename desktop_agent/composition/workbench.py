@@ -104,6 +104,7 @@ class Workbench:
         model: ModelRef | None = None,
         approval: ApprovalPolicy | None = None,
         sandbox: SandboxMode | None = None,
+        is_planning: bool | None = None,
         rules: CallRules | None = None,
         limits: TurnLimits | None = None,
         purpose: SessionPurpose = "conversation",
@@ -114,7 +115,13 @@ class Workbench:
         depends on cannot be read, and `StorageError` when nothing can be written.
         """
         options = SessionOptions(
-            model=model, approval=approval, sandbox=sandbox, rules=rules, limits=limits, purpose=purpose
+            model=model,
+            approval=approval,
+            sandbox=sandbox,
+            is_planning=is_planning,
+            rules=rules,
+            limits=limits,
+            purpose=purpose,
         )
         return await self.opener.create(workspace, sink, options)
 

@@ -111,6 +111,9 @@ def _definition(module: str, name: str) -> tuple[str, Definition] | None:
                 return module, node
             case ast.Assign() | ast.AnnAssign() if _targets(node) == [name]:
                 return module, node
+            case ast.ImportFrom(module=str(origin), names=[ast.alias(name="*")]):
+                if (found := _definition(origin, name)) is not None:
+                    return found
             case ast.ImportFrom(module=str(origin)) if origin.startswith("desktop_agent"):
                 if any((alias.asname or alias.name) == name for alias in node.names):
                     is_module = _path(f"{origin}.{name}") is not None

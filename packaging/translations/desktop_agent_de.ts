@@ -8495,6 +8495,44 @@
     </message>
 </context>
 <context>
+    <name>PlanBar</name>
+    <message>
+        <source>Carry out</source>
+        <translation>Ausführen</translation>
+    </message>
+    <message>
+        <source>Plan: {0}</source>
+        <translation>Plan: {0}</translation>
+    </message>
+    <message>
+        <source>Read and edit…</source>
+        <translation>Lesen und bearbeiten …</translation>
+    </message>
+</context>
+<context>
+    <name>PlanWindow</name>
+    <message>
+        <source>Carry out</source>
+        <translation>Ausführen</translation>
+    </message>
+    <message>
+        <source>Comment</source>
+        <translation>Kommentieren</translation>
+    </message>
+    <message>
+        <source>Plan</source>
+        <translation>Plan</translation>
+    </message>
+    <message>
+        <source>Quotes the selected lines, or the line of the caret, in your message</source>
+        <translation>Zitiert die markierten Zeilen oder die Zeile der Einfügemarke in Ihrer Nachricht</translation>
+    </message>
+    <message>
+        <source>Your changes are kept. The agent reads them.</source>
+        <translation>Ihre Änderungen bleiben erhalten. Der Agent liest sie.</translation>
+    </message>
+</context>
+<context>
     <name>PrintedBody</name>
     <message>
         <source>Show all output</source>

@@ -8470,6 +8470,44 @@
     </message>
 </context>
 <context>
+    <name>PlanBar</name>
+    <message>
+        <source>Carry out</source>
+        <translation>执行</translation>
+    </message>
+    <message>
+        <source>Plan: {0}</source>
+        <translation>计划：{0}</translation>
+    </message>
+    <message>
+        <source>Read and edit…</source>
+        <translation>阅读并编辑…</translation>
+    </message>
+</context>
+<context>
+    <name>PlanWindow</name>
+    <message>
+        <source>Carry out</source>
+        <translation>执行</translation>
+    </message>
+    <message>
+        <source>Comment</source>
+        <translation>评论</translation>
+    </message>
+    <message>
+        <source>Plan</source>
+        <translation>计划</translation>
+    </message>
+    <message>
+        <source>Quotes the selected lines, or the line of the caret, in your message</source>
+        <translation>在您的消息中引用所选的行或光标所在的行</translation>
+    </message>
+    <message>
+        <source>Your changes are kept. The agent reads them.</source>
+        <translation>您的更改会保留，智能体会读取它们。</translation>
+    </message>
+</context>
+<context>
     <name>PrintedBody</name>
     <message>
         <source>Show all output</source>

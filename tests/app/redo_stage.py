@@ -24,9 +24,11 @@ from desktop_agent.ui.review.diff_pane import DiffPane
 from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.actions import Actions
+from desktop_agent.ui.window.conversation_pane import ConversationPane
 from desktop_agent.ui.window.main_window import MainWindow
 from desktop_agent.ui.window.mode_pickers import ModePickers
 from desktop_agent.ui.window.panel_controllers import SessionPanels
+from desktop_agent.ui.window.plan_bar import PlanBar
 from desktop_agent.ui.window.session_controller import SessionController
 from desktop_agent.ui.window.session_handle import SessionHandle
 from tests.harness import Ground, Open
@@ -46,10 +48,10 @@ class Room:
         transcript, composer = TranscriptView(theme), Composer(theme)
         self.review = ReviewPanel(theme, self.source, self._spawn)
         jobs, files, pickers = JobsPanel(theme, lambda: NOW), FileTree(theme, self._leave), ModePickers(composer)
-        self.frame.set_panels(QWidget(), files, transcript, composer, self.review, jobs)
-        panels = SessionPanels(
-            self.frame, theme, transcript, composer, pickers, self.review, files, jobs, TodoPanel(theme)
-        )
+        todos, plan = TodoPanel(theme), PlanBar(theme)
+        pane = ConversationPane(transcript, plan, todos)
+        self.frame.set_panels(QWidget(), files, pane, composer, self.review, jobs)
+        panels = SessionPanels(self.frame, theme, transcript, composer, pickers, self.review, files, jobs, todos, plan)
         self.session = SessionController(
             panels,
             self.source,

@@ -166,12 +166,19 @@ class LiveSessions:
         """Start the session of a draft. Raises `AgentError` if the folder or the disk does not allow one."""
         mode = draft.mode
         session = await self._bench.create_session(
-            draft.workspace, sink=draft.receive, model=mode.model, approval=mode.approval, sandbox=mode.sandbox
+            draft.workspace,
+            sink=draft.receive,
+            model=mode.model,
+            approval=mode.approval,
+            sandbox=mode.sandbox,
+            is_planning=mode.is_planning,
         )
         draft.open_with(session.id, session.submit)
         self._serve(session, draft)
         if (now := draft.mode) != mode:  # the user picked another mode meanwhile
-            draft.submit(ops.SetMode(model=now.model, approval=now.approval, sandbox=now.sandbox))
+            draft.submit(
+                ops.SetMode(model=now.model, approval=now.approval, sandbox=now.sandbox, is_planning=now.is_planning)
+            )
 
     async def open(self, session_id: SessionId) -> OwnSession:
         """Return the session as soon as its end is read; the handle signals the rest. Raises `AgentError`."""

@@ -42,6 +42,7 @@ _VERBS = {
     "web_fetch": "Read",
     "web_search": "Search the web",
     "todo_write": "Plan",
+    "write_plan": "Plan",
 }
 """Verbs for tools whose names begin with no word of `_PREFIXES`, or with a misleading one."""
 

@@ -15,6 +15,7 @@ from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.banner import Banner, BannerFrame, few_lines
 from desktop_agent.ui.widgets.find_bar import FindBar
 from desktop_agent.ui.widgets.layouts import resize_within_screen, vbox
+from desktop_agent.ui.window.plan_bar import PlanBar
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 
@@ -181,7 +182,7 @@ class ViewingBar(BannerFrame):
 
 
 class ConversationPane(QWidget):
-    def __init__(self, transcript: TranscriptView, todos: TodoPanel) -> None:
+    def __init__(self, transcript: TranscriptView, plan: PlanBar, todos: TodoPanel) -> None:
         super().__init__()
         self.viewing_bar = ViewingBar()
         self.news_bar = NewsBar()
@@ -193,4 +194,4 @@ class ConversationPane(QWidget):
             transcript.finder, transcript.finder.found, transcript, self.tr("Find in the conversation"), name="findBar"
         )
         bars = (self.news_bar, self.crash_bar, self.viewing_bar, self.hold_banner, self.banner, self.project_banner)
-        vbox(*bars, self.find_bar, (transcript, 1), todos, on=self)
+        vbox(*bars, self.find_bar, (transcript, 1), plan, todos, on=self)

@@ -11,7 +11,15 @@ from desktop_agent.core.models.vendors import DEMO, PROVIDER_LABELS
 from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode
 from desktop_agent.ui.widgets.buttons import PickerButton
 from desktop_agent.ui.widgets.labels import restyle
-from desktop_agent.ui.wording.phrases import MODES, POLICIES, approval_words, sandbox_words, short_words
+from desktop_agent.ui.wording.phrases import (
+    MODES,
+    PLANNING,
+    POLICIES,
+    approval_words,
+    planning_words,
+    sandbox_words,
+    short_words,
+)
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 _MAX_LABEL = 28
@@ -74,7 +82,7 @@ class ModePickers(QObject):
 
     model_shown = Signal(object)  # a `ModelRef`
     effort_chosen = Signal(str)  # a level; empty for the model's default
-    approval_chosen = Signal(str)
+    mode_chosen = Signal(object, bool)  # an `ApprovalPolicy`, or None to keep it; whether to plan
     sandbox_chosen = Signal(str)
 
     def __init__(self, parent: QWidget) -> None:
@@ -89,22 +97,29 @@ class ModePickers(QObject):
         self._model_keys = ""
         self._sandbox: SandboxMode | None = None
         self._sandbox_obstacle: str | None = None
+        self.approval_button.offer(planning_words(), PLANNING)
         for policy in POLICIES:
             self.approval_button.offer(approval_words(policy), policy)
         for mode in MODES:
             self.sandbox_button.offer(sandbox_words(mode), mode)
         self.effort_button.chosen.connect(self.effort_chosen)
-        self.approval_button.chosen.connect(self.approval_chosen)
+        self.approval_button.chosen.connect(self._choose_approval)
         self.sandbox_button.chosen.connect(self.sandbox_chosen)
 
-    def show_mode(self, model: ModelRef | None, approval: ApprovalPolicy, sandbox: SandboxMode) -> None:
+    def _choose_approval(self, value: str) -> None:
+        is_planning = value == PLANNING
+        self.mode_chosen.emit(None if is_planning else value, is_planning)
+
+    def show_mode(
+        self, model: ModelRef | None, approval: ApprovalPolicy, sandbox: SandboxMode, *, is_planning: bool = False
+    ) -> None:
         if model is not None and model != self._model:
             if self._model is None or (model.provider, model.model) != (self._model.provider, self._model.model):
                 self._label, self._efforts = "", ()  # until they are available
             self._model = model
             self._show_model(model)
             self.model_shown.emit(model)
-        self.approval_button.show_value(approval)
+        self.approval_button.show_value(PLANNING if is_planning else approval)
         self._sandbox = sandbox
         self._show_sandbox()
 

@@ -29,6 +29,7 @@ from desktop_agent.ui.runtime.pacing import FRAME_MS, GradualWork
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.main_window import MainWindow
 from desktop_agent.ui.window.mode_pickers import ModePickers
+from desktop_agent.ui.window.plan_bar import PlanBar
 from desktop_agent.ui.window.session_handle import SessionHandle, ShownSession, submit_on
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class SessionPanels(Struct, frozen=True):
     files: FileTree
     jobs: JobsPanel
     todos: TodoPanel
+    plan: PlanBar
 
 
 class PanelController(QObject):
@@ -76,6 +78,7 @@ class PromptController(PanelController):
         entries.retry_requested.connect(self._retry)
         entries.again_requested.connect(self._ask_again)
         entries.quote_requested.connect(self._quote)
+        panels.plan.commented.connect(self._quote)
         waiting.edit_requested.connect(self._edit_queued)
         actions.quote.triggered.connect(view.messages.quote)
         session.submit_on(composer.steering_submitted, ops.Steer, "text")

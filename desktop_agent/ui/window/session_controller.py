@@ -75,7 +75,9 @@ class SessionController(ShownSession):
         self.opens_questions = False
         """Whether a question opens its dialog automatically. Its card in the conversation is shown in any case."""
         view.entry_actions.link_activated.connect(_open_link)
-        self.submit_on(panels.pickers.approval_chosen, ops.SetMode, "approval")
+        self.submit_on(panels.pickers.mode_chosen, ops.SetMode, "approval", "is_planning")
+        self.submit_on(panels.plan.edited, ops.EditPlan, "text")
+        self.submit_on(panels.plan.accepted, ops.CarryOutPlan, "text")
         self.submit_on(panels.pickers.sandbox_chosen, ops.SetMode, "sandbox")
         self.submit_on(panels.jobs.stop_requested, ops.StopJob, "job_id")
 
@@ -167,7 +169,12 @@ class SessionController(ShownSession):
         is_demo = session.model is not None and session.model.provider == "demo"
         if self._is_news("title", session.title, is_demo):
             self._window.top_bar.set_title(session.title, is_demo=is_demo)
-        self._panels.pickers.show_mode(session.model, session.approval, session.sandbox)
+        self._panels.pickers.show_mode(
+            session.model, session.approval, session.sandbox, is_planning=session.is_planning
+        )
+        is_offered = session.is_planning and not turns.is_running and not self.read_only
+        if self._is_news("plan", plan := turns.plan if is_offered else ""):
+            self._panels.plan.show_plan(plan)
         if self._is_news("jobs", *session.jobs):
             self._panels.jobs.show_jobs(session.jobs)
             running = sum(job.state == "running" for job in session.jobs)

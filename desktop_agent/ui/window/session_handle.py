@@ -213,10 +213,13 @@ class DraftSession(OwnSession):
                 self._keep_unrecorded()
                 if len(self._waiting) == 1:
                     self._begin(self)
-            case ops.SetMode(model=model, approval=approval, sandbox=sandbox):
+            case ops.SetMode(model=model, approval=approval, sandbox=sandbox, is_planning=is_planning):
                 mode = self.mode
                 self.mode = ev.ModeSet(
-                    model=model or mode.model, approval=approval or mode.approval, sandbox=sandbox or mode.sandbox
+                    model=model or mode.model,
+                    approval=approval or mode.approval,
+                    sandbox=sandbox or mode.sandbox,
+                    is_planning=mode.is_planning if is_planning is None else is_planning,
                 )
                 self.deliver(self.mode)
             case _:

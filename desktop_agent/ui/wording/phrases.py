@@ -35,6 +35,12 @@ _MODES: dict[SandboxMode, tuple[str, str, str]] = {
 }
 """The name, the short name and the meaning of each sandbox mode."""
 
+PLANNING = "plan"
+_PLANNING = (
+    "Plans first",
+    "Plans",
+    "The agent reads, asks and writes a plan. It changes nothing before you accept the plan.",
+)
 POLICIES = tuple(_POLICIES)
 MODES = tuple(_MODES)
 """The sandbox modes, repeated here because the window is painted before the core is imported."""
@@ -52,13 +58,18 @@ def approval_words(policy: ApprovalPolicy) -> tuple[str, str]:
     return _mode_text(name), _mode_text(explanation)
 
 
+def planning_words() -> tuple[str, str]:
+    name, _, explanation = _PLANNING
+    return _mode_text(name), _mode_text(explanation)
+
+
 def sandbox_words(mode: SandboxMode) -> tuple[str, str]:
     name, _, explanation = _MODES[mode]
     return _mode_text(name), _mode_text(explanation)
 
 
 def short_words(mode: str) -> str:
-    words: dict[str, tuple[str, str, str]] = {**_POLICIES, **_MODES}
+    words: dict[str, tuple[str, str, str]] = {**_POLICIES, **_MODES, PLANNING: _PLANNING}
     return _mode_text(words[mode][1])
 
 

@@ -80,7 +80,7 @@ def test_the_button_says_what_people_call_the_model_and_the_tooltip_its_name(pic
 
 
 def test_every_policy_can_be_chosen_and_is_shown_as_what_it_comes_to(pickers: ModePickers) -> None:
-    assert [action.data() for action in choices(pickers.approval_button)] == list(get_args(ApprovalPolicy))
+    assert [action.data() for action in choices(pickers.approval_button)] == ["plan", *get_args(ApprovalPolicy)]
     for policy in get_args(ApprovalPolicy):
         pickers.show_mode(SONNET, policy, "restricted")
         (shown,) = checked(pickers.approval_button)
@@ -150,10 +150,13 @@ def test_a_very_long_name_is_cut_on_the_button_and_whole_in_the_tool_tip(pickers
 
 def test_picking_asks_and_changes_nothing_until_the_session_says_so(pickers: ModePickers) -> None:
     pickers.show_mode(SONNET, "on_write", "restricted")
-    approval, sandbox = QSignalSpy(pickers.approval_chosen), QSignalSpy(pickers.sandbox_chosen)
-    choices(pickers.approval_button)[0].trigger()
+    approval, sandbox = QSignalSpy(pickers.mode_chosen), QSignalSpy(pickers.sandbox_chosen)
+    plan, always, *_ = choices(pickers.approval_button)
+    always.trigger()
+    plan.trigger()
     choices(pickers.sandbox_button)[2].trigger()
-    assert (asked_for(approval), asked_for(sandbox)) == (["always"], ["none"])
+    assert [approval.at(0), approval.at(1)] == [["always", False], [None, True]]
+    assert asked_for(sandbox) == ["none"]
     assert pickers.approval_button.text() == "Asks before writing ▾"
     assert pickers.sandbox_button.text() == "Sandbox: this folder ▾"
 
@@ -175,7 +178,7 @@ def test_the_sandbox_in_force_is_shown_and_none_is_a_warning(
 def test_every_choice_says_what_it_comes_to(pickers: ModePickers) -> None:
     for button in (pickers.approval_button, pickers.sandbox_button):
         assert all(action.text().count("\t") == 1 and action.toolTip() for action in choices(button))
-    assert "refused" in choices(pickers.approval_button)[3].text()
+    assert "refused" in choices(pickers.approval_button)[-1].text()
 
 
 @pytest.mark.parametrize("is_told_first", [True, False])

@@ -39,9 +39,11 @@ from desktop_agent.ui.jobs_panel import JobsPanel
 from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.window.conversation_pane import ConversationPane
 from desktop_agent.ui.window.main_window import MainWindow
 from desktop_agent.ui.window.mode_pickers import ModePickers
 from desktop_agent.ui.window.panel_controllers import SessionPanels
+from desktop_agent.ui.window.plan_bar import PlanBar
 from desktop_agent.ui.window.session_controller import SessionController
 from desktop_agent.ui.window.session_handle import SessionHandle
 from tests.parts import part
@@ -224,7 +226,7 @@ def test_a_picked_mode_is_asked_for_and_shown_when_it_holds(window: Window, show
     always = next(action for action in pickers if action.iconText() == "Asks before every call")
     always.trigger()
     window.panels.pickers.sandbox_chosen.emit("strict")
-    assert shown.asked == [ops.SetMode(approval="always"), ops.SetMode(sandbox="strict")]
+    assert shown.asked == [ops.SetMode(approval="always", is_planning=False), ops.SetMode(sandbox="strict")]
     model = ModelRef(provider="anthropic", model="m")
     shown.happen(ev.ModeSet(model=model, approval="always", sandbox="strict"))
     assert always.isChecked()
@@ -433,8 +435,9 @@ def test_a_question_that_a_rule_can_answer_offers_to_make_one(qtbot: QtBot, them
     transcript, composer = TranscriptView(theme), Composer(theme)
     review, jobs = ReviewPanel(theme, Source(Session()), Tasks().spawn), JobsPanel(theme, lambda: NOW)
     files, pickers = FileTree(theme, Tasks().spawn), ModePickers(composer)
-    frame.set_panels(QWidget(), files, transcript, composer, review, jobs)
-    panels = SessionPanels(frame, theme, transcript, composer, pickers, review, files, jobs, TodoPanel(theme))
+    todos, plan = TodoPanel(theme), PlanBar(theme)
+    frame.set_panels(QWidget(), files, ConversationPane(transcript, plan, todos), composer, review, jobs)
+    panels = SessionPanels(frame, theme, transcript, composer, pickers, review, files, jobs, todos, plan)
     session = SessionController(
         panels,
         Source(Session()),

@@ -1,4 +1,4 @@
-"""The body of a plan: a checklist. The shape and the colour of a mark show the state of a step."""
+"""The bodies of plans: a checklist whose marks show the state of each step, and a document that the user accepts."""
 
 from collections.abc import Callable
 from typing import ClassVar
@@ -6,6 +6,7 @@ from typing import ClassVar
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
+from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol.model import TodoItem, TodoStatus
 from desktop_agent.core.transcript import ToolEntry, todos_of
 from desktop_agent.ui.chat.cards.tool_body import Content, ContentWriter, ToolBody, entry_of, one_line
@@ -62,6 +63,27 @@ class PlanBody(ToolBody):
                     middle = area[0].center().y()
                     paint_mark(painter, QPointF(Space.M + MARK_RADIUS, middle), step.status, self.styles.colour)
                 at += utf16_length(line) + 1
+
+
+class PlanTextBody(ToolBody):
+    """The plan that the agent wrote for the user to accept."""
+
+    @classmethod
+    def fits(cls, entry: ToolEntry) -> bool:
+        return entry.result is not None and "plan" in entry.result.metadata
+
+    @classmethod
+    def read(cls, row: EntryRow) -> Content:
+        writer = ContentWriter()
+        result = entry_of(row).result
+        for line in str(result.metadata["plan"]).splitlines() if result is not None else ():
+            writer.add(named(line), Tint("text", is_bold=True) if line.startswith("#") else None)
+            writer.end_line()
+        return writer.content("plain")
+
+    @classmethod
+    def is_open_at_first(cls, row: EntryRow) -> bool:
+        return True
 
 
 def paint_mark(painter: QPainter, at: QPointF, status: TodoStatus, colour_of: Callable[[str], QColor]) -> None:
