@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from PySide6.QtGui import QImage
 
-from desktop_agent.cli import desktop, main
+from desktop_agent.cli import desktop
+from desktop_agent.core.base.errors import UsageError
+from tests.command_line import main
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="such entries are Linux's")
 
@@ -85,17 +87,13 @@ def test_a_program_in_a_folder_of_any_name_is_started(share: Path, tmp_path: Pat
     assert (tmp_path / "told").read_text() == "started desktop-agent://session/x\n"
 
 
-def test_what_cannot_be_written_or_started_is_said(
-    share: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_written_or_started_is_said(share: Path, capsys: pytest.CaptureFixture[str]) -> None:
     share.mkdir()
     (share / "icons").touch()
     assert main(["desktop", "install"]) == 1
     assert "icons" in capsys.readouterr().err
-    monkeypatch.setattr(sys, "executable", "/nowhere/100%/python")
-    monkeypatch.setattr(sys, "frozen", True, raising=False)
-    assert main(["desktop", "install"]) == 2
-    assert "without a %" in capsys.readouterr().err
+    with pytest.raises(UsageError, match="No menu can start"):
+        desktop.install(share, Path("/nowhere/100%/desktop-agent"))
 
 
 @pytest.mark.parametrize(
