@@ -173,33 +173,22 @@ def test_the_real_program_imports_all_of_its_modules(frozen: Path) -> None:
 
 
 COMMAND_LINE = (
-    *(
-        "tests/cli",
-        "tests/e2e/batch",
-        "tests/e2e/run",
-        "tests/e2e/servers/test_mcp_test.py",
-        "tests/e2e/test_bad_input.py",
-    ),
-    *("tests/e2e/test_private_files.py", "tests/e2e/test_slash.py", "tests/e2e/test_tools_command.py"),
-    *(
-        "tests/rest/test_serve_command.py",
-        "tests/attacks/keyrings",
-        "tests/attacks/environment/test_own_environment.py",
-    ),
-    *("tests/app/startup/test_one_instance.py", "-m", "not realwindow"),
+    "tests/cli tests/e2e/batch tests/e2e/run tests/e2e/servers/test_mcp_test.py tests/e2e/test_bad_input.py "
+    "tests/e2e/test_private_files.py tests/e2e/test_slash.py tests/e2e/test_tools_command.py "
+    "tests/rest/test_serve_command.py tests/attacks/keyrings tests/attacks/environment/test_own_environment.py "
+    "tests/app/startup/test_one_instance.py"
 )
-WINDOW = (
-    "tests/e2e/test_assistive.py",
-    "tests/e2e/by_hand/test_new_user.py",
-    "-m",
-    "realwindow",
-    "--profile",
-    "nightly",
-)
+WINDOW = "tests/e2e/test_assistive.py tests/e2e/by_hand/test_new_user.py --profile nightly"
 XVFB = ("env", "QT_QPA_PLATFORM=xcb", "xvfb-run", "--auto-servernum", "--server-args=-screen 0 1440x900x24")
 
 
-@pytest.mark.parametrize("argv", [COMMAND_LINE, WINDOW], ids=["command line", "window"])
-def test_the_real_program_passes_the_tests_of_a_checkout(frozen: Path, argv: tuple[str, ...]) -> None:
-    shown = XVFB if argv == WINDOW else ()
-    told_by(*shown, sys.executable, "-m", "pytest", "-q", *argv, TESTED_PROGRAM=str(frozen / "desktop-agent"))
+@pytest.mark.parametrize(
+    ("shown", "mark", "tests"),
+    [((), "not realwindow", COMMAND_LINE), (XVFB, "realwindow", WINDOW)],
+    ids=["command line", "window"],
+)
+def test_the_real_program_passes_the_tests_of_a_checkout(
+    frozen: Path, shown: tuple[str, ...], mark: str, tests: str
+) -> None:
+    argv = [*shown, sys.executable, "-m", "pytest", "-q", "-m", mark, *tests.split()]
+    told_by(*argv, TESTED_PROGRAM=str(frozen / "desktop-agent"))

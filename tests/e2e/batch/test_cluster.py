@@ -11,9 +11,11 @@ import psutil
 import pytest
 
 from tests.certificates import Authority
-from tests.command_line import main
+from tests.command_line import OTHER, main
 from tests.e2e.batch.cluster_lab import ClusterLab
 from tests.e2e.batch.lab import DEMO, Lab, task
+
+pytestmark = pytest.mark.skipif(OTHER is not None, reason="it may lack the extra `cluster`")
 
 
 def test_a_cluster_keeps_the_promises_of_a_batch(tmp_path: Path, is_nightly: bool) -> None:
