@@ -15,12 +15,17 @@ function Invoke-Program([string] $program, [string[]] $arguments) { # ends the s
     if ($LASTEXITCODE -ne 0) { exit $LASTEXITCODE }
 }
 
+function Test-Python([string] $program, [string] $line) { # whether the line runs without an error
+    $ErrorActionPreference = 'Continue' # PowerShell 5.1 would end at the first word on standard error, even if nobody reads it
+    if (-not (Get-Command $program -ErrorAction SilentlyContinue)) { return $false }
+    & $program -c $line 2>$null | Out-Null
+    return $LASTEXITCODE -eq 0
+}
+
 function Find-Python { # returns a Python from 3.11 to 3.14
     $check = 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))'
     foreach ($candidate in 'python', 'python3', 'py') {
-        if (-not (Get-Command $candidate -ErrorAction SilentlyContinue)) { continue }
-        & $candidate -c $check 2>$null
-        if ($LASTEXITCODE -eq 0) { return $candidate }
+        if (Test-Python $candidate $check) { return $candidate }
     }
     Say 'Desktop Agent needs Python 3.11 or later, and none was found.'
     exit 2
@@ -40,7 +45,7 @@ function New-Venv([string] $lock) { # installs exactly what the lock says, and t
     $stamp = "$hashes $(& $found -c 'import sys; print(sys.version, sys.prefix)')"
     $kept = Join-Path $venv ".stamp-$(Split-Path -Leaf $lock)"
     if ((Test-Path $kept) -and (Get-Content $kept -Raw).Trim() -eq $stamp) { return }
-    if (-not (Test-Path $python)) {
+    if (-not (Test-Python $python 'pass')) {
         Say "Creating $venv"
         Invoke-Program $found @('-m', 'venv', '--clear', $venv)
     }

@@ -167,7 +167,8 @@ def sandbox_checks(search: SandboxSearch) -> list[Check]:
             message = f"{message}: {report.reason}" if not report.is_available else f"{message}. {report.reason}"
         checks.append(Check(f"sandbox {report.name}", state, message, report.hint))
     if search.sandbox is None:
-        checks.append(Check("sandbox", "warning", search.verdict, "Follow one of the hints above."))
+        hint = "Follow one of the hints above." if search.reports else ""
+        checks.append(Check("sandbox", "warning", search.verdict, hint))
     else:
         checks.append(Check("sandbox", "ok", search.verdict))
     return checks

@@ -1,5 +1,6 @@
 """What a release ships, the script that makes it, and the samples of CI that call it."""
 
+import plistlib
 import shutil
 import subprocess
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 import yaml
+from PySide6.QtGui import QImageReader
 
 import shipped
 from tests.docs.test_dependencies import DOCUMENT, documented
@@ -116,6 +118,17 @@ def refusal(checkout: Path, *arguments: str) -> str:
     assert ended.returncode == 2
     assert not (checkout / "dist").exists()
     return ended.stderr
+
+
+def test_the_files_for_windows_and_macos_can_be_read() -> None:
+    frozen = ROOT / "packaging" / "frozen"
+    rights = plistlib.loads((frozen / "entitlements.plist").read_bytes())
+    assert rights
+    assert set(rights.values()) == {True}
+    for name, sizes in (("desktop-agent.ico", {16, 32, 48, 256}), ("desktop-agent.icns", {16, 32, 128, 256, 512})):
+        reader = QImageReader(str(frozen / name))
+        shown = {reader.read().width() for number in range(reader.imageCount()) if reader.jumpToImage(number)}
+        assert shown >= sizes, (name, shown, reader.errorString())
 
 
 @pytest.mark.parametrize("sample", ["github-actions.yml", "gitlab-ci.yml"])

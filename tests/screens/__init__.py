@@ -11,12 +11,14 @@ def offscreen(size: str) -> str:
     """Return `QT_QPA_PLATFORM` for one screen of this size: `1920x1080`, or another of this folder."""
     path = Path(__file__).with_name(f"{size}.json")
     assert path.is_file()
-    return f"offscreen:configfile={path if _is_plain(path) else _plain_copy(path)}"
+    plain = path if _is_plain(path) else _plain_copy(path)
+    return f"offscreen:configfile={plain.as_posix().removeprefix(plain.drive)}"
 
 
 def _is_plain(path: Path) -> bool:
     """Whether Qt can open the path: it reads the variable as Latin-1, and ends paths at `:` and `;`."""
-    return str(path).isascii() and not set(":;") & set(str(path))
+    text = path.as_posix().removeprefix(path.drive)
+    return text.isascii() and not set(":;") & set(text)
 
 
 @cache

@@ -2,8 +2,10 @@
 
 import os
 import re
-from collections.abc import Sequence
-from pathlib import Path, PurePosixPath
+import sys
+import unicodedata
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from msgspec import Struct
 
@@ -19,6 +21,9 @@ _HOME = re.compile(r"~[^/]*(?=/|$)")
 _VARIABLE = re.compile(r"(?:\$\{?\w+\}?|%\w+%)(?=[/\\])")
 _WINDOWS = re.compile(r"[A-Za-z]:[/\\]|\\\\|[^/\\]+\\(?!x[0-9a-f]{2})\w")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://")
+
+_DEVICE = r"^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?:\.|$)"
+_NO_WINDOWS_NAME = re.compile(rf'[\0-\x1f<>:"|?*]|[ .]$|{_DEVICE}', re.IGNORECASE)
 
 _RELATIVE = "Write the path relative to the workspace, with '/' between its parts."
 
@@ -96,8 +101,12 @@ class Boundary:
         given, text = text, real_name(text, is_there=lambda name: os.path.lexists(self.root / name))
         if "\0" in text:
             raise ToolError("The path contains a NUL character.", error_type="validation")
-        is_new = given == text and not os.path.lexists(self.root / text.partition("/")[0])
-        if os.name != "nt" and is_new and (why := self._misread(text)):
+        if sys.platform == "win32":
+            why = misread_by_windows(text, [folder.drive for folder in (self.root, *self.allowed)])
+        else:
+            is_new = given == text and not os.path.lexists(self.root / text.partition("/")[0])
+            why = self._misread(text) if is_new else ""
+        if why:
             raise ToolError(f"The path {text!r} cannot be used: {why}", error_type="validation")
         # normpath only joins and squeezes here. `..` behind a symlink is settled by resolving the parent.
         joined = self.root / text
@@ -107,7 +116,8 @@ class Boundary:
             raise ToolError(f"The path {text!r} cannot be resolved: {error}", error_type="validation") from error
         if joined.name in ("", ".."):
             return Path(os.path.realpath(joined))
-        return parent / joined.name
+        absolute = parent / joined.name
+        return as_listed(absolute, self.root) if sys.platform in ("win32", "darwin") else absolute
 
     def _misread(self, text: str) -> str:
         """Return a hint if this path is for a shell, for Windows or for a browser: it would name a wrong file."""
@@ -144,6 +154,40 @@ class Boundary:
         if _lies_in(absolute, self.root):
             return PurePosixPath(*self._below_root(absolute)).as_posix()
         return absolute.as_posix()
+
+
+def misread_by_windows(text: str, drives: Collection[str]) -> str:
+    """Return why Windows takes the path for something else than a file; empty if it does not. Asks no drive."""
+    path = PureWindowsPath(text)
+    if path.drive and not path.root:
+        return f"it depends on the current folder of the drive {path.drive} {_RELATIVE}"
+    if path.drive.startswith("\\\\") and path.drive.casefold() not in {drive.casefold() for drive in drives}:
+        return f"it is on another machine, which would be sent the user's credentials. {_RELATIVE}"
+    named = path.parts[bool(path.anchor) :]
+    if wrong := next((part for part in named if part != ".." and _NO_WINDOWS_NAME.search(part)), None):
+        return f"Windows takes {wrong!r} for a device, a stream or another name. Choose a name without that."
+    return ""
+
+
+def as_listed(path: Path, root: Path, names_in: Callable[[Path], Sequence[str]] = os.listdir) -> Path:
+    """Return a path in `root` as folders list it. Some file systems find a name in any case or composition. Blocks."""
+    if not path.is_relative_to(root):
+        return path
+    found = root
+    for name in path.parts[len(root.parts) :]:
+        try:
+            names = names_in(found)
+        except OSError:  # missing, or closed to us
+            return path
+        if name not in names and os.path.lexists(found / name):
+            found /= next((one for one in names if _plain(one) == _plain(name)), name)
+        else:
+            found /= name
+    return found
+
+
+def _plain(name: str) -> str:
+    return unicodedata.normalize("NFC", name).casefold()
 
 
 def _lies_in(path: Path, folder: Path) -> bool:

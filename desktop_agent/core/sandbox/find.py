@@ -62,15 +62,19 @@ class SandboxReport(Struct, frozen=True, kw_only=True):
 class SandboxSearch(Struct, frozen=True, kw_only=True):
     sandbox: Sandbox | None
     reports: tuple[SandboxReport, ...]
+    """The preferred one first; empty where no sandbox exists for the system, as on Windows."""
 
     @property
     def verdict(self) -> str:
         if self.sandbox is None:
-            return "Commands cannot be confined here, so each of them asks before it runs."
+            where = "here" if self.reports else "on this system"
+            return f"Commands cannot be confined {where}, so each of them asks before it runs."
         return f"Commands are confined by {self.sandbox.name}."
 
     @property
     def shortcoming(self) -> str:
+        if not self.reports:
+            return self.verdict
         best = self.reports[0]
         if best.is_available:
             return ""
@@ -143,12 +147,8 @@ def _mark_of(sandbox: Sandbox) -> str | None:
 
 
 def _found(searches: Sequence[tuple[Sandbox | None, SandboxReport]]) -> SandboxSearch:
-    reports = tuple(report for _, report in searches)
-    if not searches:
-        reports = (SandboxReport(name="none", is_available=False, reason="This system has no sandbox that is known."),)
-    return SandboxSearch(
-        sandbox=next((sandbox for sandbox, _ in searches if sandbox is not None), None), reports=reports
-    )
+    sandbox = next((sandbox for sandbox, _ in searches if sandbox is not None), None)
+    return SandboxSearch(sandbox=sandbox, reports=tuple(report for _, report in searches))
 
 
 def _candidates(

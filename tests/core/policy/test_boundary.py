@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.policy.boundary import Boundary
+from desktop_agent.core.policy.boundary import Boundary, as_listed, misread_by_windows
 
 
 @pytest.fixture
@@ -168,3 +168,44 @@ def test_a_file_that_was_opened_through_a_link_put_there_meanwhile_is_not_used(r
         boundary.require_opened(file.fileno(), "sub/f")
     with (root.parent / "shared" / "doc.md").open("rb") as file:
         boundary.require_opened(file.fileno(), "../shared/doc.md")
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        *((name, "device") for name in ("CON", "aux.txt", "src/nul", "com1.log", "LPT².txt", "prn .c", "conin$")),
+        *((name, "another name") for name in ("a.txt.", "a.txt ", "src./a", "a?.txt", 'a".txt', "a\tb")),
+        *((name, "stream") for name in ("a.txt:hidden", ".git::$INDEX_ALLOCATION/config", "C:/work/a:b")),
+        ("C:a.txt", "current folder of the drive"),
+        *((name, "another machine") for name in (r"\\far\share\a", "//far/share/a", r"\\.\pipe\a", r"\\?\C:\work\a")),
+    ],
+)
+def test_what_windows_would_take_for_something_else_is_refused(path: str, why: str) -> None:
+    """`aux.txt` is a device there, `a:b` a stream; another machine is sent a password."""
+    assert why in misread_by_windows(path, ["C:"])
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["a.txt", "..", "../a", ".", "./src/con_.py", "C:\\work\\a.txt", "C:/work/a", "contents", "com10", "é ü.md", ""],
+)
+def test_ordinary_names_are_usable_on_windows(path: str) -> None:
+    assert not misread_by_windows(path, ["C:"])
+
+
+def test_a_workspace_on_another_machine_stays_usable() -> None:
+    assert not misread_by_windows(r"\\Far\Share\a.txt", ["C:", r"\\far\share"])
+
+
+def test_a_name_in_another_case_is_the_one_that_the_folder_lists(tmp_path: Path) -> None:
+    """On Windows and macOS `readme.md` opens `README.md`: to the review they must be one file."""
+    (tmp_path / "src").mkdir()
+    for name in ("readme.md", "new.md"):
+        (tmp_path / "src" / name).touch()  # as if the file system found the listed file under this name, too
+    listed = {tmp_path: ["SRC", "src"], tmp_path / "src": ["README.md", "new.md"]}
+    found = [
+        as_listed(tmp_path / path, tmp_path, listed.__getitem__)
+        for path in ("src/readme.md", "src/new.md", "src/no.md")
+    ]
+    assert [path.relative_to(tmp_path).as_posix() for path in found] == ["src/README.md", "src/new.md", "src/no.md"]
+    assert as_listed(tmp_path.parent / "x", tmp_path) == tmp_path.parent / "x"

@@ -4,6 +4,7 @@ Members are found by cgroup, process group, ancestors, or a mark in the environm
 resident set. Everything here blocks. Nothing here calls `waitpid`: the starter needs the status.
 """
 
+import ctypes
 import os
 import re
 import signal
@@ -12,7 +13,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -32,6 +33,9 @@ from desktop_agent.core.system.processes.process_table import (
     resident_limit,
     runs,
 )
+
+if sys.platform == "win32":
+    import psutil
 
 MARK_VARIABLE = "DESKTOP_AGENT_PROCESS"
 
@@ -156,12 +160,12 @@ class ProcessTree:
         if scope == "tree":
             in_group = self._group.members() if self._group is not None else set[int]()
             found |= in_group & table.keys()
-            found |= _descendants(found, table)
+            found |= descendants(found, table)
             if not in_group:  # the search takes seconds beside a fork bomb
                 # The mark is read last, and only for the remaining processes: reading a process's memory waits while it
                 # forks.
                 found |= {pid for pid, entry in table.items() if pid not in found and self._carries_mark(entry)}
-                found |= _descendants(found, table)
+                found |= descendants(found, table)
         members = [table[pid] for pid in found]
         self._known |= {member.key for member in members}
         return sorted(members, key=lambda member: (member.started, member.pid))
@@ -193,22 +197,24 @@ def memory_of(roots: Collection[int]) -> dict[int, int]:
     memory: dict[int, int] = {}
     for root in roots:
         members = {pid for pid, entry in table.items() if pid == root or entry.group == root}
-        memory[root] = sum(table[pid].resident_bytes for pid in members | _descendants(members, table))
+        memory[root] = sum(table[pid].resident_bytes for pid in members | descendants(members, table))
     return memory
 
 
-def _descendants(found: set[int], table: dict[int, ProcessEntry]) -> set[int]:
+def descendants(found: set[int], table: Mapping[int, ProcessEntry]) -> set[int]:
     children: dict[int, list[int]] = {}
     for entry in table.values():
-        children.setdefault(entry.parent, []).append(entry.pid)
-    descendants: set[int] = set()
+        parent = table.get(entry.parent)
+        if parent is not None and parent.started <= entry.started:  # Windows names dead parents, too, whose ids recur
+            children.setdefault(parent.pid, []).append(entry.pid)
+    below: set[int] = set()
     waiting = list(found)
     while waiting:
         for child in children.get(waiting.pop(), ()):
-            if child not in found and child not in descendants:
-                descendants.add(child)
+            if child not in found and child not in below:
+                below.add(child)
                 waiting.append(child)
-    return descendants
+    return below
 
 
 def _send_each(members: Iterable[ProcessEntry], name: Literal["SIGSTOP", "SIGCONT"]) -> None:
@@ -220,9 +226,7 @@ def _send_each(members: Iterable[ProcessEntry], name: Literal["SIGSTOP", "SIGCON
 
 def _send(pid: int, *, forceful: bool) -> None:
     # Errors are ignored: the process has ended, or belongs to another user. The caller checks what survived.
-    if os.name == "nt":
-        import psutil  # slow to import, and only needed here
-
+    if sys.platform == "win32":
         with suppress(OSError, psutil.Error):
             psutil.Process(pid).kill()
         return
@@ -435,6 +439,27 @@ done
 # do. If only the first thread of a process has ended, the process still runs.
 _IS_LIVING = '/^State:/ { ended = $2 == "Z" } /^Threads:/ && !(ended && $2 == 1)'
 
+if sys.platform == "win32":
+
+    class Job:
+        """A job of Windows: its processes, and what they start, end with this application, however that ends."""
+
+        def __init__(self) -> None:
+            self._windows = ctypes.WinDLL("kernel32")
+            self._handle = self._windows.CreateJobObjectW(None, None)
+            limits = bytes(16) + (0x2000).to_bytes(4, "little") + bytes(124)  # JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
+            self._windows.SetInformationJobObject(self._handle, 9, limits, len(limits))
+
+        def take(self, pid: int) -> None:
+            process = self._windows.OpenProcess(0x0101, 0, pid)  # to end it, and to set its quota
+            self._windows.AssignProcessToJobObject(self._handle, process)
+            self._windows.CloseHandle(process)
+
+        def close(self) -> None:
+            self._windows.CloseHandle(self._handle)
+            self._handle = None
+
+
 MARGIN_NS = 2 * 10**9
 """Added to a recorded end, because servers belong to another guard, which ends them at about the same time."""
 
@@ -467,7 +492,7 @@ class Guard:
     @classmethod
     def start(cls, mark: str, groups: Path | None, end: Path | None = None) -> "Guard | None":
         """The guard creates `end` after the last process has ended. None if this system cannot run a guard."""
-        if not Path("/proc/self/environ").exists() or not _SHELL.exists():
+        if sys.platform != "linux" or not Path("/proc/self/environ").exists() or not _SHELL.exists():
             return None
         number = marked_limit(mark) // LIMIT_UNIT
         watcher = subprocess.Popen(  # noqa: S603 -- a fixed script; the rest is our own text

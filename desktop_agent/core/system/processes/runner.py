@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -48,6 +49,9 @@ from desktop_agent.core.system.processes.process_tree import (
     marked_limit,
     put_mark,
 )
+
+if sys.platform == "win32":
+    from desktop_agent.core.system.processes.process_tree import Job
 
 GRACE_S = 0.5
 """The time from TERM to KILL. A command that ends when asked needs less; one that does not must not delay a stop."""
@@ -108,6 +112,8 @@ class ProcessRunner:
         self._mark = secrets.token_hex(8)
         self._started = 0
         self._children: set[ChildProcess] = set()
+        if sys.platform == "win32":
+            self._job = Job()
         self._last_resort: asyncio.Task[_LastResort] | None = None
         self._is_closed = False
 
@@ -238,6 +244,8 @@ class ProcessRunner:
         except BaseException:
             held.close()
             raise
+        if sys.platform == "win32":
+            self._job.take(transport.get_pid() or 0)
         child = ChildProcess(
             self._clock,
             grace_s=self._grace_s,
@@ -274,6 +282,8 @@ class ProcessRunner:
             last_resort = await self._last_resort
             self._last_resort = None
             await asyncio.to_thread(last_resort.close)
+        if sys.platform == "win32":
+            self._job.close()
 
 
 class _LastResort(Struct, frozen=True):
@@ -351,9 +361,12 @@ async def _spawn_piped(command: Command, mark: str, output: Sink, errors: Sink) 
 async def _spawn(
     command: Command, argv: tuple[str, ...], mark: str, pipes: ChildPipes, *, stdin: int, stdout: int, stderr: int
 ) -> asyncio.SubprocessTransport:
-    transport, _ = await asyncio.get_running_loop().subprocess_exec(
-        lambda: pipes,
-        *argv,
+    loop = asyncio.get_running_loop()
+    start = partial(loop.subprocess_exec, lambda: pipes, *argv)
+    if os.name == "nt" and argv[1:4] == ("/d", "/s", "/c"):
+        # cmd.exe reads its line by rules of its own, for which Python has no quotes.
+        start = partial(loop.subprocess_shell, lambda: pipes, argv[4])
+    transport, _ = await start(
         stdin=stdin,
         stdout=stdout,
         stderr=stderr,

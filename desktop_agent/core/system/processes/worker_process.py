@@ -11,6 +11,9 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from typing import IO, Final
 
+if sys.platform == "win32":
+    import psutil
+
 _LOOK_EVERY_S: Final = 0.05
 _GREETING: Final = b"\0desktop-agent answers\0"
 """Precedes the first answer. Anything before it is output of a user's `sitecustomize` while Python starts."""
@@ -31,7 +34,7 @@ class WorkerProcess:
         The process gets our environment without credentials, and the variables in `given`. If it `starts_others`,
         `kill` ends these too.
         """
-        self._leads_group = starts_others and os.name == "posix"
+        self._starts_others = starts_others
         from desktop_agent.core.system.environment import child_environment
 
         self._process = subprocess.Popen(  # noqa: S603 - our own module
@@ -41,7 +44,7 @@ class WorkerProcess:
             stderr=subprocess.DEVNULL,
             env=child_environment(os.environ) | dict(given or {}),
             creationflags=NO_WINDOW,
-            process_group=0 if self._leads_group else None,
+            process_group=0 if starts_others and os.name == "posix" else None,
         )
         assert self._process.stdin
         assert self._process.stdout
@@ -84,9 +87,14 @@ class WorkerProcess:
             watcher.join()
 
     def kill(self) -> None:
-        if sys.platform != "win32" and self._leads_group and self._process.poll() is None:
-            with suppress(ProcessLookupError):
-                os.killpg(self.pid, signal.SIGKILL)
+        if self._starts_others and self._process.poll() is None:
+            if sys.platform == "win32":
+                with suppress(psutil.Error):
+                    for child in psutil.Process(self.pid).children(recursive=True):
+                        child.kill()
+            else:
+                with suppress(ProcessLookupError):
+                    os.killpg(self.pid, signal.SIGKILL)
         self._process.kill()
 
     def end(self) -> None:
