@@ -97,12 +97,12 @@ def take_report(folder: Path, environ: Mapping[str, str]) -> tuple[Path, str] | 
         with suppress(OSError):
             if (text := _left_text(left)) is None:
                 continue
+            ended = _local_time(left.stat().st_mtime)
+            left.unlink()  # before all else: on Windows, this fails if its process still runs
             if told := _told(text, _place(environ)):
-                ended = _local_time(left.stat().st_mtime)
                 whole = f"{told}\nLast lines of the log:\n{_end_of_log(folder)}\n"
                 make_private_file(report)
                 report.write_text(f"Ended: about {ended}\n{_without_secrets(whole, environ)}", encoding="utf-8")
-            left.unlink()  # on Windows, this fails if its process still runs
     with suppress(OSError):
         return report, report.read_text("utf-8", "replace")
     return None
