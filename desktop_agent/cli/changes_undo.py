@@ -2,7 +2,8 @@
 
 import argparse
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from desktop_agent.cli.changes import ChangedSession, revertible, selection_of, with_hunks
@@ -25,18 +26,25 @@ from desktop_agent.library.results import NothingSelectedError
 from desktop_agent.library.turns import RevertOp, ServedSession
 
 
-async def revert(session_id: SessionId, op: RevertOp, options: SessionOptions) -> tuple[FileOutcome, ...]:
-    """Open the session, undo or redo, and close the session. Raises `AgentError` when `op` could not be carried out."""
+@asynccontextmanager
+async def opened(session_id: SessionId, options: SessionOptions) -> AsyncGenerator[ServedSession]:
     bench = Workbench.from_environment()
     served = ServedSession(bench.blobs, lambda _: None)
-    opened = await bench.opener.open(session_id, served.hear, options, is_attended=False)
+    session = (await bench.opener.open(session_id, served.hear, options, is_attended=False)).session
     try:
-        await served.begin(opened.session)
-        return await served.revert(op)
-    except NothingSelectedError:
-        return ()
+        await served.begin(session)
+        yield served
     finally:
         await served.aclose()
+
+
+async def revert(session_id: SessionId, op: RevertOp, options: SessionOptions) -> tuple[FileOutcome, ...]:
+    """Open the session, undo or redo, and close the session. Raises `AgentError` when `op` could not be carried out."""
+    async with opened(session_id, options) as served:
+        try:
+            return await served.revert(op)
+        except NothingSelectedError:
+            return ()
 
 
 def report(
@@ -97,16 +105,21 @@ def _preview(
     session: ChangedSession, direction: Direction, op: RevertOp, options: SessionOptions
 ) -> tuple[FileOutcome, ...]:
     """Return the effect of an undo or redo, without opening the session for writing. Raises `WorkspaceError`."""
-    transcript = session.transcript
-    root = Path(transcript.session.workspace)
-    known = None if options.accepts_folder else transcript.session.folder
-    ledger = Ledger(root, session.blobs, held=HeldWorkspace(root, known))
-    ledger.require_root()
+    transcript, ledger = session.transcript, ledger_of(session, options)
     if isinstance(op, ops.RedoSteps):
         return with_makers(transcript, ledger, draft_steps(transcript, ledger, steps_meant(transcript, op)).outcomes())
     includes_others = isinstance(op, ops.UndoChanges) and op.includes_others
     draft = draft_revert(transcript, ledger, direction, op.selection, includes_others=includes_others)
     return with_makers(transcript, ledger, draft.outcomes()) if draft is not None else ()
+
+
+def ledger_of(session: ChangedSession, options: SessionOptions) -> Ledger:
+    """Raises `WorkspaceError` if the folder is missing or was replaced."""
+    root = Path(session.transcript.session.workspace)
+    known = None if options.accepts_folder else session.transcript.session.folder
+    ledger = Ledger(root, session.blobs, held=HeldWorkspace(root, known))
+    ledger.require_root()
+    return ledger
 
 
 # -- whole undos, each taken back as the one step it was --

@@ -29,6 +29,7 @@ _FUNCTIONS = {
     "changes diff": "changes.show_diff",
     "changes undo": "changes_undo.main",
     "changes redo": "changes_undo.main",
+    "changes commit": "changes_commit.main",
     "storage show": "storage.show",
     "storage collect": "storage.collect_unused",
     "tools list": "tools.list_tools",

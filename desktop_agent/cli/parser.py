@@ -234,15 +234,17 @@ def _add_exchange(actions: Commands) -> None:
 
 
 def _add_changes(commands: Commands) -> None:
-    actions = group(commands, "changes", "List, show, undo and redo what a session changed.")
+    actions = group(commands, "changes", "List, show, undo, redo and commit what a session changed.")
     summaries = {
         "list": "List the changes of a session.",
         "diff": "Print the changes of a session as a patch.",
         "undo": "Undo changes. A file that was edited since is left alone and reported.",
         "redo": "Redo the last undo exactly, or redo the undone changes that the options select.",
+        "commit": "Commit exactly the agent's standing lines with git, and none of your own edits.",
     }
     for name, summary in summaries.items():
-        action = session_command(actions, name, summary, f"changes {name} k3f9qx --turn 2")
+        more = ' --message "Fix the parser"' if name == "commit" else ""
+        action = session_command(actions, name, summary, f"changes {name} k3f9qx --turn 2{more}")
         turns = action.add_mutually_exclusive_group()
         turns.add_argument("--turn", type=at_least_one, metavar="N", help="only this turn")
         turns.add_argument("--since", type=at_least_one, metavar="N", help="this turn and all that follow")
@@ -250,7 +252,7 @@ def _add_changes(commands: Commands) -> None:
         action.add_argument("--file", metavar="P", help="only this file, by its path in the workspace")
         if name == "list":
             action.add_argument("--hunks", action="store_true", help="list the hunks of each file, too")
-        if name in ("undo", "redo"):
+        if name in ("undo", "redo", "commit"):
             _add_revert(action, name)
 
 
@@ -259,6 +261,10 @@ def _add_revert(action: argparse.ArgumentParser, name: str) -> None:
     action.add_argument("--hunk", action="append", default=[], metavar="K", help=hunk_help)
     action.add_argument("--dry-run", action="store_true", help="only say what would happen")
     add_accept_folder(action)
+    if name == "commit":
+        action.add_argument("--message", metavar="TEXT", help="the message of the commit")
+        action.add_argument("--undo", action="store_true", help="undo the session's last commit, unless it was pushed")
+        return
     action.add_argument("--reason", default="", metavar="TEXT", help="a note to the model, sent with the next prompt")
     if name == "redo":
         which = action.add_mutually_exclusive_group()

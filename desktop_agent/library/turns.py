@@ -28,6 +28,8 @@ from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.library.results import FAILURES, Result, RunFailedError, error_of, result_of
 
 RevertOp = ops.UndoChanges | ops.RedoChanges | ops.RedoSteps
+CommitOp = ops.CommitChanges | ops.UndoCommit
+_Done = ev.ChangesUndone | ev.ChangesRedone | ev.ChangesCommitted | ev.CommitUndone
 
 BUSY_TITLE = "A turn is running."
 BUSY_HINT = "Wait for its end, or stop it with `interrupt()`."
@@ -197,7 +199,7 @@ class Changes:
         self._session = session
         self._blobs = blobs
         self._one_at_a_time = asyncio.Lock()
-        self._answer: asyncio.Future[tuple[FileOutcome, ...]] | None = None
+        self._answer: asyncio.Future[_Done] | None = None
 
     def list(self) -> tuple[NetChange, ...]:
         """Return one row for each file, from before its first to after its last change, even if it was renamed."""
@@ -231,21 +233,22 @@ class Changes:
         is touched, when the undo cannot be recorded.
         """
         chosen = selection or ChangeSelection()
-        return await self._carry_out(ops.UndoChanges(selection=chosen, reason=reason, includes_others=includes_others))
+        op = ops.UndoChanges(selection=chosen, reason=reason, includes_others=includes_others)
+        return await self._revert(op)
 
     async def redo(self, selection: ChangeSelection | None = None, *, reason: str = "") -> tuple[FileOutcome, ...]:
         """Redo the selected changes, or without a selection take back the last undo exactly. Raises like `undo`."""
         if selection is None:
-            return await self._carry_out(ops.RedoSteps(reason=reason))
-        return await self._carry_out(ops.RedoChanges(selection=selection, reason=reason))
+            return await self._revert(ops.RedoSteps(reason=reason))
+        return await self._revert(ops.RedoChanges(selection=selection, reason=reason))
 
     def hear(self, event: ev.Event) -> None:
         if self._answer is None or self._answer.done():
             return
         match event:
-            case ev.ChangesUndone(outcomes=outcomes) | ev.ChangesRedone(outcomes=outcomes):
-                self._answer.set_result(outcomes)
-            case ev.Notice(code=code) if code in ev.REFUSALS:
+            case ev.ChangesUndone() | ev.ChangesRedone() | ev.ChangesCommitted() | ev.CommitUndone():
+                self._answer.set_result(event)
+            case ev.Notice(code=code) if code in ev.REFUSALS or code == "not_committed":
                 self._answer.set_exception(error_of(event))
             case _:
                 pass
@@ -254,7 +257,11 @@ class Changes:
         if self._answer is not None and not self._answer.done():
             self._answer.set_exception(error)
 
-    async def _carry_out(self, op: RevertOp) -> tuple[FileOutcome, ...]:
+    async def _revert(self, op: RevertOp) -> tuple[FileOutcome, ...]:
+        done = await self._carry_out(op)
+        return done.outcomes if isinstance(done, ev.ChangesUndone | ev.ChangesRedone) else ()
+
+    async def _carry_out(self, op: RevertOp | CommitOp) -> _Done:
         async with self._one_at_a_time:
             session = self._session()
             await session.wait_until_ready()
@@ -323,7 +330,13 @@ class ServedSession:
 
     async def revert(self, op: RevertOp) -> tuple[FileOutcome, ...]:
         """Undo or redo. Outcomes and errors are those of `Changes.undo`."""
-        return await self.changes._carry_out(op)  # pyright: ignore[reportPrivateUsage] - not for programs
+        return await self.changes._revert(op)  # pyright: ignore[reportPrivateUsage] - not for programs
+
+    async def commit(self, op: CommitOp) -> ev.ChangesCommitted | ev.CommitUndone:
+        """Commit with git, or undo a commit. Raises `AgentError` when it was not done."""
+        done = await self.changes._carry_out(op)  # pyright: ignore[reportPrivateUsage] - not for programs
+        assert isinstance(done, ev.ChangesCommitted | ev.CommitUndone)
+        return done
 
     async def aclose(self, *, keeps_questions: bool = False) -> None:
         """End the session with everything that it started, even if cancelled meanwhile. Safe to repeat.

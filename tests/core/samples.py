@@ -16,6 +16,7 @@ from desktop_agent.core.protocol.model import (
     FolderIdentity,
     GuidanceFile,
     HostedCall,
+    LeftOut,
     LineComment,
     ModelRef,
     OpaqueBlock,
@@ -148,6 +149,18 @@ _BODIES: tuple[ev.KnownEvent, ...] = (
         change_ids=("1.1",),
         outcomes=(FileOutcome(path="src/a.py", state="restored", change_ids=("1.1",)),),
     ),
+    ev.ChangesCommitted(
+        selections=(ChangeSelection(turn=1),),
+        commit="0123456789abcdef0123456789abcdef01234567",
+        parent="123456789abcdef0123456789abcdef012345678",
+        branch="refs/heads/main",
+        subject="Count the last page",
+        paths=("src/a.py",),
+        left_out=(LeftOut(path="src/a.py", hunk="0123456789abcdef", reason="HEAD has other lines in the same place."),),
+        hooks_output="pre-commit: formatted",
+        changed_by_hooks=("src/a.py",),
+    ),
+    ev.CommitUndone(commit="0123456789abcdef0123456789abcdef01234567"),
     ev.ReviewMarked(path="src/a.py", hunks=("0123456789abcdef",), state="kept"),
     ev.CommentAdded(
         comment=LineComment(id="c1", path="src/a.py", side="new", start=0, end=1, quote="x\n", text="Why?")

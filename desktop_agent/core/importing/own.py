@@ -109,6 +109,8 @@ class _Telling(Struct):
                 pass
             case ev.ChangesPrepared() | ev.ChangesRecorded() | ev.ChangesUndone() | ev.ChangesRedone():
                 conversation.left_out["records of changed files: nothing can be undone here"] += 1
+            case ev.ChangesCommitted() | ev.CommitUndone():
+                conversation.left_out["records of commits: none can be undone here"] += 1
             case ev.ApprovalRequested() | ev.ApprovalResolved() | ev.RuleRevoked():
                 conversation.left_out["questions and answers about permissions"] += 1
             case _ if event.type in _SILENT:

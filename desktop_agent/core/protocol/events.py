@@ -33,6 +33,7 @@ from desktop_agent.core.protocol.model import (
     HostedCall,
     Job,
     JsonObject,
+    LeftOut,
     LineComment,
     ModelRef,
     OutsideFile,
@@ -425,6 +426,28 @@ class ChangesRedone(DurableEvent, frozen=True, kw_only=True):
     reason: str = ""
 
 
+class ChangesCommitted(DurableEvent, frozen=True, kw_only=True):
+    """Selected changes were committed with git. They stay undoable, as edits of the files."""
+
+    selections: tuple[ChangeSelection, ...]
+    commit: str
+    parent: str = ""
+    """Empty for the first commit of a branch."""
+    branch: str = ""
+    """The full name of the branch; empty while detached."""
+    subject: str
+    paths: tuple[str, ...]
+    left_out: tuple[LeftOut, ...] = ()
+    hooks_output: str = ""
+    changed_by_hooks: tuple[str, ...] = ()
+
+
+class CommitUndone(DurableEvent, frozen=True, kw_only=True):
+    """A commit of this session's changes was removed from the tip of its branch. Files and staged changes stayed."""
+
+    commit: str
+
+
 class ReviewMarked(DurableEvent, frozen=True, kw_only=True):
     """The user decided about hunks of a file, or took a decision back."""
 
@@ -613,6 +636,8 @@ KnownEvent = (
     | ChangesRecorded
     | ChangesUndone
     | ChangesRedone
+    | ChangesCommitted
+    | CommitUndone
     | ReviewMarked
     | CommentAdded
     | CommentsRemoved

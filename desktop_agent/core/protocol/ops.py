@@ -131,6 +131,19 @@ class RedoSteps(Tagged, frozen=True, kw_only=True):
     reason: str = ""
 
 
+class CommitChanges(Tagged, frozen=True, kw_only=True):
+    """Commit the agent's selected standing changes with git, and nothing else. Refused while a turn is running."""
+
+    selections: tuple[ChangeSelection, ...]
+    message: str
+
+
+class UndoCommit(Tagged, frozen=True, kw_only=True):
+    """Remove a commit of this session from the tip of its branch, unless it was pushed. No file is touched."""
+
+    commit: str
+
+
 class WriteFile(Tagged, frozen=True, kw_only=True):
     """Write a file for the user: an edit in the diff, or the resolution of a clash.
 
@@ -312,6 +325,8 @@ Op = (
     | UndoDifferences
     | RedoChanges
     | RedoSteps
+    | CommitChanges
+    | UndoCommit
     | WriteFile
     | MoveFile
     | MarkReviewed

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import AgentError, StorageError, WorkspaceError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import prompt_text
+from desktop_agent.core.commits.git_commit import commit_changes, undo_commit
 from desktop_agent.core.context_window import ContextOp
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
@@ -62,6 +63,8 @@ ChangeOp = (
     | ops.UndoDifferences
     | ops.RedoChanges
     | ops.RedoSteps
+    | ops.CommitChanges
+    | ops.UndoCommit
     | ops.WriteFile
     | ops.MoveFile
     | ops.RewindTo
@@ -74,6 +77,7 @@ class ChangeOps:
         self._log = parts.recorder
         self._turns = turns
         self._read_history = parts.read_history
+        self._ledger = parts.ledger
         self._undoing = Undoing(parts.state.transcript, parts.ledger, parts.effects, parts.recorder)
 
     async def carry_out(self, op: ChangeOp) -> None:
@@ -86,6 +90,8 @@ class ChangeOps:
                 await self._revert_selected("redo", op)
             case ops.RedoSteps():
                 await self._revert("redo", op)
+            case ops.CommitChanges() | ops.UndoCommit():
+                await self._commit(op)
             case ops.WriteFile():
                 await self._write(f"{op.path} was not written", op)
             case ops.MoveFile():
@@ -131,6 +137,19 @@ class ChangeOps:
             raise
         except AgentError as error:
             await self._log.record(replace(notice_of(error, None), code="not_written"))
+
+    async def _commit(self, op: ops.CommitChanges | ops.UndoCommit) -> None:
+        if not await self._begin("not_committed", "nothing was committed"):
+            return
+        try:
+            if isinstance(op, ops.UndoCommit):
+                done = await undo_commit(self._ledger, op.commit)
+            else:
+                done = await commit_changes(self._state.transcript, self._ledger, op.selections, op.message)
+        except AgentError as error:
+            await self._log.record(replace(notice_of(error, None), code="not_committed"))
+        else:
+            await self._log.record(done)
 
     async def _rewind(self, op: ops.RewindTo) -> None:
         if not await self._begin("busy", "nothing was undone"):

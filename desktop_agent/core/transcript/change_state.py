@@ -108,7 +108,7 @@ def step_of(
 
 CHANGE_EVENTS: Final = frozenset({
     ev.ToolCallStarted, ev.ApprovalRequested, ev.ChangesPrepared, ev.ChangesRecorded, ev.ChangesUndone,
-    ev.ChangesRedone, ev.ReviewMarked, ev.CommentAdded, ev.CommentsRemoved,
+    ev.ChangesRedone, ev.ChangesCommitted, ev.CommitUndone, ev.ReviewMarked, ev.CommentAdded, ev.CommentsRemoved,
 })  # fmt: skip
 """The events that `ChangeState.apply` folds; it ignores all others."""
 
@@ -122,6 +122,8 @@ class ChangeState(Fold):
     undos: list[UndoEntry] = field(default_factory=list[UndoEntry])
     steps: list[UndoStep] = field(default_factory=list[UndoStep])
     turned: list[UndoEffect] = field(default_factory=list[UndoEffect])
+    commits: list[ev.ChangesCommitted] = field(default_factory=list[ev.ChangesCommitted])
+    """The session's commits that were not undone, oldest first."""
     uncaptured: list[tuple[int, Uncaptured]] = field(default_factory=list[tuple[int, Uncaptured]])
     """Changes that could not be recorded, each with its turn."""
     destroyed: dict[CallId, Destroyed] = field(default_factory=dict[CallId, Destroyed])
@@ -182,6 +184,10 @@ class ChangeState(Fold):
                 self._record(event, tool)
             case ev.ChangesUndone() | ev.ChangesRedone():
                 self._revert(event, turn)
+            case ev.ChangesCommitted():
+                self.commits.append(event)
+            case ev.CommitUndone(commit=commit):
+                self.commits = [one for one in self.commits if one.commit != commit]
             case ev.ReviewMarked(path=path, hunks=hunks, state=state):
                 kept = self.kept.setdefault(path, set())
                 kept.update(hunks) if state == "kept" else kept.difference_update(hunks)

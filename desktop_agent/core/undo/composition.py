@@ -177,6 +177,10 @@ class Composition:
         elements = [one for one in self._elements(lineage) if isinstance(one, Step)]
         return self._composed(lineage.origin, elements, status, [])
 
+    def by_agent(self, lineage: Lineage, status: Status) -> Version:
+        """Like `of`, without unrecorded changes and choices of the user."""
+        return self._composed(lineage.origin, lineage.steps, status)
+
     def state(self, image: FileImage | None) -> FileState | None:
         """Return the file of an image, also of an image that a merge made. Raises `StorageError`."""
         if image is None or image.digest not in self._made:

@@ -50,6 +50,32 @@ def draft_revert(
     includes_others: bool = False,
 ) -> UndoDraft | None:
     """Draft an undo or redo; None if there is nothing to do. Unless `includes_others`, changes of others stay."""
+    meant = meant_by(transcript, ledger, direction, selection, includes_others=includes_others)
+    if meant is None:
+        return None
+    if meant.composition is None:
+        return UndoDraft((), meant.left)
+    draft = draft_turned(ledger, meant.composition, direction, meant.turned, meant.hunks)
+    return UndoDraft(draft.writes, (*draft.settled, *meant.left))
+
+
+class Meant(Struct, frozen=True):
+    """What a selection covers: how much of each change is undone after an undo or redo, and what is left alone."""
+
+    composition: Composition | None = None
+    turned: Mapping[ChangeId, Undone] = {}
+    hunks: tuple[HunkKey, ...] = ()
+    left: tuple[FileOutcome, ...] = ()
+
+
+def meant_by(
+    transcript: Transcript,
+    ledger: Ledger,
+    direction: Direction,
+    selection: ChangeSelection,
+    *,
+    includes_others: bool = False,
+) -> Meant | None:
     row = _row(transcript, selection) if selection.hunks else None
     if row is not None and row.moved_from and WHOLE_FILE in selection.hunks:
         selection = ChangeSelection(change_ids=row.change_ids)  # a file that was renamed, and nothing else
@@ -62,12 +88,12 @@ def draft_revert(
         left = [_left(record.change, _why_left(record.change)) for record in others]
         records = [record for record in records if not record.change.needs_own_question]
         if left and (selection.hunks or not records):
-            return UndoDraft((), tuple(left))
+            return Meant(left=tuple(left))
     if not records:
         return None
     composition = composition_of(transcript, ledger)
     if selection.hunks:
-        return _draft_hunks(transcript, ledger, composition, direction, selection, row)
+        return _hunks_meant(transcript, ledger, composition, direction, selection, row)
     able = [record for record in every if _is_revertible(record, direction)]
     records = at_all_names(records, able, ledger.files.other_names)
     is_wide = not (selection.path or selection.call_id or selection.change_ids or includes_others)
@@ -80,9 +106,8 @@ def draft_revert(
     for change_id in _other_halves(turned, every):
         if composition.status.get(change_id, _NOTHING) != wanted:
             turned[change_id] = wanted
-    draft = draft_turned(ledger, composition, direction, turned)
     left += (_left(change, refusals.OTHER_SESSION) for change in shared)
-    return UndoDraft(draft.writes, (*draft.settled, *left))
+    return Meant(composition, turned, (), tuple(left))
 
 
 def composition_of(transcript: Transcript, ledger: Ledger) -> Composition:
@@ -157,17 +182,17 @@ def _is_revertible(record: ChangeRecord, direction: Direction) -> bool:
 # -- hunks --
 
 
-def _draft_hunks(
+def _hunks_meant(
     transcript: Transcript,
     ledger: Ledger,
     composition: Composition,
     direction: Direction,
     selection: ChangeSelection,
     row: NetChange | None,
-) -> UndoDraft | None:
-    """Undo or redo hunks of a file, at all of its names. None if all hunks are already as requested."""
+) -> Meant | None:
+    """Find the hunks of a file, at all of its names. None if all hunks are already as requested."""
     if row is None:
-        return UndoDraft((), (_failed(selection, (), refusals.NO_SUCH_CHANGE),))
+        return Meant(left=(_failed(selection, (), refusals.NO_SUCH_CHANGE),))
     names = ledger.files.other_names(row.path)
     others = [_row(transcript, structs.replace(selection, path=name)) for name in names]
     is_alike = [
@@ -180,16 +205,16 @@ def _draft_hunks(
         try:
             turned |= hunks.turned()
         except KeyError:
-            return UndoDraft((), (_failed(selection, one.change_ids, refusals.NO_SUCH_CHANGE),))
+            return Meant(left=(_failed(selection, one.change_ids, refusals.NO_SUCH_CHANGE),))
         except StorageError:
-            return UndoDraft((), (_failed(selection, one.change_ids, refusals.CONTENT_MISSING),))
+            return Meant(left=(_failed(selection, one.change_ids, refusals.CONTENT_MISSING),))
         except ClashError as clash:
-            return UndoDraft((), (hunks.refused(str(clash)),))
+            return Meant(left=(hunks.refused(str(clash)),))
         is_whole = hunks.is_whole
     if not turned:
         return None
     named = () if is_whole else selection.hunks
-    return draft_turned(ledger, composition, direction, turned, named)
+    return Meant(composition, turned, named)
 
 
 def _failed(selection: ChangeSelection, ids: Sequence[ChangeId], reason: str) -> FileOutcome:

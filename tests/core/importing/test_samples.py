@@ -200,7 +200,7 @@ def test_no_permission_mode_or_undo_comes_with_it(ground: Importing) -> None:
     events = ground.events(imported)
     assert not {e.type for e in events} & {
         "approval_requested", "approval_resolved", "rule_revoked", "mode_set", "changes_prepared", "changes_recorded",
-        "changes_undone", "changes_redone", "queued",
+        "changes_undone", "changes_redone", "changes_committed", "commit_undone", "queued",
     }  # fmt: skip
     opened = events[0]
     assert isinstance(opened, ev.SessionOpened)

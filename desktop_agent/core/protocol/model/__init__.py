@@ -16,7 +16,7 @@ from desktop_agent.core.protocol.model.changes import (
     Author as Author, ChangeKind as ChangeKind, ChangeSelection as ChangeSelection, Clash as Clash,
     CommittedFile as CommittedFile, Edit as Edit, FileChange as FileChange, FileDiff as FileDiff,
     FileExtras as FileExtras, FileImage as FileImage, FileKind as FileKind, FileOutcome as FileOutcome, Hunk as Hunk,
-    Landmarks as Landmarks, LineComment as LineComment, Maker as Maker, MovedBlock as MovedBlock,
+    Landmarks as Landmarks, LeftOut as LeftOut, LineComment as LineComment, Maker as Maker, MovedBlock as MovedBlock,
     OutcomeState as OutcomeState, OutsideFile as OutsideFile, Owner as Owner, RefChange as RefChange,
     Reverted as Reverted, ReviewHunk as ReviewHunk, ReviewState as ReviewState, RewindScope as RewindScope,
     Share as Share, Surplus as Surplus, Uncaptured as Uncaptured,

@@ -232,6 +232,14 @@ class FileOutcome(Struct, frozen=True, kw_only=True):
         return self.state in ("restored", "merged", "unchanged")
 
 
+class LeftOut(Struct, frozen=True, kw_only=True):
+    """A selected change that a commit does not include, or one `hunk` of it, and why."""
+
+    path: str
+    hunk: HunkKey | None = None
+    reason: str = ""
+
+
 ReviewState = Literal["pending", "kept"]
 
 

@@ -19,6 +19,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.system.git.repository import (
     FileState,
     FileStatus,
@@ -114,6 +116,41 @@ async def pinned(repository: Repository) -> AsyncGenerator["PinnedGit | NoStatus
         await unhurried(in_thread(None, partial(shutil.rmtree, folder, ignore_errors=True)))
 
 
+_KEPT_VARIABLES: Final = re.compile(r"GIT_(AUTHOR|COMMITTER|CONFIG_(GLOBAL|SYSTEM|NOSYSTEM)|SSH|SSL|TRACE|EXEC_PATH).*")
+
+
+class UsersGit(Struct, frozen=True):
+    """Git as the user runs it: with the configuration, filters, hooks and keys. Use it only for what the user asked."""
+
+    repository: Repository
+
+    async def run(
+        self, *arguments: str, stdin: str = "", environ: Mapping[str, str] | None = None
+    ) -> tuple[int, str, str]:
+        """Return exit code, output and complaint. A hook may take long. Cancelling kills the process group."""
+        own = child_environment(os.environ).items()
+        variables = {name: value for name, value in own if name[:4] != "GIT_" or _KEPT_VARIABLES.fullmatch(name)}
+        variables["PATH"] = search_path(os.environ, self.repository.root) or _NOWHERE
+        variables |= {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", **(environ or {})}
+        try:
+            process = await _start_git(arguments, self.repository.root, variables, has_input=True)
+        except OSError as error:
+            raise AgentError("git cannot be started.", hint="Install git.", detail=str(error)) from error
+        try:
+            output, complaint = await process.communicate(os.fsencode(stdin))
+        finally:
+            await _end(process)
+        assert process.returncode is not None
+        return process.returncode, os.fsdecode(output), complaint.decode("utf-8", "replace").strip()
+
+    async def ask(self, *arguments: str, stdin: str = "", environ: Mapping[str, str] | None = None) -> str:
+        """Return git's output. Raises `AgentError` if git fails."""
+        code, output, complaint = await self.run(*arguments, stdin=stdin, environ=environ)
+        if code:
+            raise AgentError("git failed, so nothing was committed.", detail=complaint or f"git {arguments[0]}: {code}")
+        return output
+
+
 async def run_git(repository: Repository, *arguments: str, limit_bytes: int) -> tuple[bytes, bool] | NoStatus:
     async with pinned(repository) as git:
         return git if isinstance(git, NoStatus) else await git.run(*arguments, limit_bytes=limit_bytes)
@@ -177,14 +214,16 @@ async def _run(
     return output, is_complete
 
 
-async def _start_git(argv: Sequence[str], folder: Path, environ: Mapping[str, str]) -> asyncio.subprocess.Process:
+async def _start_git(
+    argv: Sequence[str], folder: Path, environ: Mapping[str, str], *, has_input: bool = False
+) -> asyncio.subprocess.Process:
     starting = asyncio.ensure_future(
         asyncio.create_subprocess_exec(
             "git",
             *argv,
             cwd=folder,
             env=environ,
-            stdin=asyncio.subprocess.DEVNULL,
+            stdin=asyncio.subprocess.PIPE if has_input else asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,
