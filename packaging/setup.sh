@@ -38,7 +38,8 @@ find_python() { # prints a Python >= 3.11 that can make a venv
 }
 
 install_packages() { # ARGUMENTS : by uv where it is there, which is quicker; by pip if not, or if uv knows no index that has them
-  if command -v uv >/dev/null && uv pip install --quiet --python "$venv/bin/python" "$@"; then return; fi
+  # Compiled as by pip: a server that a test confines cannot do it for the next start.
+  if command -v uv >/dev/null && uv pip install --quiet --compile-bytecode --python "$venv/bin/python" "$@"; then return; fi
   "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
 }
 

@@ -87,10 +87,10 @@ case $file in
   *.zst) as_user "desktop-agent/install.sh --uninstall && rm -r desktop-agent" ;;
   *) as_user desktop-agent desktop uninstall; if [ "$by" = uv ]; then as_user uv tool uninstall desktop-agent; else as_user pipx uninstall desktop-agent; fi ;;
 esac
-# Packages that it needed may stay, if others recommend them. Caches and logs of fontconfig, pip, pipx and uv are theirs.
+# Packages that it needed may stay, if others recommend them, and what their scripts make in /etc. Caches and logs of fontconfig, pip, pipx and uv are theirs.
 of_packages() { sed -E 's#^/(bin|sbin|lib|lib64)/#/usr/\1/#; s#^#.#' "$system"/var/lib/dpkg/info/*.list | sort -u; }
 user_data='\.(config|cache|local/share|local/state)/desktop-agent'
 others='\.cache/(fontconfig|pip|pipx|uv)|\.local/(pipx|state/pipx)/logs|\.local/pipx/(shared|\.cache)|\.local/share/(pipx|uv)/(shared|\.cache|py|tools/\.)'
-left=$(files | comm -13 "$work/files" - | comm -23 - <(of_packages) | grep -vE "^\./(run/|etc/networks$|home/user/($user_data|$others))" || true)
+left=$(files | comm -13 "$work/files" - | comm -23 - <(of_packages) | grep -vE "^\./(run/|etc/(networks|machine-id|mtab|vconsole.conf|default/locale)$|home/user/($user_data|$others))" || true)
 [ -z "$left" ] || { say "These files are left: $left"; exit 1; }
 step "passed"
