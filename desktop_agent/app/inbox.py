@@ -61,7 +61,6 @@ class Inbox(Controller):
         self._seen: dict[SessionId, int] = {}
         self._popup: InboxPopup | None = None
         self._card: InboxCard | None = None
-        """The question that the inbox shows."""
         self._drafts: dict[ItemKey, dict[str, str]] = {}
         """What the user wrote on the cards of the inbox: edited commands, answers in forms, reasons for a denial."""
         self._outcome = ""

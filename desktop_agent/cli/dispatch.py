@@ -62,7 +62,6 @@ _FUNCTIONS = {
 """The commands whose function is not `main` in the module with the command's name."""
 
 _Function = Callable[[argparse.Namespace, Console], int | None]
-"""A command: it returns an exit code, or `None` for 0."""
 
 
 def run_command(argv: Sequence[str], environ: Mapping[str, str]) -> int:

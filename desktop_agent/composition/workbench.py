@@ -51,7 +51,6 @@ class Workbench:
         self.model_meant = app.model_meant
         self.accounts = app.accounts
         self.models_file = app.models_file
-        """The file in which the user describes models."""
         self.blobs = app.blobs
         self.catalog = app.catalog
         self.environ = app.environ
@@ -62,7 +61,6 @@ class Workbench:
         self.services = app.services
         """What slash commands need from outside their session."""
         self.stored = app.stored
-        """The sessions on the disk, open or not."""
         self.search = app.search
         self.keys = app.keys
         self.models = app.models

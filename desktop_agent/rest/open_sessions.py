@@ -107,7 +107,6 @@ class OpenSessions:
         self._changed = asyncio.Event()
         self.is_closing = False
         self.streams: set[EventStream] = set()
-        """The streams that are being sent."""
 
     def find(self, session_id: SessionId) -> OpenSession | None:
         """Return the session if it is open here. One that has just ended is not."""

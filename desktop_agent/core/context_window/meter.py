@@ -45,14 +45,11 @@ class Meter:
         self._log = log
         self._calibration = calibration
         self._windows: dict[ModelRef, int] = {}
-        """The sizes of windows that a provider or the catalog states."""
         self._asked: set[ModelRef] = set()
-        """The models whose window a provider was already asked for."""
         self._asking: set[asyncio.Task[None]] = set()
         self.caching = Caching()
         self.use: ContextUse | None = None
         self.offer = ToolOffer(definitions=(), listing="")
-        """The tools that the next request has."""
 
     def tokens(self, request: ModelRequest, model: ModelRef) -> int:
         return round(request_tokens(request) * self._calibration.ratio(model))

@@ -35,7 +35,6 @@ from desktop_agent.core.system.workspace import why_no_workspace
 from desktop_agent.core.transcript.entries import first_line
 
 _LOOKED_AT = 200
-"""How many lines are inspected to recognise the program."""
 _MAX_NAMED = 20
 _MAX_TITLE = 200
 

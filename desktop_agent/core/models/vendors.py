@@ -35,7 +35,6 @@ class Cloud(Struct, frozen=True, kw_only=True):
     """A cloud that offers Claude. Its own tools keep the credentials; Anthropic's SDK finds them."""
 
     client: Literal["bedrock", "vertex", "foundry", "aws"]
-    """The client of the SDK."""
     fields: Mapping[CloudField, str]
     """What an account can say, with the client's argument for it. What it does not say comes from `variables`."""
     variables: tuple[str, ...]

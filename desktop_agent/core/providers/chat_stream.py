@@ -48,7 +48,6 @@ DETAILS: Final = "reasoning_details"
 _SAYING = ("content", "refusal", "tool_calls", "function_call", "annotations", DETAILS, *THINKING_FIELDS)
 
 _GROWING = ("text", "summary", "data", "signature")
-"""The fields of a detail that arrive in pieces."""
 
 
 class _Thinking(GrowingText):
@@ -102,7 +101,6 @@ class _Calls:
 
     def __init__(self) -> None:
         self.all: list[_Call] = []
-        """The calls in the order in which they began."""
         self.mended: list[Flaw] = []
         self._by_place: dict[str, _Call] = {}
 

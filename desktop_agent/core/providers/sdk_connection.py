@@ -25,7 +25,6 @@ _SIGN_IN_S: Final = 90.0
 _REMEMBERED: Final = 20
 
 SdkName = Literal["anthropic", "bedrock", "vertex", "foundry", "aws"]
-"""One of the SDK's clients."""
 
 FailureKind = Literal["broken", "credentials", "configuration", "missing"]
 
@@ -36,7 +35,6 @@ class SdkClient:
 
     name: SdkName
     options: tuple[tuple[str, str], ...] = ()
-    """Arguments of the client, such as `aws_region`."""
     address: str = ""
     """The address of a gateway; empty for the one that the SDK derives."""
     environment: tuple[tuple[str, str], ...] = field(default=(), repr=False)

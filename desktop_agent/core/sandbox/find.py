@@ -28,7 +28,6 @@ if sys.platform == "linux":
     from desktop_agent.core.sandbox.landlock import LEAST_ABI, Landlock
 
 TRIED_NAME = "sandboxes-tried"
-"""The file in the cache folder that notes successful trials."""
 _PROBE_TIMEOUT_S = 10.0
 _MOST_MARKS = 8
 _SETTINGS = (

@@ -56,7 +56,6 @@ class ReplayState(Struct):
     state: SessionState = field(default_factory=SessionState)
     offset: int = 0
     records: int = 0
-    """How many lines were read."""
     events: int = 0
     damages: list[Damage] = field(default_factory=list[Damage])
     """The first damages found, at most `MAX_DAMAGES`."""

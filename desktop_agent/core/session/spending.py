@@ -106,7 +106,6 @@ class SpendingGuard(Struct, kw_only=True, eq=False):
     log: EventLog
     clock: Clock
     before: Usage
-    """The session's usage before it was opened."""
     _unpriced: set[ModelRef] = set()
 
     async def why_stop(self, turn: int) -> ev.TurnEndReason | None:

@@ -18,7 +18,6 @@ _MODIFIERS: Final[Mapping[str, str]] = {
     "option": "Alt",
     "shift": "Shift",
 }
-"""The modifiers, in the order in which Qt writes them."""
 
 _ORDER: Final = tuple(dict.fromkeys(_MODIFIERS.values()))
 

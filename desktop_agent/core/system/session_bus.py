@@ -59,7 +59,6 @@ class FileQuestion(Struct, frozen=True, kw_only=True):
     folder: str = ""
     """The absolute path of the folder that is shown first; empty for any."""
     name: str = ""
-    """The proposed name of a file to save."""
     filters: tuple[str, ...] = ()
     """Kinds of files, in words with their patterns: `Web page (*.html)`."""
 

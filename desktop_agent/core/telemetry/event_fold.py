@@ -52,7 +52,6 @@ def end_span(span: Span, attributes: Attributes, error: str, at_ns: int) -> None
 _GOOD_ENDS: frozenset[ev.TurnEndReason] = frozenset(
     {"completed", "max_turns", "limit", "approval_required", "interrupted"}
 )
-"""Ends of a turn that are not failures."""
 
 CALL_METHOD = "tools/call"
 START_METHOD = "initialize"

@@ -285,7 +285,6 @@ _PLAIN_NAME = re.compile(r"[\w.-]+")
 _LONGEST_INLINE = 100
 """How many characters a list or object on one line may have. Longer ones have a line for each item."""
 _DEEPEST_MARGIN = 100
-"""How many characters a line is indented at most."""
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
 _EXPLAINED = ("run_terminal_cmd",)
 """Own tools that let the model explain a call."""

@@ -169,7 +169,6 @@ def _tells_retry(entry: Entry) -> bool:
 
 
 OUTPUT_TAIL_CHARS = 65_536
-"""How many characters of a call's live output are kept."""
 
 ENTRY_EVENTS: Final = frozenset({
     ev.TextDelta, ev.ThinkingDelta, ev.ToolOutputDelta, ev.HostedCallReported, ev.MessageDone, ev.PromptSubmitted,

@@ -91,7 +91,6 @@ GROUPINGS: tuple[Grouping, ...] = ("day", "model", "tool", "folder")
 FAILED_ENDS = frozenset(
     {"tool_error", "fatal_tool_error", "provider_error", "storage_error", "workspace_error", "internal_error"}
 )
-"""The ends of a turn that are errors."""
 
 Key = tuple[str, ...]
 """The subject of a row: the day, the provider and the model, the tool, or the folder."""

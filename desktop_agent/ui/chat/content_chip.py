@@ -81,7 +81,6 @@ class ContentChip(DrawnButton):
         self.thumbnail = QImage()
         self._is_picture = is_picture
         self.is_bare = False
-        """Whether it shows a picture and no words."""
         self.reserved = 0
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)

@@ -229,7 +229,6 @@ _MOST_ROWS = 50
 
 
 MakeCard = Callable[[InboxItem, QWidget], RowCard]
-"""Makes the card of an item's question."""
 
 
 class InboxPopup(Popup):

@@ -60,7 +60,6 @@ class ModelPicker(QObject):
         self._memory = memory
         self.favourites = tuple(ModelKey(*model) for model in memory.models("favourite_models"))
         self.recent = tuple(ModelKey(*model) for model in memory.models("recent_models"))[:_MOST_RECENT]
-        """The models to which prompts were sent, the latest first."""
         button.clicked.connect(self.toggle)
 
     def toggle(self) -> None:

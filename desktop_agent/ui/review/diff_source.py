@@ -75,7 +75,6 @@ GitObstacle = Literal["", "not_a_repository", "git_missing", "too_slow", "failed
 class GitState(NamedTuple):
     obstacle: GitObstacle = ""
     branch: str = ""
-    """The branch that is checked out; empty if there is none."""
     branches: tuple[str, ...] = ()
     """The other local branches, those with the newest commits first."""
 

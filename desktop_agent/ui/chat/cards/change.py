@@ -50,7 +50,6 @@ class DiffLine(NamedTuple):
 class DiffExcerpt(NamedTuple):
     lines: tuple[DiffLine, ...] = ()
     hidden: int = 0
-    """How many changed lines are left out."""
     note: str = ""
 
 

@@ -18,7 +18,6 @@ _tr = partial(QCoreApplication.translate, "SentComments")
 
 _PASTED = "@pasted:"
 MOST_SHOWN = 20
-"""How many attachments are shown below a prompt."""
 
 
 class PromptText(NamedTuple):

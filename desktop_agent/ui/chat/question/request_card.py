@@ -34,9 +34,7 @@ from desktop_agent.ui.widgets.text_colours import count_lines, cursor_over, mark
 from desktop_agent.ui.wording.visible_text import utf16_length, visible
 
 _FRAME = 14
-"""Height of border and padding together."""
 _SIDES = 22
-"""Width of border, padding and margins together."""
 
 
 class CardField(ExactField):

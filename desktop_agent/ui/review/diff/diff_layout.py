@@ -154,9 +154,7 @@ class DiffScroller:
         self.geometry = Geometry(document.rows, row_height=ROW_HEIGHT)
         self.panes: tuple[Pane, ...] = ()
         self.wraps = False
-        """Whether the user wants long lines to be wrapped."""
         self.is_too_large = False
-        """Whether the diff is too large to wrap its lines."""
         self._wrapping = LineWrapping()
 
     @property

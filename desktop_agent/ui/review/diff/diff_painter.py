@@ -85,7 +85,6 @@ class _Line(NamedTuple):
     top: int
     height: int
     part_height: int
-    """The height of one part of a wrapped line."""
     visible_parts: range
 
 

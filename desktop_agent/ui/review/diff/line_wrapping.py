@@ -54,7 +54,6 @@ class LineWrapping:
     def __init__(self) -> None:
         self._diff: FileDiff | None = None
         self._widths: dict[LineSide, Sequence[int]] = {}
-        """The columns that each line takes at most."""
         self._rows: DiffRows | None = None
         self._shown: Sequence[DiffRow] = ()
         self._columns = 0
