@@ -14,7 +14,6 @@ from desktop_agent.core.models.vendors import PROVIDER_IDS, VENDORS, CloudField,
 APPROVALS = ("always", "on_write", "on_request", "never")
 SANDBOXES = ("restricted", "strict", "none")
 
-
 Commands = Callable[..., argparse.ArgumentParser]
 
 
@@ -307,7 +306,6 @@ def _add_tools(commands: Commands) -> None:
 
 _VENDOR_IDS = tuple(vendor.id for vendor in VENDORS)
 _HEADERS = " (the default) or ".join(get_args(KeyHeader))
-
 
 _CLOUD_OPTIONS: Mapping[CloudField, tuple[str, str]] = {
     "region": ("R", "for a cloud: the region (default: as its own tools are set up)"),

@@ -16,7 +16,6 @@ from desktop_agent.library.results import Result
 _FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n?```", re.DOTALL)
 _LONGEST_MISTAKE = 500
 
-
 E = TypeVar("E", TurnEnded, Result)
 
 

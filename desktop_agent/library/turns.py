@@ -34,7 +34,6 @@ _Done = ev.ChangesUndone | ev.ChangesRedone | ev.ChangesCommitted | ev.CommitUnd
 BUSY_TITLE = "A turn is running."
 BUSY_HINT = "Wait for its end, or stop it with `interrupt()`."
 
-
 Approver = Callable[[ApprovalRequest], "bool | Decision | Awaitable[bool | Decision]"]
 """Asked about each call that needs an approval: `True` allows it once, `False` denies it.
 

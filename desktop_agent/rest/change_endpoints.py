@@ -40,7 +40,6 @@ _MEDIA_TYPES: dict[ExportForm, str] = {
     "patch": "text/x-diff",
 }
 
-
 _PATCH = ("text/x-diff",)
 
 

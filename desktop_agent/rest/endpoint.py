@@ -113,7 +113,6 @@ def failure_answer(error: RequestError) -> Response:
 
 K = TypeVar("K")
 
-
 STREAM = "text/event-stream"
 
 

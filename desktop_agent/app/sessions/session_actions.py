@@ -28,7 +28,6 @@ from desktop_agent.ui.widgets.file_chooser import choose_files
 
 _PATIENCE_MS = 500
 
-
 _NOT_IN_NAMES = re.compile(r"[^\w .,+()&!'-]")
 _MOST_NAME_CHARS = 60
 

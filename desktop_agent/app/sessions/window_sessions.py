@@ -24,7 +24,6 @@ LISTED_EVENTS = frozenset({
     "turn_ended", "approval_requested", "approval_resolved",
 })  # fmt: skip
 
-
 _MOST_RECENT = 8
 
 

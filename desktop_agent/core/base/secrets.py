@@ -76,7 +76,6 @@ _SECRET_NAME = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 
-
 _SECRET_HEADERS = ("authorization", "proxy-authorization", "cookie")
 
 

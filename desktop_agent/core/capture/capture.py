@@ -66,7 +66,6 @@ _MANY = 200
 _CLOCK_SLACK_NS = 50_000_000
 """How much the times of files can differ from the clock of the process."""
 
-
 CACHE_FAILS = "The cache cannot be used. Work continues, but finding changes takes more time and memory."
 CACHE_HINT = "Free some disk space, or check the folder of the cache. `desktop-agent doctor` says where it is."
 _FORGOTTEN = Uncaptured(

@@ -69,7 +69,6 @@ _LONGEST_PART = 2_000
 _CHARS_PER_TOKEN = 3
 _PLACEHOLDER = "Summarise this conversation.{focus}\n\n<conversation>\n{earlier}{text}\n</conversation>"
 
-
 Urgency = Literal["asked", "wanted", "needed"]
 """`wanted`: the conversation exceeds the target. `needed`: it does not fit without a summary."""
 

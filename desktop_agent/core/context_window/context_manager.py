@@ -54,7 +54,6 @@ logger = logging.getLogger(__name__)
 
 _FULL = 0.9
 
-
 _LONGEST_S = 10 * 365 * 86_400.0
 
 

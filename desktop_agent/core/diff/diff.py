@@ -126,7 +126,6 @@ MAX_COMPARED_BYTES = 50 * 1024 * 1024
 MAX_COMPARED_LINES = 3_000_000
 """A line takes at least 60 bytes of memory."""
 
-
 _READ_BY_MARKS = {"utf-8", "utf-16-le", "utf-16-be"}
 
 Match = Callable[[bytes, bytes], list[Edit]]

@@ -43,7 +43,6 @@ MOST_FAILURES: Final = 5
 FIRST_RETRY_PAUSE_S: Final = 1.0
 LONGEST_RETRY_PAUSE_S: Final = 60.0
 
-
 FIRST_LISTING_PAUSE_S: Final = 0.5
 LONGEST_LISTING_PAUSE_S: Final = 30.0
 """The longest pause between listings. It doubles for servers that report a change after each listing."""

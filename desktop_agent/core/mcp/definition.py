@@ -105,7 +105,6 @@ def _listed(texts: Iterable[str], most: int | None) -> str:
 
 _WORDS = {".": "the open folder", "*": "every public host"}
 
-
 DefinedBy = Literal["user", "project"]
 """Who wrote a definition. A project's servers are not started before the user trusts the project."""
 

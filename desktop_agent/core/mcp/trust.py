@@ -28,7 +28,6 @@ from desktop_agent.core.system.private_files import PRIVATE_FILE, FileStamp, is_
 MOST_SHOWN_CHARS = 60_000
 """How many characters of a definition are shown. A digest stands for the rest, so a change is visible."""
 
-
 MOST_INTRODUCED_CHARS = 8_000
 
 

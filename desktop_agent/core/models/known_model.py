@@ -78,7 +78,6 @@ LEVELS: Mapping[WireName, tuple[str, ...]] = {
 }
 """Every level that a format has a word for, lowest first."""
 
-
 _LEVEL = re.compile(r"[a-z][a-z0-9_-]{0,19}")
 
 

@@ -70,7 +70,6 @@ class ListCache:
 
 _DECODER = Decoder(learned(FetchedList))
 
-
 ListSource = Callable[[Account], Awaitable[Sequence[ListedModel]]]
 """Fetches the list of models from an account's address. Raises `AgentError`."""
 
@@ -82,7 +81,6 @@ OLD = timedelta(days=1)
 
 _LONGEST_NAME = 300
 _MOST_MODELS = 20_000
-
 
 _Key = tuple[str, str, str, str]
 

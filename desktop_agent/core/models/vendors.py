@@ -16,11 +16,9 @@ WireName = Literal["anthropic", "openai-responses", "openai-chat"]
 KeyHeader = Literal["bearer", "x-api-key"]
 """How a key is sent: `Authorization: Bearer KEY`, or `x-api-key: KEY`."""
 
-
 SignInWay = Literal["chatgpt", "openrouter", "profile"]
 
 CloudField = Literal["region", "project", "resource", "workspace_id", "profile"]
-
 
 _FIELD_VARIABLES: Mapping[CloudField, tuple[str, ...]] = {
     "region": ("AWS_REGION", "AWS_DEFAULT_REGION", "CLOUD_ML_REGION"),

@@ -65,7 +65,6 @@ _TAKE_NAMES = frozenset({
     "read", "mapfile", "readarray", "unset", "getopts", "wait", "declare", "typeset", "local", "export", "readonly",
 })  # fmt: skip
 
-
 _OWN = frozenset({
     "RANDOM", "SRANDOM", "SECONDS", "HISTCMD", "OPTIND", "LINENO", "EPOCHSECONDS", "EPOCHREALTIME", "BASHPID",
     "BASH_MONOSECONDS", "BASH_SUBSHELL", "BASH_ARGV0", "BASH_CMDS", "BASH_ALIASES", "DIRSTACK", "FUNCNAME", "GROUPS",

@@ -264,7 +264,6 @@ _FORMAT = re.compile(
     r"([^%]|%%|%[-+ #0']*(\*|\d+)?(\.(\*|\d*))?([hlLjzt]*[diouxXeEfFgGaAcsbqQ]|\([^()]*\)T))*", re.DOTALL
 )
 
-
 _SPECIAL: dict[str, Callable[[Sequence[str]], bool]] = {
     "find": lambda words: all(w[:1] != "-" or w in _FIND_TESTS or re.fullmatch(r"-\d+|-O\d", w) for w in words),
     "git": _git,

@@ -53,7 +53,6 @@ MOST_SEGMENTS = 400
 DEEPEST_SCRIPTS = 4
 LONGEST_SCRIPT_BYTES = 8 * 1024
 
-
 _DUPLICATED = re.compile(r"\d+-?|-|[A-Za-z_./][\w./-]*", re.ASCII)
 """What can follow `>&` as its target. The shell splits `>&-x` into two words."""
 NOT_POSIX = "syntax of bash, which another shell reads differently"

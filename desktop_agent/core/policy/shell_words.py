@@ -194,7 +194,6 @@ EVALUATE = frozenset({
 })  # fmt: skip
 """Builtins that may evaluate an index such as `a[$(rm x)]` in a quoted word."""
 
-
 STATEMENTS = GROUPS - {"command_substitution", "process_substitution"} | {
     "command", "declaration_command", "unset_command", "test_command", "redirected_statement", "pipeline",
     "function_definition",

@@ -204,7 +204,6 @@ _NOTHING_LEFT = (
     "add a key in the settings to work on your own project."
 )
 
-
 _SUMMARY = json.dumps(
     {
         "goals": ["Find out why one of the tests fails, and fix it."],

@@ -51,7 +51,6 @@ _PICTURE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"
 Pictures = Mapping[Digest, str]
 """Maps each picture's digest to its data, or to a placeholder until the body is encoded."""
 
-
 T = TypeVar("T")
 S = TypeVar("S")
 

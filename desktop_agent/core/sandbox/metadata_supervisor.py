@@ -161,7 +161,6 @@ CALLS = MappingProxyType(
     }
 )
 
-
 UMASK = (95, 166)
 
 

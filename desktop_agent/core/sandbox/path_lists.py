@@ -72,7 +72,6 @@ TOOLS_NAMED_BY = (
 
 TOOLS_ELSEWHERE = ("/home/linuxbrew/.linuxbrew",)
 
-
 SECRETS_IN_HOME = (
     # Keys, passwords and the stores of both
     ".ssh", ".gnupg", ".putty", ".pki", ".password-store", ".age", ".step", ".config/sops", ".config/age",

@@ -243,7 +243,6 @@ def _restore(part: Struct, name: str, value: object) -> None:
 
 _kinds: Callable[[type], dict[str, type]] = cache(get_type_hints)
 
-
 _log = logging.getLogger(__name__)
 
 

@@ -57,7 +57,6 @@ def event_of(op: FilingOp) -> ev.KnownEvent:
 
 _PAST: dict[Direction, str] = {"undo": "undone", "redo": "redone"}
 
-
 ChangeOp = (
     ops.UndoChanges
     | ops.UndoDifferences

@@ -45,7 +45,6 @@ MAX_CUT_OFF = 3
 _TOO_LONG: frozenset[ProviderFault] = frozenset({"too_large", "invalid_request"})
 """The faults that an address may report for a conversation that is too long, or for other reasons."""
 
-
 _SAYS_NOTHING_MORE: frozenset[StopReason] = frozenset({"end_turn", "stop_sequence", "tool_use", "other", "pause_turn"})
 
 _NOTHING = re.compile(rf"(?:[\s\u200c\u200d{HIDDEN}]|<\|[a-z_]+\|>|</?s>)*")

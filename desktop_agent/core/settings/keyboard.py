@@ -101,7 +101,6 @@ def _keys(action: str, *keys: str, where: str = "the whole window", plain: tuple
 
 _part_keys = partial(_keys, where="this part of the window")
 
-
 _WRITING = ("Enter", "Shift+Enter", "Up", "Down")
 _SCREEN = ("Shift+Ins", "Shift+PgUp", "Shift+PgDown")
 
@@ -210,7 +209,6 @@ class KeySettings(Section, frozen=True, kw_only=True):
 
 
 KEYS_SECTION = "keys"
-
 
 Keys = Mapping[str, tuple[str, ...]]
 

@@ -19,7 +19,6 @@ from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_f
 
 _Section = AbstractTable | OutOfOrderTableProxy
 
-
 _FIRST_LINES = b"""\
 # The settings of Desktop Agent. `desktop-agent config show` lists all there are.
 # What is saved here holds at once.

@@ -220,7 +220,6 @@ def _declared(section: Section, prefix: str) -> Iterator[Setting]:
 
 _KINDS: dict[object, Kind] = {bool: "switch", int: "whole", float: "number", str: "text", tuple[str, ...]: "texts"}
 
-
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(?:\.[0-9]{1,18})?")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 

@@ -66,7 +66,6 @@ APPROVAL_SPAN = "approval"
 COMPACTION_SPAN = "compaction"
 SERVER_SPAN = "initialize"
 
-
 MetricKind = Literal["counter", "histogram", "gauge"]
 
 

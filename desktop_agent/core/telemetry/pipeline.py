@@ -65,7 +65,6 @@ _LOGGERS = (
 )
 """All loggers are named, because a filter does not apply to the loggers below its own."""
 
-
 TIMEOUT_S = 5.0
 """How many seconds one export may take, retries included."""
 

@@ -40,7 +40,6 @@ ROLES: dict[Role, RoleProfile] = {
     "orchestrator": RoleProfile(prompt="orchestrator.md"),
 }
 
-
 UNAVAILABLE = "[UNAVAILABLE:"
 
 _DEFERRED = """## Tools of MCP Servers

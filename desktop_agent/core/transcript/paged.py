@@ -39,7 +39,6 @@ class Patch(Struct, frozen=True):
 STATUS = Patch("status")
 CHANGES = Patch("changes")
 
-
 LateEvent = (
     ev.ToolCallFinished
     | ev.ApprovalRequested

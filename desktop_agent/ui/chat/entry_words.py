@@ -325,7 +325,6 @@ _TURN_ENDS: dict[TurnEndReason, str] = {
     "internal_error": "Stopped by a fault in the application.",
 }
 
-
 _UNTIMED: dict[TurnEndReason, str] = {"completed": "Done", "interrupted": "Interrupted"}
 
 

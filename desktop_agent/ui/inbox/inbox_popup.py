@@ -227,7 +227,6 @@ _LEAST_HEIGHT = 150
 _MOST_ROWS = 50
 """How many rows are shown at most. They are widgets, of which a hundred would take longer than a frame."""
 
-
 MakeCard = Callable[[InboxItem, QWidget], RowCard]
 
 

@@ -58,7 +58,6 @@ class AccountOffers(Struct, frozen=True, kw_only=True):
 RowKind = Literal["heading", "note", "model", "named", "connect"]
 """The kinds of rows. `named` takes the typed text as a model's name; `note` tells a problem of the account above."""
 
-
 _MOST_FOUND = 200
 
 

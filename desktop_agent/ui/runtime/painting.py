@@ -48,7 +48,6 @@ def make_widget_classes() -> None:
 _EFFECTS: Final = Qt.UIEffect.UI_General
 """The effect that enables all others, which are those of menus, lists that open, and tool tips."""
 
-
 REST_MS: Final = 10_000
 """How long a caret blinks after the last key, as in the programs of GNOME. Each blink paints the window."""
 

@@ -195,7 +195,6 @@ class TextSizes(NamedTuple):
 
 Density = Literal["comfortable", "compact"]
 
-
 MotionChoice = Literal["system", "full", "reduced"]
 
 

@@ -17,7 +17,6 @@ from desktop_agent.ui.wording.visible_text import plain_tooltip
 _MIDDLE = (Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine).value
 AXIS_TEXT = 18
 
-
 Data = TypeVar("Data", ColumnData, BarData)
 
 

@@ -36,7 +36,6 @@ OTHER = "faint"
 _MOST_COLUMNS = 100
 _MOST_WEEKS = 105
 
-
 Span = tuple[date, date]
 """The days of one column, from the first to the last inclusive."""
 

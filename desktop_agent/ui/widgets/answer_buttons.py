@@ -49,7 +49,6 @@ _GAP = 8
 _KEY_OPACITY = 0.75
 _KEY_SIZE = 10.5
 
-
 _STEP = 20
 
 

@@ -86,7 +86,6 @@ KeptModel = tuple[str, str, str]
 
 KeptChoice = tuple[Literal["action", "setting", "command", "session", "file"], str]
 
-
 LayoutPart = Literal["geometry", "state", "side_sizes"]
 """The window's place, the docks in the wide window, and how sessions and files share the panel at the left."""
 

@@ -45,7 +45,6 @@ POLICIES = tuple(_POLICIES)
 MODES = tuple(_MODES)
 """The sandbox modes, repeated here because the window is painted before the core is imported."""
 
-
 _mode_text = partial(QCoreApplication.translate, "Modes")
 
 

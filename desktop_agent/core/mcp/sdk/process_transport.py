@@ -26,7 +26,6 @@ from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 
 MOST_BYTES = 16 * 1024 * 1024
 
-
 UNREADABLE: Final = -32097
 
 NOT_READABLE: Final = "It answered with what cannot be read."

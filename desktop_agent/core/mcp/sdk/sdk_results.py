@@ -168,7 +168,6 @@ def _named(content: object) -> object:
 
 Message = SessionMessage | Exception
 
-
 _MOST_LEFT_OUT = 30
 _LONGEST_WHY = 200
 _ONLY_SHOWN = frozenset({"title", "description", "icons", "annotations", "_meta", "mimeType", "size", "execution"})
@@ -367,7 +366,6 @@ class _Completing:
 
 MOST_PAGES = 2_000
 """How many pages a list may have, so that an endless one does not block the session."""
-
 
 P = TypeVar("P", bound=mcp_types.PaginatedResult)
 T = TypeVar("T")

@@ -224,7 +224,6 @@ StopReason = Literal[
 ]  # fmt: skip
 """Why the model stopped. Tools run only on `tool_use`. `interrupted`: the user stopped the answer."""
 
-
 Flaw = Literal[
     "calls_at_one_index", "calls_in_text", "changing_call_id", "control_characters", "encoded_twice", "no_end_event",
     "no_stop_reason", "not_utf8", "other_stop_reason", "thoughts_in_text", "whole_answer", "whole_message",

@@ -32,7 +32,6 @@ T = TypeVar("T")
 
 USE_ENVIRONMENT = "You can also set the key as an environment variable, for example ANTHROPIC_API_KEY."
 
-
 _QUIET_S = 2.0
 _ANSWER_S = 5.0
 """How many seconds to wait for a keyring that does not prompt the user."""
@@ -330,7 +329,6 @@ def _explain(error: Exception, verb: str) -> tuple[str, str]:
 # is one, so pieces of two writings are never put together. All of it blocks, and raises `CredentialsError`.
 
 PIECE_CHARS = 1_000
-
 
 _PIECE = re.compile(r"(?P<writing>[0-9a-f]{8})/(?P<count>[1-9][0-9]?):(?P<text>.*)", re.DOTALL)
 

@@ -74,7 +74,6 @@ class KeyringTokens:
 
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
-
 LIMIT_S = 120.0
 
 _LOOK_EVERY_S = 0.1

@@ -26,7 +26,6 @@ _LONG_AGO = datetime.fromtimestamp(0, UTC)
 _READ_AHEAD = 128 * 1024
 _WITNESS_BYTES = 256
 
-
 State = tuple[int, int]
 """Bytes, and modification time in nanoseconds. The pair changes whenever the file does."""
 

@@ -341,7 +341,6 @@ _PROGRAMS = _EDITORS | _MONITORS | _PAGERS
 _QUIET_OPTIONS = re.compile(r"--version|--help|--headless|--?batch|-[A-Za-z]*[Ee]s|-b\S*|-l\S*")
 """Options with which one of these programs does its work and exits: `vim -es`, `emacs --batch`, `top -bn1`."""
 
-
 _LONGEST_READ = 4_000
 
 _NOT_PLAIN = re.compile(r"[^\n\t -~]")

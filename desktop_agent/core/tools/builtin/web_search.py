@@ -27,7 +27,6 @@ _HEADERS = {
     "Accept-Encoding": "gzip",
 }
 
-
 search_client = clients_with(_HEADERS, ENGINE_TIMEOUT_S)
 
 

@@ -386,7 +386,6 @@ _HEADERS = (
     *("new file mode", "deleted file mode", "new mode"),
 )
 
-
 _PREFIXES = frozenset(
     pair
     for first, second in (("a/", "b/"), ("i/", "w/"), ("c/", "i/"), ("c/", "w/"), ("o/", "w/"), ("1/", "2/"))

@@ -17,7 +17,6 @@ _MOST_PLACES_NAMED = 10
 _MOST_VOTES_PER_LINE = 200
 _LONGEST_SHOWN = 200
 
-
 LEVELS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("", str),
     ("", methodcaller("removesuffix", "\r")),

@@ -199,7 +199,6 @@ class ArgumentCheck:
 _LONGEST_TITLE = 120
 _LONGEST_PROGRESS = 500
 
-
 NO_VIEW = "[The server has an interactive view of this, which is not shown here: the user sees this text only.]"
 
 

@@ -77,7 +77,6 @@ def contents_in(text: str) -> dict[MentionedContent, list[tuple[int, int]]]:
 
 _OWN_SOURCES = frozenset({"symbol", "session", PASTED})
 
-
 Popup = TypeVar("Popup", bound="ListPopup")
 
 

@@ -23,7 +23,6 @@ from desktop_agent.ui.wording.visible_text import utf16_length
 
 MAX_COLOURED_CHARS = 1_000
 
-
 Span = tuple[int, int, str]
 """The range `start:end` of a line, and its colour's name. The garbage collector visits plain tuples only once."""
 

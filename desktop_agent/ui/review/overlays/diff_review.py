@@ -21,7 +21,6 @@ from desktop_agent.ui.theme import Theme
 _MAX_LINES_AT_ONCE = 5_000
 """Up to this many changed lines, the search takes a few ms. In a thread, the window would wait longer for the GIL."""
 
-
 _NO_MOVES = Moves(())
 
 
