@@ -180,8 +180,7 @@ class TerminalControl(Controller):
 
     def _build(self) -> tuple[TerminalDock, TerminalPanel]:
         panel = TerminalPanel(self._theme)
-        dock = TerminalDock(self._panels.window, panel)
-        self._parts = dock, panel
+        self._parts = TerminalDock(self._panels.window, panel), panel
         panel.typed.connect(self._on_typed)
         panel.view.resized.connect(self._on_resized)
         panel.attach_requested.connect(self._on_attached)

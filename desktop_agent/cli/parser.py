@@ -2,9 +2,10 @@
 
 import argparse
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
 from math import inf
-from typing import get_args
+from typing import TypeVar, get_args
 
 from desktop_agent.core.base.file_names import real_path_named
 from desktop_agent.core.base.package import __version__
@@ -59,30 +60,22 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-def at_least_one(text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number, 1 or more")
-    return number
+N = TypeVar("N", int, float)
 
 
-def not_below_zero(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number, 0 or more")
-    return int(text)
+def _number(read: Callable[[str], N], is_wanted: Callable[[N], bool], what: str) -> Callable[[str], N]:
+    def parse(text: str) -> N:
+        with suppress(ValueError):
+            if is_wanted(number := read(text)):
+                return number
+        raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
+
+    return parse
 
 
-def above_zero(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number greater than 0")
-    return number
+at_least_one = _number(int, lambda number: number >= 1, "a whole number, 1 or more")
+not_below_zero = _number(int, lambda number: number >= 0, "a whole number, 0 or more")
+above_zero = _number(float, lambda number: 0 < number < inf, "a number greater than 0")
 
 
 def moment(text: str) -> datetime:

@@ -212,8 +212,7 @@ class PinList(QWidget):
                 discard(widget)
         for pin in pins:
             self._rows.addWidget(self._row(pin))
-        rows = min(len(pins), _SHOWN_ROWS)
-        self._area.setFixedHeight(rows * (Height.SMALL_BUTTON + Space.XS))
+        self._area.setFixedHeight(min(len(pins), _SHOWN_ROWS) * (Height.SMALL_BUTTON + Space.XS))
         self._area.setVisible(bool(pins))
 
     def _row(self, pin: Pin) -> QWidget:
@@ -266,8 +265,7 @@ class SectionList(QListWidget):
             if chosen is not None and (section.kind, section.name) == (chosen.kind, chosen.name):
                 self.setCurrentItem(item)
         if self.currentRow() < 0 and sections:
-            largest = max(range(len(sections)), key=lambda index: sections[index].tokens)
-            self.setCurrentRow(largest)
+            self.setCurrentRow(max(range(len(sections)), key=lambda index: sections[index].tokens))
 
     def choose(self, kind: str) -> None:
         for row in range(self.count()):
@@ -291,8 +289,7 @@ class _Row(RowDelegate):
         ink = draw_ground(painter, self.theme, option, self.ring)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(colour(COLOURS[section.kind]))
-        dot = QRectF(area.left() + Space.S, area.center().y() - _DOT / 2, _DOT, _DOT)
-        painter.drawEllipse(dot)
+        painter.drawEllipse(QRectF(area.left() + Space.S, area.center().y() - _DOT / 2, _DOT, _DOT))
         painter.setFont(self.text_font)
         inner = area.adjusted(Space.S + _DOT + Space.S, 0, -Space.S, 0)
         tokens = counted(section.tokens)

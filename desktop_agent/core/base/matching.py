@@ -26,8 +26,7 @@ def find_matches(names: Sequence[str], query: str, *, limit: int) -> Matches:
 
 def _from_the_end(lower: str, letters: str) -> list[int]:
     end = len(lower)
-    places = [end := lower.rfind(letter, 0, max(end, 0)) for letter in reversed(letters)]
-    return places[::-1]
+    return [end := lower.rfind(letter, 0, max(end, 0)) for letter in reversed(letters)][::-1]
 
 
 def joined(spans: Iterable[Span]) -> tuple[Span, ...]:

@@ -193,8 +193,7 @@ class History(Struct):
         """Return where a new fold must begin to be equal to this one and able to undo `undoable` compactions."""
         if len(self.fold.compactions) <= undoable:
             return Beginning(1, ())
-        compaction = self.fold.compactions[-1 - undoable]
-        return compaction.beginning
+        return self.fold.compactions[-1 - undoable].beginning
 
     def turn_sizes(self) -> dict[int, float]:
         """Estimate the tokens of each turn that the model sees verbatim, oldest first."""

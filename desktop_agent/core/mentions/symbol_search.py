@@ -102,8 +102,7 @@ def _symbols_among(records: Sequence[bytes], name: str) -> list[FoundSymbol]:
 
 def _symbol_of(record: bytes) -> FoundSymbol | None:
     name, _, found = record.partition(b"\0")
-    rest = found.decode("utf-8", "replace")
-    number, _, line = rest.partition(":")
+    number, _, line = found.decode("utf-8", "replace").partition(":")
     if not number.isdecimal():
         return None  # of a file with a line feed in its name
     path = os.fsdecode(name).removeprefix("./")

@@ -106,8 +106,7 @@ class ReplayState(Struct):
 
     def _fold_history(self, journal: "_Reader", beginning: Beginning) -> None:
         start = self.places.get(beginning.seq, 0)  # 0 when it is not known, which is always right
-        records = journal(start, self.offset)
-        self.state.history.fold = folded_history(beginning, records)
+        self.state.history.fold = folded_history(beginning, journal(start, self.offset))
 
 
 def goes_beyond(history: History, event: ev.Event) -> bool:

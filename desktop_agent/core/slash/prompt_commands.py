@@ -92,8 +92,7 @@ def _read_command(path: Path, root: Path, origin: Origin, secret_at: SecretAt | 
     parts = path.relative_to(root).with_suffix("").parts
     name = ":".join(parts).lower()
     try:
-        text = _read(path, root, secret_at)
-        fields, body = _split(text)
+        fields, body = _split(_read(path, root, secret_at))
         problem = "" if all(map(_NAME.fullmatch, parts)) else "its name has other signs than letters, digits, - and _"
         problem = problem or ("" if body else "it is empty")
     except ValueError as error:

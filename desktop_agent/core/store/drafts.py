@@ -135,8 +135,7 @@ class Drafts:
 
 def _content(draft: SavedDraft) -> bytes:
     edits = {str(turn): text for turn, text in draft.edits.items()}
-    fields = {"text": draft.text, "edits": edits, "sent": draft.sent}
-    content = json.dumps(fields).encode()
+    content = json.dumps({"text": draft.text, "edits": edits, "sent": draft.sent}).encode()
     if len(content) > MAX_BYTES:
         raise OSError(errno.EFBIG, "It is too long")
     return content

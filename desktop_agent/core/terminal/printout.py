@@ -132,8 +132,7 @@ class Printout:
             self._settled(left)
 
     def _take_lines(self, text: str) -> None:
-        screen = self._screen
-        cursor = screen.cursor
+        cursor = self._screen.cursor
         if self._unseen is not None:
             text = self._without_unseen(text, self._unseen)
         rows: list[PrintedRow] = []

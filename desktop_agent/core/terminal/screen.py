@@ -279,8 +279,7 @@ def numbers_of(parameters: str) -> Numbers:
 def carry_out(screen: Screen, parameters: str, between: str, final: str) -> None:
     if between:
         if (between, final) == ("!", "p"):
-            is_alternate = screen.modes.is_alternate
-            screen.modes = Modes(is_alternate=is_alternate)
+            screen.modes = Modes(is_alternate=screen.modes.is_alternate)
             screen.top, screen.bottom = 0, screen.height - 1
             screen.cursor = Cursor(row=screen.cursor.row, column=screen.cursor.column)
     elif parameters[:1] == "?":

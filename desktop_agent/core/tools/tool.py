@@ -165,8 +165,7 @@ class Tool(ABC, Generic[A]):
             problems = "; ".join(f"{at or 'input'}: {words.removeprefix('Value error, ')}" for at, words in found)
             known = ", ".join(self.arguments_type.model_fields)
             message = f"Invalid arguments for {self.name}: {problems.removesuffix('.')}. Its arguments are: {known}."
-            fields = [at for at, _ in found if at]
-            raise ArgumentsError(message, fields) from error
+            raise ArgumentsError(message, [at for at, _ in found if at]) from error
 
     async def aclose(self) -> None:
         """Release what the tool holds beyond its calls. A closing session calls this; the tool can still be used."""

@@ -33,8 +33,7 @@ class Search:
     def __init__(self, text: str) -> None:
         self.text = text
         self._pattern = re.compile(re.escape(text), re.IGNORECASE)
-        words = _WORD.findall(text.lower())
-        self._rarest = max(words, key=len, default="")
+        self._rarest = max(_WORD.findall(text.lower()), key=len, default="")
         """The longest word of the searched text: entries without it are skipped."""
         self.found: dict[EntryRow, list[TextMatch]] = {}
         self._readings: dict[EntryRow, object] = {}

@@ -441,8 +441,7 @@ class InboxPopup(Popup):
         head = self._head.sizeHint().height() + 1 + Space.XS  # the line below the head, and the frame
         head += 0 if self._news.isHidden() else self._news.heightForWidth(width - 2)
         wanted = head + (self._rows_height(width - 2) if self._rows else _LEAST_HEIGHT)
-        height = min(wanted, self._over.height() - top - _MARGIN)
-        self.setGeometry(QRect(left, top, width, height))
+        self.setGeometry(QRect(left, top, width, min(wanted, self._over.height() - top - _MARGIN)))
 
     def _rows_height(self, width: int) -> int:
         margins = self._list_layout.contentsMargins()

@@ -154,8 +154,7 @@ class ChoiceDelegate(ModelDelegate[ModelRows]):
             colour = draw_ground(painter, self.theme, option, self.ring)
             rect = rect.adjusted(_TICK + Space.XS, 0, 0, 0)
             if row.kind == "model":
-                is_near = bool(option.state & _NEAR)
-                self._draw_model(painter, rect, row, colour, is_near=is_near)
+                self._draw_model(painter, rect, row, colour, is_near=bool(option.state & _NEAR))
             else:
                 colour = colour if row.kind == "named" else self.theme.colour("muted")
                 draw_line(painter, rect.adjusted(0, 0, -Space.S, 0), row.text, self.text_font, colour)

@@ -237,8 +237,7 @@ class FilterButton(QPushButton):
 
     def _on_chosen(self) -> None:
         author = cast("AuthorFilter", self._authors.checkedAction().data())
-        state = cast("StateFilter", self._states.checkedAction().data())
-        chosen = FileFilter(author, state)
+        chosen = FileFilter(author, cast("StateFilter", self._states.checkedAction().data()))
         if chosen != self.chosen:
             self.chosen = chosen
             self._show()

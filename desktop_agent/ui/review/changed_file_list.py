@@ -331,6 +331,5 @@ class ChangedFileList(FileList):
         for action, text, is_offered in actions:
             if action == "keep":
                 menu.addSeparator()
-            entry = menu.addAction(text, partial(self.requested.emit, action))
-            entry.setEnabled(is_offered)
+            menu.addAction(text, partial(self.requested.emit, action)).setEnabled(is_offered)
         menu.popup(self.viewport().mapToGlobal(at))

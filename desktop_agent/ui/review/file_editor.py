@@ -111,8 +111,7 @@ class FileEditor(QPlainTextEdit):
             self.centerCursor()
 
     def _on_theme_changed(self) -> None:
-        font = self._theme.code_font(self._theme.sizes.diff, grows=False)
-        self.setFont(font)
+        self.setFont(self._theme.code_font(self._theme.sizes.diff, grows=False))
         self.setTabStopDistance(4 * self.fontMetrics().horizontalAdvance(" "))
         colours = self._theme.colours
         bar = f"2px solid {colours.accent}" if self._is_marked else "none"

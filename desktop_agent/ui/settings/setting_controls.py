@@ -140,8 +140,7 @@ class TextsControl(SettingControl):
             self._tell()
 
     def _add_item(self, entry: str) -> None:
-        item = QListWidgetItem(words(self._words.get(entry, entry)), self._list)
-        item.setData(_ENTRY, entry)
+        QListWidgetItem(words(self._words.get(entry, entry)), self._list).setData(_ENTRY, entry)
 
     def _on_remove(self) -> None:
         if self._list.currentRow() >= 0:

@@ -53,8 +53,7 @@ def last_text(screen: Screen, rows: int) -> str:
 
 
 def word_at(row: KeptRow, place: CellPosition) -> Selection:
-    text = "".join(cell[:1] or " " for cell in row.cells)
-    for word in _WORD.finditer(text):
+    for word in _WORD.finditer("".join(cell[:1] or " " for cell in row.cells)):
         if word.start() <= place.column < word.end():
             return Selection(CellPosition(place.row, word.start()), CellPosition(place.row, word.end()))
     return Selection(place, place)

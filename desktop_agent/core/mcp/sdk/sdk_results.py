@@ -250,8 +250,7 @@ class Sieve:
         entries = cast("list[object]", found)
         for entry in entries:
             as_object(entry).pop("outputSchema", None)  # the SDK would refuse results that do not fit it
-        wrong = _mistakes(models, entries)
-        for at, mistakes in wrong.items():
+        for at, mistakes in _mistakes(models, entries).items():
             entry = as_object(entries[at])
             name = entry.get("name")
             who = f"the {kind} {name}" if isinstance(name, str) and name else f"{kind} {at + 1}"

@@ -14,8 +14,7 @@ class DeleteFile(FileEditTool[FileArguments]):
     arguments_type = FileArguments
 
     def plan(self, arguments: FileArguments, context: ToolContext) -> EditPlan:
-        place = context.boundary.for_writing(arguments.path)
-        target = load_target(place, arguments.path, context)
+        target = load_target(context.boundary.for_writing(arguments.path), arguments.path, context)
         if target.before is None:
             answer = {"ok": True, "path": target.path, "note": "file did not exist"}
             return EditPlan(writes=(), content=json_text(answer))

@@ -90,8 +90,7 @@ async def _report(job_id: str, arguments: JobControlArguments, jobs: Jobs) -> To
 def _tail(text: str, arguments: JobControlArguments) -> tuple[str, bool]:
     plain = plain_text(text)
     lines = "".join(re.split(r"(?<=\n)", plain)[-arguments.tail_lines - plain.endswith("\n") :])
-    content = lines.encode()[-arguments.tail_bytes :]
-    shown = content.decode("utf-8", "ignore")
+    shown = lines.encode()[-arguments.tail_bytes :].decode("utf-8", "ignore")
     return shown, len(shown) < len(plain) or len(text.encode()) >= _RAW_BYTES
 
 

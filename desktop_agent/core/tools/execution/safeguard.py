@@ -151,8 +151,7 @@ class Safeguard:
 
     def _write_down(self, call_id: CallId, plan: _Plan, refs: Mapping[str, Refs]) -> Precautions:
         self._discard()
-        copy = self._copies.make(plan.places)
-        before = Precautions(call_id, copy, refs, plan.is_destructive)
+        before = Precautions(call_id, self._copies.make(plan.places), refs, plan.is_destructive)
         if not before.refs and before.is_refs_only:
             return before
         make_private_folder(self._before.parent)

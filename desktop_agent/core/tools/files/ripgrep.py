@@ -157,8 +157,7 @@ class GrepMatches(Struct):
 
     def leave_out(self, paths: Iterable[str]) -> None:
         for path in paths:
-            lines = self._files.pop(path)
-            self.count -= sum(line.begins_match for line in lines)
+            self.count -= sum(line.begins_match for line in self._files.pop(path))
 
     def add(self, records: list[bytes]) -> bool:
         for record in records:

@@ -246,8 +246,7 @@ class TextReader(Struct, kw_only=True):
         data = self.file.read(self.size_bytes - begin)
         # The part may begin inside a character. That is no error of the file, even in strict mode.
         errors = self.errors if begin == self.start else "replace"
-        text = as_seen(data.decode(self.encoding, errors)).removesuffix("\n")
-        lines = text.split("\n")
+        lines = as_seen(data.decode(self.encoding, errors)).removesuffix("\n").split("\n")
         if min(count, len(lines)) > self.most_lines:
             count, begin = self.most_lines, max(begin, self.start + 1)
             lines = lines[-count:]

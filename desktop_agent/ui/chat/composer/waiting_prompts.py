@@ -179,8 +179,7 @@ class WaitingPrompts(QObject):
         self.changed.emit()
 
     def move(self, prompt_id: str, by: int) -> None:
-        order = [each for each, _ in self._prompts]
-        self._place_at(prompt_id, order.index(prompt_id) + by)
+        self._place_at(prompt_id, [each for each, _ in self._prompts].index(prompt_id) + by)
 
     def _place_at(self, prompt_id: str, place: int) -> None:
         order = [each for each, _ in self._prompts]

@@ -44,8 +44,7 @@ def is_for_a_file(language: str, paths: tuple[str, ...]) -> bool:
 
 
 def _in_comment(code: str) -> Iterator[str]:
-    first = code.partition("\n")[0][:_LONGEST_LINE]
-    comment = _COMMENT.fullmatch(first)
+    comment = _COMMENT.fullmatch(code.partition("\n")[0][:_LONGEST_LINE])
     words = comment[1].removesuffix("*/").removesuffix("-->").split() if comment is not None else []
     if len(words) == 1 or (len(words) == 2 and words[0].lower() in ("file:", "filename:", "path:")):
         yield from _paths_in(words[-1])

@@ -154,8 +154,7 @@ class KeyboardOrder(QObject):
         self._is_by_keyboard = False
         """Whether the keyboard brought the focus to the transcript itself. Only then is a mark shown."""
         start.installEventFilter(self)
-        app = cast("QApplication", QApplication.instance())
-        app.focusChanged.connect(self._on_focus_changed)
+        cast("QApplication", QApplication.instance()).focusChanged.connect(self._on_focus_changed)
 
     def arrange(self) -> None:
         rows = sorted(self._layout.widgets.live, key=lambda row: row.index)

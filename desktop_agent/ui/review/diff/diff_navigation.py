@@ -193,8 +193,7 @@ class DiffFinder(QObject):
     def _select(self, match: DiffMatch) -> None:
         if self._rows.gap(match.row):
             self._open_gap(match.row)
-            rows = self._navigation.document.rows
-            match = match._replace(row=rows.find(match.side, match.line))
+            match = match._replace(row=self._navigation.document.rows.find(match.side, match.line))
         self._current = match
         side = None if self._rows.mode == "unified" else match.side
         start, end = (DiffPosition(match.row, match.offset + size) for size in (0, len(self._text)))

@@ -213,8 +213,7 @@ class HexText(QPlainTextEdit):
             return
         self._row_bytes, self._has_text = fitting
         sides = self._sides()
-        length = max(map(len, sides), default=0)
-        rows = range(0, length, self._row_bytes)
+        rows = range(0, max(map(len, sides), default=0), self._row_bytes)
         self.setPlainText("\n".join(self._row(sides, at) for at in rows))
         self._mark(sides)
 

@@ -42,8 +42,7 @@ def row_of(rows: DiffRows, comment: LineComment) -> int:
     if comment.start == comment.end or not lines:
         return rows.changes[0] if rows.changes else 0
     size = comment.end - comment.start
-    start = _found(lines, comment)
-    return rows.find(comment.side, min(start + size, len(lines)) - 1)
+    return rows.find(comment.side, min(_found(lines, comment) + size, len(lines)) - 1)
 
 
 def quote_of(rows: DiffRows, anchor: CommentAnchor) -> str:
