@@ -42,14 +42,9 @@ from desktop_agent.ui.wording.visible_text import plain_tooltip
 _tr = partial(QCoreApplication.translate, "Context")
 
 COLOURS: dict[SectionKind, str] = {
-    "tools": "faint",
-    "system": "muted",
-    "guidance": "syntax_function",
-    "summary": "syntax_number",
-    "conversation": "accent",
-    "pictures": "syntax_string",
-    "pins": "syntax_keyword",
-}
+    "tools": "faint", "system": "muted", "guidance": "syntax_function", "summary": "syntax_number",
+    "conversation": "accent", "pictures": "syntax_string", "pins": "syntax_keyword",
+}  # fmt: skip
 
 
 def section_name(section: ContextSection) -> str:

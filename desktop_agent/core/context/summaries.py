@@ -73,13 +73,9 @@ SUMMARISED = (
 )
 
 SECTIONS: Mapping[str, str] = {
-    "goals": "Goals",
-    "decisions": "Decisions",
-    "constraints": "Constraints",
-    "files": "Files",
-    "apis": "APIs and names",
-    "todos": "To do",
-}
+    "goals": "Goals", "decisions": "Decisions", "constraints": "Constraints", "files": "Files",
+    "apis": "APIs and names", "todos": "To do",
+}  # fmt: skip
 
 _MAX_ITEMS = 60
 _MAX_ITEM_CHARS = 1_000
@@ -93,15 +89,9 @@ _BULLET = re.compile(r"(?:[-*•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?(\S.*)")
 _HEADING = re.compile(r"[A-Za-z][A-Za-z \-/,]*")
 _OBJECT = re.compile(r"\{")
 _FIELD_OF_WORD = {
-    "goal": "goals",
-    "decision": "decisions",
-    "constraint": "constraints",
-    "file": "files",
-    "api": "apis",
-    "todo": "todos",
-    "to-do": "todos",
-    "to do": "todos",
-}
+    "goal": "goals", "decision": "decisions", "constraint": "constraints", "file": "files", "api": "apis",
+    "todo": "todos", "to-do": "todos", "to do": "todos",
+}  # fmt: skip
 _PATH_KEYS = ("path", "file_path", "source_path", "dest_path")
 
 

@@ -11,13 +11,8 @@ from typing import Final, cast
 from desktop_agent.core.settings.declaring import Section, section, setting
 
 _MODIFIERS: Final[Mapping[str, str]] = {
-    "meta": "Meta",
-    "ctrl": "Ctrl",
-    "control": "Ctrl",
-    "alt": "Alt",
-    "option": "Alt",
-    "shift": "Shift",
-}
+    "meta": "Meta", "ctrl": "Ctrl", "control": "Ctrl", "alt": "Alt", "option": "Alt", "shift": "Shift",
+}  # fmt: skip
 
 _ORDER: Final = tuple(dict.fromkeys(_MODIFIERS.values()))
 

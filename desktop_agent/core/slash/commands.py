@@ -19,21 +19,12 @@ logger = logging.getLogger(__name__)
 Handler = Callable[[Invocation, CommandParts, SessionControls], Awaitable[Answer]]
 
 _HANDLERS: dict[str, Handler] = {
-    "status": session_commands.status,
-    "compact": session_commands.compact,
-    "pin": session_commands.pin,
-    "unpin": session_commands.unpin,
-    "config": session_commands.config,
-    "model": session_commands.model,
-    "effort": session_commands.effort,
-    "clear": session_commands.clear,
-    "fork": session_commands.fork,
-    "rewind": session_commands.rewind,
-    "undo": change_commands.undo,
-    "redo": change_commands.redo,
-    "diff": change_commands.diff,
-    "export": change_commands.export,
-}
+    "status": session_commands.status, "compact": session_commands.compact, "pin": session_commands.pin,
+    "unpin": session_commands.unpin, "config": session_commands.config, "model": session_commands.model,
+    "effort": session_commands.effort, "clear": session_commands.clear, "fork": session_commands.fork,
+    "rewind": session_commands.rewind, "undo": change_commands.undo, "redo": change_commands.redo,
+    "diff": change_commands.diff, "export": change_commands.export,
+}  # fmt: skip
 
 _ESCAPE = "To send it to the model as it is, begin with a space or a second slash."
 

@@ -3,8 +3,9 @@
 A page that is not loaded is one `PageEntry`. Later events about its entries are collected in `late`.
 """
 
+from collections.abc import Callable
 from copy import copy
-from typing import Literal, Self
+from typing import Literal, Self, TypeVar
 
 from msgspec import Struct, field, structs
 
@@ -49,10 +50,12 @@ LateEvent = (
 )
 
 
+E = TypeVar("E", SpendingEntry, CompactionEntry)
+
+
 class _Loaded(Struct, frozen=True):
     count: int
     tools: dict[CallId, int]
-    compactions: dict[str, int]
 
 
 class PagedEntries(Fold):
@@ -159,8 +162,7 @@ class PagedEntries(Fold):
 
     def put_in(self, number: int, page: "PagedEntries") -> Patch:
         start = self.page_start(number)
-        compactions = {e.event.compaction_id: at for at, e in enumerate(page.entries) if isinstance(e, CompactionEntry)}
-        self._loaded[number] = _Loaded(len(page.entries), dict(page._tools), compactions)
+        self._loaded[number] = _Loaded(len(page.entries), dict(page._tools))
         self.entries[start : start + 1] = page.entries
         self.base += len(page.entries) - 1
         return Patch("expand", start, count=len(page.entries))
@@ -196,35 +198,26 @@ class PagedEntries(Fold):
         return (index or 0, entry) if isinstance(entry, ToolEntry) else (-1, None)
 
     def locate_question(self, event: ev.ApprovalResolved) -> tuple[int, SpendingEntry | None]:
-        found = self._question_in(range(self.base, len(self.entries)), event.call_id)
-        if found[1] is None and (number := self._paged_tools.get(event.call_id)) is not None:
-            self.late.setdefault(number, []).append(event)
-            found = self._question_in(self.span_of_page(number), event.call_id)
-        return found
-
-    def _question_in(self, span: range, call_id: CallId) -> tuple[int, SpendingEntry | None]:
-        for index in reversed(span):
-            entry = self.entries[index]
-            if isinstance(entry, SpendingEntry) and entry.request.call_id == call_id:
-                return index, entry
-        return -1, None
+        page = self._paged_tools.get(event.call_id)
+        return self._last(SpendingEntry, lambda entry: entry.request.call_id == event.call_id, page, event)
 
     def locate_compaction(self, event: ev.SummaryEdited | ev.CompactionUndone) -> tuple[int, CompactionEntry | None]:
-        """Return the index and entry of a summary, if loaded. The event is kept for the summary's page."""
+        wanted, page = event.compaction_id, self._paged_compactions.get(event.compaction_id)
+        return self._last(CompactionEntry, lambda entry: entry.event.compaction_id == wanted, page, event)
+
+    def _last(
+        self, kind: type[E], is_wanted: Callable[[E], bool], page: int | None, event: LateEvent
+    ) -> tuple[int, E | None]:
+        """Return the index and entry of the last one, if loaded. An `event` about one on a page is kept for it."""
         for index in range(len(self.entries) - 1, self.base - 1, -1):
-            entry = self.entries[index]
-            if isinstance(entry, CompactionEntry) and entry.event.compaction_id == event.compaction_id:
+            if isinstance(entry := self.entries[index], kind) and is_wanted(entry):
                 return index, entry
-        number = self._paged_compactions.get(event.compaction_id)
-        if number is None:
-            return -1, None
-        self.late.setdefault(number, []).append(event)
-        known = self._loaded.get(number)
-        if known is None or event.compaction_id not in known.compactions:
-            return -1, None
-        index = self.page_start(number) + known.compactions[event.compaction_id]
-        entry = self.entries[index]
-        return (index, entry) if isinstance(entry, CompactionEntry) else (-1, None)
+        if page is not None:
+            self.late.setdefault(page, []).append(event)
+            for index in reversed(self.span_of_page(page)):
+                if isinstance(entry := self.entries[index], kind) and is_wanted(entry):
+                    return index, entry
+        return -1, None
 
 
 def _copied(entry: Entry) -> Entry:

@@ -30,36 +30,17 @@ def say(text: str) -> str:
 
 
 _VERBS = {
-    "apply_patch": "Edit",
-    "line_edit": "Edit",
-    "template_block": "Edit",
-    "rename_file": "Rename",
-    "glob_file_search": "Search",
-    "codebase_search": "Search",
-    "grep": "Search",
-    "view_image": "Look at",
-    "request_approval": "Ask",
-    "web_fetch": "Read",
-    "web_search": "Search the web",
-    "todo_write": "Plan",
+    "apply_patch": "Edit", "line_edit": "Edit", "template_block": "Edit", "rename_file": "Rename",
+    "glob_file_search": "Search", "codebase_search": "Search", "grep": "Search", "view_image": "Look at",
+    "request_approval": "Ask", "web_fetch": "Read", "web_search": "Search the web", "todo_write": "Plan",
     "write_plan": "Plan",
-}
+}  # fmt: skip
 """Verbs for tools whose names begin with no word of `_PREFIXES`, or with a misleading one."""
 
 _PREFIXES = {
-    "read": "Read",
-    "list": "List",
-    "search": "Search",
-    "find": "Search",
-    "edit": "Edit",
-    "create": "Create",
-    "write": "Create",
-    "delete": "Delete",
-    "remove": "Delete",
-    "run": "Run",
-    "shell": "Run",
-    "bash": "Run",
-}
+    "read": "Read", "list": "List", "search": "Search", "find": "Search", "edit": "Edit", "create": "Create",
+    "write": "Create", "delete": "Delete", "remove": "Delete", "run": "Run", "shell": "Run", "bash": "Run",
+}  # fmt: skip
 RUN = "Run"
 _LONGEST_WORD = 40
 _NOTED_FILES = 3

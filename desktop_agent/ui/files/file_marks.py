@@ -78,13 +78,8 @@ def _folders_of(path: str) -> Iterable[str]:
 
 
 LETTERS: Final[Mapping[FileState, str]] = {
-    "modified": "M",
-    "added": "A",
-    "deleted": "D",
-    "renamed": "R",
-    "untracked": "U",
-    "conflicted": "C",
-}
+    "modified": "M", "added": "A", "deleted": "D", "renamed": "R", "untracked": "U", "conflicted": "C",
+}  # fmt: skip
 """The letters that mark changed files. Ignored files have none, because they are dimmed."""
 
 COLOUR_OF_STATE: Final[Mapping[FileState | FolderMark, str]] = {

@@ -48,13 +48,8 @@ class ChatGptService(Struct, frozen=True, kw_only=True):
     agent_name: str = "Desktop Agent"
     redirect_path: str = "/auth/callback"
     scopes: tuple[str, ...] = (
-        "openid",
-        "profile",
-        "email",
-        "offline_access",
-        "resource.invoke",
-        "chatgpt.tokens.use.direct",
-    )
+        "openid", "profile", "email", "offline_access", "resource.invoke", "chatgpt.tokens.use.direct",
+    )  # fmt: skip
     required_scopes: frozenset[str] = frozenset({"chatgpt.tokens.use.direct"})
 
 

@@ -30,13 +30,9 @@ from desktop_agent.core.tools.tool import SPOOL_KEY, Tool, ToolArguments, ToolCo
 DEFAULT_TIMEOUT_S = 120.0
 
 _NEVER_WAIT = {
-    "GH_PAGER": "cat",
-    "GIT_EDITOR": "true",
-    "GIT_PAGER": "cat",
-    "GIT_TERMINAL_PROMPT": "0",
-    "MANPAGER": "cat",
+    "GH_PAGER": "cat", "GIT_EDITOR": "true", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0", "MANPAGER": "cat",
     "PAGER": "cat",
-}
+}  # fmt: skip
 _DEFAULT_TERM = "xterm-256color"
 _LONGEST_SHOWN = 4_000
 """How many characters of variables and input a line may have, because rules store it."""
