@@ -47,64 +47,43 @@ class KnownServer(Struct, frozen=True, kw_only=True):
 
 KNOWN_SERVERS: tuple[KnownServer, ...] = (
     KnownServer(
-        name="filesystem",
-        about="Reads, writes and searches files in the folders that it is given.",
-        needs=_NODE,
-        where="npx -y @modelcontextprotocol/server-filesystem .",
-        sandbox=ServerSandbox(folders=(".",)),
+        name="filesystem", about="Reads, writes and searches files in the folders that it is given.", needs=_NODE,
+        where="npx -y @modelcontextprotocol/server-filesystem .", sandbox=ServerSandbox(folders=(".",)),
     ),
     KnownServer(
-        name="git",
-        about="Reads git repositories, and changes them unless it is confined.",
-        needs=f"git, and {_UV}",
-        where="uvx mcp-server-git",
-        sandbox=ServerSandbox(),
+        name="git", about="Reads git repositories, and changes them unless it is confined.", needs=f"git, and {_UV}",
+        where="uvx mcp-server-git", sandbox=ServerSandbox(),
     ),
     KnownServer(
-        name="fetch",
-        about="Fetches web pages as text that models read well.",
-        needs=_UV,
-        where="uvx mcp-server-fetch",
-        sandbox=ServerSandbox(hosts=("*",)),
+        name="fetch", about="Fetches web pages as text that models read well.", needs=_UV,
+        where="uvx mcp-server-fetch", sandbox=ServerSandbox(hosts=("*",)),
     ),
     KnownServer(
-        name="time",
-        about="Tells the time, and converts it between time zones.",
-        needs=_UV,
-        where="uvx mcp-server-time",
-        sandbox=ServerSandbox(),
+        name="time", about="Tells the time, and converts it between time zones.", needs=_UV,
+        where="uvx mcp-server-time", sandbox=ServerSandbox(),
     ),
     KnownServer(
-        name="playwright",
-        about="Drives a browser: opens pages, clicks, types and takes pictures.",
-        needs=_NODE,
+        name="playwright", about="Drives a browser: opens pages, clicks, types and takes pictures.", needs=_NODE,
         where="npx -y @playwright/mcp@latest",
     ),
     KnownServer(
-        name="chrome-devtools",
-        about="Inspects pages in Chrome: console, network, performance.",
-        needs=f"Chrome, and {_NODE}",
-        where="npx -y chrome-devtools-mcp@latest",
+        name="chrome-devtools", about="Inspects pages in Chrome: console, network, performance.",
+        needs=f"Chrome, and {_NODE}", where="npx -y chrome-devtools-mcp@latest",
     ),
     KnownServer(
-        name="aws-api",
-        about="Calls the services of AWS with your rights.",
-        needs=_AWS,
+        name="aws-api", about="Calls the services of AWS with your rights.", needs=_AWS,
         where="uvx awslabs.aws-api-mcp-server@latest",
     ),
     KnownServer(
-        name="aws-billing",
-        about="Explains what AWS costs, and where to save.",
-        needs=_AWS,
+        name="aws-billing", about="Explains what AWS costs, and where to save.", needs=_AWS,
         where="uvx awslabs.billing-cost-management-mcp-server@latest",
     ),
     KnownServer(
-        name="github",
-        about="Repositories, issues and pull requests on GitHub.",
+        name="github", about="Repositories, issues and pull requests on GitHub.",
         needs="A token, by desktop-agent mcp add github --from github --header 'Authorization=Bearer …'",
         where="https://api.githubcopilot.com/mcp/",
     ),
-)
+)  # fmt: skip
 
 
 def known_server(name: str) -> KnownServer:
