@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 from collections import defaultdict
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import cast
 from zlib import crc32
@@ -291,25 +291,21 @@ def _is_ours(thread: threading.Thread) -> bool:
 
 
 def _descendants() -> set[psutil.Process]:
-    """The child processes. The kernel is asked first, since psutil reads about every process of the machine."""
-    return set() if _has_no_child() else set(psutil.Process().children(recursive=True))
-
-
-def _has_no_child() -> bool:
-    """Whether this process certainly has no child; false also where the kernel does not tell.
-
-    `Path` is not used: a test may have patched its methods.
-    """
+    """The processes below this one. The kernel is asked, since psutil reads about every process of the machine."""
     try:
-        threads = os.listdir("/proc/self/task")  # noqa: PTH208 - see above
-        return not any(_children_of(thread) for thread in threads)
-    except OSError:  # no such file, or a thread has just ended, and another one has its children now
-        return False
+        found = [psutil.Process(pid) for pid in _pids_below("self")]
+    except (OSError, psutil.NoSuchProcess):  # no such file, or a process or thread has just ended
+        found = psutil.Process().children(recursive=True)
+    return set(found)
 
 
-def _children_of(thread: str) -> bytes:
-    with open(f"/proc/self/task/{thread}/children", "rb") as children:  # noqa: PTH123 - see above
-        return children.read()
+def _pids_below(process: int | str) -> Iterator[int]:
+    """`Path` is not used: a test may have patched its methods."""
+    for thread in os.listdir(f"/proc/{process}/task"):  # noqa: PTH208 - see above
+        with open(f"/proc/{process}/task/{thread}/children", "rb") as children:  # noqa: PTH123 - see above
+            for pid in map(int, children.read().split()):
+                yield pid
+                yield from _pids_below(pid)
 
 
 def _describe(process: psutil.Process) -> str:
