@@ -107,7 +107,12 @@ LOG_OUT = "window._on_log_out(SimpleNamespace(setRestartHint=id)); window.main_w
 
 
 @pytest.mark.parametrize(
-    "end", ["os.kill(os.getpid(), signal.SIGTERM)", "os.kill(os.getpid(), signal.SIGHUP)", LOG_OUT]
+    "end",
+    [
+        "os.kill(os.getpid(), signal.SIGTERM)",
+        pytest.param("os.kill(os.getpid(), signal.SIGHUP)", marks=pytest.mark.nightly),
+        LOG_OUT,
+    ],
 )
 async def test_a_log_out_stops_the_turn_without_a_question_and_keeps_the_draft(
     project: Path, key: str, end: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mcp_types.methods import parse_server_result
 
@@ -31,6 +31,7 @@ def odd_server(era: str, replies: dict[str, Any]) -> ServerDefinition:
 
 @pytest.mark.parametrize("era", ["handshake", "stateless"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["case"].replace(" ", "-"))
+@pytest.mark.sampled(2, "case", "era")
 async def test_what_is_odd_is_left_out_and_named_and_the_rest_is_kept(
     case: dict[str, Any], era: str, connect: Connect
 ) -> None:
@@ -76,7 +77,6 @@ JSON = st.recursive(
 FIELDS = st.sampled_from(["name", "inputSchema", "description", "_meta", "annotations", "icons", "execution", "title"])
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(odd=st.lists(JSON | st.dictionaries(FIELDS, JSON, max_size=5), max_size=3), cursor=JSON, meta=JSON)
 @pytest.mark.parametrize("version", ["2024-11-05", "2025-11-25", "2026-07-28"])
 def test_whatever_stands_beside_a_sound_tool_the_tool_is_kept(

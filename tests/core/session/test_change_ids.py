@@ -136,6 +136,7 @@ async def undone_after_a_kill(ground: Ground, *, files: int, writes: int) -> Ses
         "mv b c; echo new > b",
     ],
 )
+@pytest.mark.sampled(2, "command", "direction")
 async def test_a_rename_killed_between_its_halves_leaves_the_file_in_the_folder(
     ground: Ground, command: str, direction: str
 ) -> None:

@@ -57,6 +57,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS.keys())
+@pytest.mark.sampled(2, "odd_names", "command")
 async def test_an_undo_and_a_redo_are_exact_whatever_the_names(odd_names: Ground, command: str) -> None:
     before = tree_of(odd_names.workspace)
     async with odd_names.after([Call("run_terminal_cmd", {"command": command})]) as s:

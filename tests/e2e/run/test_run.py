@@ -172,6 +172,7 @@ def test_what_needs_an_approval_ends_the_run_with_code_3_and_changes_nothing(age
         ("mine__echo", {"text": "hello"}),
     ],
 )
+@pytest.mark.sampled(2, "policy", "arguments")
 def test_what_a_problem_advises_makes_the_call_possible(
     agent: Agent, workspace: Path, tmp_path: Path, tool: str, arguments: dict[str, str], policy: str
 ) -> None:

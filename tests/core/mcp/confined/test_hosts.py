@@ -246,6 +246,7 @@ async def test_it_is_downloaded_without_the_folder_and_runs_with_it_and_without_
 
 @pytest.mark.parametrize("prefix", ["home/.nvm/versions/node/v1", "home/apps/node", "outside/node"])
 @pytest.mark.parametrize("is_wrapped", [False, True], ids=["itself", "by a link to a script that names it"])
+@pytest.mark.sampled(2, "prefix", "is_wrapped")
 async def test_what_it_runs_finds_the_node_that_was_installed_with_it(
     servers: Servers, ground: Ground, prefix: str, is_wrapped: bool
 ) -> None:

@@ -153,6 +153,7 @@ CHANGES = {
 
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("maker", [SERVER, JOB, None], ids=["a server", "a background command", "the user"])
+@pytest.mark.sampled(3, "change", "maker")
 async def test_what_is_written_beside_idle_programs_is_its_writers(
     party: Party, maker: Maker | None, change: str
 ) -> None:
