@@ -144,7 +144,7 @@ UNFINISHED = {
     "half a head": "GET / HTTP/1.1\r\nHost:",
     "nothing": "",
     "a body without a token": "POST /v1/sessions HTTP/1.1\r\nHost: {host}\r\nContent-Length: 9\r\n\r\n",
-    "one request after the other": "GET /page.js HTTP/1.1\r\nHost: {host}\r\n\r\n" * 50,
+    "one request after the other": "GET /page.js HTTP/1.1\r\nHost: {host}\r\n\r\n" * 20,
 }
 
 
@@ -166,8 +166,8 @@ async def crowd(server: RestServer, count: int, request: str) -> AsyncGenerator[
 async def test_whoever_has_the_token_gets_in_beside_any_number_who_have_not(tmp_path: Path, name: str) -> None:
     async with (
         asyncio.timeout(PATIENCE_S),
-        serving(tmp_path, limits=ServerLimits(requests=20, waiting=40)) as served,
-        crowd(served.server, 210, UNFINISHED[name]),
+        serving(tmp_path, limits=ServerLimits(requests=5, waiting=10)) as served,
+        crowd(served.server, 60, UNFINISHED[name]),
     ):
         for _ in range(3):
             assert (await served.get("/v1/sessions")).status_code == 200
