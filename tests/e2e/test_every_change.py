@@ -272,7 +272,11 @@ def script_of(scene: Scene) -> list[list[Call | Say]]:
     return [[Call("run_terminal_cmd", {"command": scene.command})], [Say("Done.")]]
 
 
-@pytest.mark.parametrize("scene", [*SCENES, *GIT_SCENES], ids=str)
+@pytest.mark.parametrize(
+    "scene",
+    [*(pytest.param(scene, marks=pytest.mark.sampled(2, "where", "scene")) for scene in SCENES), *GIT_SCENES],
+    ids=str,
+)
 async def test_what_a_command_changed_is_all_in_the_review_and_undone_and_redone_exactly(
     ground: Ground, where: Where, scene: Scene, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:

@@ -198,7 +198,9 @@ WENT_WRONG = {
 
 
 @pytest.mark.parametrize("lines", WENT_WRONG.values(), ids=WENT_WRONG)
-async def test_each_change_of_two_turns_is_undone_and_redone_in_any_order(tmp_path: Path, lines: Sequence[str]) -> None:
+async def test_each_change_of_two_turns_is_undone_and_redone_in_any_order(
+    tmp_path: Path, lines: Sequence[str], *, is_nightly: bool
+) -> None:
     ground = Ground(tmp_path)
     for name in ("a", "b", "d/a", "d/e/c"):
         ground.write(name, name.upper() + "\n")
@@ -213,7 +215,8 @@ async def test_each_change_of_two_turns_is_undone_and_redone_in_any_order(tmp_pa
         paths = {record.change.path for record in s.transcript.changes.values()}
     assert paths
     parts = [*(ChangeSelection(turn=turn) for turn in (1, 2)), *(ChangeSelection(path=path) for path in sorted(paths))]
-    for first, second in permutations(parts, 2):
+    orders = list(permutations(parts, 2))
+    for first, second in orders if is_nightly else orders[::3]:
         saved.put_back()
         async with opened(ground, resume=s.id) as again:
             for selection in (first, second):

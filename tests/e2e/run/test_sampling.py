@@ -57,6 +57,7 @@ def sampling_of(server: str) -> ToolUse:
 
 
 @pytest.mark.parametrize("asking", [form_of, sampling_of])
+@pytest.mark.sampled(2, "server", "asking")
 def test_what_a_server_asks_ends_the_run_with_code_3_and_says_so(
     agent: Agent, workspace: Path, server: str, asking: Callable[[str], ToolUse]
 ) -> None:
@@ -95,6 +96,7 @@ def test_a_program_fills_in_a_form(agent: Agent, workspace: Path, server: str) -
         ({"nom": "Ada"}, "There is no field nom."),
     ],
 )
+@pytest.mark.sampled(2, "server", "why")
 def test_answers_that_do_not_fit_a_form_end_the_run_in_words(
     agent: Agent, workspace: Path, server: str, answers: object, why: str
 ) -> None:
