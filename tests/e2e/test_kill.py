@@ -15,7 +15,7 @@ from tests.e2e.kill_lab import PERSONS_LINE, prepare, run_lab
 from tests.harness import Ground, Open, check_conversation
 from tests.trees import Tree, tree_of
 
-KILLS = 6
+KILLS = 4
 NIGHTLY_KILLS = 10
 SEEDS = [20261121, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(20261122, 20261131))]
 

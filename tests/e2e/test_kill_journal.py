@@ -29,7 +29,7 @@ from tests.servers.script import reply, text
 
 SEED = 20261122
 WHOLE = 1 + 4 * TURNS
-KILLS = 24
+KILLS = 16
 PARTS = 25
 NIGHTLY_KILLS = 1000 // PARTS
 
