@@ -54,6 +54,7 @@ class TodoPanel(QWidget):
         vbox(head, self._scroll, on=inside, margins=(Space.XL, Space.XS, Space.L, Space.XS), spacing=Space.XS)
         vbox(hairline(), hbox(STRETCH, (inside, 1), STRETCH), on=self)
         self._todos: tuple[TodoItem, ...] = ()
+        self._show_steps()
         self.hide()
 
     def show_todos(self, todos: Sequence[TodoItem], *, is_running: bool) -> None:
