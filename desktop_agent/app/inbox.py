@@ -311,6 +311,9 @@ class TrayMessages(QObject):
             self._acted(self._key, "show")
 
 
+_BACKGROUND: NotificationKey = ("", "background")
+
+
 class InboxNotifier(Controller):
     """Announces items without contents, as others may see the screen: calls can be denied, but not allowed."""
 
@@ -344,6 +347,19 @@ class InboxNotifier(Controller):
         self._told[item.key] = item
         self._launch(self._tell(item))
 
+    def work_in_background(self) -> None:
+        """Hide the window, and say how it comes back. Where nothing can be said, it is only minimized."""
+        self._window.hide()
+        self._launch(self._tell_of_background())
+
+    async def _tell_of_background(self) -> None:
+        words = self.tr("Show")
+        body = self.tr("Click here, or start Desktop Agent again, to bring its window back.")
+        title = self.tr("Desktop Agent goes on in the background.")
+        notification = Notification(key=_BACKGROUND, title=title, body=body, show_words=words, deny_words="")
+        if not await self._desktop.show(notification) and not self._tray.show(notification):
+            self._window.showMinimized()
+
     async def _tell(self, item: InboxItem) -> None:
         notification = Notification(
             key=item.key,
@@ -364,6 +380,7 @@ class InboxNotifier(Controller):
     def _on_state(self, _state: Qt.ApplicationState) -> None:
         if self.is_in_front:
             self._tray.hide()
+            self._launch(self._desktop.withdraw(_BACKGROUND))
             self._take_back(key for key, item in self._told.items() if not item.waits)
 
     def _take_back(self, keys: Iterable[NotificationKey]) -> None:
@@ -373,13 +390,14 @@ class InboxNotifier(Controller):
 
     def _on_acted(self, key: NotificationKey, action: str) -> None:
         item = self._told.get(key)
-        if item is None:
+        if item is None and key != _BACKGROUND:
             return
-        if action == "deny":
+        if item is not None and action == "deny":
             self._inbox.deny(item)
             return
-        if self._window.isMinimized():
-            self._window.showNormal()
+        self._window.setWindowState(self._window.windowState() & ~Qt.WindowState.WindowMinimized)
+        self._window.show()
         self._window.raise_()
         self._window.activateWindow()
-        self._inbox.show(item)
+        if item is not None:
+            self._inbox.show(item)

@@ -5,9 +5,10 @@ import os
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 from PySide6.QtCore import QCoreApplication, Qt, SignalInstance
-from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QMessageBox, QWidget
 
 from desktop_agent.app.composing import ContentPreviews, Pasting, SpellChecking
 from desktop_agent.app.connections import has_key
@@ -53,25 +54,34 @@ from desktop_agent.ui.window.session_handle import OwnSession, SessionHandle
 _tr = partial(QCoreApplication.translate, "QuitQuestion")
 
 
-async def may_quit(window: QWidget, working: int, busy: int) -> bool:
-    """Ask whether to stop `working` turns and programs in `busy` shells. While it asks, further calls return False."""
+Leaving = Literal["quit", "stay", "hide"]
+
+
+async def how_to_leave(window: QWidget, working: int, busy: int) -> Leaving:
+    """Ask what becomes of `working` turns and programs in `busy` shells. While it asks, further calls say `stay`."""
     open_box = window.findChild(QMessageBox, "quitDialog")
     if isinstance(open_box, QMessageBox) and open_box.isVisible():
-        return False
-    answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        return "stay"
+    answer: asyncio.Future[Leaving] = asyncio.get_running_loop().create_future()
     box = QMessageBox(window)
     box.setObjectName("quitDialog")
     box.setWindowTitle(_tr("Quit"))
+    answers: dict[QAbstractButton | None, Leaving] = {}
     if working:
         box.setText(_tr("The agent is still working. Stop it and quit?"))
-        box.setInformativeText(_tr("Its processes are ended. The conversation and its changes are kept."))
+        box.setInformativeText(
+            _tr("Its processes are ended. The conversation and its changes are kept.")
+            + "\n\n"
+            + _tr("Or let it go on without the window. Starting Desktop Agent again brings the window back.")
+        )
+        answers[box.addButton(_tr("Work in the background"), QMessageBox.ButtonRole.AcceptRole)] = "hide"
     else:
         box.setText(_tr("A program is still running in the terminal. End it and quit?"))
-    stop = box.addButton(_tr("Stop and quit"), QMessageBox.ButtonRole.DestructiveRole)
-    box.setDefaultButton(box.addButton(_tr("Keep working"), QMessageBox.ButtonRole.RejectRole))
+    answers[box.addButton(_tr("Stop and quit"), QMessageBox.ButtonRole.DestructiveRole)] = "quit"
+    box.setDefaultButton(box.addButton(_tr("Cancel"), QMessageBox.ButtonRole.RejectRole))
 
     def on_finished() -> None:
-        answer.set_result(box.clickedButton() is stop)
+        answer.set_result(answers.get(box.clickedButton(), "stay"))
 
     box.finished.connect(on_finished)
     box.open()
@@ -206,7 +216,12 @@ class WindowController(Controller):
         if not self._viewing.may_close():
             return False
         working, busy = self._live.working, self._terminal.busy
-        return not (working or busy) or await may_quit(self._panels.window, working, busy)
+        if not (working or busy):
+            return True
+        leaving = await how_to_leave(self._panels.window, working, busy)
+        if leaving == "hide":
+            self._notifications.work_in_background()
+        return leaving == "quit"
 
     def _connect(self) -> None:
         panels, actions, entries = self._panels, self._panels.window.actions_, self._panels.transcript.entry_actions

@@ -6917,8 +6917,16 @@
 <context>
     <name>InboxNotifier</name>
     <message>
+        <source>Click here, or start Desktop Agent again, to bring its window back.</source>
+        <translation>Klicken Sie hier oder starten Sie Desktop Agent erneut, um das Fenster zurückzuholen.</translation>
+    </message>
+    <message>
         <source>Deny</source>
         <translation>Ablehnen</translation>
+    </message>
+    <message>
+        <source>Desktop Agent goes on in the background.</source>
+        <translation>Desktop Agent arbeitet im Hintergrund weiter.</translation>
     </message>
     <message>
         <source>Show</source>
@@ -8799,12 +8807,20 @@
         <translation>Im Terminal läuft noch ein Programm. Abbrechen und beenden?</translation>
     </message>
     <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
         <source>Its processes are ended. The conversation and its changes are kept.</source>
         <translation>Seine Prozesse werden beendet. Die Unterhaltung und ihre Änderungen bleiben erhalten.</translation>
     </message>
     <message>
-        <source>Keep working</source>
-        <translation>Weiterarbeiten</translation>
+        <source>Or let it go on without the window. Starting Desktop Agent again brings the window back.</source>
+        <translation>Oder lassen Sie ihn ohne das Fenster weiterarbeiten. Ein neuer Start von Desktop Agent bringt das Fenster zurück.</translation>
+    </message>
+    <message>
+        <source>Work in the background</source>
+        <translation>Im Hintergrund arbeiten</translation>
     </message>
     <message>
         <source>Quit</source>

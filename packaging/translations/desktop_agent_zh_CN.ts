@@ -6895,8 +6895,16 @@
 <context>
     <name>InboxNotifier</name>
     <message>
+        <source>Click here, or start Desktop Agent again, to bring its window back.</source>
+        <translation>单击此处，或再次启动 Desktop Agent，即可恢复其窗口。</translation>
+    </message>
+    <message>
         <source>Deny</source>
         <translation>拒绝</translation>
+    </message>
+    <message>
+        <source>Desktop Agent goes on in the background.</source>
+        <translation>Desktop Agent 正在后台继续运行。</translation>
     </message>
     <message>
         <source>Show</source>
@@ -8774,12 +8782,20 @@
         <translation>终端中仍有程序在运行。结束它并退出？</translation>
     </message>
     <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
         <source>Its processes are ended. The conversation and its changes are kept.</source>
         <translation>其进程会被结束。对话及其更改会保留。</translation>
     </message>
     <message>
-        <source>Keep working</source>
-        <translation>继续工作</translation>
+        <source>Or let it go on without the window. Starting Desktop Agent again brings the window back.</source>
+        <translation>也可以让它在没有窗口的情况下继续。再次启动 Desktop Agent 即可恢复窗口。</translation>
+    </message>
+    <message>
+        <source>Work in the background</source>
+        <translation>在后台工作</translation>
     </message>
     <message>
         <source>Quit</source>

@@ -125,7 +125,7 @@ def test_closing_while_the_agent_works_asks_first(go: Go, project: Path) -> None
         assert user.transcript.turns.is_running
         user.window.main_window.close()
         box = await user.see(QMessageBox, "quitDialog")
-        keep = next(button for button in box.buttons() if button.text() == "Keep working")
+        keep = next(button for button in box.buttons() if button.text() == "Cancel")
         assert box.defaultButton() is keep
         keep.click()
         await user.until_true(lambda: user.find(QWidget, "quitDialog") is None, "the question has closed")

@@ -90,7 +90,7 @@ def test_the_terminal_runs_the_users_shell_and_what_it_writes_is_the_users(
         await terminal.runs("bash -c 'echo busy:; exec cat'", "busy:")
         user.window.request_quit()
         box = await user.see(QMessageBox, "quitDialog")
-        next(button for button in box.buttons() if button.text() == "Keep working").click()
+        next(button for button in box.buttons() if button.text() == "Cancel").click()
         await user.until_true(lambda: user.find(QWidget, "quitDialog") is None, "the question has closed")
         QTest.keyClick(terminal.view, Qt.Key.Key_C, CTRL)
         await user.until_true(lambda: terminal.prompts, "the shell asks again")  # it drops earlier input
