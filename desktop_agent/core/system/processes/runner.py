@@ -14,7 +14,6 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -362,18 +361,13 @@ async def _spawn(
     command: Command, argv: tuple[str, ...], mark: str, pipes: ChildPipes, *, stdin: int, stdout: int, stderr: int
 ) -> asyncio.SubprocessTransport:
     loop = asyncio.get_running_loop()
-    start = partial(loop.subprocess_exec, lambda: pipes, *argv)
+    environ = {**command.environ, "PWD": str(command.cwd), MARK_VARIABLE: mark}
+    streams = {"stdin": stdin, "stdout": stdout, "stderr": stderr, "cwd": command.cwd, "env": environ, **_OWN_SESSION}
     if os.name == "nt" and argv[1:4] == ("/d", "/s", "/c"):
         # cmd.exe reads its line by rules of its own, for which Python has no quotes.
-        start = partial(loop.subprocess_shell, lambda: pipes, argv[4])
-    transport, _ = await start(
-        stdin=stdin,
-        stdout=stdout,
-        stderr=stderr,
-        cwd=command.cwd,
-        env={**command.environ, "PWD": str(command.cwd), MARK_VARIABLE: mark},
-        **_OWN_SESSION,
-    )
+        transport, _ = await loop.subprocess_shell(lambda: pipes, argv[4], **streams)
+    else:
+        transport, _ = await loop.subprocess_exec(lambda: pipes, *argv, **streams)
     return transport
 
 
