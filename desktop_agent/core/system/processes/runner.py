@@ -362,12 +362,19 @@ async def _spawn(
 ) -> asyncio.SubprocessTransport:
     loop = asyncio.get_running_loop()
     environ = {**command.environ, "PWD": str(command.cwd), MARK_VARIABLE: mark}
-    streams = {"stdin": stdin, "stdout": stdout, "stderr": stderr, "cwd": command.cwd, "env": environ, **_OWN_SESSION}
+    given: dict[str, Any] = {
+        "stdin": stdin,
+        "stdout": stdout,
+        "stderr": stderr,
+        "cwd": command.cwd,
+        "env": environ,
+        **_OWN_SESSION,
+    }
     if os.name == "nt" and argv[1:4] == ("/d", "/s", "/c"):
         # cmd.exe reads its line by rules of its own, for which Python has no quotes.
-        transport, _ = await loop.subprocess_shell(lambda: pipes, argv[4], **streams)
+        transport, _ = await loop.subprocess_shell(lambda: pipes, argv[4], **given)
     else:
-        transport, _ = await loop.subprocess_exec(lambda: pipes, *argv, **streams)
+        transport, _ = await loop.subprocess_exec(lambda: pipes, *argv, **given)
     return transport
 
 
