@@ -7,6 +7,7 @@ import sys
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from difflib import get_close_matches
+from io import TextIOWrapper
 from pathlib import Path
 from urllib.parse import unquote_to_bytes
 
@@ -82,6 +83,10 @@ def _open_standard_streams() -> None:
             os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free, which is this one
             name, mode = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))[descriptor]
             setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8", closefd=False))
+    if sys.platform == "win32":  # whose pipes and files would have the encoding of programs of before Unicode
+        for stream in (sys.stdin, sys.stdout, sys.stderr):
+            if isinstance(stream, TextIOWrapper):
+                stream.reconfigure(encoding="utf-8")
 
 
 def _followed(word: str) -> list[str]:

@@ -90,6 +90,9 @@ def _qt_problem(binding: str, output: str) -> Check:
     why = next(
         (line for line in lines if any(text in line for text in telling)), lines[0] if lines else "no reason given"
     )
+    if sys.platform == "win32":
+        hint = "Install PySide6-Essentials again, and Microsoft's Visual C++ Redistributable."
+        return Check("qt", "problem", f"Qt cannot open windows: {why}", hint)
     needed = "libegl1 libxkbcommon-x11-0 libxcb-cursor0 libwayland-cursor0 libgssapi-krb5-2"
     hint = f"Install what Qt's windows need; on Debian and Ubuntu: `apt install {needed}`."
     return Check("qt", "problem", f"Qt cannot open windows: {why}", hint)

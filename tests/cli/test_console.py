@@ -2,10 +2,14 @@
 
 import io
 import json
+import os
+import subprocess
+from pathlib import Path
 
 import pytest
 
 from desktop_agent.cli.console import Console
+from tests.command_line import PROGRAM
 
 STEERING = "".join(map(chr, (*range(0x20), *range(0x7F, 0xA0), 0x202E, 0x2066)))
 
@@ -33,3 +37,13 @@ def test_no_character_in_json_steers_a_terminal(out: io.TextIOWrapper, kind: str
     assert not set(shown) & (set(STEERING) - {"\n"})
     assert "é日😀" in shown
     assert json.loads(shown) == document
+
+
+def test_what_goes_into_a_pipe_is_utf_8(tmp_path: Path) -> None:
+    """On Windows a pipe has the encoding of programs of before Unicode, in which no JSON is."""
+    (tmp_path / "größe.txt").write_text("→ 😀", encoding="utf-8")
+    call = [*PROGRAM, "tools", "call", "read_file", "-", "--json", "--workspace", str(tmp_path)]
+    asked = json.dumps({"path": "größe.txt"}, ensure_ascii=False).encode()
+    answer = subprocess.run(call, input=asked, capture_output=True, check=True, env=os.environ)  # noqa: TID251 - to its end
+    document = json.loads(answer.stdout.decode("utf-8"))
+    assert (document["metadata"]["path"], document["content"]) == ("größe.txt", "→ 😀")

@@ -98,6 +98,8 @@ _STARTED: Final = (
     "appdata", "start menu",
 )  # fmt: skip
 """Places in a home folder with programs, or with files that a desktop or a shell runs automatically."""
+_TEMPORARY: Final = "appdata/local/temp/"
+"""Folders in it can be workspaces, as in `/tmp`."""
 _SECRET: Final = (
     ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".oci", ".password-store", ".pki", ".mozilla",
     ".thunderbird", ".config/google-chrome", ".config/chromium", ".config/gh", ".config/gcloud", ".config/op",
@@ -160,7 +162,8 @@ def _why_not_in_home(folder: Path, home: Path, *, is_own: bool, named_by: NamedB
         return "is where programs keep keys and passwords"
     is_in_library = sys.platform == "darwin" and _is_below(inside, ("library",))
     is_in_library = is_in_library and not _is_below(inside, _FILES_IN_LIBRARY)
-    if is_in_library or _is_below(inside, (*_STARTED, *_PROGRAMS_IN_LIBRARY)):
+    is_started = _is_below(inside, (*_STARTED, *_PROGRAMS_IN_LIBRARY)) and not inside.startswith(_TEMPORARY)
+    if is_in_library or is_started:
         return "holds programs of yours, or what starts by itself"
     if inside in _OF_ALL_PROGRAMS:
         return "holds settings and data of all programs"

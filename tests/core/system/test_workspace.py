@@ -188,7 +188,8 @@ NEVER = (
     "~/.kde/Autostart", "~/.xinitrc.d", "~/.bash_completion.d", "~/.vscode/extensions/x", "~/.nvm/versions",
     "~/.rustup",
     "~/.config/environment.d", "~/.local/share/applications", "~/.cargo/bin", "~/Library/LaunchAgents",
-    "~/Library/LaunchDaemons", "~/Library/Preferences", "~/Library/Application Support/x", "~/AppData/Roaming/x",
+    "~/Library/LaunchDaemons", "~/Library/Preferences", "~/Library/Application Support/x",
+    "~/AppData/Roaming/x", "~/AppData/Local/Temp",
     "~/proj/.git", "~/proj/.git/hooks", "~/proj/.git/modules/x", "~/proj/.GIT/hooks", "~/proj/.hg", "~/proj/.svn/x",
     "~/proj/.desktop-agent", "~/bare.git", "~/bare.git/hooks", "~/links/hooks", "~/links/bin",
     "~/desktop-agent/config", "~/desktop-agent/data/sessions/x", "~/desktop-agent/data/blobs", "~/desktop-agent/logs",
@@ -202,6 +203,7 @@ ALWAYS = (
     "~/proj", "~/proj/src", "~/code/bin/proj", "~/proj/bin", "~/proj/.github", "~/gitlab", "~/Library and more",
     "~/library/proj", "~/go", "~/Documents", "~/links/proj", "/opt/app", "/srv/app", "/mnt/disk/proj", "/tmp/x",
     "/var/tmp/x", "/var/www/html", "/workspace", "~/Library/Mobile Documents/proj",
+    "~/AppData/Local/Temp/proj",
     "~/desktop-agent/data/demo/x/pagination", "~/desktop-agent/cache/batch/x/proj",
 )  # fmt: skip
 
