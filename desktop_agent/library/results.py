@@ -35,18 +35,10 @@ class NothingSelectedError(UsageError):
 
 
 _KINDS: dict[str, type[AgentError]] = {
-    "storage": StorageError,
-    "no_key": CredentialsError,
-    SIGNED_OUT: CredentialsError,
-    NO_ACCOUNT: AccountGoneError,
-    "workspace": WorkspaceError,
-    "not_undone": WorkspaceError,
-    "not_redone": WorkspaceError,
-    "busy": UsageError,
-    NOT_FETCHED: UsageError,
-    "nothing_selected": NothingSelectedError,
-    "unclear_selection": UsageError,
-}
+    "storage": StorageError, "no_key": CredentialsError, SIGNED_OUT: CredentialsError, NO_ACCOUNT: AccountGoneError,
+    "workspace": WorkspaceError, "not_undone": WorkspaceError, "not_redone": WorkspaceError, "busy": UsageError,
+    NOT_FETCHED: UsageError, "nothing_selected": NothingSelectedError, "unclear_selection": UsageError,
+}  # fmt: skip
 
 
 class Result(Struct, frozen=True, kw_only=True):

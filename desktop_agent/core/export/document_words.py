@@ -91,13 +91,9 @@ def line_of(entry: Entry) -> str:
 
 def summary_lines(summary: Summary) -> list[str]:
     parts = (
-        ("Goal", summary.goals),
-        ("Decision", summary.decisions),
-        ("Constraint", summary.constraints),
-        ("File", summary.files),
-        ("API", summary.apis),
-        ("To do", summary.todos),
-    )
+        ("Goal", summary.goals), ("Decision", summary.decisions), ("Constraint", summary.constraints),
+        ("File", summary.files), ("API", summary.apis), ("To do", summary.todos),
+    )  # fmt: skip
     return [f"{name}: {shown(item)}" for name, items in parts for item in items]
 
 

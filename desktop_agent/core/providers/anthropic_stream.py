@@ -56,15 +56,10 @@ from desktop_agent.core.providers.wire_format import (
 )
 
 _FAULT_OF_TYPE: Mapping[str, ProviderFault] = {
-    "authentication_error": "authentication",
-    "billing_error": "billing",
-    "permission_error": "permission",
-    "not_found_error": "not_found",
-    "request_too_large": "too_large",
-    "rate_limit_error": "rate_limited",
-    "timeout_error": "overloaded",
-    "overloaded_error": "overloaded",
-}
+    "authentication_error": "authentication", "billing_error": "billing", "permission_error": "permission",
+    "not_found_error": "not_found", "request_too_large": "too_large", "rate_limit_error": "rate_limited",
+    "timeout_error": "overloaded", "overloaded_error": "overloaded",
+}  # fmt: skip
 
 _FAULT_IN_CLOUD: Mapping[str, ProviderFault] = {
     # AWS: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModelWithResponseStream.html

@@ -25,13 +25,9 @@ NOT_FETCHED = "mention"
 """The code of the notice that a prompt was not sent, because a mention in it could not be fetched."""
 
 _CODES: dict[type[AgentError], str] = {
-    AccountGoneError: NO_ACCOUNT,
-    SignedOutError: SIGNED_OUT,
-    CredentialsError: "no_key",
-    WorkspaceError: "workspace",
-    UnsafeSettingsError: UNSAFE_SETTINGS,
-    StorageError: "storage",
-}
+    AccountGoneError: NO_ACCOUNT, SignedOutError: SIGNED_OUT, CredentialsError: "no_key", WorkspaceError: "workspace",
+    UnsafeSettingsError: UNSAFE_SETTINGS, StorageError: "storage",
+}  # fmt: skip
 
 
 def notice_of(error: AgentError, turn: int | None) -> ev.Notice:

@@ -178,16 +178,10 @@ def _parts_of(known: ReplayState) -> dict[str, Struct]:
     """Return all saved parts. The history is not saved, because it is folded from the journal again."""
     state, transcript = known.state, known.state.transcript
     return {
-        "replay": known,
-        "session": transcript.session,
-        "turns": transcript.turns,
-        "changed": transcript.changed,
-        "context": transcript.context,
-        "unfinished": state.unfinished,
-        "reads": state.reads,
-        "spending": state.spending,
-        "state": state,
-    }
+        "replay": known, "session": transcript.session, "turns": transcript.turns, "changed": transcript.changed,
+        "context": transcript.context, "unfinished": state.unfinished, "reads": state.reads,
+        "spending": state.spending, "state": state,
+    }  # fmt: skip
 
 
 def sections_of(known: ReplayState) -> Iterator[Section]:

@@ -266,13 +266,9 @@ def _compaction_reply(done: Performed) -> Reply:
 def _compaction_words(event: ev.Compacted) -> str:
     summary = event.summary
     kept = (
-        (summary.goals, "goal"),
-        (summary.decisions, "decision"),
-        (summary.constraints, "constraint"),
-        (summary.files, "file"),
-        (summary.apis, "API"),
-        (summary.todos, "to-do"),
-    )
+        (summary.goals, "goal"), (summary.decisions, "decision"), (summary.constraints, "constraint"),
+        (summary.files, "file"), (summary.apis, "API"), (summary.todos, "to-do"),
+    )  # fmt: skip
     lines = [f"Tokens: about {event.tokens_before:,} → {event.tokens_after:,}"]
     if found := ", ".join(number_of(len(items), word) for items, word in kept if items):
         lines.append(f"Kept of the older turns: {found}")

@@ -53,16 +53,11 @@ from desktop_agent.core.telemetry.telemetry import (
 )
 
 _LOGGERS = (
-    "opentelemetry.attributes",
-    "opentelemetry.exporter.otlp.common.http",
-    "opentelemetry.exporter.otlp.proto.http._common",
-    "opentelemetry.exporter.otlp.proto.http.metric_exporter",
-    "opentelemetry.exporter.otlp.proto.http.trace_exporter",
-    "opentelemetry.sdk._shared_internal",
-    "opentelemetry.sdk.metrics._internal.export",
-    "opentelemetry.sdk.trace",
-    "urllib3.connectionpool",
-)
+    "opentelemetry.attributes", "opentelemetry.exporter.otlp.common.http",
+    "opentelemetry.exporter.otlp.proto.http._common", "opentelemetry.exporter.otlp.proto.http.metric_exporter",
+    "opentelemetry.exporter.otlp.proto.http.trace_exporter", "opentelemetry.sdk._shared_internal",
+    "opentelemetry.sdk.metrics._internal.export", "opentelemetry.sdk.trace", "urllib3.connectionpool",
+)  # fmt: skip
 """All loggers are named, because a filter does not apply to the loggers below its own."""
 
 TIMEOUT_S = 5.0

@@ -56,16 +56,10 @@ class OnboardingDialog(QDialog):
         self._waiting = WaitingStep()
         self._done = DoneStep(actions)
         self._steps: dict[str, Step] = {
-            "choose": self._choose,
-            "key": self._key,
-            "local": self._local,
-            "subscription": self._subscription,
-            "other": self._other,
-            "address": self._address,
-            "cloud": self._cloud,
-            "waiting": self._waiting,
+            "choose": self._choose, "key": self._key, "local": self._local, "subscription": self._subscription,
+            "other": self._other, "address": self._address, "cloud": self._cloud, "waiting": self._waiting,
             "done": self._done,
-        }
+        }  # fmt: skip
         self._way: list[Step] = [self._choose]
         self._is_busy = False
         self._content = QWidget()

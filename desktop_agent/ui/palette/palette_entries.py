@@ -78,13 +78,9 @@ class PaletteSources(Struct, frozen=True, kw_only=True):
     def of(self, kind: EntryKind) -> tuple[PaletteEntry, ...]:
         """Return the entries of a kind; empty for files, because there are too many to make an entry for each."""
         return {
-            "action": self.actions,
-            "setting": self.settings,
-            "command": self.commands,
-            "session": self.sessions,
-            "key": self.keys,
-            "file": (),
-        }[kind]
+            "action": self.actions, "setting": self.settings, "command": self.commands, "session": self.sessions,
+            "key": self.keys, "file": (),
+        }[kind]  # fmt: skip
 
 
 class _Found(Struct, frozen=True):

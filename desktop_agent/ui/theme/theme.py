@@ -194,21 +194,14 @@ def _is_installed(family: str) -> bool:
 def _qt_palette(colours: Palette) -> QPalette:
     palette = QPalette()
     roles = {
-        QPalette.ColorRole.Window: colours.bg,
-        QPalette.ColorRole.WindowText: colours.text,
-        QPalette.ColorRole.Base: colours.surface,
-        QPalette.ColorRole.AlternateBase: colours.sunken,
-        QPalette.ColorRole.Text: colours.text,
-        QPalette.ColorRole.PlaceholderText: colours.muted,
-        QPalette.ColorRole.Button: colours.surface,
-        QPalette.ColorRole.ButtonText: colours.text,
-        QPalette.ColorRole.ToolTipBase: colours.surface,
-        QPalette.ColorRole.ToolTipText: colours.text,
-        QPalette.ColorRole.Highlight: colours.accent,
-        QPalette.ColorRole.HighlightedText: colours.on_accent,
-        QPalette.ColorRole.Link: colours.accent_text,
-        QPalette.ColorRole.Accent: colours.accent,
-    }
+        QPalette.ColorRole.Window: colours.bg, QPalette.ColorRole.WindowText: colours.text,
+        QPalette.ColorRole.Base: colours.surface, QPalette.ColorRole.AlternateBase: colours.sunken,
+        QPalette.ColorRole.Text: colours.text, QPalette.ColorRole.PlaceholderText: colours.muted,
+        QPalette.ColorRole.Button: colours.surface, QPalette.ColorRole.ButtonText: colours.text,
+        QPalette.ColorRole.ToolTipBase: colours.surface, QPalette.ColorRole.ToolTipText: colours.text,
+        QPalette.ColorRole.Highlight: colours.accent, QPalette.ColorRole.HighlightedText: colours.on_accent,
+        QPalette.ColorRole.Link: colours.accent_text, QPalette.ColorRole.Accent: colours.accent,
+    }  # fmt: skip
     for role, value in roles.items():
         palette.setColor(role, QColor(value))
     for role in (QPalette.ColorRole.WindowText, QPalette.ColorRole.Text, QPalette.ColorRole.ButtonText):

@@ -68,13 +68,10 @@ TOO_LONG = RedirectPage(431, "Request Header Fields Too Large", "Not understood"
 
 # The page's address contains the code: it must not be cached, sent as a referrer, or framed.
 _HEADERS = (
-    "Content-Type: text/html; charset=utf-8",
-    "Cache-Control: no-store",
-    "Referrer-Policy: no-referrer",
+    "Content-Type: text/html; charset=utf-8", "Cache-Control: no-store", "Referrer-Policy: no-referrer",
     "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
-    "X-Content-Type-Options: nosniff",
-    "Connection: close",
-)
+    "X-Content-Type-Options: nosniff", "Connection: close",
+)  # fmt: skip
 
 _STYLE = (
     ":root{color-scheme:light dark}h1{font-size:1.5rem}"

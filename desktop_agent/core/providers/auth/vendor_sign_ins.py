@@ -152,16 +152,10 @@ def _claims(token: str, service: str) -> _Claims:
 
 
 # https://developers.openai.com/siwc/token-sharing-open-source/errors-and-recovery
-_OVER = frozenset(
-    {
-        "invalid_grant",
-        "invalid_refresh_token",
-        "token_expired",
-        "refresh_token_expired",
-        "refresh_token_invalidated",
-        "refresh_token_reused",
-    }
-)
+_OVER = frozenset({
+    "invalid_grant", "invalid_refresh_token", "token_expired", "refresh_token_expired", "refresh_token_invalidated",
+    "refresh_token_reused",
+})  # fmt: skip
 """The errors that end a sign-in. After any other error, the refresh token can be tried again."""
 
 
