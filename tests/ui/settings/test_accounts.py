@@ -6,11 +6,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.models.account import Account, usual_account
 from desktop_agent.core.settings.loading import LoadedSettings
 from desktop_agent.core.settings.sections import ModelSettings, Settings
 from desktop_agent.ui.settings.accounts import AccountForm, KeyStatus
+from desktop_agent.ui.settings.model_page import ModelPage
 from desktop_agent.ui.settings.settings_view import AccountsView, SettingsView
 from tests.ui.settings.desk import Desk
 
@@ -240,3 +242,9 @@ def test_a_new_account_of_a_cloud_has_the_same_fields(desk: Desk) -> None:
     QTest.keyClick(name, Qt.Key.Key_Return)
     assert desk.added == [Account(provider="foundry", name="lab", kind="profile", cloud={"resource": "our-lab"})]
     assert not any("Key sent as" in label.text() and label.isVisible() for label in form.findChildren(QLabel))
+
+
+def test_the_editors_of_accounts_go_with_a_page_that_was_never_shown(desk: Desk, qtbot: QtBot) -> None:
+    page = ModelPage("Model", desk.dialog.model.theme, desk.dialog.model.settings_actions)
+    qtbot.addWidget(page)
+    assert {editor.window() for editor in (page.key, page.cloud, page.sign_in)} == {page}
