@@ -178,6 +178,8 @@ class Navigator(Controller):
             begins.connect(self.begin)
         for goes in (panels.sessions.session_chosen, entries.session_requested):
             goes.connect(self.go_to)
+        actions.next_session.triggered.connect(partial(panels.sessions.step, 1))
+        actions.previous_session.triggered.connect(partial(panels.sessions.step, -1))
         entries.resend_requested.connect(self._on_resend)
         panels.search.hit_chosen.connect(in_background(self._launch, self.show_hit))
         panels.conversation.viewing_bar.take_over_requested.connect(self._on_take_over)

@@ -287,8 +287,16 @@
         <translation>Neues Fenster</translation>
     </message>
     <message>
+        <source>Next session</source>
+        <translation>Nächste Sitzung</translation>
+    </message>
+    <message>
         <source>Open folder…</source>
         <translation>Ordner öffnen …</translation>
+    </message>
+    <message>
+        <source>Previous session</source>
+        <translation>Vorige Sitzung</translation>
     </message>
     <message>
         <source>Quit</source>

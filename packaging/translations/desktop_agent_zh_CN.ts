@@ -287,8 +287,16 @@
         <translation>新窗口</translation>
     </message>
     <message>
+        <source>Next session</source>
+        <translation>下一个会话</translation>
+    </message>
+    <message>
         <source>Open folder…</source>
         <translation>打开文件夹…</translation>
+    </message>
+    <message>
+        <source>Previous session</source>
+        <translation>上一个会话</translation>
     </message>
     <message>
         <source>Quit</source>

@@ -158,6 +158,8 @@ class KeySettings(Section, frozen=True, kw_only=True):
     """`[keys]`: the keys of each action of the window. An empty list leaves an action without keys."""
 
     new_session: tuple[str, ...] = _keys("New session", "Ctrl+N")
+    next_session: tuple[str, ...] = _keys("Next session", "Ctrl+PgDown")
+    previous_session: tuple[str, ...] = _keys("Previous session", "Ctrl+PgUp")
     new_window: tuple[str, ...] = _keys("New window", "Ctrl+Shift+N")
     open_folder: tuple[str, ...] = _keys("Open folder…", "Ctrl+O")
     import_session: tuple[str, ...] = _keys("Import a conversation…")

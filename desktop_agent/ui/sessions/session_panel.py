@@ -18,6 +18,7 @@ from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.buttons import MenuButton, compact_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, set_names, stack, vbox
+from desktop_agent.ui.widgets.rows import stepped
 from desktop_agent.ui.wording.phrases import local_now
 
 _tr = partial(QCoreApplication.translate, "SessionMenu")
@@ -260,6 +261,12 @@ class SessionPanel(QWidget):
         elif row is not None:
             self._on_arranged(replace(self._arrangement, folded=self._arrangement.folded ^ {row.group}))
             self._list.setCurrentIndex(self._model.index(index.row()))  # the rows above have not changed
+
+    def step(self, by: int) -> None:
+        """Choose the next (1) or the previous (-1) session of the list."""
+        sessions = {row: session.id for row, session in self._model.sessions()}
+        if (row := stepped(list(sessions), self._model.find(self._current), by)) is not None:
+            self.session_chosen.emit(sessions[row])
 
     def _act(self, action: str, ids: tuple[str, ...]) -> None:
         if ids:

@@ -18,6 +18,8 @@ class Actions:
         self.parts = KeysOfParts(window)
         self._window = window
         self.new_session = self._add("new_session", _tr("New session"), "Ctrl+N")
+        self.next_session = self._add("next_session", _tr("Next session"), "Ctrl+PgDown")
+        self.previous_session = self._add("previous_session", _tr("Previous session"), "Ctrl+PgUp")
         self.new_window = self._add("new_window", _tr("New window"), "Ctrl+Shift+N")
         self.open_folder = self._add("open_folder", _tr("Open folder…"), "Ctrl+O")
         self.import_session = self._add("import_session", _tr("Import a conversation…"))

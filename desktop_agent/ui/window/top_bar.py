@@ -93,7 +93,14 @@ def main_menu(actions: Actions, parent: QWidget) -> QMenu:
     menu.setObjectName("mainMenu")
     menu.addActions([actions.command_palette, actions.settings, actions.usage])
     menu.addSeparator()
-    session = (actions.new_session, actions.new_window, actions.open_folder, actions.demo)
+    session = (
+        actions.new_session,
+        actions.next_session,
+        actions.previous_session,
+        actions.new_window,
+        actions.open_folder,
+        actions.demo,
+    )
     _add(menu, _tr("Session"), (*session, None, actions.import_session, actions.export_session))
     conversation = (actions.focus_composer, actions.quote, actions.choose_model, actions.stop, actions.rewind)
     _add(menu, _tr("Conversation"), (*conversation, None, actions.inspect_context, actions.compact))

@@ -72,6 +72,17 @@ def test_before_the_sessions_are_read_it_says_so(qapp: QApplication, qtbot: QtBo
     assert said.text() == "No sessions yet. Your first message starts one."
 
 
+def test_the_next_and_the_previous_session_are_chosen_around_the_ends_of_the_list(desk: Desk) -> None:
+    desk.panel.step(1)
+    for current, by in (("a", 1), ("b", 1), ("b", -1), ("a", -1)):
+        desk.panel.set_current(current)
+        desk.panel.step(by)
+    assert desk.chosen == ["a", "b", "a", "a", "b"]
+    desk.panel.set_sessions([])
+    desk.panel.step(1)
+    assert len(desk.chosen) == 5
+
+
 def test_a_click_chooses_and_only_the_window_decides_what_is_shown(desk: Desk) -> None:
     desk.panel.set_current("a")
     desk.click(1)

@@ -288,6 +288,8 @@ def test_every_action_has_words_and_a_key_of_its_own(window: MainWindow) -> None
 def test_the_shortcuts_work_while_one_writes(qtbot: QtBot, window: MainWindow, panels: Panels) -> None:
     for key, modifiers, name in (
         (Qt.Key.Key_N, CTRL, "new_session"),
+        (Qt.Key.Key_PageDown, CTRL, "next_session"),
+        (Qt.Key.Key_PageUp, CTRL, "previous_session"),
         (Qt.Key.Key_O, CTRL, "open_folder"),
         (Qt.Key.Key_L, CTRL, "focus_composer"),
         (Qt.Key.Key_Period, CTRL, "stop"),
