@@ -45,7 +45,16 @@ async def test_what_a_server_repeats_of_what_it_was_sent_is_written_nowhere(prov
     assert all(world.secrets[name] in headers for headers in got for name in sent)
 
 
-@pytest.mark.parametrize("cloud", ["bedrock", "vertex", "foundry", "foundry key", "aws"])
+@pytest.mark.parametrize(
+    "cloud",
+    [
+        "bedrock",
+        "vertex",
+        "foundry",
+        pytest.param("foundry key", marks=pytest.mark.nightly),
+        pytest.param("aws", marks=pytest.mark.nightly),
+    ],
+)
 def test_the_credentials_of_a_cloud_are_written_nowhere(
     cloud: str, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
