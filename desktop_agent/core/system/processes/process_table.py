@@ -140,7 +140,7 @@ def _ask_psutil() -> Iterator[ProcessEntry]:
     def resident_bytes(process: psutil.Process) -> int:
         try:
             return process.memory_info().rss
-        except psutil.Error:
+        except (psutil.Error, OSError):
             return 0
 
     for process in psutil.process_iter():
@@ -156,7 +156,7 @@ def _ask_psutil() -> Iterator[ProcessEntry]:
                 started=process.create_time(),
                 resident_bytes=resident_bytes(process),
             )
-        except psutil.Error:
+        except (psutil.Error, OSError):  # Windows may refuse, or know the process no more
             continue
 
 

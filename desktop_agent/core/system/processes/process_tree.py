@@ -389,7 +389,7 @@ def _cpu_ns(pid: int) -> int:
 
     try:
         times = psutil.Process(pid).cpu_times()
-    except psutil.Error:
+    except (psutil.Error, OSError):
         return -1
     return round((times.user + times.system) * 1e9)
 
