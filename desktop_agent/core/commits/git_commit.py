@@ -6,6 +6,7 @@ same lines, and HEAD moves. A process that dies in between leaves the lines stag
 
 import asyncio
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
@@ -19,13 +20,13 @@ from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.file_names import name_on_a_line
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.workspace_files import Mark, folders_above, mark_of
-from desktop_agent.core.commits.selected_lines import Fitted, SelectedLines, States, as_git_keeps
+from desktop_agent.core.commits.selected_lines import Fitted, SelectedLines, States
 from desktop_agent.core.merge.merge import ClashError, merge_states
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.model import ChangeSelection
-from desktop_agent.core.system.files import read_state
+from desktop_agent.core.protocol.model import ChangeSelection, FileKind
+from desktop_agent.core.system.files import FileState
 from desktop_agent.core.system.git.git_process import UsersGit
-from desktop_agent.core.system.git.repository import find_repository, read_regular
+from desktop_agent.core.system.git.repository import common_folder, find_repository, read_regular
 from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.transcript import Transcript
 
@@ -43,6 +44,10 @@ _IN_PROGRESS: Final = {
 _HOOKS: Final = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit")
 _UNTOUCHED: Final = "Nothing was committed."
 _NO_FILE: Final = "000000"
+_LINK: Final = "120000"
+_KINDS: Final[Mapping[str, tuple[FileKind, int]]] = {
+    "100644": ("file", 0o644), "100755": ("file", 0o755), _LINK: ("symlink", 0o777),
+}  # fmt: skip
 
 
 class _Entry(NamedTuple):
@@ -99,7 +104,7 @@ async def _opened(ledger: Ledger) -> "AsyncGenerator[_Commits]":
         raise AgentError("The folder is not in a git repository.", hint="Make one with `git init`.")
     folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="desktop-agent-commit-"))
     try:
-        yield _Commits(UsersGit(repository), ledger, folder)
+        yield _Commits(await asyncio.to_thread(UsersGit.of, repository), ledger, folder)
     finally:
         await unhurried(asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True))
 
@@ -109,6 +114,8 @@ class _Plan(Struct, frozen=True):
     head: _Entries
     staged: _Entries
     fitted: Fitted
+    index: bytes | None
+    """The user's index while the plan was made; None if there was none."""
 
 
 class _Commits:
@@ -122,42 +129,50 @@ class _Commits:
     # -- what there is to commit --
 
     async def plan(self, transcript: Transcript, selections: Sequence[ChangeSelection]) -> _Plan:
-        tip, lines = await asyncio.gather(
-            self._tip(), asyncio.to_thread(SelectedLines, transcript, self._ledger, selections)
+        (tip, seen, listed, staged), lines = await asyncio.gather(
+            self._looked(), asyncio.to_thread(SelectedLines, transcript, self._ledger, selections)
         )
         paths = {self._prefix + path for path in lines.paths}
-        listed, staged = await asyncio.gather(
-            self._git.ask("ls-tree", "-r", "-z", "--full-tree", tip.tree), self._staged(tip.tree)
-        )
         head, index = await asyncio.to_thread(_near, _tree(listed), paths), _near(staged, paths)
-        new = paths - head.keys() - index.keys()
-        ignored, barred, in_head, in_index = await asyncio.gather(
-            self._git.run("check-ignore", "-z", "--stdin", stdin="\0".join([*new, ""])),
+        ignored, barred, (in_head, in_index) = await asyncio.gather(
+            self._ignored(paths - head.keys() - index.keys()),
             asyncio.to_thread(self._nested, lines.paths),
-            self._versions("head", head),
-            self._versions("staged", index),
+            self._versions(head, index),
         )
-        barred |= dict.fromkeys(map(self._inner, ignored[1].split("\0")[:-1]), "Git ignores it.")
-        return _Plan(tip, head, staged, await asyncio.to_thread(lines.fit, in_head, in_index, barred))
+        barred |= dict.fromkeys(map(self._inner, ignored), "Git ignores it.")
+        return _Plan(tip, head, staged, await asyncio.to_thread(lines.fit, in_head, in_index, barred), seen)
+
+    async def _looked(self) -> tuple[_Tip, bytes | None, str, _Entries]:
+        tip, seen = await self._tip(), await asyncio.to_thread(self._read_index)
+        listing = self._git.ask("ls-tree", "-r", "-z", "--full-tree", tip.tree)
+        return tip, seen, *await asyncio.gather(listing, self._staged(tip.tree))
 
     async def _tip(self) -> _Tip:
-        async with self._locked():
-            pass  # nobody else is writing the index
         begun = [words for name, words in _IN_PROGRESS.items() if (self._git_dir / name).exists()]
         if begun:
             raise AgentError(f"{begun[0]} is in progress.", hint=f"{_UNTOUCHED} Finish or abort it with git first.")
-        (_, oid, _), (_, branch, _), listed, hooks = await asyncio.gather(
-            self._git.run("rev-parse", "-q", "--verify", "HEAD^{commit}"),
-            self._git.run("symbolic-ref", "-q", "HEAD"),
+        (code, head, _), listed = await asyncio.gather(
+            self._git.run("rev-parse", "-q", "HEAD^{commit}", "--symbolic-full-name", "HEAD"),
             self._git.ask("config", "--list", "-z"),
-            self._git.ask("rev-parse", "--git-path", "hooks"),
         )
+        if code:  # before the first commit
+            head = f"\n{await self._git.ask('symbolic-ref', 'HEAD')}"
+        oid, branch, *_ = head.split("\n")
         records = (record.partition("\n") for record in listed.split("\0")[:-1])
         settings = {name: value if is_set else "true" for name, is_set, value in records}
-        folder = self._root / hooks.rstrip("\n")
         has_hooks = any(name.startswith("hook.") for name in settings)
-        has_hooks = has_hooks or any(os.access(folder / name, os.X_OK) for name in _HOOKS)
-        return _Tip(oid.strip(), branch.strip(), settings, has_hooks)
+        has_hooks = has_hooks or await asyncio.to_thread(self._has_hooks, settings.get("core.hookspath", ""))
+        return _Tip(oid, branch if branch != "HEAD" else "", settings, has_hooks)
+
+    def _has_hooks(self, named: str) -> bool:
+        folder = self._root / Path(named).expanduser() if named else common_folder(self._git_dir) / "hooks"
+        return any(os.access(folder / name, os.X_OK) for name in _HOOKS)
+
+    async def _ignored(self, paths: set[str]) -> list[str]:
+        if not paths:
+            return []
+        _, output, _ = await self._git.run("check-ignore", "-z", "--stdin", stdin="\0".join([*paths, ""]))
+        return output.split("\0")[:-1]
 
     async def _staged(self, tree: str, environ: Mapping[str, str] | None = None) -> _Entries:
         """Return what is staged, besides the files of `tree`. Raises `AgentError` if there are conflicts."""
@@ -178,23 +193,19 @@ class _Commits:
             raise AgentError(title, hint=f"{_UNTOUCHED} Resolve them with git first.")
         return found
 
-    async def _versions(self, name: str, entries: _Entries) -> States:
-        """Return files below the workspace as a checkout would write them."""
-        place, index = self._folder / f"{name}-files", _Index(self._git, self._folder / name)
-        there = [path for path, entry in entries.items() if entry.mode != _NO_FILE]
-        if there:
-            await index.put({path: entries[path] for path in there})
-            argv = ("checkout-index", "-z", "--stdin", f"--prefix={place}/")
-            await self._git.ask(*argv, stdin="\0".join([*there, ""]), environ=index.environ)
-
-        def read() -> States:
-            found: States = dict.fromkeys(map(self._inner, entries))
-            for path in there:
-                state = read_state(place / path, with_special=True, with_extras=False)
-                found[self._inner(path)] = as_git_keeps(state) if state is not None else None
-            return found
-
-        return await asyncio.to_thread(read)
+    async def _versions(self, *trees: _Entries) -> list[States]:
+        """Return the files of each tree as a checkout would write them."""
+        mark = secrets.token_hex(16)  # the sizes that git prints do not count what filters add
+        wanted = [(path, entry) for tree in trees for path, entry in tree.items() if entry.mode in _KINDS]
+        names = (path.replace("\n", "?") if entry.mode != _LINK else ".git/link" for path, entry in wanted)
+        lines = [f"{entry.oid} {name}\n" for (_, entry), name in zip(wanted, names, strict=True)]
+        argv = ("cat-file", f"--batch={mark} %(objectname)", "--filters")
+        output = await self._git.ask(*argv, stdin="".join(lines)) if lines else ""
+        parts = output.split(f"{mark} ")[1:]
+        if len(parts) != len(wanted):
+            raise AgentError("git lacks an object of the repository.", hint=f"{_UNTOUCHED} Check it with `git fsck`.")
+        contents = {one: os.fsencode(part.partition("\n")[2][:-1]) for one, part in zip(wanted, parts, strict=True)}
+        return [{self._inner(one[0]): _state(one[1], contents.get(one)) for one in tree.items()} for tree in trees]
 
     def _nested(self, paths: Iterable[str]) -> dict[str, str]:
         root, found = self._ledger.files.root, dict[str, str]()
@@ -239,7 +250,7 @@ class _Commits:
         commit, subject = made.strip(), text.partition("\n")[0]
         kept = {self._prefix + path: state for path, state in fitted.staged.items()}
         reason = f"commit{'' if tip.oid else ' (initial)'}: {subject}"
-        await unhurried(self._move(tip, plan.staged, moved, kept, commit, reason))
+        await unhurried(self._move(plan, moved, kept, commit, reason))
         await hooks.run("post-commit", may_fail=True)
         after = await self._look() if tip.has_hooks else {}
         touched = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
@@ -264,14 +275,21 @@ class _Commits:
         if not states:
             return {}
         index, place = _Index(self._git, self._folder / name), self._folder / f"{name}-files"
-        await index.put({path: known[path] for path in states if path in known and known[path].mode != _NO_FILE})
         await asyncio.to_thread(_lay_out, place, states, self._root)
+        environ = {**index.environ, "GIT_DIR": str(self._git_dir), "GIT_WORK_TREE": str(place)}
+        absent = _Entry(_NO_FILE, "0" * len(tip.none))
+        if tip.settings.get("core.filemode") != "false" and all(map(_is_simple, states, states.values())):
+            there = [path for path, state in states.items() if state is not None]
+            argv = ("-C", str(place), "hash-object", "-w", "--stdin-paths")
+            oids = await self._git.ask(*argv, stdin="".join(f"{path}\n" for path in there), environ=environ)
+            modes = {path: "100755" if state and state.mode & 0o100 else "100644" for path, state in states.items()}
+            found = {path: _Entry(modes[path], oid) for path, oid in zip(there, oids.split(), strict=True)}
+            return dict.fromkeys(states, absent) | found
+        await index.put({path: known[path] for path in states if path in known and known[path].mode != _NO_FILE})
         argv = ("-C", str(place), "update-index", "--add", "--remove", "--replace", "-z", "--stdin")
         gone_first = sorted(states, key=lambda path: states[path] is not None)
-        environ = {**index.environ, "GIT_DIR": str(self._git_dir), "GIT_WORK_TREE": str(place)}
         await self._git.ask(*argv, stdin="\0".join([*gone_first, ""]), environ=environ)
-        found = _tree(await self._git.ask("ls-files", "-s", "-z", environ=index.environ))
-        return dict.fromkeys(states, _Entry(_NO_FILE, "0" * len(tip.none))) | found
+        return dict.fromkeys(states, absent) | _tree(await self._git.ask("ls-files", "-s", "-z", environ=index.environ))
 
     async def _look(self) -> dict[str, tuple[str, Mark]]:
         """Return the changed files with a mark that shows further changes. What is staged does not count."""
@@ -302,27 +320,31 @@ class _Commits:
         finally:
             lock.unlink(missing_ok=True)
 
-    async def _move(self, tip: _Tip, staged: _Entries, moved: _Entries, kept: States, commit: str, reason: str) -> None:
-        """Move HEAD to `commit`, or before the first one, and the index by the same lines.
+    async def _move(self, plan: _Plan, moved: _Entries, kept: States, commit: str, reason: str) -> None:
+        """Move HEAD from the plan's to `commit`, or before the first one, and the index by the same lines.
 
         `moved` are the files that then differ, `kept` what becomes of versions that were staged before.
         """
         index = _Index(self._git, self._folder / "next-index")
         async with self._locked():
             await index.copy(self._index)
-            if await self._staged(tip.tree, index.environ) != staged:
+            before = await asyncio.to_thread(self._read_index)
+            is_as_seen = before is not None and before == plan.index
+            if not is_as_seen and await self._staged(plan.tip.tree, index.environ) != plan.staged:
                 raise AgentError("What is staged changed meanwhile.", hint=f"{_UNTOUCHED} Try again.")
-            before = self._index.read_bytes() if self._index.exists() else None
-            stored = await self._stored(tip, "kept", kept, staged)
-            await index.put({path: entry for path, entry in moved.items() if path not in staged} | stored)
+            stored = await self._stored(plan.tip, "kept", kept, plan.staged)
+            await index.put({path: entry for path, entry in moved.items() if path not in plan.staged} | stored)
             await asyncio.to_thread(self._replace_index, index.path.read_bytes())
-            ref = ("HEAD", commit, tip.oid or "0" * len(commit)) if commit else ("-d", "HEAD", tip.oid)
+            ref = ("HEAD", commit, plan.tip.oid or "0" * len(commit)) if commit else ("-d", "HEAD", plan.tip.oid)
             try:
                 await self._git.ask("update-ref", "-m", reason, *ref)
             except AgentError as error:
                 await asyncio.to_thread(self._replace_index, before)
                 title = "HEAD was moved meanwhile, or cannot be moved."
                 raise AgentError(title, hint=f"{_UNTOUCHED} Try again.", detail=error.detail) from error
+
+    def _read_index(self) -> bytes | None:
+        return self._index.read_bytes() if self._index.exists() else None
 
     def _replace_index(self, content: bytes | None) -> None:
         """Write the index. The caller holds its lock."""
@@ -347,10 +369,7 @@ class _Commits:
             raise AgentError("It is a merge.", hint="Undo it with git.")
         moved, staged = await asyncio.gather(self._difference(commit, parent or tip.none), self._staged(tip.tree))
         back, both = await self._difference(parent or tip.none, commit), moved.keys() & staged.keys()
-        ours, old, new = [
-            await self._versions(name, {path: entries[path] for path in both})
-            for name, entries in (("staged", staged), ("old", back), ("new", moved))
-        ]
+        ours, old, new = await self._versions(*({path: one[path] for path in both} for one in (staged, back, moved)))
         kept: States = {}
         for path in both:
             name = self._inner(path)
@@ -360,7 +379,7 @@ class _Commits:
                 title = f"Another version of {name_on_a_line(path)} is staged."
                 raise AgentError(title, hint="Unstage it first. Nothing was changed.") from error
         reason = f"undo commit: moving to {parent[:12] or 'before the first commit'}"
-        await unhurried(self._move(tip, staged, moved, kept, parent, reason))
+        await unhurried(self._move(_Plan(tip, {}, staged, Fitted(), None), moved, kept, parent, reason))
 
 
 class _Index:
@@ -410,8 +429,12 @@ class _Hooks:
             await self.run("prepare-commit-msg", str(place), "message")
             await self.run("commit-msg", str(place))
             text = await asyncio.to_thread(place.read_text, "utf-8", "surrogateescape")
-        if cleanup != "verbatim":
-            text = await self._git.ask("stripspace", *(("--strip-comments",) if cleanup == "strip" else ()), stdin=text)
+        if cleanup == "strip":
+            text = await self._git.ask("stripspace", "--strip-comments", stdin=text)
+        elif cleanup != "verbatim":
+            lines = [line.rstrip() for line in text.splitlines()]
+            kept = (line for at, line in enumerate(lines) if line or (at and lines[at - 1]))
+            text = "\n".join(kept).strip("\n") + "\n"
         if not text.strip():
             raise AgentError("The message of the commit is empty.", hint=_UNTOUCHED)
         return text
@@ -433,10 +456,23 @@ def _tree(output: str) -> _Entries:
     return {path: _Entry(head[:6], max(head.split(" "), key=len)) for head, _, path in lines}
 
 
+def _state(entry: _Entry, content: bytes | None) -> FileState | None:
+    if entry.mode == _NO_FILE:
+        return None
+    kind, mode = _KINDS.get(entry.mode, ("folder", 0o755))  # a submodule
+    return FileState(content=content or b"", mode=mode, kind=kind)
+
+
 def _near(entries: _Entries, paths: set[str]) -> _Entries:
     """Return the entries at these paths, above them and below them."""
     near = paths.union(*map(folders_above, paths))
     return {path: entry for path, entry in entries.items() if path in near or not paths.isdisjoint(folders_above(path))}
+
+
+def _is_simple(path: str, state: FileState | None) -> bool:
+    """Whether `git add` needs no index: it looks at earlier versions of links and of files with CRLF."""
+    is_link = state is not None and state.kind == "symlink"
+    return not is_link and "\n" not in path and not (state is not None and b"\r\n" in state.content)
 
 
 def _lay_out(place: Path, states: States, root: Path) -> None:

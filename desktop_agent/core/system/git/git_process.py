@@ -123,15 +123,21 @@ class UsersGit(Struct, frozen=True):
     """Git as the user runs it: with the configuration, filters, hooks and keys. Use it only for what the user asked."""
 
     repository: Repository
+    _environ: Mapping[str, str]
+
+    @classmethod
+    def of(cls, repository: Repository) -> "UsersGit":
+        """Blocks."""
+        own = child_environment(os.environ).items()
+        environ = {name: value for name, value in own if name[:4] != "GIT_" or _KEPT_VARIABLES.fullmatch(name)}
+        environ["PATH"] = search_path(os.environ, repository.root) or _NOWHERE
+        return cls(repository, environ | {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"})
 
     async def run(
         self, *arguments: str, stdin: str = "", environ: Mapping[str, str] | None = None
     ) -> tuple[int, str, str]:
         """Return exit code, output and complaint. A hook may take long. Cancelling kills the process group."""
-        own = child_environment(os.environ).items()
-        variables = {name: value for name, value in own if name[:4] != "GIT_" or _KEPT_VARIABLES.fullmatch(name)}
-        variables["PATH"] = search_path(os.environ, self.repository.root) or _NOWHERE
-        variables |= {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", **(environ or {})}
+        variables = {**self._environ, **(environ or {})}
         try:
             process = await _start_git(arguments, self.repository.root, variables, has_input=True)
         except OSError as error:
