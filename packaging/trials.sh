@@ -2,7 +2,8 @@
 # Tries what is to be released on a bare Debian: trials.sh SUITE FILE PICTURES [uv]. FILE is a wheel (installed with pipx, or uv), a .tar.zst or
 # a .deb. It is installed as the README says, started from its entry in the menu on X11 and on Wayland, used with a mouse (the demo's
 # first turn and its undo), started for a second folder, and removed; files that it leaves are printed and fail the trial.
-# Needs root, and a mirror that has SUITE (MIRROR=…). The system is a folder: screens, buses and input devices are this system's.
+# Needs root, and a mirror that has SUITE (MIRROR=…). The system is a copy of a folder that stays in TMPDIR; screens, buses and input
+# devices are this system's.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
@@ -90,7 +91,7 @@ esac
 # Packages that it needed may stay, if others recommend them, and what their scripts make in /etc. Caches and logs of fontconfig, pip, pipx and uv are theirs.
 of_packages() { sed -E 's#^/(bin|sbin|lib|lib64)/#/usr/\1/#; s#^#.#' "$system"/var/lib/dpkg/info/*.list | sort -u; }
 user_data='\.(config|cache|local/share|local/state)/desktop-agent'
-others='\.cache/(fontconfig|pip|pipx|uv)|\.local/(pipx|state/pipx)/logs|\.local/pipx/(shared|\.cache)|\.local/share/(pipx|uv)/(shared|\.cache|py|tools/\.)'
+others='\.cache/(fontconfig|pip|pipx|uv)|\.local/(pipx|state/pipx)/logs?|\.local/pipx/(shared|\.cache)|\.local/share/(pipx|uv)/(shared|\.cache|py|tools/\.)'
 left=$(files | comm -13 "$work/files" - | comm -23 - <(of_packages) | grep -vE "^\./(run/|etc/(networks|machine-id|mtab|vconsole.conf|default/locale)$|home/user/($user_data|$others))" || true)
 [ -z "$left" ] || { say "These files are left: $left"; exit 1; }
 step "passed"
