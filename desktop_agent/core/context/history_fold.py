@@ -231,6 +231,8 @@ class HistoryFold:
 
     def _compact(self, event: ev.Compacted | ev.SummaryEdited | ev.CompactionUndone) -> None:
         self.is_as_answered = False
+        if self.asked_at == len(self.items):  # no request has had the new summary
+            self.asked_at = -1
         match event:
             case ev.Compacted(compaction_id=identifier, through_turn=through, summary=summary):
                 kept = [start for turn, start in self.starts.items() if turn > through]

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from desktop_agent.core.context.history import History, shortened
@@ -167,6 +167,7 @@ def test_what_a_request_shares_with_the_one_before_is_a_function_of_the_journal(
 
 # --- a fold that begins late --------------------------------------------------------------------------------------
 
+GUIDED = ev.GuidanceLoaded(files=(folder("src/AGENTS.md"),))
 _PATHS = st.sampled_from(["src/AGENTS.md", "lib/AGENTS.md"])
 
 
@@ -216,6 +217,7 @@ def test_whatever_happened_the_messages_are_valid(events: list[ev.KnownEvent]) -
     check_messages(fold(events).messages())
 
 
+@example([*turns(1, 2), ev.Rewound(turn=2, scope="conversation"), compacted(1), GUIDED], 0)
 @given(journals(), st.integers(0, 2))
 @settings(max_examples=300, deadline=None)
 def test_a_fold_from_where_it_must_begin_is_the_fold_of_everything(events: list[ev.KnownEvent], undoable: int) -> None:
