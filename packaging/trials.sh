@@ -15,7 +15,7 @@ apt_install debootstrap sway grim xvfb openbox xdotool imagemagick at-spi2-core 
 
 base=${TMPDIR:-/tmp}/bare-$suite
 if [ ! -e "$base/complete" ]; then
-  mirror=${MIRROR:-http://deb.debian.org/debian}
+  mirror=${MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' | head -n 1)} # this system's own
   known=/usr/share/debootstrap/scripts/$suite
   [ -e "$known" ] || known=/usr/share/debootstrap/scripts/sid
   debootstrap --variant=minbase --include=ca-certificates "$suite" "$base" "$mirror" "$known" >/dev/null
