@@ -13,6 +13,7 @@ from PySide6.QtCore import QUrl
 
 from desktop_agent.app.controller import Controller, WindowContext, in_background
 from desktop_agent.core.base.errors import StorageError, ToolError
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.package import PACKAGE_FOLDER, __version__
 from desktop_agent.core.base.paths import resource_path
 from desktop_agent.core.system.network.connections import proxy_for
@@ -87,7 +88,7 @@ async def newest_release(address: str) -> Release:
     came = await download(address, book=book, factory=fetch_client, max_bytes=_MOST_BYTES, route=proxy_for)
     if came.status != 200:
         raise ToolError(f"{address} answered with {came.status} {came.reason}.")
-    return msgspec.json.decode(came.body, type=Release)
+    return msgspec.json.decode(came.body, type=learned(Release))
 
 
 _MOST_LINES = 60

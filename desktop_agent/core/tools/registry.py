@@ -1,12 +1,13 @@
 """The registry of tools: looked up by name, sent to the model in a fixed order."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.context.history_fold import SEARCH_TOOLS
 from desktop_agent.core.tools.builtin import AnyTool
+from desktop_agent.core.tools.builtin.write_plan import WritePlan
 from desktop_agent.core.tools.files.suggest import closest_names
 from desktop_agent.core.tools.servers.search_tools import SearchTools
 
@@ -57,8 +58,12 @@ class ToolRegistry:
         left_out = len(self._tools) - len(self._own)
         if left_out <= _MOST_NAMED or SEARCH_TOOLS not in self._own:
             # If no tool is left out, the search for tools is not offered.
-            named = (name for name, tool in self._tools.items() if left_out or not isinstance(tool, SearchTools))
-            return f"The tools are: {', '.join(named)}."
-        return (
-            f"The tools are: {', '.join(self._own)}, and {left_out} tools of MCP servers, which {SEARCH_TOOLS} finds."
-        )
+            hidden = (WritePlan,) if left_out else (WritePlan, SearchTools)
+            return f"The tools are: {_named(self._tools, hidden)}."
+        own = _named(self._own, (WritePlan,))
+        return f"The tools are: {own}, and {left_out} tools of MCP servers, which {SEARCH_TOOLS} finds."
+
+
+def _named(tools: Mapping[str, AnyTool], hidden: tuple[type, ...]) -> str:
+    """Name tools; the tool of plans is offered only while the agent plans, which its description says."""
+    return ", ".join(name for name, tool in tools.items() if not isinstance(tool, hidden))
