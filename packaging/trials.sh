@@ -73,7 +73,7 @@ case $file in
   *) if [ "$by" = uv ]; then as_user uv tool install "$there"; else as_user pipx install "$there"; fi; as_user desktop-agent desktop install ;;
 esac
 
-mkdir -p "$pictures"
+mkdir -p "$pictures"; chmod a+rwx "$pictures" # pictures are taken as the user there
 name=$suite-$(sed -E 's/.*\.//' <<<"$file")
 [ "${file##*.}" != whl ] || name=$suite-$by
 for screen in x11 wayland; do
