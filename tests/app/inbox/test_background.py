@@ -39,12 +39,13 @@ def test_a_window_that_was_closed_comes_back_to_its_running_turn(
     server = desktop("showing" if way == "notification" else "plain")
 
     async def journey(user: Driver) -> None:
-        window = user.window.main_window
+        window, shown = user.window.main_window, list[bool]()
+        window.windowHandle().visibleChanged.connect(shown.append)
         await close_and_work_on(user)
         if way == "later start":
-            await user.until_true(lambda: not window.isVisible(), "the window is hidden")
+            await user.until_true(lambda: shown == [False], "the window is hidden")
             assert await asyncio.to_thread(hand_over, WindowArguments(), AppPaths.from_environment(), os.environ)
-        await user.until_true(window.isVisible, "the window is back")
+        await user.until_true(lambda: shown == [False, True], "the window was hidden, and is back")
         assert user.transcript.turns.is_running
         await user.stop_turn()
 
