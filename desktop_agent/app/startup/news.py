@@ -117,7 +117,7 @@ class News(Controller):
         memory.remember_release_looked_for(today)
         try:
             release = await newest_release(address)
-        except (ToolError, msgspec.MsgspecError) as error:  # nobody waits for it: it is asked again tomorrow
+        except (ToolError, msgspec.MsgspecError) as error:  # the window asks again tomorrow
             _log.warning("No newer version was looked for: %s", error)
             return
         if release.version and is_update(release.version, __version__):
