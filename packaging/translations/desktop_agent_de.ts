@@ -3896,6 +3896,10 @@
         <translation>BMP-Bild</translation>
     </message>
     <message>
+        <source>Check the application&apos;s data folder: `desktop-agent doctor`.</source>
+        <translation>Prüfen Sie den Datenordner der Anwendung: `desktop-agent doctor`.</translation>
+    </message>
+    <message>
         <source>Check the file again. Your text was not lost.</source>
         <translation>Prüfen Sie die Datei noch einmal. Ihr Text ist nicht verloren.</translation>
     </message>
@@ -4192,6 +4196,10 @@
         <translation>Mehrere Dateien hatten nacheinander diesen Pfad. Machen Sie alle seine Änderungen rückgängig, oder wählen Sie zwischen den Fassungen.</translation>
     </message>
     <message>
+        <source>Sign in again: in Settings, or with `desktop-agent auth sign-in openai`.</source>
+        <translation>Melden Sie sich erneut an: in den Einstellungen oder mit `desktop-agent auth sign-in openai`.</translation>
+    </message>
+    <message>
         <source>Sign in with `ant auth login`, or use a key.</source>
         <translation>Melden Sie sich mit `ant auth login` an, oder verwenden Sie einen Schlüssel.</translation>
     </message>
@@ -4314,6 +4322,10 @@
     <message>
         <source>The model was asked {0} times in this call, and no more.</source>
         <translation>Das Modell wurde in diesem Aufruf {0}-mal gefragt; mehr ist nicht möglich.</translation>
+    </message>
+    <message>
+        <source>The name of this installation could not be kept, which the sign-in needs.</source>
+        <translation>Der Name dieser Installation, den die Anmeldung braucht, konnte nicht gespeichert werden.</translation>
     </message>
     <message>
         <source>The output is kept only while the session is open.</source>
@@ -4786,6 +4798,10 @@
     <message>
         <source>{0} accounts cannot be of the kind {1}; possible: {2}</source>
         <translation>Konten bei {0} können nicht von der Art {1} sein; möglich: {2}</translation>
+    </message>
+    <message>
+        <source>{0} answered the sign-in with something else than a key.</source>
+        <translation>{0} hat die Anmeldung mit etwas anderem als einem Schlüssel beantwortet.</translation>
     </message>
     <message>
         <source>{0} answered with {1} {2}.</source>

@@ -3885,6 +3885,10 @@
         <translation>BMP 图像</translation>
     </message>
     <message>
+        <source>Check the application&apos;s data folder: `desktop-agent doctor`.</source>
+        <translation>请检查应用程序的数据文件夹：`desktop-agent doctor`。</translation>
+    </message>
+    <message>
         <source>Check the file again. Your text was not lost.</source>
         <translation>请再看一次；您的文本仍在原处。</translation>
     </message>
@@ -4181,6 +4185,10 @@
         <translation>先后有多个文件使用过此路径。请全部撤销，或在各版本之间选择。</translation>
     </message>
     <message>
+        <source>Sign in again: in Settings, or with `desktop-agent auth sign-in openai`.</source>
+        <translation>请重新登录：在“设置”中，或使用 `desktop-agent auth sign-in openai`。</translation>
+    </message>
+    <message>
         <source>Sign in with `ant auth login`, or use a key.</source>
         <translation>请用 `ant auth login` 创建，或使用密钥。</translation>
     </message>
@@ -4303,6 +4311,10 @@
     <message>
         <source>The model was asked {0} times in this call, and no more.</source>
         <translation>在此次调用中，模型已被询问 {0} 次，不能再多。</translation>
+    </message>
+    <message>
+        <source>The name of this installation could not be kept, which the sign-in needs.</source>
+        <translation>无法保存登录所需的此安装的名称。</translation>
     </message>
     <message>
         <source>The output is kept only while the session is open.</source>
@@ -4775,6 +4787,10 @@
     <message>
         <source>{0} accounts cannot be of the kind {1}; possible: {2}</source>
         <translation>{0} 的账户不能是 {1} 类型；可用类型：{2}</translation>
+    </message>
+    <message>
+        <source>{0} answered the sign-in with something else than a key.</source>
+        <translation>{0} 对登录的回应不是密钥。</translation>
     </message>
     <message>
         <source>{0} answered with {1} {2}.</source>

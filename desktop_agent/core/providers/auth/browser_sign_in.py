@@ -17,7 +17,8 @@ from typing import NamedTuple, Protocol, Self, cast
 from urllib.parse import parse_qsl
 
 from desktop_agent.core.base.clock import Clock
-from desktop_agent.core.providers.auth import sign_in_failures
+from desktop_agent.core.base.errors import CredentialsError
+from desktop_agent.core.providers.auth.tokens import ERROR_CODE
 
 _RANDOM_BYTES = 32
 
@@ -123,7 +124,7 @@ class RedirectReceiver:
         try:
             self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._port, limit=MAX_HEAD_BYTES)
         except OSError as error:
-            raise sign_in_failures.no_port(self._port, error) from None
+            raise _no_port(self._port, error) from None
         port = cast("int", self._server.sockets[0].getsockname()[1])
         self._authority = f"{self._host}:{port}"
         return self
@@ -234,15 +235,23 @@ async def code_from_browser(
 ) -> Mapping[str, str]:
     """Have the user sign in at `address`, and return the answer with its `code`. Raises `CredentialsError`."""
     opening = asyncio.ensure_future(_open(browser, address))
+    answer, limit = asyncio.ensure_future(receiver.answer()), asyncio.ensure_future(clock.sleep(LIMIT_S))
     try:
-        parameters = await _in_time(service, receiver, clock, opening)
+        await asyncio.wait({answer, limit, opening}, return_when=asyncio.FIRST_COMPLETED)
+        if opening.done():
+            opening.result()
+            await asyncio.wait({answer, limit}, return_when=asyncio.FIRST_COMPLETED)
+        if not answer.done():
+            raise _timed_out(service, has_refused=receiver.has_refused)
+        parameters = answer.result()
     finally:
-        opening.cancel()
-        await asyncio.gather(opening, return_exceptions=True)
+        for one in (opening, answer, limit):
+            one.cancel()
+        await asyncio.gather(opening, answer, limit, return_exceptions=True)
     if "error" in parameters:
-        raise sign_in_failures.declined(service, parameters["error"])
+        raise _declined(service, parameters["error"])
     if not parameters.get("code"):
-        raise sign_in_failures.no_code(service)
+        raise CredentialsError(f"{service} sent the browser back without an answer.", hint="Sign in again.")
     return parameters
 
 
@@ -251,21 +260,42 @@ async def _open(browser: Browser, address: str) -> None:
         browser.show(address)
 
 
-async def _in_time(
-    service: str, receiver: RedirectReceiver, clock: Clock, opening: asyncio.Future[None]
-) -> Mapping[str, str]:
-    """Wait for the answer until `LIMIT_S`, even while `opening` is not done. Errors of `opening` are raised."""
-    answer = asyncio.ensure_future(receiver.answer())
-    limit = asyncio.ensure_future(clock.sleep(LIMIT_S))
-    try:
-        await asyncio.wait({answer, limit, opening}, return_when=asyncio.FIRST_COMPLETED)
-        if opening.done():
-            opening.result()
-            await asyncio.wait({answer, limit}, return_when=asyncio.FIRST_COMPLETED)
-        if not answer.done():
-            raise sign_in_failures.timed_out(service, LIMIT_S, has_refused=receiver.has_refused)
-        return answer.result()
-    finally:
-        answer.cancel()
-        limit.cancel()
-        await asyncio.gather(answer, limit, return_exceptions=True)
+def _timed_out(service: str, *, has_refused: bool) -> CredentialsError:
+    if has_refused:
+        return CredentialsError(
+            f"The browser's answer belongs to another sign-in, not to this one with {service}.",
+            hint="Close older sign-in pages, then sign in again.",
+        )
+    return CredentialsError(
+        f"The sign-in with {service} was not finished within {LIMIT_S / 60:.0f} minutes.",
+        hint="Sign in again, and finish it in the browser.",
+    )
+
+
+def _declined(service: str, code: str) -> CredentialsError:
+    """Return the error for an error code in the browser's answer: RFC 6749 4.1.2.1."""
+    if code == "access_denied":
+        return CredentialsError(
+            f"The sign-in with {service} was declined.",
+            hint="Nothing was saved. Sign in again and allow it, or use an API key.",
+        )
+    return CredentialsError(
+        f"{service} did not sign you in.",
+        hint="Try again, or use an API key.",
+        detail=f"its error: {code}" if ERROR_CODE.fullmatch(code) else "it gave no error that can be shown",
+    )
+
+
+def _no_port(port: int, error: OSError) -> CredentialsError:
+    detail = f"{type(error).__name__} {error.errno}"
+    if port:
+        return CredentialsError(
+            f"The browser could not send the answer back: port {port} of this machine cannot be opened.",
+            hint="Close the program that uses the port, or register another port with the service.",
+            detail=detail,
+        )
+    return CredentialsError(
+        "The browser could not send the answer back: no port of this machine can be opened.",
+        hint="Allow the application to listen on 127.0.0.1, or use an API key.",
+        detail=detail,
+    )

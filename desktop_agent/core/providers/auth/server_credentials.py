@@ -4,7 +4,7 @@ import asyncio
 import base64
 import importlib
 from collections.abc import Awaitable, Callable, Generator, Mapping
-from contextlib import AbstractAsyncContextManager, contextmanager
+from contextlib import contextmanager
 from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
@@ -31,18 +31,15 @@ from desktop_agent.core.providers.auth.keys import (
     delete_long,
     in_daemon_thread,
     read_long,
-    read_record,
     write_long,
-    write_record,
 )
 from desktop_agent.core.providers.auth.token_renewal import (
     LONG_AGO,
-    KeyringTokens,
+    KeptSignIn,
     RefreshGrant,
     Renewal,
     RenewingSource,
     SignedOutError,
-    renewing,
 )
 from desktop_agent.core.providers.auth.tokens import TokenEndpoint, Tokens
 
@@ -106,56 +103,8 @@ def _entry(definition: ServerDefinition) -> str:
     return f"mcp:{definition.name}@{address_of(address.url) or address.url}/client/{client}"
 
 
-class KeptSignIn:
-    """The stored sign-in for one address; blocking calls raise `CredentialsError`."""
-
-    def __init__(self, keyring: Keyring, address: Address, data: Path, clock: Clock) -> None:
-        self._keyring = keyring
-        self._name = f"mcp:{address.url.partition('?')[0].rstrip('/')}"
-        self._data = data
-        self._clock = clock
-
-    @property
-    def tokens(self) -> KeyringTokens:
-        return KeyringTokens(self._keyring, self._name)
-
-    def lock(self) -> AbstractAsyncContextManager[None]:
-        """Hold the lock that keeps others, including other processes, from changing the sign-in."""
-        digest = blake2b(self._name.encode(), digest_size=12).hexdigest()
-        return renewing(self._data / "locks" / f"sign-in-{digest}.lock", self._clock)
-
-    def read_registration(self) -> ServerRegistration | None:
-        return read_record(self._keyring, f"{self._name}/registration", ServerRegistration)
-
-    def read_challenge(self) -> str:
-        """Return the header with which the server asked for more scopes; empty if it did not. Blocks."""
-        return read_long(self._keyring, f"{self._name}/challenge") or ""
-
-    def write_challenge(self, header: str) -> None:
-        write_long(self._keyring, f"{self._name}/challenge", header)
-
-    async def keep(self, granted: GrantedAccess) -> None:
-        async with self.lock():
-            await self.tokens.drop()
-            await in_daemon_thread(lambda: self._write(granted.registration))
-            await self.tokens.keep(tokens_of(granted, self._clock.now()))
-
-    async def keep_tokens(self, granted: GrantedAccess) -> None:
-        async with self.lock():
-            await self.tokens.keep(tokens_of(granted, self._clock.now()))
-
-    async def forget(self) -> None:
-        async with self.lock():
-            await self.tokens.drop()
-            await in_daemon_thread(self._delete)
-
-    def _write(self, registration: ServerRegistration) -> None:
-        write_record(self._keyring, f"{self._name}/registration", registration)
-        delete_long(self._keyring, f"{self._name}/challenge")
-
-    def _delete(self) -> None:
-        delete_long(self._keyring, f"{self._name}/registration")
-        delete_long(self._keyring, f"{self._name}/challenge")
+def kept_sign_in(keyring: Keyring, address: Address, data: Path, clock: Clock) -> KeptSignIn:
+    return KeptSignIn(keyring, f"mcp:{address.url.partition('?')[0].rstrip('/')}", data, clock)
 
 
 def tokens_of(granted: GrantedAccess, now: datetime) -> Tokens:
@@ -181,8 +130,8 @@ async def granted(
     address = definition.reached_by
     assert isinstance(address, Address)
     headers = await in_daemon_thread(lambda: read_secrets(keyring, definition))
-    challenge = await in_daemon_thread(kept.read_challenge)
-    before = await kept.tokens.load() if challenge else None
+    challenge = await kept.challenge()
+    before = await kept.load() if challenge else None
     request = SignInRequest(
         address=address,
         headers={**address.headers, **headers},
@@ -240,10 +189,9 @@ def _as_server_errors(name: str) -> Generator[None]:
 
 
 class ServerTokens:
-    def __init__(self, source: RenewingSource, kept: KeptSignIn, name: str, *, asks_user: bool = True) -> None:
+    def __init__(self, source: RenewingSource, name: str, *, asks_user: bool) -> None:
         self._source = source
         self._asks_user = asks_user
-        self._kept = kept
         self._name = name
 
     async def access_token(self) -> str:
@@ -256,7 +204,7 @@ class ServerTokens:
 
     async def insufficient(self, token: str, challenge: Challenge) -> str:
         with _as_server_errors(self._name):
-            kept = await self._kept.tokens.load()
+            kept = await self._source.kept.load()
             if kept is not None and kept.access != token:
                 return await self._source.refused(token)
             if kept is not None and challenge.scopes <= kept.scopes:
@@ -264,7 +212,7 @@ class ServerTokens:
                     "It refuses this, although you allowed all that it asks for.",
                     hint="Your account there may lack a right. Signing in again does not help.",
                 )
-            await in_daemon_thread(lambda: self._kept.write_challenge(challenge.header))
+            await self._source.kept.keep_challenge(challenge.header)
             if not self._asks_user:
                 return await self._source.refused(token)
         raise SignInNeededError(self._name, challenge.scopes)
@@ -284,16 +232,14 @@ class KeyringCredentials:
     async def tokens(self, definition: ServerDefinition) -> ServerTokens | None:
         """Return the tokens of the user's sign-in; `None` if there was none. Raises `ServerError`."""
         assert isinstance(definition.reached_by, Address)
-        kept = KeptSignIn(self._keyring, definition.reached_by, self._data, self._clock)
-        if definition.reached_by.grant == "client_credentials":
+        kept = kept_sign_in(self._keyring, definition.reached_by, self._data, self._clock)
+        asks_user = definition.reached_by.grant != "client_credentials"
+        if asks_user:
+            with _as_server_errors(definition.name):
+                registration = await kept.registration(ServerRegistration)
+            if registration is None:
+                return None
+            renewal = _refresh_grant(definition.name, registration, self._clock)
+        else:
             renewal = ClientRenewal(self._keyring, definition, kept, self._clock)
-            source = RenewingSource(kept.tokens, renewal, clock=self._clock, lock=kept.lock)
-            return ServerTokens(source, kept, definition.name, asks_user=False)
-        with _as_server_errors(definition.name):
-            registration = await in_daemon_thread(kept.read_registration)
-        if registration is None:
-            return None
-        renewal = _refresh_grant(definition.name, registration, self._clock)
-        return ServerTokens(
-            RenewingSource(kept.tokens, renewal, clock=self._clock, lock=kept.lock), kept, definition.name
-        )
+        return ServerTokens(RenewingSource(kept, renewal, clock=self._clock), definition.name, asks_user=asks_user)

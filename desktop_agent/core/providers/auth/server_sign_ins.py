@@ -16,12 +16,14 @@ from desktop_agent.core.mcp.trust import ToolTrust
 from desktop_agent.core.providers.auth.browser_sign_in import Attempt, Browser, RedirectReceiver, code_from_browser
 from desktop_agent.core.providers.auth.keys import in_daemon_thread
 from desktop_agent.core.providers.auth.server_credentials import (
-    KeptSignIn,
     ServerKeyring,
     forget_client_secret,
     granted,
     keep_client_secret,
+    kept_sign_in,
+    tokens_of,
 )
+from desktop_agent.core.providers.auth.token_renewal import KeptSignIn
 
 _REGISTERED_PATH = "/callback"
 
@@ -43,9 +45,12 @@ class ServerSignIns:
         await in_daemon_thread(self._keyring.require)  # before the user goes to the browser
         kept = self._kept(address)
         if address.grant == "client_credentials":
-            await kept.keep_tokens(await granted(self._keyring, definition, kept))
+            access = await granted(self._keyring, definition, kept)
+            async with kept.lock():
+                await kept.keep(tokens_of(access, self._clock.now()))
         else:
-            await kept.keep(await self._by_browser(definition, address, kept, browser))
+            access = await self._by_browser(definition, address, kept, browser)
+            await kept.begin(access.registration, tokens_of(access, self._clock.now()))
 
     async def sign_out(self, definition: ServerDefinition) -> None:
         await self._kept(_address(definition)).forget()
@@ -74,7 +79,7 @@ class ServerSignIns:
             return await granted(self._keyring, definition, kept, receiver.address, ask)
 
     def _kept(self, address: Address) -> KeptSignIn:
-        return KeptSignIn(self._keyring, address, self._data, self._clock)
+        return kept_sign_in(self._keyring, address, self._data, self._clock)
 
 
 def _address(definition: ServerDefinition) -> Address:

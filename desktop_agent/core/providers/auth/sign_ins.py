@@ -1,10 +1,8 @@
 """Signs accounts in and out and provides their credentials."""
 
 import asyncio
-import hashlib
 import os
 from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from msgspec import Struct
@@ -18,15 +16,8 @@ from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.providers.auth.anthropic_profiles import read_profile
 from desktop_agent.core.providers.auth.browser_sign_in import Browser
 from desktop_agent.core.providers.auth.credential import TokenCredential
-from desktop_agent.core.providers.auth.keys import (
-    SystemKeyStore,
-    delete_long,
-    entry_of,
-    in_daemon_thread,
-    read_record,
-    write_record,
-)
-from desktop_agent.core.providers.auth.token_renewal import KeyringTokens, RenewingSource, renewing
+from desktop_agent.core.providers.auth.keys import SystemKeyStore, entry_of, in_daemon_thread
+from desktop_agent.core.providers.auth.token_renewal import KeptSignIn, RenewingSource
 from desktop_agent.core.providers.auth.vendor_sign_ins import (
     CHATGPT,
     OPENROUTER,
@@ -113,19 +104,16 @@ class SignIns:
         address = _own_address(CHATGPT_PROVIDER, self._services.chatgpt.resource)
         account = await self._new_or_same(Account(provider=CHATGPT_PROVIDER, name=name, address=address, kind="oauth"))
         await self._require_keyring()
-        entry = entry_of(account)
-        earlier = await in_daemon_thread(lambda: self._read_registration(entry))
+        kept = self._kept(account)
         registration, tokens = await vendor_sign_ins.sign_in_with_chatgpt(
             browser,
             host_id=await asyncio.to_thread(host_id, self._data),
             clock=self._clock,
-            earlier=earlier,
+            earlier=await kept.registration(Registration),
             service=self._services.chatgpt,
         )
-        async with self._lock(entry):
-            await in_daemon_thread(lambda: write_record(self._keys, f"{entry}/registration", registration))
-            await self._kept(account).keep(tokens)
-        self._sources.pop(entry, None)
+        await kept.begin(registration, tokens)
+        self._sources.pop(entry_of(account), None)
         await asyncio.to_thread(self._accounts.put, account)
         return account
 
@@ -164,9 +152,7 @@ class SignIns:
         """
         entry = entry_of(account)
         if account.kind == "oauth":
-            async with self._lock(entry):
-                await self._kept(account).drop()
-                await in_daemon_thread(lambda: delete_long(self._keys, f"{entry}/registration"))
+            await self._kept(account).forget()
         elif account.kind == "key":
             await in_daemon_thread(lambda: self._keys.delete(entry))
         self._sources.pop(entry, None)
@@ -174,7 +160,7 @@ class SignIns:
             await asyncio.to_thread(self._accounts.remove, account)
 
     async def registration(self, account: Account) -> Registration | None:
-        return await in_daemon_thread(lambda: self._read_registration(entry_of(account)))
+        return await self._kept(account).registration(Registration)
 
     async def credential(self, account: Account) -> TokenCredential:
         address, where = self._services.chatgpt.resource, account.where.rstrip("/")
@@ -189,25 +175,13 @@ class SignIns:
                 f"You are not signed in for {account.full_label}.",
                 hint=f"Sign in: `desktop-agent auth sign-in {account.provider} --account {account.label}`.",
             )
-        entry = entry_of(account)
-        source = RenewingSource(
-            self._kept(account),
-            vendor_sign_ins.ChatGptRenewal(registration.client_id, clock=self._clock, service=self._services.chatgpt),
-            clock=self._clock,
-            lock=lambda: self._lock(entry),
-            tell=self._tell,
-        )
-        return TokenCredential(self._sources.setdefault(entry, source))
+        service = self._services.chatgpt
+        renewal = vendor_sign_ins.ChatGptRenewal(registration.client_id, clock=self._clock, service=service)
+        source = RenewingSource(self._kept(account), renewal, clock=self._clock, tell=self._tell)
+        return TokenCredential(self._sources.setdefault(entry_of(account), source))
 
-    def _read_registration(self, entry: str) -> Registration | None:
-        return read_record(self._keys, f"{entry}/registration", Registration)
-
-    def _kept(self, account: Account) -> KeyringTokens:
-        return KeyringTokens(self._keys, entry_of(account))
-
-    def _lock(self, entry: str) -> AbstractAsyncContextManager[None]:
-        name = hashlib.blake2b(entry.encode(), digest_size=12).hexdigest()  # what an entry has in it, a file may not
-        return renewing(self._data / "locks" / f"sign-in-{name}.lock", self._clock)
+    def _kept(self, account: Account) -> KeptSignIn:
+        return KeptSignIn(self._keys, entry_of(account), self._data, self._clock)
 
     async def _new_or_same(self, account: Account) -> Account:
         """Return the existing account, or else the new one. Raises `UsageError` if the two differ."""

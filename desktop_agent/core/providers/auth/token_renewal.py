@@ -9,7 +9,9 @@ from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from hashlib import blake2b
 from pathlib import Path
+from typing import TypeVar
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import CredentialsError, ProviderError, SignedOutError
@@ -26,6 +28,8 @@ from desktop_agent.core.providers.auth.tokens import RefusedGrantError, TokenEnd
 from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.system.processes.child import unhurried
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True)
 class _Access:
@@ -35,11 +39,54 @@ class _Access:
     scopes: tuple[str, ...] = ()
 
 
-class KeyringTokens:
-    def __init__(self, keyring: Keyring, name: str) -> None:
+class KeptSignIn:
+    """One sign-in in the keyring: its tokens, and what signing in once gave. Methods raise `CredentialsError`."""
+
+    def __init__(self, keyring: Keyring, name: str, data: Path, clock: Clock) -> None:
+        """`data` is the application's data folder."""
         self._keyring = keyring
+        self._clock = clock
         self._refresh = f"{name}/refresh"
         self._access = f"{name}/access"
+        self._registration = f"{name}/registration"
+        self._challenge = f"{name}/challenge"
+        digest = blake2b(name.encode(), digest_size=12).hexdigest()  # what a name has in it, a file may not
+        self.lock_path = data / "locks" / f"sign-in-{digest}.lock"
+
+    def lock(self) -> AbstractAsyncContextManager[None]:
+        """Hold the lock that keeps others, including other processes, from changing the sign-in."""
+        return renewing(self.lock_path, self._clock)
+
+    async def begin(self, registration: object, tokens: Tokens) -> None:
+        """Store a new sign-in instead of the earlier one."""
+
+        def write() -> None:
+            self._drop()
+            write_record(self._keyring, self._registration, registration)
+            delete_long(self._keyring, self._challenge)
+            self._keep(tokens)
+
+        async with self.lock():
+            await in_daemon_thread(write)
+
+    async def forget(self) -> None:
+        def delete() -> None:
+            self._drop()
+            delete_long(self._keyring, self._registration)
+            delete_long(self._keyring, self._challenge)
+
+        async with self.lock():
+            await in_daemon_thread(delete)
+
+    async def registration(self, kind: type[T]) -> T | None:
+        return await in_daemon_thread(lambda: read_record(self._keyring, self._registration, kind))
+
+    async def challenge(self) -> str:
+        """Return the header with which a server asked for more scopes; empty if it did not."""
+        return await in_daemon_thread(lambda: read_long(self._keyring, self._challenge)) or ""
+
+    async def keep_challenge(self, header: str) -> None:
+        await in_daemon_thread(lambda: write_long(self._keyring, self._challenge, header))
 
     async def load(self) -> Tokens | None:
         """Return the stored tokens, or `None`. A missing access token counts as expired."""
@@ -50,11 +97,12 @@ class KeyringTokens:
         await in_daemon_thread(lambda: self._keep(tokens))
 
     async def drop(self) -> None:
-        def drop() -> None:
-            delete_long(self._keyring, self._access)
-            delete_long(self._keyring, self._refresh)
+        """Remove the tokens."""
+        await in_daemon_thread(self._drop)
 
-        await in_daemon_thread(drop)
+    def _drop(self) -> None:
+        delete_long(self._keyring, self._access)
+        delete_long(self._keyring, self._refresh)
 
     def _load(self) -> Tokens | None:
         refresh = read_long(self._keyring, self._refresh)
@@ -192,18 +240,16 @@ class RenewingSource:
 
     def __init__(
         self,
-        kept: KeyringTokens,
+        kept: KeptSignIn,
         renewal: Renewal,
         *,
         clock: Clock,
-        lock: Callable[[], AbstractAsyncContextManager[None]],
         tell: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """`lock` keeps other processes from renewing meanwhile; `tell` is called if tokens could not be stored."""
-        self._kept = kept
+        """`tell` is called if tokens could not be stored."""
+        self.kept = kept
         self._renewal = renewal
         self._clock = clock
-        self._lock = lock
         self._tell = tell
         self._tokens: Tokens | None = None
         self._keep_at: float | None = None
@@ -218,7 +264,7 @@ class RenewingSource:
         """
         async with self._one_at_a_time:
             if self._tokens is None:
-                self._tokens = await self._kept.load()
+                self._tokens = await self.kept.load()
             tokens = self._tokens
             if tokens is None or not tokens.is_fresh(self._clock.now(), MARGIN) or self._is_time_to_keep():
                 tokens = await self._renewed_in_time(tokens)
@@ -245,7 +291,7 @@ class RenewingSource:
             raise
 
     async def _renew(self, refused: str | None) -> Tokens:
-        async with self._lock():
+        async with self.kept.lock():
             current = await self._current() or self._renewal.first
             if current is None:
                 raise self._renewal.signed_out("no tokens are kept")
@@ -257,7 +303,7 @@ class RenewingSource:
 
     async def _current(self) -> Tokens | None:
         if self._keep_at is None:
-            return await self._kept.load()
+            return await self.kept.load()
         assert self._tokens is not None
         await self._keep(self._tokens)
         return self._tokens
@@ -274,7 +320,7 @@ class RenewingSource:
                 return others
             self._tokens, self._keep_at = None, None
             with suppress(CredentialsError):  # that it is over is what the user must know
-                await self._kept.drop()
+                await self.kept.drop()
             raise
         self._tokens = tokens
         self._renewed_at = self._clock.monotonic()
@@ -284,7 +330,7 @@ class RenewingSource:
     async def _kept_by_others(self, current: Tokens) -> Tokens | None:
         """Return tokens that a program without the lock has renewed meanwhile, or `None`."""
         with suppress(CredentialsError):
-            kept = await self._kept.load()
+            kept = await self.kept.load()
             if kept is not None and kept.access != current.access and kept.is_fresh(self._clock.now()):
                 return kept
         return None
@@ -292,7 +338,7 @@ class RenewingSource:
     async def _keep(self, tokens: Tokens) -> None:
         is_told = self._keep_at is not None
         try:
-            await self._kept.keep(tokens)
+            await self.kept.keep(tokens)
         except CredentialsError as error:
             self._keep_at = self._clock.monotonic() + KEEP_AGAIN_S
             if not is_told:

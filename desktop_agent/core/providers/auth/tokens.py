@@ -89,7 +89,7 @@ def _no_grant(service: str, detail: str) -> ProviderError:
 
 ANSWER_S = 30.0
 
-_CODE = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
+ERROR_CODE = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 
 
 class RefusedGrantError(Exception):
@@ -155,6 +155,6 @@ def _code_in(body: bytes) -> str:
         return ""
     match said:
         case {"error": str(code)} | {"error": {"code": str(code)}} | {"error": {"type": str(code)}}:
-            return code if _CODE.fullmatch(code) else ""
+            return code if ERROR_CODE.fullmatch(code) else ""
         case _:
             return ""

@@ -3,6 +3,8 @@
 import base64
 import binascii
 import uuid
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -13,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from desktop_agent.core.base.clock import Clock
-from desktop_agent.core.base.errors import CredentialsError
+from desktop_agent.core.base.errors import CredentialsError, ProviderError
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.providers.auth.browser_sign_in import (
     Attempt,
@@ -22,15 +24,8 @@ from desktop_agent.core.providers.auth.browser_sign_in import (
     code_from_browser,
     is_same,
 )
-from desktop_agent.core.providers.auth.sign_in_failures import (
-    another_account,
-    explained_refusals,
-    not_allowed,
-    not_for_us,
-    not_registered,
-)
 from desktop_agent.core.providers.auth.token_renewal import RefreshGrant
-from desktop_agent.core.providers.auth.tokens import TokenEndpoint, Tokens, read_grant
+from desktop_agent.core.providers.auth.tokens import RefusedGrantError, TokenEndpoint, Tokens, read_grant
 from desktop_agent.core.system.file_writes import write_atomically
 from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
 
@@ -138,7 +133,7 @@ def _registration(service: ChatGptService, attempt: Attempt, client_id: str, tok
     )
     for problem, is_right in problems:
         if not is_right:
-            raise not_for_us(service.name, f"identity token: {problem}")
+            raise _not_for_us(service.name, problem)
     return Registration(client_id=client_id, subject=claims.sub, email=claims.email)
 
 
@@ -148,7 +143,27 @@ def _claims(token: str, service: str) -> _Claims:
         payload = base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)) if len(parts) == 3 else b""
         return msgspec.json.decode(payload, type=learned(_Claims))
     except (msgspec.DecodeError, binascii.Error, ValueError):
-        raise not_for_us(service, "identity token: malformed") from None
+        raise _not_for_us(service, "malformed") from None
+
+
+def _not_for_us(service: str, problem: str) -> CredentialsError:
+    return CredentialsError(
+        f"The identity that {service} sent does not belong to this sign-in. Nothing was saved.",
+        hint="Sign in again. If this happens again, do not use this network.",
+        detail=f"identity token: {problem}",
+    )
+
+
+@contextmanager
+def _explained_refusals(service: str) -> Generator[None]:
+    try:
+        yield
+    except RefusedGrantError as error:
+        raise CredentialsError(
+            f"{service} refused to finish the sign-in.", hint="Sign in again, or use an API key.", detail=str(error)
+        ) from None
+    except ProviderError as error:
+        raise CredentialsError(error.title, hint=error.hint, detail=error.detail) from None
 
 
 # https://developers.openai.com/siwc/token-sharing-open-source/errors-and-recovery
@@ -186,11 +201,14 @@ async def sign_in_with_chatgpt(
         "code_verifier": attempt.verifier,
         "resource": service.resource,
     }
-    with explained_refusals(service.name):
+    with _explained_refusals(service.name):
         grant = read_grant(await TokenEndpoint(service.name, service.token_url).post(fields), service.name)
     registration = _registration(service, attempt, client_id, grant.id_token or "", clock.now())
     if earlier is not None and registration.subject != earlier.subject:
-        raise another_account(service.name)
+        raise CredentialsError(
+            f"You signed in with a different {service.name} account.",
+            hint="Choose the right account in the browser, or sign in with a new account here.",
+        )
     tokens = grant.tokens(clock.now(), scopes=frozenset(service.scopes))
     _require_plan(service, tokens)
     return registration, tokens
@@ -234,18 +252,23 @@ def _address(
 
 
 def _issued(service: ChatGptService, client_id: str | None, earlier: Registration | None) -> str:
-    if earlier is not None:
-        if client_id not in (None, earlier.client_id):
-            raise not_registered(service.name)
-        return earlier.client_id
-    if not client_id or client_id == service.first_client_id:
-        raise not_registered(service.name)
+    known = earlier.client_id if earlier is not None else None
+    client_id = client_id or known
+    if not client_id or client_id == service.first_client_id or known not in (None, client_id):
+        raise CredentialsError(
+            f"{service.name} did not register this application for your account.",
+            hint="Sign in again, or use an API key.",
+        )
     return client_id
 
 
 def _require_plan(service: ChatGptService, tokens: Tokens) -> None:
     if missing := service.required_scopes - tokens.scopes:
-        raise not_allowed(service.name, missing)
+        raise CredentialsError(
+            f"{service.name} does not allow this application to use your plan.",
+            hint="Sign in again and allow the use of the plan, or use an API key.",
+            detail=f"not granted: {', '.join(sorted(missing))}",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +289,7 @@ async def sign_in_with_openrouter(browser: Browser, *, clock: Clock, service: Op
         address = f"{service.authorize_url}?{urlencode(fields)}"
         answer = await code_from_browser(service.name, address, receiver, browser, clock)
     proof = {"code": answer["code"], "code_verifier": attempt.verifier, "code_challenge_method": "S256"}
-    with explained_refusals(service.name):
+    with _explained_refusals(service.name):
         body = await TokenEndpoint(service.name, service.keys_url).post(proof, as_json=True)
     try:
         return msgspec.json.decode(body, type=learned(_KeyAnswer)).key

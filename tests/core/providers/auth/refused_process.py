@@ -3,13 +3,12 @@
 import asyncio
 import json
 import sys
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import cast
 
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
-from desktop_agent.core.providers.auth.token_renewal import KeyringTokens, RenewingSource, renewing
+from desktop_agent.core.providers.auth.token_renewal import KeptSignIn, RenewingSource
 from desktop_agent.core.providers.auth.vendor_sign_ins import ChatGptRenewal, ChatGptService
 from tests.core.providers.auth.file_keyring import FileKeyring
 from tests.servers.authorization_server import ISSUED_CLIENT
@@ -18,13 +17,9 @@ from tests.servers.authorization_server import ISSUED_CLIENT
 async def main() -> None:
     told = cast("dict[str, str]", json.loads(sys.stdin.readline()))
     clock = SystemClock()
-
-    def lock() -> AbstractAsyncContextManager[None]:
-        return renewing(Path(told["lock"]), clock)
-
-    kept = KeyringTokens(SystemKeyStore(FileKeyring(Path(told["keyring"]))), "openai")
+    kept = KeptSignIn(SystemKeyStore(FileKeyring(Path(told["keyring"]))), "openai", Path(told["data"]), clock)
     renewal = ChatGptRenewal(ISSUED_CLIENT, clock=clock, service=ChatGptService(token_url=told["url"]))
-    source = RenewingSource(kept, renewal, clock=clock, lock=lock)
+    source = RenewingSource(kept, renewal, clock=clock)
     await source.access_token()
     print("asking", flush=True)
     print(await source.refused(told["token"]), flush=True)

@@ -6,7 +6,6 @@ import logging
 import subprocess
 import sys
 from collections.abc import AsyncGenerator
-from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 
 from desktop_agent.core.base.errors import CredentialsError, ProviderError
 from desktop_agent.core.providers.auth.keys import PIECE_CHARS, SystemKeyStore, delete_long, read_long, write_long
-from desktop_agent.core.providers.auth.token_renewal import KeyringTokens, RenewingSource, SignedOutError, renewing
+from desktop_agent.core.providers.auth.token_renewal import KeptSignIn, RenewingSource, SignedOutError, renewing
 from desktop_agent.core.providers.auth.tokens import Tokens
 from desktop_agent.core.providers.auth.vendor_sign_ins import CHATGPT, ChatGptRenewal
 from tests.core.providers.auth.file_keyring import FileKeyring
@@ -48,7 +47,7 @@ def keyring(tmp_path: Path) -> FileKeyring:
 
 
 async def test_tokens_come_back_as_they_were(keyring: FileKeyring) -> None:
-    kept = KeyringTokens(SystemKeyStore(keyring), "openai/work")
+    kept = KeptSignIn(SystemKeyStore(keyring), "openai/work", keyring.path.parent, HandClock())
     assert await kept.load() is None
     for tokens in (LONG, SHORT, LONG):
         await kept.keep(tokens)
@@ -59,7 +58,7 @@ async def test_tokens_come_back_as_they_were(keyring: FileKeyring) -> None:
 
 async def test_a_refresh_token_alone_is_good_for_a_renewal(keyring: FileKeyring) -> None:
     """A crash between the two writes leaves this state."""
-    kept = KeyringTokens(SystemKeyStore(keyring), "openai/work")
+    kept = KeptSignIn(SystemKeyStore(keyring), "openai/work", keyring.path.parent, HandClock())
     await kept.keep(LONG)
     delete_long(SystemKeyStore(keyring), "openai/work/access")
     tokens = await kept.load()
@@ -71,7 +70,7 @@ async def test_a_refresh_token_alone_is_good_for_a_renewal(keyring: FileKeyring)
 @pytest.mark.parametrize("broken", ["no piece", "00000000/1:not JSON", '00000000/1:{"token": 7}', "00000000/2:{}"])
 async def test_an_access_token_that_cannot_be_read_is_renewed(keyring: FileKeyring, broken: str) -> None:
     store = SystemKeyStore(keyring)
-    kept = KeyringTokens(store, "openai/work")
+    kept = KeptSignIn(store, "openai/work", keyring.path.parent, HandClock())
     await kept.keep(SHORT)
     store.set("openai/work/access", broken)
     tokens = await kept.load()
@@ -125,9 +124,9 @@ class Desk:
         self.server = server
         self.clock = HandClock()
         self.keyring = FileKeyring(folder / "keyring.json")
-        self.lock_path = folder / "locks" / "openai.lock"
+        self.data = folder
         self.told: list[str] = []
-        self.kept = KeyringTokens(SystemKeyStore(self.keyring), "openai")
+        self.kept = KeptSignIn(SystemKeyStore(self.keyring), "openai", folder, self.clock)
 
     async def sign_in(self, *, good_for: timedelta = timedelta(hours=1)) -> Tokens:
         tokens = Tokens(
@@ -145,12 +144,8 @@ class Desk:
         return tokens
 
     def source(self) -> RenewingSource:
-
-        def lock() -> AbstractAsyncContextManager[None]:
-            return renewing(self.lock_path, self.clock)
-
         renewal = ChatGptRenewal(ISSUED_CLIENT, clock=self.clock, service=self.server.chatgpt())
-        return RenewingSource(self.kept, renewal, clock=self.clock, lock=lock, tell=self.told.append)
+        return RenewingSource(self.kept, renewal, clock=self.clock, tell=self.told.append)
 
 
 @pytest.fixture
@@ -336,11 +331,11 @@ async def test_a_program_that_knows_no_lock_may_have_been_quicker(desk: Desk) ->
 async def test_a_process_that_holds_the_lock_for_too_long_is_named(desk: Desk) -> None:
     await desk.sign_in(good_for=timedelta())
     clock = _Hurried()
-    async with renewing(desk.lock_path, desk.clock):
+    async with renewing(desk.kept.lock_path, desk.clock):
         with pytest.raises(CredentialsError, match="Another process"):
-            async with renewing(desk.lock_path, clock):
+            async with renewing(desk.kept.lock_path, clock):
                 pass
-    async with renewing(desk.lock_path, clock):
+    async with renewing(desk.kept.lock_path, clock):
         pass
 
 
@@ -410,7 +405,7 @@ class _Refused:
 
     def __init__(self, desk: Desk, token: str, token_url: str) -> None:
         argv = [sys.executable, "-m", "tests.core.providers.auth.refused_process"]
-        told = {"keyring": str(desk.keyring.path), "lock": str(desk.lock_path), "url": token_url, "token": token}
+        told = {"keyring": str(desk.keyring.path), "data": str(desk.data), "url": token_url, "token": token}
         self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(told) + "\n")
