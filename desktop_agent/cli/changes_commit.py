@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from desktop_agent.cli.changes import ChangedSession, revertible, selection_of, with_hunks
 from desktop_agent.cli.changes_undo import ledger_of, opened
 from desktop_agent.cli.console import Console
+from desktop_agent.cli.signals import run_cancellable
 from desktop_agent.composition.session_context import SessionOptions
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.file_names import name_on_a_line
@@ -36,24 +37,30 @@ def main(args: argparse.Namespace, console: Console) -> int:
     paths, left_out = sorted(found.committed), found.left_out
     lines = ["Nothing was committed. This would be:" if args.dry_run and paths else "There is nothing to commit."]
     if paths and not args.dry_run:
-        done = _carry_out(session, ops.CommitChanges(selections=(selection,), message=args.message), options)
+        done = _carry_out(session, ops.CommitChanges(selections=(selection,), message=args.message), options, console)
         assert isinstance(done, ev.ChangesCommitted)
         document |= picked(done, "commit", "hooks_output", "changed_by_hooks")
         paths, left_out = list(done.paths), list(done.left_out)
         lines = [f"Committed {done.commit[:12]}: {done.subject}"]
-        lines += [*done.hooks_output.splitlines(), *(f"changed by a hook: {path}" for path in done.changed_by_hooks)]
+        lines += [f"changed by a hook: {path}" for path in done.changed_by_hooks]
     document |= {"files": paths, "left_out": [picked(one, "path", "hunk", "reason") for one in left_out]}
     lines += [f"  {name_on_a_line(path)}" for path in paths]
     console.result(document, "\n".join([*lines, *_described(left_out)]))
     return 0 if paths else 1
 
 
-def _carry_out(session: ChangedSession, op: CommitOp, options: SessionOptions) -> ev.ChangesCommitted | ev.CommitUndone:
+def _carry_out(
+    session: ChangedSession, op: CommitOp, options: SessionOptions, console: Console
+) -> ev.ChangesCommitted | ev.CommitUndone:
+    def tell(event: ev.Event) -> None:
+        if isinstance(event, ev.GitOutputDelta):
+            console.say(event.text.rstrip("\n"))
+
     async def carry_out() -> ev.ChangesCommitted | ev.CommitUndone:
-        async with opened(session.id, options) as served:
+        async with opened(session.id, options, tell) as served:
             return await served.commit(op)
 
-    return asyncio.run(carry_out())  # noqa: TID251 - entry point
+    return asyncio.run(run_cancellable(carry_out()))  # noqa: TID251 - entry point
 
 
 def _undo(session: ChangedSession, args: argparse.Namespace, options: SessionOptions, console: Console) -> int:
@@ -61,7 +68,7 @@ def _undo(session: ChangedSession, args: argparse.Namespace, options: SessionOpt
         raise UsageError("This session has no commit to undo.")
     last = commits[-1]
     if not args.dry_run:
-        _carry_out(session, ops.UndoCommit(commit=last.commit), options)
+        _carry_out(session, ops.UndoCommit(commit=last.commit), options, console)
     would = "would be" if args.dry_run else "is"
     text = f"The commit {last.commit[:12]} {would} undone: {last.subject}. The files stay as they are."
     console.result({"undone": last.commit, "files": list(last.paths), "dry_run": args.dry_run}, text)

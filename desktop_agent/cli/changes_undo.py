@@ -2,7 +2,7 @@
 
 import argparse
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.codec import encode, picked
 from desktop_agent.core.protocol.model import FileOutcome, JsonObject
@@ -27,10 +28,18 @@ from desktop_agent.library.turns import RevertOp, ServedSession
 
 
 @asynccontextmanager
-async def opened(session_id: SessionId, options: SessionOptions) -> AsyncGenerator[ServedSession]:
+async def opened(
+    session_id: SessionId, options: SessionOptions, tell: Callable[[ev.Event], None] = lambda _: None
+) -> AsyncGenerator[ServedSession]:
+    """Open the session; `tell` hears its events."""
     bench = Workbench.from_environment()
     served = ServedSession(bench.blobs, lambda _: None)
-    session = (await bench.opener.open(session_id, served.hear, options, is_attended=False)).session
+
+    def hear(event: ev.Event) -> None:
+        served.hear(event)
+        tell(event)
+
+    session = (await bench.opener.open(session_id, hear, options, is_attended=False)).session
     try:
         await served.begin(session)
         yield served

@@ -332,8 +332,15 @@ class ServedSession:
         return await self.changes._revert(op)  # pyright: ignore[reportPrivateUsage] - not for programs
 
     async def commit(self, op: CommitOp) -> ev.ChangesCommitted | ev.CommitUndone:
-        """Commit with git, or undo a commit. Raises `AgentError` when it was not done."""
-        done = await self.changes._carry_out(op)  # pyright: ignore[reportPrivateUsage] - not for programs
+        """Commit with git, or undo a commit. Raises `AgentError` when it was not done. Cancelling stops git first."""
+        work = asyncio.ensure_future(self.changes._carry_out(op))  # pyright: ignore[reportPrivateUsage] - not for programs
+        try:
+            done = await asyncio.shield(work)
+        except asyncio.CancelledError:
+            self.submit(ops.Interrupt())
+            (done,) = await asyncio.gather(work, return_exceptions=True)
+            if isinstance(done, BaseException):
+                raise
         assert isinstance(done, ev.ChangesCommitted | ev.CommitUndone)
         return done
 

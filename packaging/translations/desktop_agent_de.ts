@@ -4092,6 +4092,10 @@
         <translation>Niemand war da, um es zu erlauben.</translation>
     </message>
     <message>
+        <source>Nothing was committed.</source>
+        <translation>Es wurde nichts committet.</translation>
+    </message>
+    <message>
         <source>Nothing was done. Restore the folder, or send another message to continue in the folder that is there now.</source>
         <translation>Es wurde nichts getan. Stellen Sie den Ordner wieder her, oder senden Sie noch eine Nachricht, um in dem Ordner weiterzuarbeiten, der jetzt dort ist.</translation>
     </message>
@@ -4258,6 +4262,10 @@
     <message>
         <source>The cleanup was stopped.</source>
         <translation>Das Aufräumen wurde angehalten.</translation>
+    </message>
+    <message>
+        <source>The commit was stopped.</source>
+        <translation>Der Commit wurde angehalten.</translation>
     </message>
     <message>
         <source>The connection to {0} is not trusted. Check the clock, the proxy and the address.</source>

@@ -4081,6 +4081,10 @@
         <translation>没有用户在场允许此操作。</translation>
     </message>
     <message>
+        <source>Nothing was committed.</source>
+        <translation>没有提交任何内容。</translation>
+    </message>
+    <message>
         <source>Nothing was done. Restore the folder, or send another message to continue in the folder that is there now.</source>
         <translation>那里没有做任何更改。请把文件夹放回原处，或再发送一条消息，在现在位于那里的文件夹中继续。</translation>
     </message>
@@ -4247,6 +4251,10 @@
     <message>
         <source>The cleanup was stopped.</source>
         <translation>收集已停止。</translation>
+    </message>
+    <message>
+        <source>The commit was stopped.</source>
+        <translation>提交已停止。</translation>
     </message>
     <message>
         <source>The connection to {0} is not trusted. Check the clock, the proxy and the address.</source>

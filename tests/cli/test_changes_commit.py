@@ -2,7 +2,9 @@
 
 import os
 import shutil
+import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -280,6 +282,19 @@ def test_hooks_see_the_commit_and_what_they_change_is_reported(changes: Command,
     assert repo.said("log", "-1", "--format=%B") == "[message] Ours\n\nChecked-by: hook"
     assert repo.blob("a.txt") == edited(TEXT, OURS)
     assert repo.said("status", "--porcelain").split("\n") == ["M a.txt", "A  z.txt"]
+
+
+def test_a_hook_is_heard_while_it_runs_and_ends_with_the_command(repo: Repo) -> None:
+    repo.hook("pre-commit", "echo checking; sleep 1000")
+    before = repo.untouched()
+    argv = [sys.executable, "-m", "desktop_agent", "changes", "commit", repo.session.id, "--message", "Ours"]
+    with subprocess.Popen(argv, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stderr is not None
+        assert running.stderr.readline() == "checking\n"
+        running.send_signal(signal.SIGINT)
+        output, complaint = running.communicate()
+    assert (running.returncode, output, complaint) == (130, "", "")
+    assert repo.untouched() == before
 
 
 def test_an_undone_commit_leaves_files_and_staged_changes(changes: Command, repo: Repo) -> None:

@@ -9,8 +9,9 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -76,6 +77,10 @@ class _Tip(Struct, frozen=True):
         return self.oid or self.none
 
 
+Tell = Callable[[str, str], None]
+"""Hears the name of a hook and what the hook prints, while it prints."""
+
+
 async def preview(transcript: Transcript, ledger: Ledger, selections: Sequence[ChangeSelection]) -> Fitted:
     """Raises `AgentError` where a commit would. Runs filters of the repository, but no hooks."""
     async with _opened(ledger) as commits:
@@ -83,11 +88,18 @@ async def preview(transcript: Transcript, ledger: Ledger, selections: Sequence[C
 
 
 async def commit_changes(
-    transcript: Transcript, ledger: Ledger, selections: Sequence[ChangeSelection], message: str
+    transcript: Transcript,
+    ledger: Ledger,
+    selections: Sequence[ChangeSelection],
+    message: str,
+    tell: Tell = lambda _step, _text: None,
 ) -> ev.ChangesCommitted:
-    """Commit what the selections cover. Raises `AgentError`, and then HEAD, the refs and the index are as before."""
+    """Commit what the selections cover. Raises `AgentError`, and then HEAD, the refs and the index are as before.
+
+    So they are after a cancellation. One that comes too late for that is not raised.
+    """
     async with _opened(ledger) as commits:
-        return await commits.make(await commits.plan(transcript, selections), selections, message)
+        return await commits.make(await commits.plan(transcript, selections), selections, message, tell)
 
 
 async def undo_commit(ledger: Ledger, commit: str) -> ev.CommitUndone:
@@ -106,7 +118,8 @@ async def _opened(ledger: Ledger) -> "AsyncGenerator[_Commits]":
     try:
         yield _Commits(await asyncio.to_thread(UsersGit.of, repository), ledger, folder)
     finally:
-        await unhurried(asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True))
+        with suppress(asyncio.CancelledError):  # too late to stop
+            await unhurried(asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True))
 
 
 class _Plan(Struct, frozen=True):
@@ -221,7 +234,9 @@ class _Commits:
 
     # -- the commit --
 
-    async def make(self, plan: _Plan, selections: Sequence[ChangeSelection], message: str) -> ev.ChangesCommitted:
+    async def make(
+        self, plan: _Plan, selections: Sequence[ChangeSelection], message: str, tell: Tell
+    ) -> ev.ChangesCommitted:
         tip, fitted = plan.tip, plan.fitted
         if not fitted.committed:
             reasons = "\n".join(f"{name_on_a_line(one.path)}: {one.reason}" for one in fitted.left_out)
@@ -234,11 +249,17 @@ class _Commits:
             self._stored(tip, "made", states, plan.head),
         )
         await index.put(stored)
-        hooks = _Hooks(self._git, index.environ, is_on=tip.has_hooks)
+        hooks = _Hooks(self._git, index.environ, tell, is_on=tip.has_hooks)
         before = await self._look() if tip.has_hooks else {}
-        await hooks.run("pre-commit")
-        tree = (await self._git.ask("write-tree", environ=index.environ)).strip()
-        text = await hooks.worded(message, self._git_dir / "COMMIT_EDITMSG", tip.settings.get("commit.cleanup", ""))
+        try:
+            await hooks.run("pre-commit")
+            tree = (await self._git.ask("write-tree", environ=index.environ)).strip()
+            place, cleanup = self._git_dir / "COMMIT_EDITMSG", tip.settings.get("commit.cleanup", "")
+            text = await hooks.worded(message, place, cleanup)
+        except AgentError as error:
+            if touched := self._names(await self._touched(before) if tip.has_hooks else ()):
+                error.detail += f"\nA hook changed these files: {', '.join(map(name_on_a_line, touched))}"
+            raise
         is_signed = tip.settings.get("commit.gpgsign", "").lower() in ("true", "yes", "on", "1")
         argv = (*(("-p", tip.oid) if tip.oid else ()), *(("-S",) if is_signed else ()), "-F", "-", tree)
         made, moved = await asyncio.gather(
@@ -250,20 +271,21 @@ class _Commits:
         commit, subject = made.strip(), text.partition("\n")[0]
         kept = {self._prefix + path: state for path, state in fitted.staged.items()}
         reason = f"commit{'' if tip.oid else ' (initial)'}: {subject}"
-        await unhurried(self._move(plan, moved, kept, commit, reason))
-        await hooks.run("post-commit", may_fail=True)
-        after = await self._look() if tip.has_hooks else {}
-        touched = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+        touched = set[str]()
+        with _too_late_to_stop(self._move(plan, moved, kept, commit, reason)) as moving:
+            await unhurried(moving)
+            await hooks.run("post-commit", may_fail=True)
+            touched = await self._touched(before) if tip.has_hooks else touched
         return ev.ChangesCommitted(
             selections=tuple(selections),
             commit=commit,
             parent=tip.oid,
             branch=tip.branch,
             subject=subject,
-            paths=tuple(sorted(map(self._inner, moved))),
+            paths=self._names(moved),
             left_out=tuple(fitted.left_out),
             hooks_output="\n".join(hooks.output),
-            changed_by_hooks=tuple(sorted(map(self._inner, touched | (moved.keys() - states.keys())))),
+            changed_by_hooks=self._names(touched | (moved.keys() - states.keys())),
         )
 
     async def _stored(self, tip: _Tip, name: str, states: States, known: _Entries) -> _Entries:
@@ -296,6 +318,13 @@ class _Commits:
         listed = await self._git.ask("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all")
         found = {one[3:]: one[1] for one in listed.split("\0")[:-1]}
         return {path: (state, await asyncio.to_thread(mark_of, self._root / path)) for path, state in found.items()}
+
+    async def _touched(self, before: Mapping[str, tuple[str, Mark]]) -> set[str]:
+        after = await self._look()
+        return {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+
+    def _names(self, paths: Iterable[str]) -> tuple[str, ...]:
+        return tuple(sorted(map(self._inner, paths)))
 
     async def _difference(self, old: str, new: str) -> _Entries:
         return _raw(await self._git.ask("diff-tree", "-r", "--raw", "-z", "--no-abbrev", "--no-renames", old, new))
@@ -379,7 +408,20 @@ class _Commits:
                 title = f"Another version of {name_on_a_line(path)} is staged."
                 raise AgentError(title, hint="Unstage it first. Nothing was changed.") from error
         reason = f"undo commit: moving to {parent[:12] or 'before the first commit'}"
-        await unhurried(self._move(_Plan(tip, {}, staged, Fitted(), None), moved, kept, parent, reason))
+        with _too_late_to_stop(
+            self._move(_Plan(tip, {}, staged, Fitted(), None), moved, kept, parent, reason)
+        ) as moving:
+            await unhurried(moving)
+
+
+@contextmanager
+def _too_late_to_stop(move: Coroutine[None, None, None]) -> Generator["asyncio.Task[None]"]:
+    """Pass over a cancellation, because `move` was carried out. Raises what `move` raised."""
+    moving = asyncio.create_task(move)
+    try:
+        yield moving
+    except asyncio.CancelledError:
+        moving.result()
 
 
 class _Index:
@@ -405,9 +447,10 @@ class _Index:
 
 
 class _Hooks:
-    def __init__(self, git: UsersGit, environ: Mapping[str, str], *, is_on: bool) -> None:
+    def __init__(self, git: UsersGit, environ: Mapping[str, str], tell: Tell, *, is_on: bool) -> None:
         self._git = git
         self._environ = {**environ, "GIT_EDITOR": ":"}
+        self._tell = tell
         self._is_on = is_on
         self.output: list[str] = []
 
@@ -415,7 +458,7 @@ class _Hooks:
         if not self._is_on:
             return
         argv = ("hook", "run", "--ignore-missing", name, "--", *arguments)
-        code, _, output = await self._git.run(*argv, environ=self._environ)
+        code, _, output = await self._git.run(*argv, environ=self._environ, tell=partial(self._tell, name))
         if output:
             self.output.append(f"{name}: {output}")
         if code and not may_fail:

@@ -521,6 +521,14 @@ class ToolOutputDelta(Tagged, frozen=True, kw_only=True):
     text: str
 
 
+class GitOutputDelta(Tagged, frozen=True, kw_only=True):
+    """More output of git, or of a hook, while it does what the user asked for."""
+
+    step: str
+    """The name of the hook, or the command of git: `pre-commit`."""
+    text: str
+
+
 class PromptRejected(Tagged, frozen=True, kw_only=True):
     """A prompt was rejected, as a notice says. The event returns its text, so that it is not lost."""
 
@@ -594,6 +602,7 @@ LiveEvent = (
     | ToolProgress
     | HostedCallReported
     | CommandJudged
+    | GitOutputDelta
     | PromptRejected
     | RetryWaitReported
     | ModelRequestReported

@@ -84,7 +84,7 @@ class JudgeCommand(Tagged, frozen=True, kw_only=True):
 
 
 class Interrupt(Tagged, frozen=True, kw_only=True):
-    """Stop the running turn: the request in flight, its tools and every process they started."""
+    """Stop the running turn: the request in flight, its tools and every process they started. Or stop a commit."""
 
 
 class TryNow(Tagged, frozen=True, kw_only=True):

@@ -78,6 +78,11 @@ class ChangeOps:
         self._read_history = parts.read_history
         self._ledger = parts.ledger
         self._undoing = Undoing(parts.state.transcript, parts.ledger, parts.effects, parts.recorder)
+        self._committing: asyncio.Task[ev.ChangesCommitted | ev.CommitUndone] | None = None
+
+    def interrupt(self) -> None:
+        if self._committing is not None:
+            self._committing.cancel()
 
     async def carry_out(self, op: ChangeOp) -> None:
         match op:
@@ -140,15 +145,23 @@ class ChangeOps:
     async def _commit(self, op: ops.CommitChanges | ops.UndoCommit) -> None:
         if not await self._begin("not_committed", "nothing was committed"):
             return
+        if isinstance(op, ops.UndoCommit):
+            work = undo_commit(self._ledger, op.commit)
+        else:
+            work = commit_changes(self._state.transcript, self._ledger, op.selections, op.message, self._tell)
+        self._committing = asyncio.create_task(work)
         try:
-            if isinstance(op, ops.UndoCommit):
-                done = await undo_commit(self._ledger, op.commit)
-            else:
-                done = await commit_changes(self._state.transcript, self._ledger, op.selections, op.message)
+            await self._log.record(await self._committing)
         except AgentError as error:
             await self._log.record(replace(notice_of(error, None), code="not_committed"))
-        else:
-            await self._log.record(done)
+        except asyncio.CancelledError:
+            await self._notify("not_committed", "The commit was stopped.", "Nothing was committed.")
+        self._committing = None
+        if (task := asyncio.current_task()) is not None and task.cancelling():
+            raise asyncio.CancelledError
+
+    def _tell(self, step: str, text: str) -> None:
+        self._log.emit(ev.GitOutputDelta(step=step, text=text))
 
     async def _rewind(self, op: ops.RewindTo) -> None:
         if not await self._begin("busy", "nothing was undone"):
@@ -238,6 +251,8 @@ class Session:
 
     def submit(self, op: ops.Op) -> None:
         """Submit an op. Returns at once; events report the outcome. Call it on the loop's thread."""
+        if isinstance(op, ops.Interrupt):
+            self._changes.interrupt()
         self._mailbox.put_nowait(op)
 
     async def run(self) -> None:

@@ -4,14 +4,16 @@ Any program can write a repository, so git reads a configuration that names no p
 """
 
 import asyncio
+import codecs
 import contextlib
 import os
 import re
+import secrets
 import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -35,11 +37,13 @@ from desktop_agent.core.system.git.repository import (
     stranger_of,
 )
 from desktop_agent.core.system.processes.child import unhurried
+from desktop_agent.core.system.processes.process_tree import MARK_VARIABLE, ProcessTree
 from desktop_agent.core.system.processes.shell import search_path
 from desktop_agent.core.system.processes.worker_process import NO_WINDOW
 
 TIME_LIMIT_S: Final = 30.0
 _ERROR_LIMIT_BYTES: Final = 8 * 1024
+_TOLD_LIMIT_BYTES: Final = 64 * 1024
 _SETTINGS_LIMIT_BYTES: Final = 4 * 1024 * 1024
 
 _SETTINGS: Final = (
@@ -134,17 +138,30 @@ class UsersGit(Struct, frozen=True):
         return cls(repository, environ | {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"})
 
     async def run(
-        self, *arguments: str, stdin: str = "", environ: Mapping[str, str] | None = None
+        self,
+        *arguments: str,
+        stdin: str = "",
+        environ: Mapping[str, str] | None = None,
+        tell: Callable[[str], None] | None = None,
     ) -> tuple[int, str, str]:
-        """Return exit code, output and complaint. A hook may take long. Cancelling kills the process group."""
-        variables = {**self._environ, **(environ or {})}
+        """Return exit code, output and complaint; `tell` hears the complaint while it is written, and no input is sent.
+
+        A hook may take long. Cancelling kills the process group, and with `tell` also processes that left the group.
+        """
+        variables = {**self._environ, **(environ or {}), MARK_VARIABLE: (mark := secrets.token_hex(8))}
         try:
             process = await _start_git(arguments, self.repository.root, variables, has_input=True)
         except OSError as error:
             raise AgentError("git cannot be started.", hint="Install git.", detail=str(error)) from error
         try:
-            output, complaint = await process.communicate(os.fsencode(stdin))
+            if tell is None:
+                output, complaint = await process.communicate(os.fsencode(stdin))
+            else:
+                output, complaint = await _told(process, tell)
         finally:
+            if tell is not None and process.returncode is None:
+                tree = ProcessTree(mark, process.pid)
+                await unhurried(asyncio.to_thread(tree.signal, "tree", forceful=True))
             await _end(process)
         assert process.returncode is not None
         return process.returncode, os.fsdecode(output), complaint.decode("utf-8", "replace").strip()
@@ -244,6 +261,23 @@ async def _start_git(
         with contextlib.suppress(OSError):
             await _end(await starting)
         raise
+
+
+async def _told(process: asyncio.subprocess.Process, tell: Callable[[str], None]) -> tuple[bytes, bytes]:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdin.close()
+    output, complaint = asyncio.ensure_future(process.stdout.read()), b""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    try:
+        while chunk := await process.stderr.read(64 * 1024):
+            complaint = (complaint + chunk)[-_TOLD_LIMIT_BYTES:]
+            tell(decoder.decode(chunk))
+        await process.wait()
+        return await output, complaint
+    finally:
+        output.cancel()
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
