@@ -169,6 +169,7 @@ _BODIES: tuple[ev.KnownEvent, ...] = (
     ev.Rewound(turn=1, scope="files"),
     ev.ModeSet(model=MODEL, approval="always", is_planning=True),
     ev.PlanEdited(text="# Count pages\n\n- [ ] fix the last one\n"),
+    ev.PlanAccepted(text="# Count pages\n\n- [ ] fix the last one\n"),
     ev.SessionRenamed(title="Fix the page count", is_generated=True),
     ev.GuidanceLoaded(
         files=(

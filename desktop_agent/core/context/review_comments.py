@@ -8,6 +8,8 @@ from msgspec import Struct
 from desktop_agent.core.protocol.model import LineComment
 
 _QUOTED_LINES = 20
+THE_PLAN = "the plan"
+"""Stands for the path of a comment on the plan, which has none."""
 _REMARK = re.compile(
     r"(?:\A|(?<=\n\n))(?P<path>[^\n]+?), (?:line (?P<line>\d+)|lines (?P<first>\d+) to (?P<last>\d+))"
     r"(?P<old> before your change)?:\n(?P<quote>(?:>(?: [^\n]*)?\n)+|(?=\n))"
@@ -31,12 +33,13 @@ class SentComment(Struct, frozen=True):
 
 def prompt_of_comments(text: str, comments: Sequence[LineComment]) -> str:
     opening = text.strip() or "Please address these review comments."
+    opening += " Write the whole plan again." if not text.strip() and any(one.path == "" for one in comments) else ""
     ordered = sorted(comments, key=lambda comment: (comment.path, comment.start))
     remarks: list[str] = []
     for comment in ordered:
         first, last = comment.start + 1, comment.end
         lines = f"line {first}" if last <= first else f"lines {first} to {last}"
-        place = f"{comment.path}, {lines}{' before your change' if comment.side == 'old' else ''}"
+        place = f"{comment.path or THE_PLAN}, {lines}{' before your change' if comment.side == 'old' else ''}"
         remarks.append(f"{place}:\n{_quoted(comment.quote)}\n{comment.text.strip()}")
     return "\n\n".join((opening, *remarks))
 

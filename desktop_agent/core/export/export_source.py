@@ -51,8 +51,9 @@ def read_facts(source: ExportSource) -> Facts:
     return facts
 
 
-def read_turns(source: ExportSource, damages: list[Damage]) -> Iterator[list[Entry]]:
-    """Yield the entries of each turn. Unreadable lines are described in `damages`."""
+def read_turns(source: ExportSource, facts: Facts) -> Iterator[list[Entry]]:
+    """Yield the entries of each turn. Afterwards `facts` describe the unreadable lines, and have the plan."""
+    damages = facts.damages
     part = Transcript()
     for line, found in read_each_line(source.journal, source.blobs):
         if isinstance(found, Damage):
@@ -61,7 +62,9 @@ def read_turns(source: ExportSource, damages: list[Damage]) -> Iterator[list[Ent
         damages += [Damage(line.number, reason) for reason in found.lost]
         if isinstance(found.event, PromptSubmitted) and part.entries:
             yield part.entries
-            part = Transcript(turns=TurnState(turn=part.turn))
+            turns = part.turns
+            part = Transcript(turns=TurnState(turn=turns.turn, plan=turns.plan, todos=turns.todos))
         part.apply(found.event)
     if part.entries:
         yield part.entries
+    facts.turns.plan = part.turns.plan

@@ -106,11 +106,14 @@ def export_html(source: ExportSource) -> Iterator[str]:
     facts = read_facts(source)
     page = _Page(source)
     yield _head(facts)
-    for entries in read_turns(source, facts.damages):
+    for entries in read_turns(source, facts):
         yield '<section class="turn">\n'
         for entry in entries:
             yield page.entry(entry)
         yield "</section>\n"
+    if facts.turns.plan:
+        plan = prose(shown(facts.turns.plan))
+        yield f'<section class="turn">\n<h2>Plan</h2>\n<div class="said">{plan}</div>\n</section>\n'
     yield _foot(facts)
 
 

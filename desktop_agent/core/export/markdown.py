@@ -30,9 +30,11 @@ def export_markdown(source: ExportSource) -> Iterator[str]:
     cost = cost_text(tokens.cost_usd, is_partial=tokens.is_cost_partial)
     paid = f", {cost}" if cost else ""
     yield f"- From {document_words.when(session.opened_at)}, {turns}, {written} written by the model{paid}\n\n"
-    for entries in read_turns(source, facts.damages):
+    for entries in read_turns(source, facts):
         for entry in entries:
             yield _entry(entry, source)
+    if facts.turns.plan:
+        yield f"## Plan\n\n{harmless(shown(facts.turns.plan)).strip()}\n\n"
     if facts.damages:
         lines = "".join(f"- {_inline(line)}\n" for line in document_words.damage_lines(facts.damages))
         yield f"## Left out\n\nThese records of the session could not be read.\n\n{lines}"

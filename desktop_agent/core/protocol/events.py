@@ -155,6 +155,12 @@ class PlanEdited(DurableEvent, frozen=True, kw_only=True):
     text: str
 
 
+class PlanAccepted(DurableEvent, frozen=True, kw_only=True):
+    """The user lets the agent carry out the plan. Its steps become the to-do list."""
+
+    text: str
+
+
 IMPORTED_WORDS = "imported_words"
 """The code of a notice with words that the user wrote in the program from which the session was imported."""
 
@@ -620,6 +626,7 @@ KnownEvent = (
     | SessionPinned
     | ModeSet
     | PlanEdited
+    | PlanAccepted
     | Notice
     | Queued
     | Unqueued

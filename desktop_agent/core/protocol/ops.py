@@ -226,6 +226,8 @@ class CarryOutPlan(Tagged, frozen=True, kw_only=True):
     """End planning, pin the accepted plan, and let the agent carry it out. Without `text`, it is the present plan."""
 
     text: str = ""
+    approval: ApprovalPolicy | None = None
+    """The approval policy from then on. `None`: unchanged."""
 
 
 class RenameSession(Tagged, frozen=True, kw_only=True):

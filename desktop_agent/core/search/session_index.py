@@ -85,7 +85,7 @@ def phrase_expression(words: Sequence[str]) -> str:
     return f'"{" ".join(words)}"'
 
 
-COMMAND_TOOL = "run_terminal_cmd"
+COMMAND_TOOL, PLAN_TOOL = "run_terminal_cmd", "write_plan"
 _HEAD_CHARS = 16_000
 _TAIL_CHARS = 8_000
 _LARGEST_OUTPUT = 256 * 1024
@@ -95,6 +95,7 @@ _TYPES_WITH_PIECES = (
     b'"type":"session_opened"', b'"type":"prompt_submitted"', b'"type":"steered"', b'"type":"message_done"',
     b'"type":"tool_call_started"', b'"type":"tool_call_finished"', b'"type":"approval_resolved"',
     b'"type":"changes_recorded"', b'"type":"session_renamed"', b'"type":"command_run"', b'"type":"notice"',
+    b'"type":"plan_edited"',
 )  # fmt: skip
 
 
@@ -133,7 +134,7 @@ class PieceReader:
 
     def _pieces(self, fields: JsonObject) -> Iterator[SessionPiece]:
         match fields.get("type"):
-            case "prompt_submitted" | "steered":
+            case "prompt_submitted" | "steered" | "plan_edited":
                 yield SessionPiece("prompt", _cut(text_in(fields, "text")))
             case "notice" if fields.get("code") == IMPORTED_WORDS:
                 yield SessionPiece("prompt", _cut(text_in(fields, "detail")))
@@ -170,6 +171,8 @@ class PieceReader:
             self.calls[call_id] = UnansweredCall(tool, "" if tool == COMMAND_TOOL else title, file)
         if tool == COMMAND_TOOL:
             yield SessionPiece("command", _cut(text_in(arguments, "command")), tool)
+        if tool == PLAN_TOOL:
+            yield SessionPiece("reply", _cut(text_in(arguments, "plan")), tool)
 
     def _finished(self, call_id: str, result: JsonObject) -> SessionPiece:
         call = self.calls.pop(call_id, UnansweredCall("", "", ""))
@@ -212,7 +215,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= _HEAD_CHARS + _TAIL_CHARS else f"{text[:_HEAD_CHARS]}\n{text[-_TAIL_CHARS:]}"
 
 
-_VERSION = 2
+_VERSION = 3
 _SCHEMA = (
     """CREATE TABLE session (
       id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,

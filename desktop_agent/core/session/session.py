@@ -318,8 +318,8 @@ class Session:
                 await self._set_mode(op)
             case ops.EditPlan(text=text):
                 await self._edit_plan(text)
-            case ops.CarryOutPlan(text=text):
-                await self._carry_out_plan(text)
+            case ops.CarryOutPlan():
+                await self._carry_out_plan(op)
             case ops.JudgeCommand(call_id=call_id, command=command):
                 self._parts.judging.want(call_id, command)
             case ops.LookAtChanges():
@@ -420,13 +420,14 @@ class Session:
         elif text != self.transcript.turns.plan:
             await self._parts.recorder.record(ev.PlanEdited(text=text))
 
-    async def _carry_out_plan(self, text: str) -> None:
+    async def _carry_out_plan(self, op: ops.CarryOutPlan) -> None:
         parts, pins = self._parts, self._parts.context_manager.pins
-        await self._edit_plan(text or self.transcript.turns.plan)
+        await self._edit_plan(op.text or self.transcript.turns.plan)
         plan = self.transcript.turns.plan
         if not plan.strip() or self._turns.is_running:
             return
-        await self._set_mode(ops.SetMode(is_planning=False))
+        await self._set_mode(ops.SetMode(approval=op.approval, is_planning=False))
+        await parts.recorder.record(ev.PlanAccepted(text=plan))
         is_pinned = await pins.add_plan(plan, parts.context_manager.settings().compaction.pins_tokens)
         words = await asyncio.to_thread(prompt_text, "carry_out.md")
         await self._submit_prompt(words if is_pinned else f"{words}\n\n{plan}", "")

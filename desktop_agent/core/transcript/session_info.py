@@ -1,5 +1,7 @@
 """What the events say of a session beside its entries and changes: its settings, its turns, and what the model sees."""
 
+import re
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final, Literal
 
@@ -23,6 +25,7 @@ from desktop_agent.core.protocol.model import (
     SandboxMode,
     SessionPurpose,
     TodoItem,
+    TodoStatus,
     Usage,
 )
 from desktop_agent.core.transcript.entries import Fold, QueuedPrompt, first_line, todos_of
@@ -145,15 +148,52 @@ CUT = 2_000
 TURN_EVENTS: Final = frozenset({
     ev.TurnStarted, ev.TurnEnded, ev.MessageDone, ev.Compacted, ev.ToolProgress, ev.ToolCallStarted,
     ev.ToolCallFinished, ev.ApprovalRequested, ev.ApprovalResolved, ev.PromptSubmitted, ev.Steered, ev.Queued,
-    ev.Unqueued, ev.UsageReported, ev.SessionForked, ev.PlanEdited,
+    ev.Unqueued, ev.UsageReported, ev.SessionForked, ev.PlanEdited, ev.PlanAccepted,
 })  # fmt: skip
 """The events that `TurnState.apply` folds; it ignores all others."""
+
+
+_FENCED_OR_STEP = re.compile(
+    r"^ {0,3}(?P<fence>```|~~~).*?(?:^ {0,3}(?P=fence)|\Z)"
+    r"|^(?P<head>[ \t]*(?:[-*+]|\d+[.)])[ \t]+\[)(?P<mark>[ xX])(?P<tail>\][ \t]+)(?P<text>\S[^\n]*)",
+    re.MULTILINE | re.DOTALL,
+)
+_MOST_STEPS = 100
+
+
+def steps_of(plan: str) -> tuple[TodoItem, ...]:
+    """Return the steps of a plan, its `- [ ] step`, as a to-do list with the ids 1, 2, 3 and so on."""
+    found = [match for match in _FENCED_OR_STEP.finditer(plan) if match["text"]]
+    return tuple(
+        TodoItem(
+            id=str(number), content=match["text"].strip(), status="pending" if match["mark"] == " " else "completed"
+        )
+        for number, match in enumerate(found[:_MOST_STEPS], 1)
+    )
+
+
+def with_ticks(plan: str, todos: Sequence[TodoItem]) -> str:
+    """Tick the steps of a plan that are completed in the to-do list with the same words. Other text stays as it is."""
+    statuses: dict[str, list[TodoStatus]] = {}
+    for todo in reversed(todos):
+        statuses.setdefault(todo.content.strip(), []).append(todo.status)
+
+    def ticked(match: re.Match[str]) -> str:
+        known = statuses.get((match["text"] or "").strip())
+        mark = ("x" if known.pop() == "completed" else " ") if known else match["mark"]
+        return f"{match['head']}{mark}{match['tail']}{match['text']}" if match["text"] else match[0]
+
+    return _FENCED_OR_STEP.sub(ticked, plan)
 
 
 class TurnState(Fold):
     todos: tuple[TodoItem, ...] = ()
     plan: str = ""
-    """The plan that the agent wrote last, or as the user edited it; empty if there is none."""
+    """The plan that the agent wrote last, or as the user edited it; empty if there is none. Done steps are ticked."""
+    plan_before: str = ""
+    """The plan before `plan_turn`, with which the agent's last version is compared."""
+    plan_turn: int = 0
+    """The last turn in which the agent wrote the plan."""
     turn: int = 0
     is_running: bool = False
     last_end: ev.TurnEndReason | None = None
@@ -214,11 +254,14 @@ class TurnState(Fold):
             case ev.ToolCallStarted(call=call):
                 self._stop_waiting(call.id)
             case ev.ToolCallFinished(result=result) if is_known_call:
-                todos = todos_of(result)
-                self.todos = self.todos if todos is None else todos
-                self.plan = str(result.metadata.get("plan", self.plan))
+                if (todos := todos_of(result)) is not None:
+                    self.todos, self.plan = todos, with_ticks(self.plan, todos)
+                if (plan := result.metadata.get("plan")) is not None:
+                    self._write_plan(str(plan))
             case ev.PlanEdited(text=text):
                 self.plan = text
+            case ev.PlanAccepted(text=text):
+                self.plan, self.todos = text, steps_of(text) or self.todos
             case ev.ApprovalRequested(request=request, at=at) if is_known_call or request.spending is not None:
                 self.waiting[request.call_id] = request
                 self.asked_at[request.call_id] = at
@@ -233,6 +276,11 @@ class TurnState(Fold):
                 self.turn_usage = self.turn_usage.paid_elsewhere()
             case _:
                 pass
+
+    def _write_plan(self, plan: str) -> None:
+        if self.plan_turn != self.turn:
+            self.plan_before, self.plan_turn = self.plan, self.turn
+        self.plan = plan
 
     def _stop_waiting(self, call_id: CallId) -> None:
         self.waiting.pop(call_id, None)

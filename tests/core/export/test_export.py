@@ -176,6 +176,16 @@ def test_what_the_model_said_a_command_is_for_stands_with_the_call(written: Writ
     assert "See &lt;b&gt;what&lt;/b&gt; is there" in text
 
 
+@pytest.mark.parametrize("form", ["md", "html"])
+def test_the_plan_comes_last_with_what_is_done_ticked(written: Written, form: ExportForm) -> None:
+    done = ToolResult(content="", metadata={"todos": [{"id": "1", "content": "read <b>it</b>", "status": "completed"}]})
+    written.add(ev.PlanAccepted(text="- [ ] read <b>it</b>\n- [ ] change it\n"))
+    written.turn(1, "go", ToolUseBlock(id="c", name="todo_write", arguments={}), results={"c": done})
+    written.turn(2, "more", TextBlock(text="the end"))
+    text = b"".join(export_text(written.path, form, written.blobs)).decode()
+    assert text.index("Turn 2") < text.index("[x] read &lt;b") < text.index("[ ] change it")
+
+
 def test_a_turn_that_was_cut_off_is_not_said_to_be_interrupted(written: Written) -> None:
     written.add(
         ev.PromptSubmitted(turn=1, prompt_id="p-1", text="look"),

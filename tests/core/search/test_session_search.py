@@ -50,6 +50,11 @@ def test_prompts_replies_commands_outputs_changes_and_titles_are_found(library: 
     assert library.found("apple") == [("title", "Apples"), *library.found("apple ")]
 
 
+def test_the_plan_is_found_as_the_agent_wrote_it_and_as_the_user_edited_it(library: Library) -> None:
+    library.session(1, call("c1", "write_plan", plan="- [ ] plant an apple"), ev.PlanEdited(text="- [ ] plant a pear"))
+    assert [*library.found("plant apple "), *library.found("plant pear ")] == [("reply", "plant"), ("prompt", "plant")]
+
+
 def test_a_hit_says_where_to_go(library: Library) -> None:
     session_id = library.session(1, prompt("go"), call("c1", "run_terminal_cmd", command="make all"))
     (hit,) = library.ask("make")

@@ -1,10 +1,12 @@
 """While the agent plans, nothing is changed; the accepted plan stays with the model until it is carried out."""
 
+from desktop_agent.core.context.review_comments import comments_in
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import TextBlock
+from desktop_agent.core.protocol.model import LineComment, TextBlock
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.core.transcript import replay
+from desktop_agent.core.transcript.entries import todos_of
 from tests.harness import Ground, Open, check_conversation
 
 PLAN = "# Split the module\n\n- [ ] move `x`\n- [ ] test it\n"
@@ -50,6 +52,52 @@ async def test_a_plan_is_written_edited_and_carried_out(ground: Ground) -> None:
 def texts(s: Open) -> list[str]:
     blocks = (block for message in s.last_request.messages for block in message.content)
     return [block.text for block in blocks if isinstance(block, TextBlock)]
+
+
+def ticking(*todos: dict[str, str], merge: bool = True) -> Call:
+    return Call("todo_write", {"merge": merge, "todos": list(todos)})
+
+
+async def test_what_is_done_is_ticked_in_the_plan_and_the_rest_of_it_stays(ground: Ground) -> None:
+    plan = "1. [x] read\n\n```\n- [ ] test it\n```\n\n* [ ]  test it  \n  - [ ] test it\n- [] no step\n- [ ] log"
+    moves: list[Reply] = [
+        [ticking({"id": "2", "status": "in_progress"})],
+        [ticking({"id": "2", "status": "completed"}, {"id": "5", "content": "more", "status": "completed"})],
+        [ticking({"id": "a", "content": "Log", "status": "completed"}, merge=False)],
+    ]
+    async with ground.session([*moves, DONE]) as s:
+        await s.carry_out(ops.CarryOutPlan(text=plan, approval="on_request"), ev.TurnEnded)
+        turns, session = s.session.transcript.turns, s.session.transcript.session
+        begun = todos_of(s.rx.all(ev.ToolCallFinished)[0].result)
+        assert [(todo.content, todo.status) for todo in begun or ()] == [
+            ("read", "completed"),
+            ("test it", "in_progress"),
+            ("test it", "pending"),
+            ("log", "pending"),
+        ]
+        assert turns.plan == plan.replace("* [ ]", "* [x]"), "only that step, and no other words"
+        assert (session.approval, session.is_planning) == ("on_request", False)
+        assert replay(s.rx.recorded).turns == turns
+
+
+async def test_a_revision_is_compared_with_what_the_user_saw_before(ground: Ground) -> None:
+    def write(text: str) -> Reply:
+        return [Call("write_plan", {"plan": text})]
+
+    comment = LineComment(id="c1", path="", side="new", start=0, end=1, quote="mine\n", text="Why?")
+    async with ground.session([write("one"), DONE, write("two"), write("three"), DONE]) as s:
+        await s.carry_out(ops.SetMode(is_planning=True), ev.ModeSet)
+        await s.prompt("Plan it")
+        await s.carry_out(ops.EditPlan(text="mine\n"), ev.PlanEdited)
+        await s.carry_out(ops.AddComment(comment=comment), ev.CommentAdded)
+        await s.carry_out(ops.SendComments(), ev.TurnEnded)
+        turns = s.session.transcript.turns
+        assert (turns.plan_before, turns.plan) == ("mine\n", "three\n")
+        sent = s.session.transcript.turns.prompts[2]
+        assert sent.endswith("Write the whole plan again.\n\nthe plan, line 1:\n> mine\nWhy?")
+        (read,) = comments_in(sent)
+        assert (read.path, read.quote, read.text) == ("the plan", "mine", "Why?")
+        assert s.session.transcript.changed.comments == {}
 
 
 async def test_a_plan_without_room_among_the_pins_goes_with_the_prompt(ground: Ground) -> None:

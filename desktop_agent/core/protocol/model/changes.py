@@ -244,9 +244,9 @@ ReviewState = Literal["pending", "kept"]
 
 
 class LineComment(Struct, frozen=True, kw_only=True):
-    """The user's remark on lines of a diff, kept until it is sent to the agent or taken back.
+    """The user's remark on lines of a diff, or of the plan, kept until it is sent to the agent or taken back.
 
-    Lines are 0-based and half open; `quote` is their text at that time.
+    Lines are 0-based and half open; `quote` is their text at that time. Without a `path`, they are lines of the plan.
     """
 
     id: str
