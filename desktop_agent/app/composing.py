@@ -23,7 +23,8 @@ from desktop_agent.core.tools.output import LONGEST_SIDE as LONGEST_SIDE_SENT
 from desktop_agent.ui.chat.composer.attached_contents import ContentPreview
 from desktop_agent.ui.chat.composer.field_offers import MentionedContent
 from desktop_agent.ui.chat.composer.spelling_marks import SpellingMarks
-from desktop_agent.ui.chat.content_chip import THUMBNAIL, CardPicture, read_picture
+from desktop_agent.ui.chat.content_chip import THUMBNAIL
+from desktop_agent.ui.widgets.picture_decoding import DecodedPicture, decode
 
 _MOST_READ_BYTES = 32 * 2**20
 
@@ -56,7 +57,9 @@ class ContentPreviews(Controller):
         data, size = read
         if not content.is_picture:
             return ContentPreview(size)
-        picture = read_picture(data, THUMBNAIL) if data else CardPicture.without("too large" if size else "damaged")
+        picture = DecodedPicture.without("too large" if size else "damaged")
+        if data:
+            picture = decode(data, THUMBNAIL, with_drawings=False)
         sides = picture.size.width(), picture.size.height()
         is_too_large = not content.is_pasted and (size > LARGEST_PICTURE_BYTES or max(sides) > LONGEST_SIDE_SENT)
         return ContentPreview(size, picture, is_too_large=is_too_large)

@@ -9,10 +9,11 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol.model import Attachment, BlobRef, Job
 from desktop_agent.core.transcript import ToolEntry
+from desktop_agent.ui.chat.cards.tool_body import decoded
 from desktop_agent.ui.chat.cards.tool_output import TerminalBody, readable, with_controls_named
-from desktop_agent.ui.chat.content_chip import read_picture
-from desktop_agent.ui.chat.picture_window import LARGE, PictureWindow
 from desktop_agent.ui.terminal.output_window import MAX_CHARS, OutputWindow, PrintedDocument
+from desktop_agent.ui.widgets.picture_canvas import PictureWindow
+from desktop_agent.ui.widgets.picture_decoding import MOST
 
 _MAX_LOG_BYTES = 20_000_000
 
@@ -58,9 +59,9 @@ class ContentWindows(Controller):
         await self._show_read(await self._content(ref), entry.title)
 
     async def _show_read(self, content: bytes, title: str) -> None:
-        picture = await asyncio.to_thread(read_picture, content, LARGE)
+        picture = await decoded(content, MOST)
         if not picture.problem:
-            PictureWindow(title, picture.image, picture.size, self._panels.window).show()
+            PictureWindow(self._theme, title, picture, self._panels.window).show()
 
     async def _text(self, ref: BlobRef) -> str:
         return await asyncio.to_thread((await self._content(ref)).decode, "utf-8", "replace")

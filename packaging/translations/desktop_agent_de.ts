@@ -8463,16 +8463,8 @@
 <context>
     <name>PictureWindow</name>
     <message>
-        <source>100 %</source>
-        <translation>100 %</translation>
-    </message>
-    <message>
         <source>Close</source>
         <translation>Schließen</translation>
-    </message>
-    <message>
-        <source>Fit</source>
-        <translation>Einpassen</translation>
     </message>
     <message>
         <source>Larger</source>

@@ -8438,16 +8438,8 @@
 <context>
     <name>PictureWindow</name>
     <message>
-        <source>100 %</source>
-        <translation>100%</translation>
-    </message>
-    <message>
         <source>Close</source>
         <translation>关闭</translation>
-    </message>
-    <message>
-        <source>Fit</source>
-        <translation>适应</translation>
     </message>
     <message>
         <source>Larger</source>

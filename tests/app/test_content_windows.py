@@ -13,8 +13,8 @@ from desktop_agent.core.protocol.events import JobsReported
 from desktop_agent.core.protocol.model import Attachment, Job, ToolCall
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.transcript import ToolEntry
-from desktop_agent.ui.chat.picture_window import PictureWindow
 from desktop_agent.ui.terminal.output_window import OutputWindow
+from desktop_agent.ui.widgets.picture_canvas import PictureWindow
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
 

@@ -19,9 +19,10 @@ from PySide6.QtWidgets import QApplication
 from desktop_agent.ui.context_inspector import ContextInspector
 from desktop_agent.ui.onboarding.welcome_dialog import OnboardingDialog
 from desktop_agent.ui.onboarding.welcome_state import WelcomeActions
-from desktop_agent.ui.chat.picture_window import PictureWindow
 from desktop_agent.ui.settings.settings_view import SettingsActions
 from desktop_agent.ui.settings.settings_dialog import SettingsDialog
+from desktop_agent.ui.widgets.picture_canvas import PictureWindow
+from desktop_agent.ui.widgets.picture_decoding import DecodedPicture
 from tests.e2e.driver import drive
 
 def nothing(actions):
@@ -33,7 +34,7 @@ async def spare(user, room):
     dialogs = [
         SettingsDialog(theme, lambda: datetime.now(UTC), nothing(SettingsActions), window),
         ContextInspector(theme, window),
-        PictureWindow("photo.png", picture, picture.size(), window),
+        PictureWindow(theme, "photo.png", DecodedPicture(picture, picture, picture.size(), "", 0), window),
         OnboardingDialog(theme, nothing(WelcomeActions), window),
     ]
     for dialog in dialogs:

@@ -1,64 +1,16 @@
-"""A chip for a content attached to a message: a thumbnail or an icon, its name, and a short description.
-
-Pictures are untrusted. Only common formats are decoded, with no more pixels than a screen has.
-"""
+"""A chip for a content attached to a message: a thumbnail or an icon, its name, and a short description."""
 
 from collections.abc import Callable
 
-from msgspec import Struct
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QImageReader, QPainter, QPainterPath, QPaintEvent, QPen
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.chat.entry_words import byte_count, picture_problem
 from desktop_agent.ui.theme import Radius, Space, TypeSize
 from desktop_agent.ui.widgets.buttons import DrawnButton
+from desktop_agent.ui.widgets.picture_decoding import DecodedPicture
 from desktop_agent.ui.widgets.rows import draw_box
-
-FORMATS = {"png": "PNG", "jpeg": "JPEG", "jpg": "JPEG", "gif": "GIF", "webp": "WebP", "bmp": "BMP"}
-"""The formats that are read, with Qt's names. Not SVG, which could refer to other files."""
-
-MAX_PIXELS = 50_000_000
-"""How large a picture may be to be decoded: 50 million pixels already take 200 MB."""
-
-
-class CardPicture(Struct, frozen=True):
-    image: QImage
-    size: QSize
-    """The size of the stored picture, before scaling."""
-    format: str = ""
-    problem: str = ""
-    size_bytes: int = 0
-
-    @classmethod
-    def without(cls, problem: str, size: QSize | None = None, form: str = "") -> "CardPicture":
-        return cls(QImage(), size or QSize(), form, problem)
-
-
-def read_picture(content: bytes, most: QSize) -> CardPicture:
-    """Decode `content`, scaled down to `most`. Blocks and uses no widget: call this in a thread."""
-    buffer = QBuffer()
-    buffer.setData(QByteArray(content))
-    buffer.open(QIODevice.OpenModeFlag.ReadOnly)
-    reader = QImageReader(buffer)
-    reader.setAutoTransform(True)
-    found = bytes(reader.format().data()).decode("ascii", "replace").lower()
-    if found not in FORMATS:
-        return CardPicture(QImage(), QSize(), problem="unknown")
-    size = reader.size()
-    if not size.isValid() or size.width() * size.height() > MAX_PIXELS:
-        return CardPicture(QImage(), size, FORMATS[found], "too large" if size.isValid() else "damaged")
-    if size.width() > most.width() or size.height() > most.height():
-        reader.setScaledSize(size.scaled(most, Qt.AspectRatioMode.KeepAspectRatio).expandedTo(QSize(1, 1)))
-    image = reader.read()
-    if image.isNull():
-        return CardPicture(QImage(), size, FORMATS[found], "damaged")
-    if image.height() > image.width() and size.width() > size.height():
-        size.transpose()  # the orientation in the metadata swaps width and height
-    # The painter's own format, so that the window's thread need not convert it.
-    shown = image.convertToFormat(QImage.Format.Format_ARGB32_Premultiplied)
-    return CardPicture(shown, size, FORMATS[found], size_bytes=len(content))
-
 
 THUMBNAIL = QSize(256, 256)
 """The size to which thumbnails are decoded, large enough for two device pixels per point."""
@@ -85,7 +37,7 @@ class ContentChip(DrawnButton):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
 
-    def show_content(self, size_bytes: int, picture: CardPicture | None) -> str:
+    def show_content(self, size_bytes: int, picture: DecodedPicture | None) -> str:
         """Return why the picture cannot be shown; empty if it can."""
         details, problem = [byte_count(size_bytes)], ""
         if picture is not None and picture.problem:

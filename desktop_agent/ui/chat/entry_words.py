@@ -209,7 +209,7 @@ def _steps(entry: ToolEntry) -> tuple[TodoItem, ...]:
 
 
 _PICTURE_PROBLEMS = {
-    "unknown": "This picture cannot be shown here.",
+    "no picture": "This picture cannot be shown here.",
     "damaged": "This picture is damaged and cannot be shown.",
     "too large": "This picture is too large to be shown.",
 }

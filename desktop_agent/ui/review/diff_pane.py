@@ -18,7 +18,7 @@ from desktop_agent.ui.review.diff.diff_words import HunkDecisions
 from desktop_agent.ui.review.diff_source import FileDiffs, Spawn
 from desktop_agent.ui.review.file_bar import FileBar
 from desktop_agent.ui.review.file_editing import FileEditing
-from desktop_agent.ui.review.media.media_view import MediaStack, may_be_media
+from desktop_agent.ui.review.media_view import MediaStack, may_be_media
 from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Theme

@@ -6,8 +6,8 @@ import pytest
 from PySide6.QtGui import QImage
 
 from desktop_agent.ui.chat.content_chip import ContentChip
-from desktop_agent.ui.chat.picture_window import PictureWindow
 from desktop_agent.ui.terminal.output_window import OutputWindow
+from desktop_agent.ui.widgets.picture_canvas import PictureWindow
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
 

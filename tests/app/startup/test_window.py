@@ -205,7 +205,7 @@ print(*(name for name in sys.argv[1:] if f"desktop_agent.{name}" in sys.modules)
 
 def test_the_panels_are_built_without_what_the_first_sight_does_not_show() -> None:
     """Each is imported on first use, or in a thread behind the first sight."""
-    late = ("review.review_content", "review.diff.diff_view", "review.media.media_view", "chat.composer.offer_popups")
+    late = ("review.review_content", "review.diff.diff_view", "review.media_view", "chat.composer.offer_popups")
     questions = (
         "chat.question.approval",
         "approvals.approval_dialog",

@@ -12,12 +12,12 @@ from desktop_agent.core.protocol.model import BlobRef
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.tool_body import CardLoader, Content, ToolBody, entry_of, picture_of
-from desktop_agent.ui.chat.content_chip import CardPicture
 from desktop_agent.ui.chat.entries.entry import EntryRow, EntryWidget
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.buttons import DrawnButton
+from desktop_agent.ui.widgets.picture_decoding import DecodedPicture
 
 MAX_WIDTH = 480
 MAX_HEIGHT = 240
@@ -30,7 +30,7 @@ class PictureButton(DrawnButton):
         super().__init__(parent)
         self._title = title
         self._styles = styles
-        self._picture: CardPicture | None = None
+        self._picture: DecodedPicture | None = None
         self._caption = self.tr("Loading…")
         self.room = MAX_WIDTH
         self.setEnabled(False)
@@ -38,15 +38,17 @@ class PictureButton(DrawnButton):
         self._name()
 
     def show_loaded(self, loaded: object) -> None:
-        """Show a `CardPicture`, or why it cannot be shown. Nothing changes before one of these was loaded."""
+        """Show a `DecodedPicture`, or why it cannot be shown. Nothing changes before one of these was loaded."""
         if isinstance(loaded, AgentError):
             self._caption = core_words(loaded.title)
-        elif isinstance(loaded, CardPicture) and loaded.problem:
+        elif isinstance(loaded, DecodedPicture) and loaded.problem:
             self._caption = entry_words.picture_problem(loaded.problem)
-        elif isinstance(loaded, CardPicture):
+        elif isinstance(loaded, DecodedPicture):
             self._picture = loaded
             size = f"{loaded.size.width()} × {loaded.size.height()}"
-            self._caption = " · ".join((size, loaded.format, entry_words.byte_count(loaded.size_bytes)))
+            self._caption = " · ".join(
+                (size, loaded.type_name.removesuffix(" image"), entry_words.byte_count(loaded.size_bytes))
+            )
             self.setEnabled(True)
             self.setCursor(Qt.CursorShape.PointingHandCursor)
         self._name()

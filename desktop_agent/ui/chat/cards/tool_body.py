@@ -19,13 +19,13 @@ from desktop_agent.core.protocol.model import BlobRef, FileChange, FileDiff
 from desktop_agent.core.terminal.rows import PrintedStyle
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import entry_words
-from desktop_agent.ui.chat.content_chip import CardPicture, read_picture
 from desktop_agent.ui.chat.entries.entry import EntryRow, EntryWidget
 from desktop_agent.ui.chat.markdown.blocks import Block, code_parts
 from desktop_agent.ui.chat.text.styles import TextMark, Tint
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.layouts import discard, flow
+from desktop_agent.ui.widgets.picture_decoding import DecodedPicture, decode
 from desktop_agent.ui.widgets.text_colours import Lexers
 from desktop_agent.ui.wording.visible_text import utf16_length
 
@@ -70,8 +70,13 @@ async def in_thread(work: Callable[[], Result]) -> Result:
     return await asyncio.to_thread(work)
 
 
-async def picture_of(source: CardSource, ref: BlobRef, most: QSize) -> CardPicture:
-    return await in_thread(partial(read_picture, await source.blob(ref), most))
+async def decoded(content: bytes, most: QSize) -> DecodedPicture:
+    """Decode a picture from a model or the web. Drawings are not, because they could refer to other files."""
+    return await in_thread(partial(decode, content, most, with_drawings=False))
+
+
+async def picture_of(source: CardSource, ref: BlobRef, most: QSize) -> DecodedPicture:
+    return await decoded(await source.blob(ref), most)
 
 
 PARAGRAPH = "\n\n"

@@ -11,12 +11,13 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.chat.composer.field_offers import MentionedContent, contents_in
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
-from desktop_agent.ui.chat.content_chip import CardPicture, ContentChip
+from desktop_agent.ui.chat.content_chip import ContentChip
 from desktop_agent.ui.chat.entry_words import byte_count
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import discard, flow
+from desktop_agent.ui.widgets.picture_decoding import DecodedPicture
 from desktop_agent.ui.wording.visible_text import plain_tooltip, utf16_length
 
 _MOST_SHOWN = 6
@@ -24,7 +25,7 @@ _MOST_SHOWN = 6
 
 class ContentPreview(NamedTuple):
     size_bytes: int
-    picture: CardPicture | None = None
+    picture: DecodedPicture | None = None
     """For a picture: a small version, or the reason why it cannot be shown."""
     is_too_large: bool = False
 

@@ -7,12 +7,12 @@ from urllib.parse import unquote
 from PySide6.QtCore import QObject, QPoint, Qt, Signal
 
 from desktop_agent.ui.chat.cards.result_pictures import DECODED, PictureButton
-from desktop_agent.ui.chat.cards.tool_body import CardLoader, CardSource, in_thread
-from desktop_agent.ui.chat.content_chip import CardPicture, read_picture
+from desktop_agent.ui.chat.cards.tool_body import CardLoader, CardSource, decoded
 from desktop_agent.ui.chat.entries.entry import EntryWidget
 from desktop_agent.ui.chat.markdown.inline import PICTURE, is_web_address
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.layouts import discard
+from desktop_agent.ui.widgets.picture_decoding import DecodedPicture
 
 
 class NamedPictures(QObject):
@@ -81,9 +81,9 @@ class NamedPictures(QObject):
             work = self._read(loader.source, address)
             loader.fetch(self._row, key, work, button, partial(self._on_loaded, button, key))
 
-    async def _read(self, source: CardSource, address: str) -> CardPicture:
+    async def _read(self, source: CardSource, address: str) -> DecodedPicture:
         content = await source.named_picture(self._entry.styles.files.root, address)
-        return await in_thread(partial(read_picture, content, DECODED))
+        return await decoded(content, DECODED)
 
     def _on_loaded(self, button: PictureButton, key: str) -> None:
         self._show(button, key)

@@ -12,7 +12,7 @@ from desktop_agent.core.protocol.events import PromptSubmitted, Steered
 from desktop_agent.core.protocol.model import Attachment, AttachmentKind
 from desktop_agent.ui.chat.cards.tool_body import CardLoader, picture_of
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
-from desktop_agent.ui.chat.content_chip import THUMBNAIL, CardPicture, ContentChip
+from desktop_agent.ui.chat.content_chip import THUMBNAIL, ContentChip
 from desktop_agent.ui.chat.entries.entry import EntryActions, EntryPlace, EntryWidget
 from desktop_agent.ui.chat.entries.prompt_text import MOST_SHOWN, is_pasted_picture, read_prompt
 from desktop_agent.ui.chat.entry_words import byte_count
@@ -21,6 +21,7 @@ from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.widgets.buttons import Picker, compact_button, make_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import discard, flow, set_names
+from desktop_agent.ui.widgets.picture_decoding import DecodedPicture
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 
@@ -59,7 +60,7 @@ class _Picture(ContentChip):
         self.clicked.connect(partial(place.actions.attachment_requested.emit, attachment))
         _describe(self, attachment, name, size)
 
-    def show_picture(self, picture: CardPicture) -> None:
+    def show_picture(self, picture: DecodedPicture) -> None:
         problem = self.show_content(self._attachment.size, picture)
         _describe(self, self._attachment, self.name, self.detail, problem)
 
@@ -228,7 +229,7 @@ class PromptWidget(EntryWidget):
 
     def _show_picture(self, button: _Picture, key: str) -> None:
         # If it could not be loaded, a click explains why.
-        if isinstance(known := self.row.loaded.get(key), CardPicture):
+        if isinstance(known := self.row.loaded.get(key), DecodedPicture):
             button.show_picture(known)
 
     @property

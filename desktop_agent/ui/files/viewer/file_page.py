@@ -16,8 +16,6 @@ from desktop_agent.ui.files.viewer.text_page import TextPage
 from desktop_agent.ui.files.viewer.viewer_content import FileContent, content_of, obstacle_words, read_content
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff_source import Spawn
-from desktop_agent.ui.review.media.picture_canvas import PictureCanvas, ScaleButtons
-from desktop_agent.ui.review.media.picture_decoding import DecodedPicture, picture_words
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.banner import BannerFrame
 from desktop_agent.ui.widgets.buttons import make_button
@@ -33,6 +31,8 @@ from desktop_agent.ui.widgets.layouts import (
     stack,
     vbox,
 )
+from desktop_agent.ui.widgets.picture_canvas import PictureCanvas, ScaleButtons
+from desktop_agent.ui.widgets.picture_decoding import DecodedPicture, picture_words
 
 _tr = partial(QCoreApplication.translate, "PageSaving")
 

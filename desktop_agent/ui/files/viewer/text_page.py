@@ -25,7 +25,6 @@ from desktop_agent.ui.files.viewer.viewer_content import FileContent, pieces_of_
 from desktop_agent.ui.review.diff.highlighter import EditorColours
 from desktop_agent.ui.review.diff_source import Spawn
 from desktop_agent.ui.review.file_editor import FileEditor
-from desktop_agent.ui.review.media.picture_decoding import size_words
 from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import plural
@@ -33,6 +32,7 @@ from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.find_bar import FindBar, InputBar
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, set_names, vbox
+from desktop_agent.ui.widgets.picture_decoding import size_words
 from desktop_agent.ui.widgets.text_colours import cursor_over, mark_of
 
 MAX_PLACES = 20_000

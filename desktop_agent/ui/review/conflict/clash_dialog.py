@@ -26,7 +26,7 @@ from desktop_agent.ui.review.conflict.clash_page import (
 )
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff_source import DiffSource, Spawn
-from desktop_agent.ui.review.media.media_view import VersionFacts, version_facts, version_words
+from desktop_agent.ui.review.media_view import VersionFacts, version_facts, version_words
 from desktop_agent.ui.review.review_decisions import Resolution
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.translation.core_words import core_words, plural

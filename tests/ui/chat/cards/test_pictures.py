@@ -1,14 +1,11 @@
 """Pictures are read in a thread, with a limit on size, and broken ones are named."""
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QImage
+from PySide6.QtCore import Qt
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.protocol.model import BlobRef, ToolResult
 from desktop_agent.core.transcript import ToolEntry
-from desktop_agent.ui.chat import content_chip
 from desktop_agent.ui.chat.cards.result_pictures import PictureButton
-from desktop_agent.ui.chat.content_chip import read_picture
 from tests.ui.chat.cards.loads import Loads, png
 from tests.ui.chat.stage import Stage, answer, call, click, long_text, record
 
@@ -83,22 +80,8 @@ def test_what_arrives_for_a_card_that_is_gone_is_kept_for_its_return(stage: Stag
     assert pictures(stage)[0].isEnabled()
 
 
-def test_a_picture_of_too_many_pixels_is_not_decoded() -> None:
-    content = bytearray(png(8, 8))
-    content[16:24] = (60_000).to_bytes(4, "big") * 2  # a header may claim anything
-    picture = read_picture(bytes(content), QSize(100, 100))
-    assert picture.problem in ("too large", "damaged")
-    assert picture.image.isNull()
-    assert content_chip.MAX_PIXELS < 60_000**2
-
-
-def test_pictures_are_decoded_no_larger_than_wanted() -> None:
-    picture = read_picture(png(2_000, 1_000), QSize(200, 200))
-    assert picture.image.size() == QSize(200, 100)
-    assert picture.size == QSize(2_000, 1_000)
-    assert picture.image.format() == QImage.Format.Format_ARGB32_Premultiplied
-
-
-def test_drawings_that_could_load_other_files_are_not_read() -> None:
-    drawing = b'<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10"><image href="/etc/passwd"/></svg>'
-    assert read_picture(drawing, QSize(100, 100)).problem == "unknown"
+def test_a_drawing_is_not_shown_because_it_could_load_other_files(stage: Stage, loads: Loads) -> None:
+    drawing = b'<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10"><rect width="9" height="9"/></svg>'
+    stage.show(look(loads.picture("a", drawing)))
+    loads.finish()
+    assert pictures(stage)[0].accessibleName() == "Picture shot.png: This picture cannot be shown here."

@@ -9,8 +9,9 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.chat.composer.attached_contents import ContentPreview
 from desktop_agent.ui.chat.composer.field_offers import MentionedContent, contents_in
-from desktop_agent.ui.chat.content_chip import CardPicture, ContentChip
+from desktop_agent.ui.chat.content_chip import ContentChip
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.widgets.picture_decoding import DecodedPicture
 from tests.ui.chat.composer.desk import ComposerDesk
 
 SHOT = MentionedContent(is_pasted=False, name="docs/shot.png")
@@ -20,7 +21,7 @@ TEXT = MentionedContent(is_pasted=True, name="text-120000.txt")
 def picture() -> ContentPreview:
     image = QImage(QSize(80, 40), QImage.Format.Format_ARGB32_Premultiplied)
     image.fill(Qt.GlobalColor.red)
-    return ContentPreview(123_456, CardPicture(image, QSize(1_600, 800), "PNG"))
+    return ContentPreview(123_456, DecodedPicture(image, image, QSize(1_600, 800), "PNG image", 123_456))
 
 
 class Desk(ComposerDesk):
@@ -72,9 +73,9 @@ def test_a_chip_shows_the_picture_its_sides_and_its_size(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("preview", "detail"),
     [
-        (ContentPreview(9, CardPicture.without("damaged")), "Cannot be shown · 9 bytes"),
+        (ContentPreview(9, DecodedPicture.without("damaged")), "Cannot be shown · 9 bytes"),
         (ContentPreview(5_000_000, picture().picture, True), "Too large for a model · 1,600 × 800 · 5.0 MB"),
-        (ContentPreview(10**9, CardPicture.without("too large"), True), "Too large for a model · 1000.0 MB"),
+        (ContentPreview(10**9, DecodedPicture.without("too large"), True), "Too large for a model · 1000.0 MB"),
     ],
 )
 def test_what_is_wrong_with_a_picture_is_said_in_words(desk: Desk, preview: ContentPreview, detail: str) -> None:

@@ -14,8 +14,8 @@ from desktop_agent.ui.review.diff_pane import DiffPane
 from desktop_agent.ui.review.file_editor import FileEditor
 from desktop_agent.ui.theme import Theme
 from tests.parts import part
+from tests.ui.pictures import SVG, picture
 from tests.ui.review.diff.test_review_view import carried, payload
-from tests.ui.review.media.pictures import SVG, picture
 from tests.ui.review.stage import Session, Source, Tasks, message_of, run_now
 
 OLD, NEW = b"one\r\ntwo\r\nthree\r\n", b"one\r\n2\r\nthree\r\n"

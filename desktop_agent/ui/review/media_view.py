@@ -30,8 +30,13 @@ from desktop_agent.core.diff.binary_files import HexExcerpt, excerpt, printable
 from desktop_agent.core.diff.notebook import notebook_diff
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.review.diff.diff_view import DiffView
-from desktop_agent.ui.review.media.picture_canvas import SWIPE_STEP, CompareMode, PictureCanvas, ScaleButtons
-from desktop_agent.ui.review.media.picture_decoding import (
+from desktop_agent.ui.theme import Space, Theme, TypeSize
+from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.widgets.buttons import compact_button
+from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, set_names, vbox
+from desktop_agent.ui.widgets.picture_canvas import SWIPE_STEP, CompareMode, PictureCanvas, ScaleButtons
+from desktop_agent.ui.widgets.picture_decoding import (
     DecodedPicture,
     decode,
     exact_size_words,
@@ -39,11 +44,6 @@ from desktop_agent.ui.review.media.picture_decoding import (
     picture_words,
     short_hash,
 )
-from desktop_agent.ui.theme import Space, Theme, TypeSize
-from desktop_agent.ui.translation.core_words import core_words
-from desktop_agent.ui.widgets.buttons import compact_button
-from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, set_names, vbox
 from desktop_agent.ui.widgets.text_colours import mark_of
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 

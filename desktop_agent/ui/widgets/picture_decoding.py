@@ -13,7 +13,7 @@ from msgspec import Struct
 from PySide6.QtCore import QBuffer, QByteArray, QCoreApplication, QIODevice, QLocale, QSize, Qt
 from PySide6.QtGui import QImage, QImageReader
 
-from desktop_agent.core.base.file_types import FileType, file_type
+from desktop_agent.core.base.file_types import HEAD_BYTES, FileType, file_type
 from desktop_agent.ui.translation.core_words import core_words
 
 _tr = partial(QCoreApplication.translate, "Media")
@@ -24,6 +24,7 @@ MAX_SVG_BYTES = 1_000_000
 MAX_SVG_ELEMENTS = 20_000
 MAX_EDGE = 6_000
 """The longest edge of a picture, in pixels. One with a longer edge is scaled down when it is decoded."""
+MOST = QSize(MAX_EDGE, MAX_EDGE)
 PREVIEW_EDGE = 1_600
 """The longest edge of a preview, in pixels. A preview is painted where a picture is larger than its place."""
 
@@ -57,24 +58,46 @@ class DecodedPicture(Struct, frozen=True):
     def is_shown(self) -> bool:
         return not self.problem
 
+    @classmethod
+    def without(
+        cls, problem: Problem, type_name: str = "", size_bytes: int = 0, size: QSize | None = None
+    ) -> "DecodedPicture":
+        return cls(QImage(), QImage(), size or QSize(), type_name, size_bytes, problem)
+
 
 def is_drawn(path: str, found: FileType) -> bool:
     """Whether a file is shown as a picture. A web page can begin with an SVG, so an SVG also needs its suffix."""
     return found.picture is not None and (found.picture != "svg" or path.lower().endswith(".svg"))
 
 
-def decode(content: bytes | None) -> DecodedPicture:
-    """Decode the picture in `content` (`None`: absent). Blocks and uses no widget: call this in a thread."""
+def decode(content: bytes | None, most: QSize = MOST, *, with_drawings: bool = True) -> DecodedPicture:
+    """Decode the picture in `content` (`None`: absent), scaled down to `most`. Blocks, so call this in a thread."""
     if content is None:
-        return _nothing("", 0, "absent")
-    found = file_type(content[:8192])
-    if found.picture is None:
-        return _nothing(found.name, len(content), "no picture")
+        return DecodedPicture.without("absent")
+    found = file_type(content[:HEAD_BYTES])
+    without = partial(DecodedPicture.without, type_name=found.name, size_bytes=len(content))
+    if found.picture is None or (found.picture == "svg" and not with_drawings):
+        return without("no picture")
     if found.picture == "svg" and (problem := svg_problem(content)):
-        return _nothing(found.name, len(content), problem)
+        return without(problem)
     if len(content) > MAX_PICTURE_BYTES:
-        return _nothing(found.name, len(content), "too large")
-    return _decoded(content, found.picture, found.name)
+        return without("too large")
+    size = _reader(content, found.picture).size()
+    if not size.isValid() or size.isEmpty():
+        return without("damaged")
+    if size.width() * size.height() > MAX_PIXELS:
+        return without("too large", size=size)
+    is_small_drawing = found.picture == "svg" and max(size.toTuple()) < _SVG_EDGE
+    whole = size.scaled(_SVG_EDGE, _SVG_EDGE, Qt.AspectRatioMode.KeepAspectRatio) if is_small_drawing else size
+    image = _read(content, found.picture, _within(whole, most))
+    if image.isNull():
+        return without("damaged", size=size)
+    is_large = max(image.width(), image.height()) > PREVIEW_EDGE
+    preview = _read(content, found.picture, _within(size, QSize(PREVIEW_EDGE, PREVIEW_EDGE))) if is_large else image
+    if (image.width() > image.height()) != (size.width() > size.height()) and size.width() != size.height():
+        size.transpose()  # the orientation in the metadata swaps width and height
+    is_animated = found.picture in ("gif", "webp") and _reader(content, found.picture).imageCount() > 1
+    return DecodedPicture(image, preview, size, found.name, len(content), is_animated=is_animated)
 
 
 def svg_problem(content: bytes) -> Problem:
@@ -88,30 +111,16 @@ def svg_problem(content: bytes) -> Problem:
     return "" if is_inside else "unsafe"
 
 
-def _decoded(content: bytes, format_name: str, type_name: str) -> DecodedPicture:
-    size = _reader(content, format_name).size()
-    if not size.isValid() or size.isEmpty():
-        return _nothing(type_name, len(content), "damaged")
-    if size.width() * size.height() > MAX_PIXELS:
-        return _nothing(type_name, len(content), "too large", size)
-    longest = max(size.width(), size.height())
-    is_drawing = format_name == "svg"
-    image = _read(content, format_name, size, min(MAX_EDGE, max(longest, _SVG_EDGE) if is_drawing else longest))
-    if image.isNull():
-        return _nothing(type_name, len(content), "damaged", size)
-    is_large = max(image.width(), image.height()) > PREVIEW_EDGE
-    preview = _read(content, format_name, size, PREVIEW_EDGE) if is_large else image
-    if (image.width() > image.height()) != (size.width() > size.height()) and size.width() != size.height():
-        size.transpose()  # the orientation in the metadata swaps width and height
-    is_animated = _reader(content, format_name).imageCount() > 1 if format_name in ("gif", "webp") else False
-    return DecodedPicture(image, preview, size, type_name, len(content), is_animated=is_animated)
+def _within(size: QSize, most: QSize) -> QSize:
+    if size.width() <= most.width() and size.height() <= most.height():
+        return size
+    return size.scaled(most, Qt.AspectRatioMode.KeepAspectRatio).expandedTo(QSize(1, 1))
 
 
-def _read(content: bytes, format_name: str, size: QSize, longest: int) -> QImage:
+def _read(content: bytes, format_name: str, wanted: QSize) -> QImage:
     reader = _reader(content, format_name)
-    if longest != max(size.width(), size.height()):
-        wanted = size.scaled(QSize(longest, longest), Qt.AspectRatioMode.KeepAspectRatio)
-        reader.setScaledSize(wanted.expandedTo(QSize(1, 1)))
+    if wanted != reader.size():
+        reader.setScaledSize(wanted)
     image = reader.read()
     is_large = image.width() * image.height() > _MAX_CONVERTED_PIXELS
     if image.isNull() or is_large or image.format() == QImage.Format.Format_RGB32:
@@ -136,10 +145,6 @@ class _BufferedReader(QImageReader):
         self._buffer.setData(QByteArray(content))
         self._buffer.open(QIODevice.OpenModeFlag.ReadOnly)
         super().__init__(self._buffer, QByteArray(format_name.encode()))
-
-
-def _nothing(type_name: str, size_bytes: int, problem: Problem, size: QSize | None = None) -> DecodedPicture:
-    return DecodedPicture(QImage(), QImage(), size or QSize(), type_name, size_bytes, problem)
 
 
 _HASH_BYTES = 6

@@ -1,8 +1,8 @@
 import pytest
 from PySide6.QtCore import QSize
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QColor, QImage
 
-from desktop_agent.ui.review.media.picture_decoding import (
+from desktop_agent.ui.widgets.picture_decoding import (
     MAX_EDGE,
     MAX_PICTURE_BYTES,
     MAX_SVG_ELEMENTS,
@@ -11,7 +11,7 @@ from desktop_agent.ui.review.media.picture_decoding import (
     decode,
     svg_problem,
 )
-from tests.ui.review.media.pictures import SVG, bomb, picture
+from tests.ui.pictures import SVG, bomb, picture
 
 pytestmark = pytest.mark.usefixtures("qapp")
 
@@ -30,6 +30,12 @@ def test_a_large_picture_has_a_smaller_version_of_it() -> None:
     assert (found.image.width(), found.preview.width()) == (PREVIEW_EDGE + 400, PREVIEW_EDGE)
     wide = decode(picture(MAX_EDGE + 1_000, 4))
     assert (wide.image.width(), wide.size.width()) == (MAX_EDGE, MAX_EDGE + 1_000)
+
+
+def test_a_picture_is_decoded_no_larger_than_wanted_in_the_painters_own_format() -> None:
+    found = decode(picture(2_000, 1_000), QSize(200, 200))
+    assert (found.image.size(), found.size) == (QSize(200, 100), QSize(2_000, 1_000))
+    assert found.image.format() == QImage.Format.Format_ARGB32_Premultiplied
 
 
 def test_a_drawing_is_made_large_enough_to_look_at() -> None:

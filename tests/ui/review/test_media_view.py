@@ -9,14 +9,14 @@ from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton, QSlider
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.review.diff.diff_view import DiffView
-from desktop_agent.ui.review.media.media_view import ImageView, MediaStack, may_be_media, media_kind
-from desktop_agent.ui.review.media.picture_canvas import MAX_FITTED
-from desktop_agent.ui.review.media.picture_decoding import decode
+from desktop_agent.ui.review.media_view import ImageView, MediaStack, may_be_media, media_kind
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.widgets.picture_canvas import MAX_FITTED
+from desktop_agent.ui.widgets.picture_decoding import decode
 from tests.core.diff.changes import make_diff
 from tests.parts import part
 from tests.ui.ink import colours_of
-from tests.ui.review.media.pictures import SVG, picture
+from tests.ui.pictures import SVG, picture
 from tests.ui.review.stage import run_now
 
 RED, BLUE = QColor("#ff0000"), QColor("#0000ff")

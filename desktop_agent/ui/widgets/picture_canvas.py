@@ -1,4 +1,4 @@
-"""The canvas for pictures: scrolling, zooming and painting."""
+"""The canvas for pictures: scrolling, zooming and painting. A window shows one picture on it."""
 
 from functools import partial
 from typing import Literal
@@ -8,19 +8,22 @@ from PySide6.QtGui import (
     QBrush,
     QImage,
     QKeyEvent,
+    QKeySequence,
     QMouseEvent,
     QPainter,
     QPaintEvent,
     QPixmap,
     QResizeEvent,
+    QShortcut,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QDialog, QFrame, QLabel, QPushButton, QWidget
 
-from desktop_agent.ui.review.media.picture_decoding import DecodedPicture, problem_words
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.buttons import compact_button
+from desktop_agent.ui.widgets.buttons import compact_button, make_button
 from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import hbox, resize_within_screen, set_up_dialog, vbox
+from desktop_agent.ui.widgets.picture_decoding import DecodedPicture, problem_words
 
 CompareMode = Literal["two_up", "swipe", "onion", "difference"]
 
@@ -162,8 +165,10 @@ class PictureCanvas(QAbstractScrollArea):
     scale_changed = Signal()
     split_moved = Signal()
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, most_fitted: float = MAX_FITTED) -> None:
+        """`most_fitted` is the largest scale to which a picture is fitted."""
         super().__init__()
+        self._most_fitted = most_fitted
         self.pictures: tuple[DecodedPicture, ...] = ()
         self.mode: CompareMode = "two_up"
         self.scale = 1.0
@@ -213,12 +218,15 @@ class PictureCanvas(QAbstractScrollArea):
         self.verticalScrollBar().setValue(round(target.y()))
         self._lay_out()
 
+    def zoom(self, factor: float) -> None:
+        self.set_scale(self.scale * factor)
+
     def _lay_out(self) -> None:
         if self.is_fitted:
             margin = QSize(2 * Space.L, 2 * Space.L)
             room, extent = QSizeF(self.panes()[0].size() - margin), self._extent()
             fitting = min(room.width() / extent.width(), room.height() / extent.height())
-            self.scale = min(MAX_FITTED, max(_SMALLEST, fitting))
+            self.scale = min(self._most_fitted, max(_SMALLEST, fitting))
         self._update_scroll_bars()
         self.viewport().update()
         self.scale_changed.emit()
@@ -276,9 +284,9 @@ class PictureCanvas(QAbstractScrollArea):
             case Qt.Key.Key_End if has_split:
                 self.set_split(1.0)
             case Qt.Key.Key_Plus | Qt.Key.Key_Equal:
-                self.set_scale(self.scale * _ZOOM_STEP)
+                self.zoom(_ZOOM_STEP)
             case Qt.Key.Key_Minus:
-                self.set_scale(self.scale / _ZOOM_STEP)
+                self.zoom(1 / _ZOOM_STEP)
             case Qt.Key.Key_0:
                 self.fit()
             case Qt.Key.Key_1:
@@ -288,7 +296,7 @@ class PictureCanvas(QAbstractScrollArea):
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         if event.modifiers() & Qt.KeyboardModifier.ControlModifier and event.angleDelta().y():
-            self.set_scale(self.scale * (_ZOOM_STEP if event.angleDelta().y() > 0 else 1 / _ZOOM_STEP))
+            self.zoom(_ZOOM_STEP if event.angleDelta().y() > 0 else 1 / _ZOOM_STEP)
             event.accept()
         else:
             super().wheelEvent(event)
@@ -352,7 +360,7 @@ class ScaleButtons(QObject):
         self._show()
 
     @property
-    def parts(self) -> tuple[QWidget, QWidget, QWidget]:
+    def parts(self) -> tuple[QLabel, QPushButton, QPushButton]:
         return self._scale, self._fit, self._actual
 
     def _show(self) -> None:
@@ -360,3 +368,27 @@ class ScaleButtons(QObject):
         self._scale.setText(f"{canvas.scale:.0%}".replace("%", " %"))
         self._fit.setChecked(canvas.is_fitted)
         self._actual.setChecked(not canvas.is_fitted and canvas.scale == 1.0)
+
+
+class PictureWindow(QDialog):
+    def __init__(self, theme: Theme, title: str, picture: DecodedPicture, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        set_up_dialog(self, "pictureWindow", title)
+        canvas = self.canvas = PictureCanvas(theme, most_fitted=1.0)
+        canvas.setAccessibleName(self.tr("Picture {title}").format(title=title))
+        canvas.show_pictures(picture)
+        smaller = make_button("\N{MINUS SIGN}", accessible_name=self.tr("Smaller"), is_compact=True)
+        larger = make_button("+", accessible_name=self.tr("Larger"), is_compact=True)
+        scale, fit, actual = ScaleButtons(canvas).parts
+        zoom_out, zoom_in = QKeySequence.StandardKey.ZoomOut, QKeySequence.StandardKey.ZoomIn
+        smaller.clicked.connect(partial(canvas.zoom, 1 / _ZOOM_STEP))
+        larger.clicked.connect(partial(canvas.zoom, _ZOOM_STEP))
+        for button, keys in ((fit, "Ctrl+0"), (actual, "Ctrl+1"), (smaller, zoom_out), (larger, zoom_in)):
+            QShortcut(QKeySequence(keys), self).activated.connect(button.click)
+        size = make_label(f"{picture.size.width()} × {picture.size.height()}", role="secondary")
+        close = make_button(self.tr("Close"), clicked=self.close)
+        foot = hbox(fit, actual, smaller, larger, size, (scale, 1), close, spacing=Space.S)
+        vbox((canvas, 1), foot, on=self, margins=(Space.M, Space.M, Space.M, Space.M), spacing=Space.S)
+        wanted = picture.size.boundedTo(QSize(960, 640)).expandedTo(QSize(420, 320))
+        resize_within_screen(self, wanted + QSize(2 * (Space.M + Space.L), 64 + 2 * Space.L))
+        canvas.setFocus()

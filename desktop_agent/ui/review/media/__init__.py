@@ -1,1 +1,0 @@
-"""Views of changes that are not lines of text: pictures, notebooks, binary files."""
