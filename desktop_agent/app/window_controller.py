@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from PySide6.QtCore import QCoreApplication, Qt, SignalInstance
-from PySide6.QtWidgets import QAbstractButton, QApplication, QMessageBox, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from desktop_agent.app.composing import ContentPreviews, Pasting, SpellChecking
 from desktop_agent.app.connections import has_key
@@ -49,6 +49,7 @@ from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.slash.declarations import parse
 from desktop_agent.core.system.workspace import current_folder, why_no_workspace
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.widgets.question import Question
 from desktop_agent.ui.window.session_handle import OwnSession, SessionHandle
 
 _tr = partial(QCoreApplication.translate, "QuitQuestion")
@@ -59,36 +60,25 @@ Leaving = Literal["quit", "stay", "hide"]
 
 async def how_to_leave(window: QWidget, working: int, busy: int) -> Leaving:
     """Ask what becomes of `working` turns and programs in `busy` shells. While it asks, further calls say `stay`."""
-    open_box = window.findChild(QMessageBox, "quitDialog")
-    if isinstance(open_box, QMessageBox) and open_box.isVisible():
+    open_box = window.findChild(Question, "quitDialog")
+    if isinstance(open_box, Question) and open_box.isVisible():
         return "stay"
     answer: asyncio.Future[Leaving] = asyncio.get_running_loop().create_future()
-    box = QMessageBox(window)
-    box.setObjectName("quitDialog")
-    box.setWindowTitle(_tr("Quit"))
-    answers: dict[QAbstractButton | None, Leaving] = {}
+    text, more = _tr("A program is still running in the terminal. End it and quit?"), ""
     if working:
-        box.setText(_tr("The agent is still working. Stop it and quit?"))
-        box.setInformativeText(
-            _tr("Its processes are ended. The conversation and its changes are kept.")
-            + "\n\n"
-            + _tr("Or let it go on without the window. Starting Desktop Agent again brings the window back.")
+        text, ended = (
+            _tr("The agent is still working. Stop it and quit?"),
+            _tr("Its processes are ended. The conversation and its changes are kept."),
         )
-        answers[box.addButton(_tr("Work in the background"), QMessageBox.ButtonRole.AcceptRole)] = "hide"
-    else:
-        box.setText(_tr("A program is still running in the terminal. End it and quit?"))
-    answers[box.addButton(_tr("Stop and quit"), QMessageBox.ButtonRole.DestructiveRole)] = "quit"
-    box.setDefaultButton(box.addButton(_tr("Cancel"), QMessageBox.ButtonRole.RejectRole))
-
-    def on_finished() -> None:
-        answer.set_result(answers.get(box.clickedButton(), "stay"))
-
-    box.finished.connect(on_finished)
-    box.open()
-    try:
-        return await answer
-    finally:
-        box.deleteLater()
+        way_back = _tr("Or let it go on without the window. Starting Desktop Agent again brings the window back.")
+        more = f"{ended}\n\n{way_back}"
+    question = Question(window, "quitDialog", _tr("Quit"), text, more)
+    if working:
+        question.add_answer(_tr("Work in the background"), "", partial(answer.set_result, "hide"))
+    question.add_answer(_tr("Stop and quit"), "", partial(answer.set_result, "quit"), takes_most=True)
+    question.finished.connect(lambda: answer.done() or answer.set_result("stay"))
+    question.ask()
+    return await answer
 
 
 class WindowController(Controller):

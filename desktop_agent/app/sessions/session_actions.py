@@ -23,7 +23,7 @@ from desktop_agent.core.importing import AlreadyImportedError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.store.session_upkeep import Filing
 from desktop_agent.core.system.session_bus import ChosenFiles, FileQuestion
-from desktop_agent.ui.sessions.session_questions import DeleteQuestion, ImportedAlreadyQuestion
+from desktop_agent.ui.sessions.session_questions import ask_to_delete, ask_to_import_again
 from desktop_agent.ui.widgets.file_chooser import choose_files
 
 _PATIENCE_MS = 500
@@ -157,10 +157,8 @@ class SessionActions(Controller):
             self._refuse_running(summary.id, "so nothing was deleted")
             size = await self._bench.stored.size(summary.id)
             size_bytes += size.journal_bytes + size.own_bytes
-        question = DeleteQuestion(summaries, size_bytes, self._window)
-        ids = [summary.id for summary in summaries]
-        question.confirmed.connect(partial(in_background(self._launch, self._delete), ids))
-        question.open()
+        delete = partial(in_background(self._launch, self._delete), [summary.id for summary in summaries])
+        ask_to_delete(summaries, size_bytes, self._window, delete)
 
     async def _delete(self, session_ids: Sequence[SessionId]) -> None:
         try:
@@ -231,10 +229,8 @@ class SessionActions(Controller):
                 Path(path), fallback=self._navigator.workspace, is_again=is_again
             )
         except AlreadyImportedError as error:
-            question = ImportedAlreadyQuestion(self._window)
-            question.opening.connect(partial(self._navigator.go_to, error.session_id))
-            question.importing.connect(partial(in_background(self._launch, self._import), path, is_again=True))
-            question.open()
+            import_again = partial(in_background(self._launch, self._import), path, is_again=True)
+            ask_to_import_again(self._window, partial(self._navigator.go_to, error.session_id), import_again)
             return
         self._launch(self._listed.refresh())
         self._navigator.go_to(imported.session_id)  # its last line lists what was left out

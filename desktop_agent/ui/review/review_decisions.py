@@ -10,8 +10,8 @@ from functools import partial
 from typing import NamedTuple
 
 from msgspec.structs import replace
-from PySide6.QtCore import QCoreApplication, QObject, Qt, Signal
-from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
+from PySide6.QtCore import QCoreApplication, QObject, Signal
+from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
@@ -37,7 +37,7 @@ from desktop_agent.ui.review.changed_files import ChangedFile, group_by_file
 from desktop_agent.ui.review.diff_source import DiffSource, FileDiffs, GitSource, Spawn, Submit
 from desktop_agent.ui.review.reviewed_changes import NetCounts, Reviewed
 from desktop_agent.ui.translation.core_words import core_words, plural
-from desktop_agent.ui.widgets.labels import restyle
+from desktop_agent.ui.widgets.question import Question
 from desktop_agent.ui.wording.visible_text import visible
 
 _tr = partial(QCoreApplication.translate, "UndoQuestion")
@@ -57,40 +57,6 @@ class Resolution(NamedTuple):
     outcome: FileOutcome
     like: FileImage | None = None
     """The chosen version, if a whole version was chosen: its kind of file is written. None keeps the kind."""
-
-
-class _Question(QMessageBox):
-    def __init__(self, parent: QWidget, text: str, more: str) -> None:
-        super().__init__(parent)
-        self.setWindowTitle(_tr("Undo"))
-        self.setTextFormat(Qt.TextFormat.PlainText)  # names may look like markup
-        self.setText(text)
-        self.setInformativeText(more)
-        self._answers: list[tuple[QPushButton, Callable[[], object]]] = []
-        self.finished.connect(self._on_finished)
-
-    def add_answer(self, words: str, name: str, then: Callable[[], object], *, takes_most: bool = False) -> QPushButton:
-        """`takes_most` marks the destructive answer."""
-        role = QMessageBox.ButtonRole.DestructiveRole if takes_most else QMessageBox.ButtonRole.AcceptRole
-        button = self.addButton(words, role)
-        button.setObjectName(name)
-        if takes_most:
-            restyle(button, "variant", "destructive")  # the box has already styled it
-        self._answers.append((button, then))
-        return button
-
-    def ask(self, default: QPushButton | None) -> None:
-        cancel = self.addButton(_tr("Cancel"), QMessageBox.ButtonRole.RejectRole)
-        self.setDefaultButton(default or cancel)
-        self.setEscapeButton(cancel)
-        self.open()
-
-    def _on_finished(self) -> None:
-        pressed = self.clickedButton()
-        self.deleteLater()
-        for button, then in self._answers:
-            if button is pressed:
-                then()
 
 
 # -- what is not the agent's --
@@ -125,8 +91,8 @@ def ask_about_others(
     )
     if not any(file.has_agents for file in files):
         text = _tr("The agent made none of these changes.")
-    box = _Question(parent, text, "\n".join([*_owner_lines(files), "", _tr("Redo brings back what is undone.")]))
-    box.setObjectName("undoOthersDialog")
+    more = "\n".join([*_owner_lines(files), "", _tr("Redo brings back what is undone.")])
+    box = Question(parent, "undoOthersDialog", _tr("Undo"), text, more)
     box.add_answer(_tr("Undo all of it"), "undoEverybodysButton", lambda: undo(True), takes_most=True)
     agents = box.add_answer(_tr("Undo only the agent's"), "undoAgentsButton", lambda: undo(False)) if can_part else None
     box.ask(agents)
@@ -200,9 +166,8 @@ class UndoWithCare(NamedTuple):
             "You decided to keep %n change in {0}.",
             "You decided to keep %n changes in {0}.",
         )
-        files = _named([one.file.path for one in kept])
-        box = _Question(self.parent, text.format(files), _tr("Undo these kept changes, too?"))
-        box.setObjectName("undoKeptDialog")
+        text, more = text.format(_named([one.file.path for one in kept])), _tr("Undo these kept changes, too?")
+        box = Question(self.parent, "undoKeptDialog", _tr("Undo"), text, more)
         box.add_answer(_tr("Undo them, too"), "undoKeptButton", lambda: self.submit(everything), takes_most=True)
         rest = None
         if undecided:
