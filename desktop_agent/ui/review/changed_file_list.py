@@ -4,18 +4,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Literal
 
-from PySide6.QtCore import QItemSelectionModel, QObject, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPen
-from PySide6.QtWidgets import (
-    QFrame,
-    QListView,
-    QMenu,
-    QSizePolicy,
-    QStyle,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
-    QWidget,
-)
+from PySide6.QtCore import QItemSelectionModel, QObject, QPoint, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPen
+from PySide6.QtWidgets import QListView, QMenu, QSizePolicy, QStyleOptionViewItem
 
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.ui.review.changed_files import ChangedFile, Mark, is_decided
@@ -23,7 +14,7 @@ from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.layouts import set_names
 from desktop_agent.ui.widgets.popup import ChoiceModel
-from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex, draw_area, draw_focus_ring
+from desktop_agent.ui.widgets.rows import NO_PARENT, RIGHT, AnyIndex, ModelDelegate, draw_ground, draw_line, set_up_list
 
 Tags = Literal["author", "kind"]
 """What is shown beside a path: who changed the file, or the kind of change."""
@@ -118,39 +109,29 @@ _MIN_PATH_WIDTH = 90
 _TAG_PADDING = 6
 
 
-class ChangeDelegate(QStyledItemDelegate):
+class ChangeDelegate(ModelDelegate[ChangeModel]):
     """Paints a round mark: full for kept, half full for partly kept, empty for undecided, struck through for undone."""
 
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._theme = theme
+    def draw(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        file, rect = self.model.rows[index.row()], QRectF(option.rect)
+        draw_ground(painter, self.theme, option, self.ring)
+        self._draw_mark(painter, QPointF(rect.left() + _MARK_CENTRE, rect.center().y()), file.mark)
+        rest = rect.adjusted(_PATH_LEFT, 0, -Space.S, 0)
+        code, (added, removed) = self.theme.code_font(TypeSize.HEAD), file.counts
+        for text, role, font in (
+            (f"−{removed}" if removed else "", "removed_text", code),
+            (f"+{added}" if added else "", "added_text", code),
+            (self.model.aside_words(file), "muted", self.small_font),
+        ):
+            if text:
+                ink = self.theme.colour("faint" if file.mark == "undone" else role)
+                draw_line(painter, rest, text, font, ink, RIGHT)
+                rest.setRight(rest.right() - QFontMetricsF(font).horizontalAdvance(text) - Space.XS - 2)
+        self._draw_path_and_tag(painter, rest.adjusted(0, 0, -Space.XS, 0), file)
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
-        return QSize(_PATH_LEFT + _MIN_PATH_WIDTH, Height.LIST_ROW)
-
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
-        model = index.model()
-        assert isinstance(model, ChangeModel)
-        file = model.rows[index.row()]
-        rect = option.rect
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        self._paint_ground(painter, rect, option.state)
-        self._paint_mark(painter, QPointF(rect.left() + _MARK_CENTRE, rect.center().y() + 0.5), file.mark)
-        right = self._paint_counts(painter, file, model.aside_words(file), rect.adjusted(0, 0, -Space.S, 0))
-        self._tag_and_path(painter, file, model.tag_words(file), rect.adjusted(_PATH_LEFT, 0, 0, 0), right)
-        painter.restore()
-
-    def _paint_ground(self, painter: QPainter, rect: QRect, state: QStyle.StateFlag) -> None:
-        is_selected = bool(state & QStyle.StateFlag.State_Selected)
-        if is_selected or state & QStyle.StateFlag.State_MouseOver:
-            draw_area(painter, self._theme, QRectF(rect), is_selected=is_selected)
-        if is_selected and state & QStyle.StateFlag.State_HasFocus:
-            draw_focus_ring(painter, QRectF(rect), self._theme.colour("accent"))
-
-    def _paint_mark(self, painter: QPainter, centre: QPointF, mark: Mark) -> None:
+    def _draw_mark(self, painter: QPainter, centre: QPointF, mark: Mark) -> None:
         role = {"partly": "accent", "kept": "accent", "conflict": "warning_text"}.get(mark, "faint")
-        colour = self._theme.colour(role)
+        colour = self.theme.colour(role)
         ring = QRectF(centre.x() - _MARK_RADIUS, centre.y() - _MARK_RADIUS, 2 * _MARK_RADIUS, 2 * _MARK_RADIUS)
         painter.setPen(QPen(colour, 1.3))
         painter.setBrush(colour if mark == "kept" else Qt.BrushStyle.NoBrush)
@@ -163,56 +144,25 @@ class ChangeDelegate(QStyledItemDelegate):
         elif mark == "conflict":
             painter.drawLine(QPointF(centre.x(), ring.top() + 2), QPointF(centre.x(), ring.bottom() - 2))
 
-    def _paint_counts(self, painter: QPainter, file: ChangedFile, aside: str, rect: QRect) -> int:
-        code, plain = self._theme.code_font(TypeSize.HEAD), self._theme.text_font(TypeSize.HEAD)
-        added, removed = file.counts
-        pieces = [(f"−{removed}", "removed_text", code)] if removed else []
-        pieces += [(f"+{added}", "added_text", code)] if added else []
-        pieces += [(aside, "muted", plain)] if aside else []
-        right = rect.right()
-        for text, role, font in pieces:
-            painter.setFont(font)
-            width = QFontMetrics(font).horizontalAdvance(text)
-            painter.setPen(self._theme.colour("faint" if file.mark == "undone" else role))
-            place = QRect(right - width, rect.top(), width, rect.height())
-            painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, text)
-            right -= width + Space.XS + 2
-        return right - Space.XS
-
-    def _tag_and_path(self, painter: QPainter, file: ChangedFile, tag: str, rect: QRect, right: int) -> None:
-        tag_font = self._theme.text_font(TypeSize.HEAD)
-        tag_width = QFontMetrics(tag_font).horizontalAdvance(tag) + 2 * _TAG_PADDING
-        room = right - rect.left()
-        has_tag = bool(tag) and room - tag_width - Space.S >= _MIN_PATH_WIDTH
-        path_width = self._paint_path(painter, file, rect, room - (tag_width + Space.S if has_tag else 0))
-        if not has_tag:
-            return
-        painter.setFont(tag_font)
-        painter.setPen(self._theme.colour("border"))
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        height = QFontMetrics(tag_font).height() + 3
-        left = rect.left() + path_width + Space.S
-        frame = QRectF(left + 0.5, rect.center().y() - height / 2 + 0.5, tag_width, height)
-        painter.drawRoundedRect(frame, 4, 4)
-        painter.setPen(self._theme.colour("muted"))
-        painter.drawText(frame, Qt.AlignmentFlag.AlignCenter, tag)
-
-    def _paint_path(self, painter: QPainter, file: ChangedFile, rect: QRect, room: int) -> int:
-        folder, name = _parts(file)
-        is_faded = file.mark == "undone"
-        font = QFont(self._theme.text_font(TypeSize.BODY))
-        font.setStrikeOut(is_faded)
-        metrics = QFontMetrics(font)
+    def _draw_path_and_tag(self, painter: QPainter, rect: QRectF, file: ChangedFile) -> None:
+        tag, small = self.model.tag_words(file), QFontMetricsF(self.small_font)
+        frame = QRectF(0, 0, small.horizontalAdvance(tag) + 2 * _TAG_PADDING, small.height() + 3)
+        has_tag = bool(tag) and rect.width() - frame.width() - Space.S >= _MIN_PATH_WIDTH
+        room = rect.width() - (frame.width() + Space.S if has_tag else 0)
+        font, is_undone, (folder, name) = QFont(self.text_font), file.mark == "undone", _parts(file)
+        font.setStrikeOut(is_undone)
+        metrics = QFontMetricsF(font)
         name = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, room)
-        name_width = metrics.horizontalAdvance(name)
-        folder = metrics.elidedText(folder, Qt.TextElideMode.ElideMiddle, room - name_width)
-        folder_width = metrics.horizontalAdvance(folder)
-        painter.setFont(font)
-        for text, left, width, role in ((folder, 0, folder_width, "muted"), (name, folder_width, name_width, "text")):
-            painter.setPen(self._theme.colour("muted" if is_faded else role))
-            place = QRect(rect.left() + left, rect.top(), width + 1, rect.height())
-            painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, text)
-        return folder_width + name_width
+        folder = metrics.elidedText(folder, Qt.TextElideMode.ElideMiddle, room - metrics.horizontalAdvance(name))
+        for text, role in ((folder, "muted"), (name, "muted" if is_undone else "text")):
+            draw_line(painter, rect, text, font, self.theme.colour(role))
+            rect.setLeft(rect.left() + metrics.horizontalAdvance(text))
+        if has_tag:
+            frame.moveTopLeft(QPointF(rect.left() + Space.S + 0.5, rect.center().y() - frame.height() / 2))
+            painter.setPen(self.theme.colour("border"))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(frame, 4, 4)
+            draw_line(painter, frame, tag, self.small_font, self.theme.colour("muted"), Qt.AlignmentFlag.AlignCenter)
 
 
 def _parts(file: ChangedFile) -> tuple[str, str]:
@@ -236,12 +186,9 @@ class FileList(QListView):
         self._model = ChangeModel(tags, self)
         self._max_rows = 6
         self.setModel(self._model)
-        self.setItemDelegate(ChangeDelegate(theme, self))
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setMouseTracking(True)
+        self.setItemDelegate(ChangeDelegate(self._model, theme, set_up_list(self), self))
         self.setSpacing(_ROW_GAP)
         self.setUniformItemSizes(True)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
         self.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
