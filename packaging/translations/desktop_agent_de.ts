@@ -1602,6 +1602,13 @@
     </message>
 </context>
 <context>
+    <name>ClearableLine</name>
+    <message>
+        <source>Clear the text</source>
+        <translation>Text löschen</translation>
+    </message>
+</context>
+<context>
     <name>CloudFields</name>
     <message>
         <source>A profile of the AWS tools. Empty: the default profile.</source>
@@ -5592,10 +5599,6 @@
 <context>
     <name>DeleteQuestion</name>
     <message>
-        <source>Cancel</source>
-        <translation>Abbrechen</translation>
-    </message>
-    <message>
         <source>Delete</source>
         <translation>Löschen</translation>
     </message>
@@ -6511,13 +6514,6 @@
     </message>
 </context>
 <context>
-    <name>FilterField</name>
-    <message>
-        <source>Clear the filter</source>
-        <translation>Filter löschen</translation>
-    </message>
-</context>
-<context>
     <name>FindBar</name>
     <message>
         <source>Close</source>
@@ -6816,10 +6812,6 @@
 </context>
 <context>
     <name>ImportedAlreadyQuestion</name>
-    <message>
-        <source>Cancel</source>
-        <translation>Abbrechen</translation>
-    </message>
     <message>
         <source>Import a conversation</source>
         <translation>Unterhaltung importieren</translation>
@@ -8727,6 +8719,13 @@
     </message>
 </context>
 <context>
+    <name>Question</name>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+</context>
+<context>
     <name>QuestionHead</name>
     <message>
         <source>Details</source>
@@ -8829,10 +8828,6 @@
     <message>
         <source>A program is still running in the terminal. End it and quit?</source>
         <translation>Im Terminal läuft noch ein Programm. Abbrechen und beenden?</translation>
-    </message>
-    <message>
-        <source>Cancel</source>
-        <translation>Abbrechen</translation>
     </message>
     <message>
         <source>Its processes are ended. The conversation and its changes are kept.</source>
@@ -12565,10 +12560,6 @@
     <message>
         <source>A running server&apos;s, or yours: {0}</source>
         <translation>Von einem laufenden Server oder von Ihnen: {0}</translation>
-    </message>
-    <message>
-        <source>Cancel</source>
-        <translation>Abbrechen</translation>
     </message>
     <message>
         <source>Perhaps another session&apos;s: {0}</source>

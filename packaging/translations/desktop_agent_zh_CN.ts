@@ -1594,6 +1594,13 @@
     </message>
 </context>
 <context>
+    <name>ClearableLine</name>
+    <message>
+        <source>Clear the text</source>
+        <translation>清除文字</translation>
+    </message>
+</context>
+<context>
     <name>CloudFields</name>
     <message>
         <source>A profile of the AWS tools. Empty: the default profile.</source>
@@ -5581,10 +5588,6 @@
 <context>
     <name>DeleteQuestion</name>
     <message>
-        <source>Cancel</source>
-        <translation>取消</translation>
-    </message>
-    <message>
         <source>Delete</source>
         <translation>删除</translation>
     </message>
@@ -6492,13 +6495,6 @@
     </message>
 </context>
 <context>
-    <name>FilterField</name>
-    <message>
-        <source>Clear the filter</source>
-        <translation>清除筛选</translation>
-    </message>
-</context>
-<context>
     <name>FindBar</name>
     <message>
         <source>Close</source>
@@ -6795,10 +6791,6 @@
 </context>
 <context>
     <name>ImportedAlreadyQuestion</name>
-    <message>
-        <source>Cancel</source>
-        <translation>取消</translation>
-    </message>
     <message>
         <source>Import a conversation</source>
         <translation>导入对话</translation>
@@ -8702,6 +8694,13 @@
     </message>
 </context>
 <context>
+    <name>Question</name>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+</context>
+<context>
     <name>QuestionHead</name>
     <message>
         <source>Details</source>
@@ -8804,10 +8803,6 @@
     <message>
         <source>A program is still running in the terminal. End it and quit?</source>
         <translation>终端中仍有程序在运行。结束它并退出？</translation>
-    </message>
-    <message>
-        <source>Cancel</source>
-        <translation>取消</translation>
     </message>
     <message>
         <source>Its processes are ended. The conversation and its changes are kept.</source>
@@ -12491,10 +12486,6 @@
     <message>
         <source>A running server&apos;s, or yours: {0}</source>
         <translation>正在运行的服务器或您：{0}</translation>
-    </message>
-    <message>
-        <source>Cancel</source>
-        <translation>取消</translation>
     </message>
     <message>
         <source>Perhaps another session&apos;s: {0}</source>

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QLineEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 
 from desktop_agent.core.base.matching import Matches
 from desktop_agent.core.system.git.repository import NoStatus, RepoStatus
@@ -15,7 +15,7 @@ from desktop_agent.ui.files.file_tree_model import FileTreeModel
 from desktop_agent.ui.files.path_actions import PathActions
 from desktop_agent.ui.files.tree_reader import FolderWatch, Spawn, TreeReader
 from desktop_agent.ui.theme import Space, Theme, TypeSize
-from desktop_agent.ui.widgets.buttons import compact_button
+from desktop_agent.ui.widgets.buttons import compact_button, make_line
 from desktop_agent.ui.widgets.labels import make_label, show_text
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, set_names, stack, vbox
 
@@ -44,33 +44,6 @@ class DoneBar(QFrame):
     def _on_undo(self) -> None:
         self.hide()
         self.undo_requested.emit(self._changes)
-
-
-_CLEAR_WIDTH = 22
-
-
-class FilterField(QLineEdit):
-    def __init__(self) -> None:
-        super().__init__()
-        # Qt's own clear button comes with a picture that fits neither theme.
-        clear = QToolButton(self)
-        clear.setText("×")
-        clear.setAccessibleName(self.tr("Clear the filter"))
-        clear.setToolTip(self.tr("Clear the filter"))
-        clear.setProperty("variant", "flat")
-        clear.setProperty("compact", True)
-        clear.setCursor(Qt.CursorShape.ArrowCursor)
-        clear.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # Escape does the same by keyboard
-        clear.setFixedWidth(_CLEAR_WIDTH)
-        clear.hide()
-        clear.clicked.connect(self.clear)
-        hbox(STRETCH, clear, on=self, margins=(0, 0, 2, 0))
-        self._clear = clear
-        self.setTextMargins(0, 0, _CLEAR_WIDTH, 0)
-        self.textChanged.connect(self._on_text_changed)
-
-    def _on_text_changed(self, text: str) -> None:
-        self._clear.setVisible(bool(text))
 
 
 class FileTree(QWidget):
@@ -133,9 +106,7 @@ class FileTree(QWidget):
         heading = make_label(self.tr("Files"), role="heading")
         top = hbox(heading, STRETCH, self._shortcut, margins=(Space.S, 0, Space.S, 0), spacing=Space.S)
 
-        self._filter = FilterField()
-        set_names(self._filter, "fileFilter", self.tr("Filter files"))
-        self._filter.setPlaceholderText(self.tr("Filter files"))
+        self._filter = make_line("fileFilter", self.tr("Filter files"), self.tr("Filter files"), is_clearable=True)
         self._filter.setEnabled(False)
 
         self._rows = FileRows(self._model, theme)

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.ui.theme import Height, Space
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox
 from desktop_agent.ui.widgets.rows import draw_focus_ring
 
 
@@ -83,6 +84,29 @@ def make_button(
 compact_button = partial(make_button, is_compact=True)
 
 
+class ClearableLine(QLineEdit):
+    """A line with a button that clears it. Qt's own clear button comes with a picture that fits neither theme."""
+
+    def __init__(self, parent: QWidget | None = None, *, placeholderText: str = "") -> None:
+        super().__init__(parent, placeholderText=placeholderText)
+        words = self.tr("Clear the text")
+        button = partial(compact_button, accessible_name=words, tooltip=words, variant="flat", parent=self)
+        self._clear = button("×", clicked=self.clear)
+        self._clear.setCursor(Qt.CursorShape.ArrowCursor)
+        self._clear.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._clear.setFixedWidth(_CLEAR_WIDTH)
+        self._clear.hide()
+        hbox(STRETCH, self._clear, on=self, margins=(0, 0, 2, 0))
+        self.setTextMargins(0, 0, _CLEAR_WIDTH, 0)
+        self.textChanged.connect(self._on_text_changed)
+
+    def _on_text_changed(self, text: str) -> None:
+        self._clear.setVisible(bool(text))
+
+
+_CLEAR_WIDTH = 22
+
+
 def make_line(
     object_name: str,
     accessible_name: str,
@@ -91,7 +115,7 @@ def make_line(
     is_clearable: bool = False,
     parent: QWidget | None = None,
 ) -> QLineEdit:
-    line = QLineEdit(parent, placeholderText=placeholder, clearButtonEnabled=is_clearable)
+    line = (ClearableLine if is_clearable else QLineEdit)(parent, placeholderText=placeholder)
     line.setObjectName(object_name)
     line.setAccessibleName(accessible_name)
     return line
