@@ -11,6 +11,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import cast
 from urllib.parse import unquote
@@ -64,45 +65,49 @@ TIMEOUT_S = 5.0
 """How many seconds one export may take, retries included."""
 
 
-class WatchedSpans(SpanExporter):
-    """Passes spans on, and reports the outcome to `health`. Never raises."""
+class _Spans(SpanExporter):
+    """Sends spans, and reports the outcome to `health`. Never raises."""
 
-    def __init__(self, inner: SpanExporter, health: Health) -> None:
-        self._inner = inner
+    def __init__(
+        self, send: Callable[[Sequence[ReadableSpan]], object], health: Health, end: Callable[[], None] = lambda: None
+    ) -> None:
+        """`send` returns `FAILURE` or raises when it fails."""
+        self._send = send
         self._health = health
+        self._end = end
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        is_sent = _watch(self._health, lambda: self._inner.export(spans) is SpanExportResult.SUCCESS)
+        is_sent = _watch(self._health, lambda: self._send(spans) is not SpanExportResult.FAILURE)
         return SpanExportResult.SUCCESS if is_sent else SpanExportResult.FAILURE
 
     def shutdown(self) -> None:
         with quiet(self._health):
-            self._inner.shutdown()
+            self._end()
 
 
-class WatchedMetrics(MetricExporter):
-    def __init__(self, inner: MetricExporter, health: Health) -> None:
-        super().__init__(inner._preferred_temporality, inner._preferred_aggregation)
-        self._inner = inner
+class _Metrics(MetricExporter):
+    def __init__(
+        self, send: Callable[[MetricsData], object], health: Health, inner: MetricExporter | None = None
+    ) -> None:
+        super().__init__(inner and inner._preferred_temporality, inner and inner._preferred_aggregation)
+        self._send = send
         self._health = health
+        self._inner = inner
 
-    def export(
-        self, metrics_data: MetricsData, timeout_millis: float = 1000 * TIMEOUT_S, **kwargs: object
-    ) -> MetricExportResult:
-        # The SDK has no types for its **kwargs.
-        export = self._inner.export  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-        is_sent = _watch(self._health, lambda: export(metrics_data, timeout_millis) is MetricExportResult.SUCCESS)
+    def export(self, metrics_data: MetricsData, timeout_millis: float = 0, **kwargs: object) -> MetricExportResult:
+        is_sent = _watch(self._health, lambda: self._send(metrics_data) is not MetricExportResult.FAILURE)
         return MetricExportResult.SUCCESS if is_sent else MetricExportResult.FAILURE
 
-    def force_flush(self, timeout_millis: float = 1000 * TIMEOUT_S) -> bool:
+    def force_flush(self, timeout_millis: float = 0) -> bool:
         return True
 
     def shutdown(self, timeout_millis: float = 1000 * TIMEOUT_S, **kwargs: object) -> None:
-        with quiet(self._health):
-            self._inner.shutdown(timeout_millis)  # pyright: ignore[reportUnknownMemberType] - likewise
+        if self._inner is not None:
+            with quiet(self._health):
+                self._inner.shutdown(timeout_millis)  # pyright: ignore[reportUnknownMemberType] - the SDK's **kwargs
 
 
-def otlp_exporters(address: str, environ: Mapping[str, str]) -> tuple[SpanExporter, MetricExporter]:
+def _otlp_exporters(address: str, environ: Mapping[str, str], health: Health) -> tuple[_Spans, _Metrics]:
     """Return the exporters to `/v1/traces` and `/v1/metrics` below `address`.
 
     Raises `ValueError` for an address that is not on the web, and `ProviderError` for an unusable proxy.
@@ -118,7 +123,8 @@ def otlp_exporters(address: str, environ: Mapping[str, str]) -> tuple[SpanExport
     metrics = OTLPMetricExporter(
         f"{base}/v1/metrics", headers=_headers("METRICS", environ), timeout=TIMEOUT_S, session=exporter_session(proxy)
     )
-    return spans, metrics
+    send = cast("Callable[[MetricsData], object]", metrics.export)  # pyright: ignore[reportUnknownMemberType] - **kwargs
+    return _Spans(spans.export, health, spans.shutdown), _Metrics(send, health, metrics)
 
 
 def _headers(signal: str, environ: Mapping[str, str]) -> dict[str, str]:
@@ -146,30 +152,6 @@ MOST_BYTES = 64 * 2**20
 """How many bytes one file may have. Two full ones are kept, as `.1` and `.2`."""
 _IDS = frozenset({"traceId", "spanId", "parentSpanId"})
 """Fields that OTLP's JSON has in hexadecimal, and protobuf's JSON in base64."""
-
-
-class SpanLines(SpanExporter):
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        append_line(self._path, encode_spans(spans))
-        return SpanExportResult.SUCCESS
-
-
-class MetricLines(MetricExporter):
-    def __init__(self, path: Path) -> None:
-        super().__init__()
-        self._path = path
-
-    def export(self, metrics_data: MetricsData, timeout_millis: float = 0, **kwargs: object) -> MetricExportResult:
-        append_line(self._path, encode_metrics(metrics_data))
-        return MetricExportResult.SUCCESS
-
-    def force_flush(self, timeout_millis: float = 0) -> bool:
-        return True
-
-    def shutdown(self, timeout_millis: float = 0, **kwargs: object) -> None: ...
 
 
 def append_line(path: Path, message: Message) -> None:
@@ -236,10 +218,7 @@ class SdkPipeline:
         for name in _LOGGERS:
             logging.getLogger(name).addFilter(to_health)
         self._health = health
-        self._exporters = [
-            (WatchedSpans(spans, health), WatchedMetrics(metrics, health))
-            for spans, metrics in _exporters(wanted, environ)
-        ]
+        self._exporters = _exporters(wanted, environ, health)
         resource = _resource(environ, instance_id)
         limits = SpanLimits(max_attribute_length=32 * MAX_BYTES)
         self._tracers = TracerProvider(resource=resource, span_limits=limits, shutdown_on_exit=False)
@@ -307,12 +286,14 @@ class SdkPipeline:
                     metrics.shutdown()
 
 
-def _exporters(wanted: TelemetrySettings, environ: Mapping[str, str]) -> list[tuple[SpanExporter, MetricExporter]]:
-    found: list[tuple[SpanExporter, MetricExporter]] = []
+def _exporters(wanted: TelemetrySettings, environ: Mapping[str, str], health: Health) -> list[tuple[_Spans, _Metrics]]:
+    found: list[tuple[_Spans, _Metrics]] = []
     if wanted.otlp_address:
-        found.append(otlp_exporters(wanted.otlp_address, environ))
+        found.append(_otlp_exporters(wanted.otlp_address, environ, health))
     if wanted.file:
-        found.append((SpanLines(Path(wanted.file)), MetricLines(Path(wanted.file))))
+        append = partial(append_line, Path(wanted.file))
+        spans = _Spans(lambda spans: append(encode_spans(spans)), health)
+        found.append((spans, _Metrics(lambda data: append(encode_metrics(data)), health)))
     return found
 
 
