@@ -124,10 +124,6 @@ def cost_in(fields: JsonObject) -> float | None:
     return float(value) if 0 <= value < math.inf else None
 
 
-def searches_in(fields: JsonObject) -> int:
-    return count_in(object_in(fields, "server_tool_use"), "web_search_requests", 0)
-
-
 def result_text(result: ToolResultBlock) -> str:
     if result.content.strip():
         return repaired(result.content)

@@ -24,8 +24,7 @@ from desktop_agent.core.providers.chat import ChatFormat
 from desktop_agent.core.providers.demo import demo_provider
 from desktop_agent.core.providers.http_provider import SILENCE_S, ApiEndpoint, HttpProvider
 from desktop_agent.core.providers.provider import Provider
-from desktop_agent.core.providers.responses import NOT_ON_A_PLAN, ResponsesFormat
-from desktop_agent.core.providers.responses_stream import CACHE_FIELDS
+from desktop_agent.core.providers.responses import CACHE_FIELDS, NOT_ON_A_PLAN, ResponsesFormat
 from desktop_agent.core.providers.sdk_connection import SdkClient, SdkConnection
 from desktop_agent.core.providers.wire_format import WireFormat
 from desktop_agent.core.settings.live_settings import LiveSettings

@@ -9,11 +9,10 @@ from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.models.account import usual_account
 from desktop_agent.core.protocol.events import TextDelta
 from desktop_agent.core.protocol.model import JsonObject, ModelRequest, TextBlock
-from desktop_agent.core.providers.chat_stream import ChatReader
+from desktop_agent.core.providers.chat import ChatReader
 from desktop_agent.core.providers.faults import ErrorEventError, FailedCall
 from desktop_agent.core.providers.provider_catalog import wire_format_of
-from desktop_agent.core.providers.responses import ResponsesFormat
-from desktop_agent.core.providers.responses_stream import ResponsesReader
+from desktop_agent.core.providers.responses import ResponsesFormat, ResponsesReader
 from desktop_agent.core.providers.wire_format import EncodedPictures, MessageReader
 from desktop_agent.core.system.network.connections import MAX_NAME_CHARS
 

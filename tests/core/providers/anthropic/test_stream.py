@@ -20,7 +20,7 @@ from desktop_agent.core.protocol.model import (
     Usage,
     WebPage,
 )
-from desktop_agent.core.providers.anthropic_stream import AnthropicReader
+from desktop_agent.core.providers.anthropic import AnthropicReader
 from desktop_agent.core.providers.provider import Completion, StreamPiece, writing_call
 from tests.servers.dialects.anthropic import ANTHROPIC
 from tests.servers.dialects.dialect import Ask
