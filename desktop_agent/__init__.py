@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Aborted", "Agent", "AgentError", "Allowed", "AppPaths", "ApprovalRequest", "Approver", "Call", "CallRules",
     "ChangeSelection", "Changes", "CredentialsError", "Decision", "Denied", "Event", "FileChange", "FileDiff",
-    "FileOutcome", "FunctionTool", "InvalidOutputError", "LiveSettings", "ModelRef", "NetChange", "Provider",
-    "ProviderError", "Result", "ReviewHunk", "Rule", "RulesFile", "RunFailedError", "SandboxError", "Say",
+    "FileOutcome", "FunctionTool", "InvalidOutputError", "LiveSettings", "ModelRef", "NetChange", "NewWorktree",
+    "Provider", "ProviderError", "Result", "ReviewHunk", "Rule", "RulesFile", "RunFailedError", "SandboxError", "Say",
     "ScriptMark", "ScriptedProvider", "SearchHit", "SearchQuery", "SessionBusyError", "SessionNotFoundError",
     "SessionSummary", "Settings", "StorageError", "StructuredResult", "ToolError", "ToolResult", "Transcript",
     "TurnLimits", "UnsafeSettingsError", "Usage", "UsageError", "Workbench", "WorkspaceError", "__version__",

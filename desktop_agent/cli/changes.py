@@ -18,7 +18,7 @@ from desktop_agent.core.changes.net import NetChange, net_changes, net_state
 from desktop_agent.core.changes.patch import Contents, patch_of
 from desktop_agent.core.diff.hunks import ENDINGS, MODE, WHOLE_FILE, all_keys, converted_edits, review_hunks
 from desktop_agent.core.protocol.codec import picked
-from desktop_agent.core.protocol.model import ChangeSelection, FileChange, JsonObject
+from desktop_agent.core.protocol.model import ChangeSelection, FileChange, JsonObject, LeftOut
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal_reader import read_journal
 from desktop_agent.core.store.session_catalog import SessionCatalog
@@ -119,7 +119,11 @@ def hunks_of(transcript: Transcript, row: NetChange, contents: Contents) -> list
     lines = {named.key: named.hunk for named in review_hunks(diff)}
     converted = converted_edits(diff)
     hunks: list[NumberedHunk] = []
-    for number, key in enumerate(all_keys(diff), start=1):
+    keys = all_keys(diff)
+    undone = frozenset(keys) if row.state == "undone" else diff.undone
+    if len(row.records) == 1:  # its hunks are those of the row
+        undone |= row.records[0].undone_hunks
+    for number, key in enumerate(keys, start=1):
         old, new, old_count, new_count = 0, 0, 0, 0
         if (hunk := lines.get(key)) is not None:
             old, new = hunk.old_start, hunk.new_start
@@ -127,7 +131,7 @@ def hunks_of(transcript: Transcript, row: NetChange, contents: Contents) -> list
         elif key == ENDINGS:
             old, new = converted[0].old_start, converted[0].new_start
             old_count = new_count = sum(edit.old_end - edit.old_start for edit in converted)
-        state = "undone" if key in diff.undone else "standing"
+        state = "undone" if key in undone else "standing"
         hunks.append(NumberedHunk(number, key, old + 1, old_count, new + 1, new_count, state))
     return hunks
 
@@ -238,6 +242,11 @@ def _uncaptured(transcript: Transcript, wanted: ChangeSelection) -> list[JsonObj
         for missing in entry.uncaptured
         if wanted.path in (None, missing.path)
     ]
+
+
+def described_left_out(left_out: Sequence[LeftOut]) -> list[str]:
+    places = [name_on_a_line(one.path) + (f", hunk {one.hunk}" if one.hunk else "") for one in left_out]
+    return [f"left out: {place} ({one.reason})" for place, one in zip(places, left_out, strict=True)]
 
 
 def show_diff(args: argparse.Namespace, console: Console) -> None:

@@ -2,9 +2,8 @@
 
 import argparse
 import asyncio
-from collections.abc import Sequence
 
-from desktop_agent.cli.changes import ChangedSession, revertible, selection_of, with_hunks
+from desktop_agent.cli.changes import ChangedSession, described_left_out, revertible, selection_of, with_hunks
 from desktop_agent.cli.changes_undo import ledger_of, opened
 from desktop_agent.cli.console import Console
 from desktop_agent.cli.signals import run_cancellable
@@ -15,7 +14,7 @@ from desktop_agent.core.commits.git_commit import preview
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.codec import picked
-from desktop_agent.core.protocol.model import JsonObject, LeftOut
+from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.library.turns import CommitOp
 
 
@@ -45,7 +44,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
         lines += [f"changed by a hook: {path}" for path in done.changed_by_hooks]
     document |= {"files": paths, "left_out": [picked(one, "path", "hunk", "reason") for one in left_out]}
     lines += [f"  {name_on_a_line(path)}" for path in paths]
-    console.result(document, "\n".join([*lines, *_described(left_out)]))
+    console.result(document, "\n".join([*lines, *described_left_out(left_out)]))
     return 0 if paths else 1
 
 
@@ -73,8 +72,3 @@ def _undo(session: ChangedSession, args: argparse.Namespace, options: SessionOpt
     text = f"The commit {last.commit[:12]} {would} undone: {last.subject}. The files stay as they are."
     console.result({"undone": last.commit, "files": list(last.paths), "dry_run": args.dry_run}, text)
     return 0
-
-
-def _described(left_out: Sequence[LeftOut]) -> list[str]:
-    places = [name_on_a_line(one.path) + (f", hunk {one.hunk}" if one.hunk else "") for one in left_out]
-    return [f"left out: {place} ({one.reason})" for place, one in zip(places, left_out, strict=True)]

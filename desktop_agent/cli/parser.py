@@ -113,6 +113,10 @@ def _add_run(commands: Commands) -> None:
     session = run.add_mutually_exclusive_group()
     session.add_argument("--resume", metavar="ID", help="go on with this session")
     session.add_argument("--continue", dest="continue_last", action="store_true", help="go on with the last one here")
+    tree_help = "work in a new git worktree, on a branch of its own (the name is optional)"
+    session.add_argument("--worktree", nargs="?", const="", metavar="NAME", help=tree_help)
+    base_help = "the commit or branch from which --worktree starts (HEAD)"
+    run.add_argument("--worktree-base", metavar="COMMIT", help=base_help)
     add_accept_folder(run)
     run.add_argument("--provider", metavar="P", help=f"the model's provider: {', '.join(PROVIDER_IDS)}")
     run.add_argument("--model", metavar="M", help="the model")
@@ -269,6 +273,26 @@ def _add_revert(action: argparse.ArgumentParser, name: str) -> None:
         action.add_argument("--include-others", action="store_true", help=others_help)
         recover_help = "also put back branches, tags and stash entries that the calls moved or dropped"
         action.add_argument("--recover", action="store_true", help=recover_help)
+
+
+def _add_worktrees(commands: Commands) -> None:
+    actions = group(
+        commands, "worktrees", "List the git worktrees of sessions, bring changes back, remove and restore."
+    )
+    command(actions, "list", "List them, with how much of each is not merged.", "worktrees list")
+    summary = "Merge what a worktree has into the folder of its repository, as changes that can be undone."
+    bring = command(actions, "bring-back", summary, "worktrees bring-back calm-otter --dry-run", "NAME")
+    bring.set_defaults(turn=None, since=None, call=None)
+    bring.add_argument("--file", metavar="P", help="only this file, by its path in the repository")
+    hunk_help = "only this hunk of --file, by its number or key (--dry-run lists them); may be repeated"
+    bring.add_argument("--hunk", action="append", default=[], metavar="K", help=hunk_help)
+    bring.add_argument("--dry-run", action="store_true", help="only say what would happen")
+    summaries = {
+        "remove": "Move a worktree to the trash, where it stays for a month. Its branch stays in the repository.",
+        "restore": "Bring a worktree back from the trash, or what git knows of one that was removed by hand.",
+    }
+    for name, text in summaries.items():
+        command(actions, name, text, f"worktrees {name} calm-otter", "NAME")
 
 
 def _add_costs(commands: Commands) -> None:
@@ -456,9 +480,10 @@ without a command, the window opens:
 Example: desktop-agent ~/code/app --continue"""
 
 _COMMANDS: Mapping[str, Callable[[Commands], None]] = {
-    "run": _add_run, "batch": _add_batch, "sessions": _add_sessions, "changes": _add_changes, "costs": _add_costs,
-    "storage": _add_storage, "tools": _add_tools, "auth": _add_auth, "models": _add_models, "mcp": _add_mcp,
-    "config": _add_config, "serve": _add_serve, "desktop": _add_desktop, "doctor": _add_doctor,
+    "run": _add_run, "batch": _add_batch, "sessions": _add_sessions, "changes": _add_changes,
+    "worktrees": _add_worktrees, "costs": _add_costs, "storage": _add_storage, "tools": _add_tools, "auth": _add_auth,
+    "models": _add_models, "mcp": _add_mcp, "config": _add_config, "serve": _add_serve, "desktop": _add_desktop,
+    "doctor": _add_doctor,
 }  # fmt: skip
 
 

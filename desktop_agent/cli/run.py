@@ -38,6 +38,7 @@ from desktop_agent.core.system.masked_logs import mask_warnings
 from desktop_agent.core.system.workspace import current_folder
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.files.suggest import closest_names
+from desktop_agent.core.worktrees.worktrees import NewWorktree
 from desktop_agent.headless.approval_command import ApprovalCommand
 from desktop_agent.headless.input_lines import ops_of
 from desktop_agent.headless.result import RunLogs, RunResult
@@ -257,12 +258,21 @@ def _options(args: argparse.Namespace, bench: Workbench) -> RunOptions:
             ),
             instructions=output.instructions if output is not None else "",
             accepts_folder=args.accept_folder,
+            worktree=_worktree(args),
         ),
         include=_included(args.include, prompts),
         carries_out_plan=args.carry_out_plan is not None,
         undo_last_turn=args.undo_last_turn,
         output=output,
     )
+
+
+def _worktree(args: argparse.Namespace) -> NewWorktree | None:
+    if args.worktree is None:
+        if args.worktree_base is not None:
+            raise UsageError("--worktree-base goes with --worktree.")
+        return None
+    return NewWorktree(name=args.worktree, base=args.worktree_base or "HEAD")
 
 
 def _prompts(args: argparse.Namespace) -> tuple[str, ...]:
@@ -362,6 +372,8 @@ def summary_of(result: RunResult) -> str:
         lines += ["Plan:", result.plan.rstrip(), "---"]
     lines.append(f"Stopped reason: {result.stopped_reason} (turns: {result.turns_used})")
     lines.append(f"Session: {result.session_id}")
+    if result.worktree:
+        lines.append(f"Worktree: {result.worktree}")
     if cost := cost_text(result.usage.cost_usd, is_partial=result.usage.is_cost_partial):
         lines.append(f"Cost: {cost}")
     lines.append("Tools executed:")

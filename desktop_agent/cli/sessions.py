@@ -69,7 +69,9 @@ def _is_wanted(summary: SessionSummary, *, is_archived: bool) -> bool:
 
 
 def _marks(summary: SessionSummary) -> str:
-    marks = (("pinned", summary.is_pinned), ("archived", summary.is_archived), (summary.state, summary.state != "idle"))
+    marks = [("pinned", summary.is_pinned), ("archived", summary.is_archived), (summary.state, summary.state != "idle")]
+    if summary.worktree is not None:
+        marks.append((f"worktree {summary.worktree.name}", True))
     return ", ".join(mark for mark, is_set in marks if is_set)
 
 
@@ -82,6 +84,7 @@ def _summary_document(summary: SessionSummary) -> JsonObject:
         **picked(summary, "is_title_given", "is_pinned", "is_archived"),
         "forked_from": summary.forked_from or None,
         "purpose": summary.purpose,
+        "worktree": summary.worktree.name if summary.worktree is not None else None,
     }
 
 

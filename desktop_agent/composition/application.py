@@ -35,7 +35,7 @@ from desktop_agent.core.settings.loading import FileProblem
 from desktop_agent.core.settings.model_choice import NamedModel, model_meant
 from desktop_agent.core.settings.models_file import MODELS_FILE_NAME, ModelsFile
 from desktop_agent.core.settings.sections import Settings
-from desktop_agent.core.settings.workspace_settings import ProjectTrust, WorkspaceSettings
+from desktop_agent.core.settings.workspace_settings import ProjectTrust, WorkspaceSettings, read_project
 from desktop_agent.core.slash.session_commands import Services
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME
@@ -44,6 +44,7 @@ from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.telemetry.telemetry import Telemetry
 from desktop_agent.core.tools.builtin import AnyTool, builtin_tools
 from desktop_agent.core.tools.execution.confiner import SandboxProbe, server_confiner
+from desktop_agent.core.worktrees.worktrees import Worktrees
 
 
 class OwnParts(TypedDict, total=False):
@@ -121,6 +122,7 @@ class Application:
         self.stored = StoredSessions(
             paths=paths, catalog=self.catalog, live=self.live, clock=self.clock, default_model=self.default_model
         )
+        self.worktrees = Worktrees(paths.worktrees, paths.sessions, self.clock)
         self.search = SessionSearch(paths.sessions, self.blobs, paths.cache)
         self.keys = own.get("key_store") or SystemKeyStore()
         self.sign_ins = own.get("sign_ins") or SignIns(
@@ -167,6 +169,14 @@ class Application:
     def faults_in(self, root: Path) -> tuple[FileProblem, ...]:
         """The problems for which nothing may run here, among the settings and rules read so far."""
         return (*self.settings_in(root).faults, *self.rules.faults)
+
+    def trust_alike(self, known: Path, new: Path) -> None:
+        """Copy the user's answer about a project to a copy of the project with the same settings file. Blocks."""
+        known_file, new_file = read_project(known), read_project(new)
+        if known_file is not None and new_file is not None and known_file.text == new_file.text:
+            answer = self._trust.read(known).answer_to(known_file.text)
+            if answer is not None:
+                self._trust.remember(new, new_file.text, answer)
 
     async def safe_in(self, root: Path) -> WorkspaceSettings:
         """Read all settings and rules of a workspace. Raises `UnsafeSettingsError` while nothing may run there."""

@@ -89,6 +89,8 @@ from desktop_agent.core.tools.secret_files import finder_of_secrets
 from desktop_agent.core.tools.servers.mcp_tool import McpTool, SessionTrust
 from desktop_agent.core.tools.servers.search_tools import DefinitionBudget, SearchTools
 from desktop_agent.core.tools.servers.session_servers import SessionServers
+from desktop_agent.core.worktrees.bring_back import WorktreeOffer
+from desktop_agent.core.worktrees.worktrees import NewWorktree, hint_for_lost
 
 
 class SessionStorage(Struct, frozen=True):
@@ -148,6 +150,10 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     """Appended to the system prompt while the session is open."""
     accepts_folder: bool = False
     """Whether to continue in another folder that is now at the session's path."""
+    worktree: NewWorktree | None = None
+    """The worktree to make for a new session, which then works there."""
+    brings_back: WorktreeOffer | None = None
+    """The changes of a worktree that a new session offers to bring back."""
 
     def system_prompt(self, root: Path, opened_at: datetime) -> str:
         """Blocks briefly: it reads shipped files."""
@@ -192,7 +198,7 @@ class SessionContext:
         self._folder = app.catalog.session_folder(self.id)
         seq = state.transcript.session.last_seq
         self.recorder = Recorder(storage.journal, app.clock, last_seq=seq, folds=(state.apply,), sink=sink)
-        self.workspace = HeldWorkspace(self.root, folder)
+        self.workspace = HeldWorkspace(self.root, folder, hint_for_lost(app.paths.worktrees, self.root))
         self.ledger = Ledger(
             self.root, app.blobs, held=self.workspace, is_special=lambda path: sensitivity(path) is not None
         )

@@ -1,9 +1,12 @@
 """Opens the sessions of one data folder: new ones, stored ones, and those that another process writes."""
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.composition.application import Application
@@ -16,7 +19,7 @@ from desktop_agent.core.models.known_model import effort_meant
 from desktop_agent.core.models.vendors import known_vendor, usual_model
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import FolderIdentity, ModelRef
+from desktop_agent.core.protocol.model import FolderIdentity, ModelRef, WorktreeOrigin
 from desktop_agent.core.session.failure_notices import NO_ACCOUNT, notice_of
 from desktop_agent.core.session.recorder import SessionState, Sink
 from desktop_agent.core.session.resume import ReplayState, resume_beside, show_end
@@ -24,8 +27,14 @@ from desktop_agent.core.session.session import Session
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.records import Follower, Yielder
 from desktop_agent.core.store.session_upkeep import NEVER_WRITTEN
+from desktop_agent.core.system.environment import child_environment
+from desktop_agent.core.system.processes.child import unhurried
+from desktop_agent.core.system.processes.runner import Command, ProcessRunner
+from desktop_agent.core.system.processes.shell import find_shell
 from desktop_agent.core.system.workspace import identity_of, usable_workspace
 from desktop_agent.core.transcript import NoticeEntry, Transcript
+from desktop_agent.core.worktrees.bring_back import begin
+from desktop_agent.core.worktrees.worktrees import NewWorktree, Worktree
 
 
 def _require_workspace(resumed: ReplayState) -> None:
@@ -72,6 +81,12 @@ def _damage_notices(torn: Path | None, resumed: ReplayState) -> tuple[ev.Notice,
     return tuple(notices)
 
 
+class _Place(Struct, frozen=True):
+    root: Path
+    worktree: WorktreeOrigin | None = None
+    notices: tuple[ev.Notice, ...] = ()
+
+
 class SessionOpener:
     def __init__(self, app: Application) -> None:
         self._app = app
@@ -88,42 +103,91 @@ class SessionOpener:
         if not model.model:
             model = replace(model, model=usual_model(model.provider))
         root = await asyncio.to_thread(usable_workspace, workspace)
-        settings = await app.safe_in(root)
+        await app.safe_in(root)
         now = app.clock.now()
-        system = await asyncio.to_thread(options.system_prompt, root, now)
-        folder = await asyncio.to_thread(identity_of, root)
         session_id = new_session_id(now)
-        storage = await asyncio.to_thread(SessionStorage.create, session_id, app.catalog, app.blobs)
-        opened = ev.SessionOpened(
-            session_id=session_id,
-            workspace=str(root),
-            model=model,
-            approval=options.approval or settings.current.execution.approval,
-            sandbox=options.sandbox or settings.current.execution.sandbox,
-            app_version=__version__,
-            purpose=options.purpose,
-            folder=folder,
-            at=now,  # the system prompt names the day
-        )
-        mode = ev.ModeSet(model=model, approval=opened.approval, sandbox=opened.sandbox, is_planning=True)
-        try:
-            await asyncio.to_thread(sweep_folders, settings)
-            context = SessionContext(
-                app,
-                storage,
-                SessionState(),
-                settings,
-                options,
+        async with self._placed(session_id, root, options.worktree) as place:
+            settings = await app.safe_in(place.root)
+            system = await asyncio.to_thread(options.system_prompt, place.root, now)
+            folder = await asyncio.to_thread(identity_of, place.root)
+            opened = ev.SessionOpened(
+                session_id=session_id,
+                workspace=str(place.root),
+                model=model,
+                approval=options.approval or settings.current.execution.approval,
+                sandbox=options.sandbox or settings.current.execution.sandbox,
+                app_version=__version__,
+                purpose=options.purpose,
                 folder=folder,
-                system=system,
-                opening=(opened, mode) if options.is_planning else (opened,),
-                sink=sink,
-                is_attended=is_attended,
+                worktree=place.worktree,
+                at=now,  # the system prompt names the day
             )
-            return context.session()
+            mode = ev.ModeSet(model=model, approval=opened.approval, sandbox=opened.sandbox, is_planning=True)
+            offer = options.brings_back
+            offered = await asyncio.to_thread(offer.events, model, app.blobs) if offer is not None else ()
+            storage = await asyncio.to_thread(SessionStorage.create, session_id, app.catalog, app.blobs)
+            try:
+                await asyncio.to_thread(sweep_folders, settings)
+                context = SessionContext(
+                    app,
+                    storage,
+                    SessionState(),
+                    settings,
+                    options,
+                    folder=folder,
+                    system=system,
+                    opening=(opened, *((mode,) if options.is_planning else ()), *place.notices, *offered),
+                    sink=sink,
+                    is_attended=is_attended,
+                )
+                if offer is not None:
+                    await begin(app.worktrees, offer, session_id)
+                return context.session()
+            except BaseException:
+                storage.discard(app.catalog)
+                raise
+
+    @asynccontextmanager
+    async def _placed(self, session_id: SessionId, root: Path, wanted: NewWorktree | None) -> AsyncGenerator[_Place]:
+        """Yield where a new session works: in its folder, or in a worktree, which is removed if the block raises."""
+        if wanted is None:
+            yield _Place(root)
+            return
+        app = self._app
+        worktree, said = await app.worktrees.make(root, wanted, session_id)
+        try:
+            await asyncio.to_thread(app.trust_alike, root, worktree.workspace)
+            problem, output = await self._set_up(worktree)
+            notice = ev.Notice(
+                level="warning" if said or problem else "info",
+                code="worktree",
+                title=problem
+                or f"This session works in the worktree {worktree.name}, on the branch {worktree.branch}.",
+                hint=" ".join(said),
+                detail=output,
+            )
+            yield _Place(worktree.workspace, worktree.origin, (notice,))
         except BaseException:
-            storage.discard(app.catalog)
+            await unhurried(app.worktrees.unmake(worktree))
             raise
+
+    async def _set_up(self, worktree: Worktree) -> tuple[str, str]:
+        """Run the command that prepares a worktree. Return what went wrong, and the output."""
+        settings = await self._app.safe_in(worktree.workspace)
+        line = settings.current.execution.worktree_setup
+        if not line:
+            return "", ""
+        environ = child_environment(self._app.environ, settings.current.execution.passed_variables)
+        shell = await asyncio.to_thread(find_shell, environ, worktree.workspace)
+        if shell is None:
+            return "The worktree was not set up, because there is no shell.", line
+        runner = ProcessRunner(self._app.clock)
+        try:
+            done = await runner.run(Command(argv=shell.argv(line), cwd=worktree.workspace, environ=environ))
+        finally:
+            await runner.aclose()
+        code, output = done.end.exit_code, f"$ {line}\n{done.output.head}{done.output.tail}"
+        return (f"The command that sets up the worktree failed with code {code}." if code else ""), output
 
     async def open(
         self, session_id: SessionId, sink: Sink, options: SessionOptions | None = None, *, is_attended: bool = True

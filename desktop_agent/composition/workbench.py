@@ -31,6 +31,7 @@ from desktop_agent.core.slash.declarations import Declaration
 from desktop_agent.core.system.private_files import close_to_others
 from desktop_agent.core.system.processes.shell import ShellKind, find_shell
 from desktop_agent.core.tools.access import CallRules
+from desktop_agent.core.worktrees.worktrees import NewWorktree
 
 
 class Workbench:
@@ -62,6 +63,7 @@ class Workbench:
         """What slash commands need from outside their session."""
         self.stored = app.stored
         self.search = app.search
+        self.worktrees = app.worktrees
         self.keys = app.keys
         self.models = app.models
         """What is known about the models of each account, without asking the network."""
@@ -106,6 +108,7 @@ class Workbench:
         rules: CallRules | None = None,
         limits: TurnLimits | None = None,
         purpose: SessionPurpose = "conversation",
+        worktree: NewWorktree | None = None,
     ) -> Session:
         """Start a session in `workspace`; `run()` it, then submit ops. Events go to `sink`.
 
@@ -120,6 +123,7 @@ class Workbench:
             rules=rules,
             limits=limits,
             purpose=purpose,
+            worktree=worktree,
         )
         return await self.opener.create(workspace, sink, options)
 

@@ -44,6 +44,8 @@ class RunResult(Struct, frozen=True, kw_only=True):
     usage: Usage
     plan: str = ""
     """The plan as it is at the end; empty if there is none."""
+    worktree: str = ""
+    """The name of the worktree in which the session works; empty if it works in none."""
     problems: tuple[str, ...] = ()
     """The errors, without duplicates: what happened, what to do, and details on a second line."""
     is_command: bool = False
@@ -73,6 +75,7 @@ class RunResult(Struct, frozen=True, kw_only=True):
             **picked(self, "final_response", "stopped_reason", "turns_used", "edited_files", "tools", "turn_summaries"),
             "usage": asdict(self.usage),
             "plan": self.plan or None,
+            "worktree": self.worktree or None,
             "problems": self.problems,
         }
         if self.limit:
@@ -109,6 +112,7 @@ def collect_result(
         turn_summaries=tuple(summary for summary in summaries if summary["paths"]),
         usage=usage,
         plan=transcript.turns.plan,
+        worktree=transcript.session.worktree.name if transcript.session.worktree is not None else "",
         problems=tuple(
             dict.fromkeys(  # a full disk fails more than one write
                 (

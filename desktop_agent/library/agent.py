@@ -31,6 +31,7 @@ from desktop_agent.core.tools.function_tool import Function, tool
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.tool import Tool
 from desktop_agent.core.transcript import Transcript
+from desktop_agent.core.worktrees.worktrees import NewWorktree
 from desktop_agent.library.output_schema import OutputSchema
 from desktop_agent.library.results import InvalidOutputError, Result, StructuredResult, combined, with_output
 from desktop_agent.library.turns import (
@@ -107,6 +108,7 @@ class Agent:
         home: Path | str | None = None,
         on_event: Callable[[Event], None] | None = None,
         accept_folder: bool = False,
+        worktree: NewWorktree | None = None,
     ) -> None:
         """Read the settings, and open nothing yet. Missing options come from the settings.
 
@@ -115,7 +117,7 @@ class Agent:
         is asked about calls that need an approval; without it, they are denied. `tools` are added to the built-in ones.
         `home` is the folder of settings, sessions and logs; `settings` replace those of the file. `on_event` receives
         every event, in order; it must not block or raise. With `accept_folder`, a resumed session continues in another
-        folder at its path.
+        folder at its path. A new session gets the `worktree`, a git worktree made from `workspace`, to work in.
 
         Raises `TypeError` for a function that cannot be a tool, and `UsageError` for two tools with the same name.
         """
@@ -129,6 +131,7 @@ class Agent:
             rules=rules,
             limits=limits,
             accepts_folder=accept_folder,
+            worktree=worktree,
         )
         self._on_event = on_event
         self._served = ServedSession(self._bench.blobs, self._on_end)

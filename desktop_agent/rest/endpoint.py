@@ -42,6 +42,7 @@ from desktop_agent.core.protocol.model import (
     SessionSummary,
 )
 from desktop_agent.core.providers.strict_json import read_object
+from desktop_agent.core.worktrees.worktrees import NewWorktree
 
 
 class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -260,6 +261,8 @@ class NewSession(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     model: str | None = None
     approval: ApprovalPolicy | None = None
     sandbox: SandboxMode | None = None
+    worktree: NewWorktree | None = None
+    """A git worktree to make from the folder, for the session to work in."""
 
 
 class Prompt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -64,7 +64,10 @@ class SessionEndpoints:
     @post("/v1/sessions", "Start a session.", status=201, kind=SessionView)
     async def start_session(self, body: NewSession) -> Response:
         options = SessionOptions(
-            named=NamedModel(provider=body.provider, model=body.model), approval=body.approval, sandbox=body.sandbox
+            named=NamedModel(provider=body.provider, model=body.model),
+            approval=body.approval,
+            sandbox=body.sandbox,
+            worktree=body.worktree,
         )
         opened = await self._sessions.create(await requested_folder(body.workspace, self._folder), options)
         view = await self._view(opened.session.id)

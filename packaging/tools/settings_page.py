@@ -36,6 +36,7 @@ _TIGHTENINGS = {
     "stricter": "A project may make it stricter.",
     "more": "A project may add entries.",
     "lower": "A project may lower it.",
+    "own": "A project may set its own.",
 }
 
 

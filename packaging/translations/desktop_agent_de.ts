@@ -4271,6 +4271,10 @@
         <translation>Das Aufräumen wurde angehalten.</translation>
     </message>
     <message>
+        <source>The command that sets up the worktree failed with code {0}.</source>
+        <translation>Der Befehl, der den Worktree einrichtet, ist mit Code {0} fehlgeschlagen.</translation>
+    </message>
+    <message>
         <source>The commit was stopped.</source>
         <translation>Der Commit wurde angehalten.</translation>
     </message>
@@ -4395,6 +4399,10 @@
         <translation>Die Einstellungen des Benutzers lassen keinen Server das Modell fragen.</translation>
     </message>
     <message>
+        <source>The worktree was not set up, because there is no shell.</source>
+        <translation>Der Worktree wurde nicht eingerichtet, weil es keine Shell gibt.</translation>
+    </message>
+    <message>
         <source>There are no usable credentials for {0}.</source>
         <translation>Für {0} gibt es keine brauchbaren Zugangsdaten.</translation>
     </message>
@@ -4457,6 +4465,10 @@
     <message>
         <source>This session was never saved: the application ended, or the disk was full, while it was being created.</source>
         <translation>Diese Sitzung wurde nie gespeichert: Die Anwendung endete, oder der Datenträger war voll, während sie angelegt wurde.</translation>
+    </message>
+    <message>
+        <source>This session works in the worktree {0}, on the branch {1}.</source>
+        <translation>Diese Sitzung arbeitet im Worktree {0}, auf dem Branch {1}.</translation>
     </message>
     <message>
         <source>This system has neither bash nor sh, so commands cannot be checked. Install bash to have them checked again.</source>
@@ -10726,6 +10738,10 @@
         <translation>Ollama</translation>
     </message>
     <message>
+        <source>A command that runs in each new worktree before its session begins, such as `npm ci`, outside of the sandbox. One that a project sets runs once you trust the project.</source>
+        <translation>Ein Befehl, der in jedem neuen Worktree läuft, bevor dessen Sitzung beginnt, etwa `npm ci`, außerhalb der Sandbox. Der eines Projekts läuft, sobald Sie dem Projekt vertrauen.</translation>
+    </message>
+    <message>
         <source>All that are defined</source>
         <translation>Alle festgelegten</translation>
     </message>
@@ -10828,6 +10844,10 @@
     <message>
         <source>Servers in use</source>
         <translation>Verwendete Server</translation>
+    </message>
+    <message>
+        <source>Set-up of worktrees</source>
+        <translation>Einrichtung von Worktrees</translation>
     </message>
     <message>
         <source>Show every tool call on standard error.</source>

@@ -4260,6 +4260,10 @@
         <translation>收集已停止。</translation>
     </message>
     <message>
+        <source>The command that sets up the worktree failed with code {0}.</source>
+        <translation>设置工作树的命令失败，退出码为 {0}。</translation>
+    </message>
+    <message>
         <source>The commit was stopped.</source>
         <translation>提交已停止。</translation>
     </message>
@@ -4384,6 +4388,10 @@
         <translation>用户的设置不允许任何服务器询问模型。</translation>
     </message>
     <message>
+        <source>The worktree was not set up, because there is no shell.</source>
+        <translation>没有可用的 shell，因此未设置工作树。</translation>
+    </message>
+    <message>
         <source>There are no usable credentials for {0}.</source>
         <translation>没有可用于 {0} 的凭据。</translation>
     </message>
@@ -4446,6 +4454,10 @@
     <message>
         <source>This session was never saved: the application ended, or the disk was full, while it was being created.</source>
         <translation>此会话从未写入任何内容：在创建它时，应用程序已结束，或磁盘已满。</translation>
+    </message>
+    <message>
+        <source>This session works in the worktree {0}, on the branch {1}.</source>
+        <translation>此会话在工作树 {0} 中工作，分支为 {1}。</translation>
     </message>
     <message>
         <source>This system has neither bash nor sh, so commands cannot be checked. Install bash to have them checked again.</source>
@@ -10687,6 +10699,10 @@
         <translation>Ollama</translation>
     </message>
     <message>
+        <source>A command that runs in each new worktree before its session begins, such as `npm ci`, outside of the sandbox. One that a project sets runs once you trust the project.</source>
+        <translation>在每个新工作树中于会话开始前运行的命令，例如 `npm ci`，在沙箱之外运行。项目设置的命令在您信任该项目后才会运行。</translation>
+    </message>
+    <message>
         <source>All that are defined</source>
         <translation>所有已定义的服务器</translation>
     </message>
@@ -10789,6 +10805,10 @@
     <message>
         <source>Servers in use</source>
         <translation>使用的服务器</translation>
+    </message>
+    <message>
+        <source>Set-up of worktrees</source>
+        <translation>工作树的设置</translation>
     </message>
     <message>
         <source>Show every tool call on standard error.</source>

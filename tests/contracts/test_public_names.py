@@ -98,6 +98,7 @@ def test_commands_print_the_keys_that_were_promised(tmp_path: Path, capfd: pytes
         ("changes", "undo", session, "--dry-run"),
         ("changes", "undo", session),
         ("sessions", "list"),
+        ("worktrees", "list"),
         ("costs",),
         ("costs", "--by", "day"),
         ("costs", "--by", "model"),

@@ -35,7 +35,10 @@ from desktop_agent.headless.input_lines import lines_of
 from desktop_agent.headless.result import RunResult, describe
 from desktop_agent.headless.runner import HeadlessRun
 
-OWN_OPTIONS = ("json", "workspace", "prompt", "prompt-file", "resume", "continue", "stream", "input-format", "verbose")
+OWN_OPTIONS = (
+    "json", "workspace", "prompt", "prompt-file", "resume", "continue", "worktree", "worktree-base", "stream",
+    "input-format", "verbose",
+)  # fmt: skip
 """Options of `run` that a task says in another way, or that mean nothing in a task."""
 
 

@@ -64,6 +64,11 @@ class AppPaths(Struct, frozen=True):
         return self.data / "blobs"
 
     @property
+    def worktrees(self) -> Path:
+        """The git worktrees of sessions, one folder and one record per worktree."""
+        return self.data / "worktrees"
+
+    @property
     def project_answers(self) -> Path:
         """The user's answers about projects, one file per project."""
         return self.config / "projects"

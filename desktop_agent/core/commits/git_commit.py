@@ -51,14 +51,14 @@ _KINDS: Final[Mapping[str, tuple[FileKind, int]]] = {
 }  # fmt: skip
 
 
-class _Entry(NamedTuple):
+class Entry(NamedTuple):
     """A version of a file in git. An absent file has the mode `_NO_FILE`."""
 
     mode: str
     oid: str
 
 
-_Entries = dict[str, _Entry]
+Entries = dict[str, Entry]
 
 
 class _Tip(Struct, frozen=True):
@@ -124,8 +124,8 @@ async def _opened(ledger: Ledger) -> "AsyncGenerator[_Commits]":
 
 class _Plan(Struct, frozen=True):
     tip: _Tip
-    head: _Entries
-    staged: _Entries
+    head: Entries
+    staged: Entries
     fitted: Fitted
     index: bytes | None
     """The user's index while the plan was made; None if there was none."""
@@ -155,7 +155,7 @@ class _Commits:
         barred |= dict.fromkeys(map(self._inner, ignored), "Git ignores it.")
         return _Plan(tip, head, staged, await asyncio.to_thread(lines.fit, in_head, in_index, barred), seen)
 
-    async def _looked(self) -> tuple[_Tip, bytes | None, str, _Entries]:
+    async def _looked(self) -> tuple[_Tip, bytes | None, str, Entries]:
         tip, seen = await self._tip(), await asyncio.to_thread(self._read_index)
         listing = self._git.ask("ls-tree", "-r", "-z", "--full-tree", tip.tree)
         return tip, seen, *await asyncio.gather(listing, self._staged(tip.tree))
@@ -187,7 +187,7 @@ class _Commits:
         _, output, _ = await self._git.run("check-ignore", "-z", "--stdin", stdin="\0".join([*paths, ""]))
         return output.split("\0")[:-1]
 
-    async def _staged(self, tree: str, environ: Mapping[str, str] | None = None) -> _Entries:
+    async def _staged(self, tree: str, environ: Mapping[str, str] | None = None) -> Entries:
         """Return what is staged, besides the files of `tree`. Raises `AgentError` if there are conflicts."""
         argv = (
             "diff-index",
@@ -199,26 +199,16 @@ class _Commits:
             "--ignore-submodules=none",
             tree,
         )
-        found = _raw(await self._git.ask(*argv, environ=environ))
+        found = raw_entries(await self._git.ask(*argv, environ=environ))
         clashing = next((path for path, entry in found.items() if entry.mode == "U"), "")
         if clashing:
             title = f"{name_on_a_line(clashing)} has conflicts."
             raise AgentError(title, hint=f"{_UNTOUCHED} Resolve them with git first.")
         return found
 
-    async def _versions(self, *trees: _Entries) -> list[States]:
-        """Return the files of each tree as a checkout would write them."""
-        mark = secrets.token_hex(16)  # the sizes that git prints do not count what filters add
-        wanted = [(path, entry) for tree in trees for path, entry in tree.items() if entry.mode in _KINDS]
-        names = (path.replace("\n", "?") if entry.mode != _LINK else ".git/link" for path, entry in wanted)
-        lines = [f"{entry.oid} {name}\n" for (_, entry), name in zip(wanted, names, strict=True)]
-        argv = ("cat-file", f"--batch={mark} %(objectname)", "--filters")
-        output = await self._git.ask(*argv, stdin="".join(lines)) if lines else ""
-        parts = output.split(f"{mark} ")[1:]
-        if len(parts) != len(wanted):
-            raise AgentError("git lacks an object of the repository.", hint=f"{_UNTOUCHED} Check it with `git fsck`.")
-        contents = {one: os.fsencode(part.partition("\n")[2][:-1]) for one, part in zip(wanted, parts, strict=True)}
-        return [{self._inner(one[0]): _state(one[1], contents.get(one)) for one in tree.items()} for tree in trees]
+    async def _versions(self, *trees: Entries) -> list[States]:
+        found = await versions_of(self._git, *trees)
+        return [{self._inner(path): state for path, state in tree.items()} for tree in found]
 
     def _nested(self, paths: Iterable[str]) -> dict[str, str]:
         root, found = self._ledger.files.root, dict[str, str]()
@@ -288,7 +278,7 @@ class _Commits:
             changed_by_hooks=self._names(touched | (moved.keys() - states.keys())),
         )
 
-    async def _stored(self, tip: _Tip, name: str, states: States, known: _Entries) -> _Entries:
+    async def _stored(self, tip: _Tip, name: str, states: States, known: Entries) -> Entries:
         """Store files as `git add` would from the working tree, with filters and attributes.
 
         `known` has earlier versions, whose line endings and modes git looks at. An index of our own has none of the
@@ -299,13 +289,13 @@ class _Commits:
         index, place = _Index(self._git, self._folder / name), self._folder / f"{name}-files"
         await asyncio.to_thread(_lay_out, place, states, self._root)
         environ = {**index.environ, "GIT_DIR": str(self._git_dir), "GIT_WORK_TREE": str(place)}
-        absent = _Entry(_NO_FILE, "0" * len(tip.none))
+        absent = Entry(_NO_FILE, "0" * len(tip.none))
         if tip.settings.get("core.filemode") != "false" and all(map(_is_simple, states, states.values())):
             there = [path for path, state in states.items() if state is not None]
             argv = ("-C", str(place), "hash-object", "-w", "--stdin-paths")
             oids = await self._git.ask(*argv, stdin="".join(f"{path}\n" for path in there), environ=environ)
             modes = {path: "100755" if state and state.mode & 0o100 else "100644" for path, state in states.items()}
-            found = {path: _Entry(modes[path], oid) for path, oid in zip(there, oids.split(), strict=True)}
+            found = {path: Entry(modes[path], oid) for path, oid in zip(there, oids.split(), strict=True)}
             return dict.fromkeys(states, absent) | found
         await index.put({path: known[path] for path in states if path in known and known[path].mode != _NO_FILE})
         argv = ("-C", str(place), "update-index", "--add", "--remove", "--replace", "-z", "--stdin")
@@ -326,8 +316,10 @@ class _Commits:
     def _names(self, paths: Iterable[str]) -> tuple[str, ...]:
         return tuple(sorted(map(self._inner, paths)))
 
-    async def _difference(self, old: str, new: str) -> _Entries:
-        return _raw(await self._git.ask("diff-tree", "-r", "--raw", "-z", "--no-abbrev", "--no-renames", old, new))
+    async def _difference(self, old: str, new: str) -> Entries:
+        return raw_entries(
+            await self._git.ask("diff-tree", "-r", "--raw", "-z", "--no-abbrev", "--no-renames", old, new)
+        )
 
     @asynccontextmanager
     async def _locked(self) -> AsyncGenerator[Path]:
@@ -349,7 +341,7 @@ class _Commits:
         finally:
             lock.unlink(missing_ok=True)
 
-    async def _move(self, plan: _Plan, moved: _Entries, kept: States, commit: str, reason: str) -> None:
+    async def _move(self, plan: _Plan, moved: Entries, kept: States, commit: str, reason: str) -> None:
         """Move HEAD from the plan's to `commit`, or before the first one, and the index by the same lines.
 
         `moved` are the files that then differ, `kept` what becomes of versions that were staged before.
@@ -424,6 +416,23 @@ def _too_late_to_stop(move: Coroutine[None, None, None]) -> Generator["asyncio.T
         moving.result()
 
 
+async def versions_of(git: UsersGit, *trees: Entries) -> list[States]:
+    """Return the files of each tree as a checkout would write them."""
+    mark = secrets.token_hex(16)  # the sizes that git prints do not count what filters add
+    wanted = [(path, entry) for tree in trees for path, entry in tree.items() if entry.mode in _KINDS]
+    names = (path.replace("\n", "?") if entry.mode != _LINK else ".git/link" for path, entry in wanted)
+    lines = [f"{entry.oid} {name}\n" for (_, entry), name in zip(wanted, names, strict=True)]
+    argv = ("cat-file", f"--batch={mark} %(objectname)", "--filters")
+    output = await git.ask(*argv, stdin="".join(lines)) if lines else ""
+    parts = output.split(f"{mark} ")[1:]
+    if len(parts) != len(wanted):
+        raise AgentError(
+            "git lacks an object of the repository.", hint="Nothing was changed. Check it with `git fsck`."
+        )
+    contents = {one: os.fsencode(part.partition("\n")[2][:-1]) for one, part in zip(wanted, parts, strict=True)}
+    return [{one[0]: _state(one[1], contents.get(one)) for one in tree.items()} for tree in trees]
+
+
 class _Index:
     """An index of our own, with which git works instead of the user's."""
 
@@ -439,7 +448,7 @@ class _Index:
         else:
             await self._git.ask("read-tree", "--empty", environ=self.environ)
 
-    async def put(self, entries: _Entries) -> None:
+    async def put(self, entries: Entries) -> None:
         if entries:
             gone_first = sorted(entries, key=lambda path: entries[path].mode != _NO_FILE)
             lines = [f"{entries[path].mode} {entries[path].oid}\t{path}\0" for path in gone_first]
@@ -483,30 +492,30 @@ class _Hooks:
         return text
 
 
-def _raw(output: str) -> _Entries:
+def raw_entries(output: str) -> Entries:
     """Parse `--raw -z`: the new version of each path. The mode of a path with conflicts is `U`."""
     fields = output.split("\0")[:-1]
     heads = [head.split(" ") for head in fields[::2]]
     return {
-        path: _Entry("U" if status == "U" else mode, oid)
+        path: Entry("U" if status == "U" else mode, oid)
         for path, (_, mode, _, oid, status) in zip(fields[1::2], heads, strict=True)
     }
 
 
-def _tree(output: str) -> _Entries:
+def _tree(output: str) -> Entries:
     """Parse what `ls-tree` or `ls-files -s` prints."""
     lines = (line.partition("\t") for line in output.split("\0")[:-1])
-    return {path: _Entry(head[:6], max(head.split(" "), key=len)) for head, _, path in lines}
+    return {path: Entry(head[:6], max(head.split(" "), key=len)) for head, _, path in lines}
 
 
-def _state(entry: _Entry, content: bytes | None) -> FileState | None:
+def _state(entry: Entry, content: bytes | None) -> FileState | None:
     if entry.mode == _NO_FILE:
         return None
     kind, mode = _KINDS.get(entry.mode, ("folder", 0o755))  # a submodule
     return FileState(content=content or b"", mode=mode, kind=kind)
 
 
-def _near(entries: _Entries, paths: set[str]) -> _Entries:
+def _near(entries: Entries, paths: set[str]) -> Entries:
     """Return the entries at these paths, above them and below them."""
     near = paths.union(*map(folders_above, paths))
     return {path: entry for path, entry in entries.items() if path in near or not paths.isdisjoint(folders_above(path))}

@@ -51,6 +51,7 @@ from desktop_agent.core.protocol.model import (
     ToolSource,
     Uncaptured,
     Usage,
+    WorktreeOrigin,
 )
 
 UNSTAMPED = datetime.fromtimestamp(0, UTC)
@@ -104,6 +105,7 @@ class SessionOpened(DurableEvent, frozen=True, kw_only=True):
     format: int = FORMAT_VERSION
     folder: FolderIdentity | None = None
     """The identity of the folder at `workspace`, to recognise another folder at the same path."""
+    worktree: WorktreeOrigin | None = None
 
 
 class FolderAccepted(DurableEvent, frozen=True, kw_only=True):
@@ -407,6 +409,8 @@ class ChangesRecorded(DurableEvent, frozen=True, kw_only=True):
     is_recoverable: bool = False
     is_last_look: bool = False
     """Whether a background command has ended, so that no more changes will follow."""
+    is_offered: bool = False
+    """Whether the changes were made in a worktree, and count as undone here until they are redone."""
 
 
 class ChangesUndone(DurableEvent, frozen=True, kw_only=True):

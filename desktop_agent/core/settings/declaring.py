@@ -16,8 +16,8 @@ Effect = Literal["now", "next session", "next run", "next start"]
 `now`: from the next request or call of every open session. `next start` of the window: only its language and size.
 """
 
-Tightening = Literal["stricter", "more", "lower"]
-"""How a project can change a setting: to a later choice, by adding entries, or to a lower number."""
+Tightening = Literal["stricter", "more", "lower", "own"]
+"""How a project can change a setting: to a later choice, by adding entries, to a lower number, or to any value."""
 
 
 class AboutSection(Struct, frozen=True):

@@ -57,6 +57,13 @@ class ExecutionSettings(Section, frozen=True, kw_only=True):
         "inside pipes.",
         tightening="more",
     )
+    worktree_setup: str = setting(
+        "",
+        "Set-up of worktrees",
+        "A command that runs in each new worktree before its session begins, such as `npm ci`, outside of the sandbox. "
+        "One that a project sets runs once you trust the project.",
+        tightening="own",
+    )
     timeout_seconds: float | None = setting(
         None,
         "Command time limit",

@@ -271,6 +271,8 @@ def tightened(setting: Setting, before: object, wanted: object) -> object | None
         case "lower":
             is_lower = before is None or (wanted is not None and cast("float", wanted) < cast("float", before))
             return wanted if is_lower else None
+        case "own":
+            return wanted
         case None:
             return None
 

@@ -38,7 +38,7 @@ _LARGEST_BYTES = 64 * 1024
 
 _ONLY = (
     "a project may only make approvals, the sandbox, blocked commands, the limits of tools and of spending, and the "
-    "search of the web stricter"
+    "search of the web stricter, and set up worktrees"
 )
 
 

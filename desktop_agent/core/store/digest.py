@@ -309,7 +309,7 @@ _QUESTIONS = {b"approval_requested": 1, b"approval_resolved": -1}
 _COUNTED = {b"usage_reported", *_QUESTIONS}
 _TELLING = _ABOUT_THE_SESSION | _TURNS | _COUNTED | {b"prompt_submitted", b"notice"}
 
-_SHARED = ("title", "workspace", "is_title_given", "is_pinned", "is_archived", "forked_from", "purpose")
+_SHARED = ("title", "workspace", "is_title_given", "is_pinned", "is_archived", "forked_from", "purpose", "worktree")
 
 JournalSummary = Noted[SessionSummary | None]
 """What is known of a journal; `None` if it has no readable line."""

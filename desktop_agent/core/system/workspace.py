@@ -243,9 +243,10 @@ def _born_ns_on_linux(path: bytes) -> int | None:
 class HeldWorkspace:
     """The folder of a session, recognised by its identity. It stays open, so that its inode is not reused. Blocks."""
 
-    def __init__(self, root: Path, known: FolderIdentity | None = None) -> None:
+    def __init__(self, root: Path, known: FolderIdentity | None = None, hint_for_lost: str = "") -> None:
         """If `known` is given, the resolved folder `root` must have that identity."""
         self.root = root
+        self._hint_for_lost = hint_for_lost
         self._known = known
         self._release: weakref.finalize[[int], HeldWorkspace] | None = None
         self._identity: tuple[int, int] | None = None
@@ -266,7 +267,9 @@ class HeldWorkspace:
             check_workspace(self.root)
         except WorkspaceError as error:
             hint = "Nothing was done. Restore the folder, or start a new conversation in another one."
-            if self.root.is_dir():
+            if self._hint_for_lost:
+                hint = f"Nothing was done. {self._hint_for_lost}"
+            elif self.root.is_dir():
                 hint = "Nothing was done. Change its permissions, then go on."
             raise WorkspaceError(error.title, hint=hint, detail=error.detail) from error
         if self.root.is_symlink():  # it could lead elsewhere at any moment, so no message accepts it either

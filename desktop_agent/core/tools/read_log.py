@@ -24,7 +24,7 @@ class ReadLog(Struct):
                 path, digest = result.metadata.get("path"), result.metadata.get(DIGEST_KEY)
                 if isinstance(path, str) and isinstance(digest, str):
                     self.note(path, digest)
-            case ev.ChangesRecorded(changes=changes):
+            case ev.ChangesRecorded(changes=changes, is_offered=False):
                 for change in changes:
                     if change.author == "agent":
                         self.note(change.path, change.after.digest if change.after else None)

@@ -214,6 +214,12 @@ class ChangeState(Fold):
         if prior:
             self.changes = prior | self.changes
             self.turned = [replace(one, start=one.start + len(prior)) for one in self.turned]
+        if event.is_offered:
+            for record in records.values():
+                record.is_undone = True
+            before: dict[ChangeId, Undone] = dict.fromkeys(records, NOTHING)
+            size = len(self.changes | records)
+            self.turned.append(UndoEffect(size, 0, before, dict.fromkeys(records), is_recorded=False))
         self.changes |= records
 
     def _note_destroyed(self, event: ev.ChangesRecorded, changes: Sequence[FileChange]) -> None:

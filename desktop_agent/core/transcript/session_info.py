@@ -27,6 +27,7 @@ from desktop_agent.core.protocol.model import (
     TodoItem,
     TodoStatus,
     Usage,
+    WorktreeOrigin,
 )
 from desktop_agent.core.transcript.entries import Fold, QueuedPrompt, first_line, todos_of
 
@@ -101,6 +102,7 @@ class SessionInfo(Struct):
     is_pinned: bool = False
     forked_from: SessionId = ""
     purpose: SessionPurpose = "conversation"
+    worktree: WorktreeOrigin | None = None
 
     def apply(self, event: ev.Event) -> None:
         if isinstance(event, ev.DurableEvent):
@@ -113,7 +115,7 @@ class SessionInfo(Struct):
         match event:
             case ev.SessionOpened():
                 self.session_id, self.workspace = event.session_id, event.workspace
-                self.folder = event.folder
+                self.folder, self.worktree = event.folder, event.worktree
                 self.purpose, self.opened_at = event.purpose, event.at
                 self.model, self.approval, self.sandbox = event.model, event.approval, event.sandbox
             case ev.FolderAccepted(folder=folder):

@@ -144,6 +144,7 @@ def test_only_what_makes_safety_stricter_is_a_projects_business() -> None:
         "execution.approval",
         "execution.sandbox",
         "execution.blocked_commands",
+        "execution.worktree_setup",
         "execution.max_processes",
         "execution.max_open_files",
         "tools.limits.max_tool_tokens",

@@ -38,5 +38,5 @@ from desktop_agent.core.protocol.model.sessions import (
     FolderIdentity as FolderIdentity, GuidanceFile as GuidanceFile, GuidanceScope as GuidanceScope,
     HitKind as HitKind, Pin as Pin, SearchHit as SearchHit, SearchQuery as SearchQuery, SectionKind as SectionKind,
     SessionPurpose as SessionPurpose, SessionState as SessionState, SessionSummary as SessionSummary,
-    Spending as Spending, Summary as Summary, Usage as Usage,
+    Spending as Spending, Summary as Summary, Usage as Usage, WorktreeOrigin as WorktreeOrigin,
 )  # fmt: skip

@@ -207,6 +207,17 @@ class FolderIdentity(Struct, frozen=True, kw_only=True):
         return (self.inode, self.born_ns) == (other.inode, other.born_ns)
 
 
+class WorktreeOrigin(Struct, frozen=True, kw_only=True):
+    """The git worktree that a session was started in."""
+
+    name: str
+    main: str
+    """The folder of the repository that the worktree was made from, to which its changes are brought back."""
+    branch: str
+    base: str
+    """The commit that the branch started from."""
+
+
 class Spending(Struct, frozen=True, kw_only=True):
     """One day's usage and cost of one model."""
 
@@ -249,6 +260,7 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     is_archived: bool = False
     forked_from: SessionId = ""
     purpose: SessionPurpose = "conversation"
+    worktree: WorktreeOrigin | None = None
     asks: int = 0
     failure: str = ""
     """The code of the notice with which its last turn failed (`authentication`, `no_key` …); empty if it did not."""

@@ -128,14 +128,15 @@ class UsersGit(Struct, frozen=True):
 
     repository: Repository
     _environ: Mapping[str, str]
+    _failure: str
 
     @classmethod
-    def of(cls, repository: Repository) -> "UsersGit":
-        """Blocks."""
+    def of(cls, repository: Repository, failure: str = "git failed, so nothing was committed.") -> "UsersGit":
+        """`failure` is the title of errors. Blocks."""
         own = child_environment(os.environ).items()
         environ = {name: value for name, value in own if name[:4] != "GIT_" or _KEPT_VARIABLES.fullmatch(name)}
         environ["PATH"] = search_path(os.environ, repository.root) or _NOWHERE
-        return cls(repository, environ | {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"})
+        return cls(repository, environ | {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}, failure)
 
     async def run(
         self,
@@ -170,7 +171,7 @@ class UsersGit(Struct, frozen=True):
         """Return git's output. Raises `AgentError` if git fails."""
         code, output, complaint = await self.run(*arguments, stdin=stdin, environ=environ)
         if code:
-            raise AgentError("git failed, so nothing was committed.", detail=complaint or f"git {arguments[0]}: {code}")
+            raise AgentError(self._failure, detail=complaint or f"git {arguments[0]}: {code}")
         return output
 
 

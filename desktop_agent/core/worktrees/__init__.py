@@ -1,0 +1,1 @@
+"""Git worktrees for sessions: made, listed, brought back, and moved to a trash."""

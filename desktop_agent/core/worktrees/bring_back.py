@@ -1,0 +1,226 @@
+"""Finds what a worktree has that its repository's folder lacks, and offers it there as changes to redo.
+
+The offered changes lead from the version that both have to that of the worktree, and count as undone. So a redo merges
+them into what is on disk, whole or by hunk, with three versions where they clash (ADR 24).
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from desktop_agent.core.base.errors import AgentError, SessionNotFoundError
+from desktop_agent.core.base.ids import ChangeId, HunkKey, SessionId, change_id, new_prompt_id
+from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.changes.workspace_files import StoredImages, folders_above
+from desktop_agent.core.commits.git_commit import raw_entries, versions_of
+from desktop_agent.core.commits.selected_lines import States, as_git_keeps
+from desktop_agent.core.diff.hunks import WHOLE_FILE, all_keys
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import ChangeSelection, FileImage, LeftOut, ModelRef
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.journal.journal_reader import read_journal
+from desktop_agent.core.store.session_catalog import SessionCatalog
+from desktop_agent.core.system.files import FileState, FileTransition, new_file_mode, read_state
+from desktop_agent.core.system.git.git_process import UsersGit
+from desktop_agent.core.transcript import ChangeRecord, Transcript, Undone, replay
+from desktop_agent.core.undo.composition import Composition
+from desktop_agent.core.undo.plan import draft_revert
+from desktop_agent.core.worktrees.worktrees import Worktree, Worktrees, git_in, git_of
+
+_TURN: Final = 1
+_CONFLICTS: Final = "It has conflicts in the worktree. Resolve them there first."
+_NESTED: Final = "It belongs to another repository in the worktree."
+
+
+class WorktreeOffer(Struct, frozen=True):
+    worktree: Worktree
+    base: str
+    """The commit where the worktree and the folder of its repository parted."""
+    transitions: tuple[FileTransition, ...]
+    left_out: tuple[LeftOut, ...]
+    git: tuple[UsersGit, UsersGit]
+    """Git in the worktree, and in the folder of its repository."""
+
+    def events(self, model: ModelRef, blobs: Blobs) -> tuple[ev.KnownEvent, ...]:
+        """Return the first turn of a session that brings the changes back. Blocks: stores the files."""
+        with Ledger(Path(self.worktree.main), blobs).recorder() as recorder:
+            for number, transition in enumerate(self.transitions, start=1):
+                recorder.add(transition, author="agent", change_id=change_id(_TURN, number))
+        prompt = f"Bring back the worktree {self.worktree.name}."
+        return (
+            ev.PromptSubmitted(turn=_TURN, prompt_id=new_prompt_id(), text=prompt),
+            ev.TurnStarted(turn=_TURN, model=model),
+            ev.ChangesRecorded(turn=_TURN, call_id="", changes=recorder.changes, is_offered=True),
+            ev.TurnEnded(turn=_TURN, reason="completed", requests=0, duration_s=0.0),
+        )
+
+
+class Unmerged(Struct, frozen=True):
+    files: int
+    """How many files differ from what the repository's folder has, or was brought."""
+    commits: int
+    """How many commits of the worktree the checkout of the repository's folder lacks."""
+
+
+async def unmerged_in(worktrees: Worktrees, catalog: SessionCatalog, name: str) -> Unmerged:
+    """Raises `AgentError`."""
+    offer = await find_offer(worktrees, catalog, name)
+    inner, outer = offer.git
+    tip, head = await asyncio.gather(_commit(inner, "HEAD"), _commit(outer, "HEAD"))
+    counted = await inner.ask("rev-list", "--count", tip, *([f"^{head}"] if head else [])) if tip else "0"
+    return Unmerged(len(offer.transitions) + len(offer.left_out), int(counted))
+
+
+async def find_offer(worktrees: Worktrees, catalog: SessionCatalog, name: str) -> WorktreeOffer:
+    """Compare the present files of a worktree with those that were there before, or were brought back already.
+
+    Committed or not, by whomever. Files that git ignores do not count. Raises `AgentError`.
+    """
+    await note_brought(worktrees, catalog, name)
+    seen = await worktrees.find(name)
+    worktree = seen.worktree
+    if not await asyncio.to_thread(seen.path.is_dir):
+        hint = f"`desktop-agent worktrees restore {name}` puts back what git knows of it."
+        raise AgentError(f"The folder of the worktree {name} is gone.", hint=hint)
+    inner, outer = git = (await git_in(seen.path), await git_of(worktree))
+    base = await _base(inner, outer, worktree)
+    options = ("--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
+    differing, listed = await asyncio.gather(
+        inner.ask("diff", "--raw", "-z", "-R", *options, base, "--"),
+        inner.ask("ls-files", "-z", "--others", "--exclude-standard"),
+    )
+    entries, new = raw_entries(differing), listed.split("\0")[:-1]
+    clashing = {path for path, entry in entries.items() if entry.mode == "U"}
+    left = [LeftOut(path=path, reason=_CONFLICTS) for path in sorted(clashing)]
+    left += [LeftOut(path=path.rstrip("/"), reason=_NESTED) for path in new if path.endswith("/")]
+    (before,) = await versions_of(inner, {path: one for path, one in entries.items() if path not in clashing})
+    brought = worktree.brought if worktree.brought_base == base else {}
+    paths = {*before, *(path for path in new if not path.endswith("/")), *brought} - clashing
+    images = StoredImages(catalog.blobs)
+    transitions = await asyncio.to_thread(
+        lambda: tuple(_transitions(seen.path, Path(worktree.main), sorted(paths), before, brought, images))
+    )
+    return WorktreeOffer(worktree, base, transitions, tuple(left), git)
+
+
+async def begin(worktrees: Worktrees, offer: WorktreeOffer, session_id: SessionId) -> None:
+    """Record that a session brings the offered changes back. What it brings is not offered again."""
+
+    def change(worktree: Worktree) -> None:
+        if worktree.brought_base != offer.base:
+            worktree.brought_base, worktree.brought = offer.base, {}
+        worktree.brought_by = session_id
+
+    await worktrees.note(offer.worktree.name, change)
+
+
+async def note_brought(worktrees: Worktrees, catalog: SessionCatalog, name: str) -> None:
+    """Record what the last session brought back, as far as its journal is still there."""
+    session_id = (await worktrees.find(name)).worktree.brought_by
+    if not session_id:
+        return
+    found: dict[str, FileImage | None] | None = None
+    with suppress(SessionNotFoundError):
+        found = await asyncio.to_thread(_brought_by, catalog, session_id)
+
+    def change(worktree: Worktree) -> None:
+        worktree.brought |= found or {}
+        worktree.brought_by = session_id if found is not None else ""
+
+    await worktrees.note(name, change)
+
+
+async def _base(inner: UsersGit, outer: UsersGit, worktree: Worktree) -> str:
+    tip, head = await asyncio.gather(_commit(inner, "HEAD"), _commit(outer, "HEAD"))
+    code, parted, _ = await inner.run("merge-base", tip, head) if tip and head else (1, "", "")
+    return worktree.base if code else parted.strip()
+
+
+async def _commit(git: UsersGit, name: str) -> str:
+    return (await git.run("rev-parse", "-q", "--verify", f"{name}^{{commit}}"))[1].strip()
+
+
+def _transitions(
+    folder: Path,
+    main: Path,
+    paths: Iterable[str],
+    committed: States,
+    brought: Mapping[str, FileImage | None],
+    images: StoredImages,
+) -> Iterable[FileTransition]:
+    for path in paths:
+        before = images.state(brought[path]) if path in brought else committed.get(path)
+        after, there = _present(folder, path), _present(main, path)
+        kinds = {state.kind for state in (before, after, there) if state is not None}
+        same = [state and as_git_keeps(state) for state in (before, after, there)]
+        if kinds <= {"file", "symlink"} and same[1] not in (same[0], same[2]):
+            yield FileTransition(path, _as_in(there, before), _as_in(there, after))
+
+
+def _present(root: Path, path: str) -> FileState | None:
+    """Return what is at a path; a folder without content for anything that is no file."""
+    if any((root / folder).is_symlink() for folder in folders_above(path)):
+        return None
+    return read_state(root / path, with_special=True, with_extras=False)
+
+
+def _as_in(there: FileState | None, state: FileState | None) -> FileState | None:
+    """Return a state with the permissions that the folder gives to such a file. Git keeps only whether it can run."""
+    if state is None or state.kind != "file":
+        return state and as_git_keeps(state)
+    usual = there.mode if there is not None and there.kind == "file" else new_file_mode()
+    runs = (usual & 0o444) >> 2
+    return replace(state, mode=usual | runs if state.mode & 0o100 else usual & ~0o111)
+
+
+def hunks_that_merge(
+    transcript: Transcript, ledger: Ledger, selection: ChangeSelection
+) -> tuple[tuple[HunkKey, ...], tuple[LeftOut, ...]]:
+    """Return which hunks of a file, which clashes as a whole, can be brought back, and why not the others. Blocks."""
+    change = next(one.change for one in transcript.changes.values() if one.change.path == selection.path)
+    keys = selection.hunks or all_keys(ledger.images.diff(change))
+    able: list[HunkKey] = []
+    left: list[LeftOut] = []
+    for key in keys:
+        draft = draft_revert(transcript, ledger, "redo", replace(selection, hunks=(key,)))
+        refused = [one for one in draft.outcomes() if not one.is_done] if draft is not None else []
+        if refused:
+            named = None if key == WHOLE_FILE else key
+            left.append(LeftOut(path=change.path, hunk=named, reason=refused[0].reason))
+        elif draft is not None:
+            able.append(key)
+    return tuple(able), tuple(left)
+
+
+def _brought_by(catalog: SessionCatalog, session_id: SessionId) -> dict[str, FileImage | None]:
+    """Return the files that a session brought back, as far as it did, also if it was undone since. Blocks."""
+    events, _ = read_journal(catalog.journal_path(session_id), catalog.blobs)
+    transcript, images = replay(events), StoredImages(catalog.blobs)
+    offered = {one.change.id: one for one in transcript.changes.values() if _is_offered(one)}
+    never: dict[ChangeId, Undone] = dict.fromkeys(offered)
+    for effect in transcript.changed.turned:
+        for one, undone in effect.after.items():
+            if one in never and undone is not None:
+                known = never[one]
+                never[one] = undone if known is None else known & undone
+    found: dict[str, FileImage | None] = {}
+    known = Composition(list(offered.values()), (), images)
+    for one, record in offered.items():
+        if never[one] is None:
+            continue
+        (lineage,) = (each for each in known.lineages_of([one]) if not each.came_along([one]))
+        version = known.of(lineage, never)
+        state = known.state(version.image) if version is not None else None
+        if state is not None:
+            images.keep(state)
+        found[record.change.path] = state.image() if state is not None else None
+    return found
+
+
+def _is_offered(record: ChangeRecord) -> bool:
+    return record.turn == _TURN and not record.call_id and record.change.author == "agent"
