@@ -18,10 +18,9 @@ from hypothesis import strategies as st
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import Allowed, BlobRef, ChangeSelection, SearchQuery, ToolResult
-from desktop_agent.core.search import session_index
-from desktop_agent.core.search.session_index import SearchDatabase, parse_question
+from desktop_agent.core.search import session_search
 from desktop_agent.core.search.session_index_process import update_beside
-from desktop_agent.core.search.session_search import SessionSearch, snippet_of
+from desktop_agent.core.search.session_search import SearchDatabase, SessionSearch, parse_question, snippet_of
 from tests.core.search.conftest import MONDAY, Library, call, change, prompt, reply, result
 
 
@@ -208,7 +207,7 @@ def test_copies_of_a_session_are_found_beside_it(library: Library) -> None:
 def test_a_long_journal_is_taken_in_part_by_part_also_after_a_stop(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session_index, "SLICE_BYTES", 500)
+    monkeypatch.setattr(session_search, "SLICE_BYTES", 500)
     library.session(1, *(prompt(f"apple{number} tree", number) for number in range(1, 40)))
     asked = count()
     library.search.update(is_stopped=lambda: next(asked) > 5)
