@@ -18,31 +18,15 @@ from desktop_agent.core.base.errors import (
     SessionBusyError,
     SessionNotFoundError,
     StorageError,
-    ToolErrorType,
     UnsafeSettingsError,
     UsageError,
     WorkspaceError,
 )
 from desktop_agent.core.base.file_names import legible_names, real_names
-from desktop_agent.core.base.ids import CallId, ChangeId, SessionId
 from desktop_agent.core.base.learned import learned
-from desktop_agent.core.changes.net import NetState
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.codec import encode
-from desktop_agent.core.protocol.model import (
-    ApprovalPolicy,
-    ApprovalRequest,
-    Author,
-    ChangeSelection,
-    FileChange,
-    FileOutcome,
-    Job,
-    JsonObject,
-    SandboxMode,
-    SessionSummary,
-)
 from desktop_agent.core.providers.strict_json import read_object
-from desktop_agent.core.worktrees.worktrees import NewWorktree
 
 
 class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -247,163 +231,3 @@ def invalid(problem: str) -> RequestError:
     message, has_place, place = problem.rpartition(" - at `")
     field = place.rstrip("`") if has_place else ""
     return refusal(400, "invalid", f"{message or place}.", field=field)
-
-
-# -- what is asked --
-
-
-class NewSession(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A session to start; missing fields come from the settings."""
-
-    workspace: str | None = None
-    """The folder; by default, the one that the server was started in."""
-    provider: str | None = None
-    model: str | None = None
-    approval: ApprovalPolicy | None = None
-    sandbox: SandboxMode | None = None
-    worktree: NewWorktree | None = None
-    """A git worktree to make from the folder, for the session to work in."""
-
-
-class Prompt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A prompt, which waits while a turn is running."""
-
-    text: str
-    include: tuple[str, ...] = ()
-    """Paths of files to attach, relative to the workspace or absolute."""
-
-
-class Archiving(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Whether to archive a session or to restore it."""
-
-    is_archived: bool = True
-
-
-class Reversal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What to redo; without a selection, the last undo."""
-
-    selection: ChangeSelection | None = None
-    reason: str = ""
-    """A note to the model, which reads it with the next prompt."""
-
-
-class Undo(Reversal, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What to undo; without a selection, all changes of the agent."""
-
-    includes_others: bool = False
-    """Whether to undo also changes of others. Otherwise they are left alone and reported."""
-
-
-class Execution(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One call of a tool, without a model."""
-
-    arguments: JsonObject
-    workspace: str | None = None
-    approval: ApprovalPolicy | None = None
-    sandbox: SandboxMode | None = None
-
-
-# -- what is answered --
-
-
-class SessionList(Struct, frozen=True, kw_only=True):
-    """Sessions, the last used first."""
-
-    sessions: tuple[SessionSummary, ...]
-
-
-class SessionView(Struct, frozen=True, kw_only=True):
-    """The current state of a session."""
-
-    id: SessionId
-    summary: SessionSummary
-    is_open: bool
-    """Whether this server has the session open. Ops open it."""
-    last_seq: int
-    is_running: bool
-    approvals: tuple[ApprovalRequest, ...] = ()
-
-
-class Accepted(Struct, frozen=True, kw_only=True):
-    """An op was submitted to its session. Its results are among the events after number `after`."""
-
-    session_id: SessionId
-    after: int
-
-
-class PendingApproval(Struct, frozen=True, kw_only=True):
-    """A pending question of a session."""
-
-    session_id: SessionId
-    session_title: str
-    request: ApprovalRequest
-
-
-class PendingApprovals(Struct, frozen=True, kw_only=True):
-    """Pending questions, the oldest of each session first."""
-
-    approvals: tuple[PendingApproval, ...]
-
-
-class AcceptedAnswer(Struct, frozen=True, kw_only=True):
-    """An answer was submitted to its session; the event `approval_resolved` has the outcome."""
-
-    session_id: SessionId
-    call_id: CallId
-    after: int
-
-
-class ChangedFile(Struct, frozen=True, kw_only=True):
-    """The net change of one file, and the ids to undo it."""
-
-    change: FileChange
-    change_ids: tuple[ChangeId, ...]
-    authors: tuple[Author, ...]
-    state: NetState
-
-
-class ChangeList(Struct, frozen=True, kw_only=True):
-    """The files that a session changed."""
-
-    changes: tuple[ChangedFile, ...]
-
-
-class Outcomes(Struct, frozen=True, kw_only=True):
-    """The outcome of an undo or redo for each file."""
-
-    outcomes: tuple[FileOutcome, ...]
-
-
-class JobList(Struct, frozen=True, kw_only=True):
-    """The background commands of an open session, oldest first. They end with the session."""
-
-    jobs: tuple[Job, ...]
-
-
-class JobOutput(Struct, frozen=True, kw_only=True):
-    """The end of a background command's output."""
-
-    job_id: str
-    output: str
-
-
-class ToolList(Struct, frozen=True, kw_only=True):
-    """The tools that can be called without a model, as in `tools list --json`."""
-
-    tools: tuple[JsonObject, ...]
-    servers: tuple[str, ...] = ()
-    """The MCP servers whose tools can be called, too, as `SERVER__TOOL`. A call starts its server."""
-
-
-class CallAnswer(Struct, frozen=True, kw_only=True):
-    """The outcome of a call."""
-
-    tool: str
-    status: Literal["completed", "failed"]
-    content: str
-    is_error: bool
-    error_type: ToolErrorType | None
-    metadata: JsonObject
-    changes: tuple[FileChange, ...]
-    session_id: SessionId
-    """The session that recorded the call, in which it can be undone."""

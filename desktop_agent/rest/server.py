@@ -17,8 +17,8 @@ from msgspec import Struct
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.rest.application import OPENAPI_PATH, application_of, public_paths
-from desktop_agent.rest.change_endpoints import ChangeEndpoints
 from desktop_agent.rest.endpoint import endpoints_of
+from desktop_agent.rest.endpoints import ChangeEndpoints, SessionEndpoints, ToolEndpoints
 from desktop_agent.rest.guard import (
     GuardedSocket,
     RequestGuard,
@@ -27,8 +27,6 @@ from desktop_agent.rest.guard import (
     protocol_with_head_timeout,
 )
 from desktop_agent.rest.open_sessions import OpenSessions
-from desktop_agent.rest.session_endpoints import SessionEndpoints
-from desktop_agent.rest.tool_endpoints import ToolEndpoints
 
 _LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _TOKEN_BYTES: Final = 32
@@ -59,12 +57,9 @@ class RestServer:
             )
         self.token = secrets.token_urlsafe(_TOKEN_BYTES)
         self._sessions = OpenSessions(bench)
-        self._tools = ToolEndpoints(bench, self._sessions, options.folder)
-        groups = (
-            SessionEndpoints(bench, self._sessions, options.folder, options.limits),
-            ChangeEndpoints(bench, self._sessions),
-            self._tools,
-        )
+        given = (bench, self._sessions, options.folder, options.limits)
+        self._tools = ToolEndpoints(*given)
+        groups = (SessionEndpoints(*given), ChangeEndpoints(*given), self._tools)
         self.endpoints = tuple(endpoint for group in groups for endpoint in endpoints_of(group))
         self._socket: GuardedSocket | None = None
         self._server: _Server | None = None
