@@ -46,7 +46,7 @@ from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.transcript import replay
 from desktop_agent.core.worktrees.worktrees import NewWorktree
 from desktop_agent.headless.single_call import CallOptions, CallReport, SingleCall, require_callable
-from desktop_agent.rest.endpoint import STREAM, RequestError, delete, get, json_answer, post, refusal
+from desktop_agent.rest.application import STREAM, RequestError, delete, get, json_answer, post, refusal
 from desktop_agent.rest.guard import ServerLimits
 from desktop_agent.rest.open_sessions import EventStream, OpenSession, OpenSessions
 

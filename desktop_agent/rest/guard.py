@@ -21,7 +21,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
-from desktop_agent.rest.endpoint import RequestError, failure_answer, refusal
+from desktop_agent.rest.application import RequestError, failure_answer, refusal
 
 
 class ServerLimits(Struct, frozen=True, kw_only=True):

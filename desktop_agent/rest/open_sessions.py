@@ -28,7 +28,7 @@ from desktop_agent.core.store.journal.journal_reader import reading
 from desktop_agent.core.store.journal.lines import offset_after
 from desktop_agent.core.store.journal.records import Follower
 from desktop_agent.library.turns import ServedSession, closed_error
-from desktop_agent.rest.endpoint import STREAM
+from desktop_agent.rest.application import STREAM
 
 MOST_WAITING: Final = 1_000
 """How many events wait for a slow client, before it must read the journal."""

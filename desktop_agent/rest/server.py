@@ -16,8 +16,7 @@ from msgspec import Struct
 
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import UsageError
-from desktop_agent.rest.application import OPENAPI_PATH, application_of, public_paths
-from desktop_agent.rest.endpoint import endpoints_of
+from desktop_agent.rest.application import OPENAPI_PATH, application_of, endpoints_of, public_paths
 from desktop_agent.rest.endpoints import ChangeEndpoints, SessionEndpoints, ToolEndpoints
 from desktop_agent.rest.guard import (
     GuardedSocket,
