@@ -30,8 +30,7 @@ from desktop_agent.core.mcp.new_servers import KNOWN_SERVERS, known_server, serv
 from desktop_agent.core.mcp.trust import ToolTrust
 from desktop_agent.core.protocol.codec import picked
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.providers.auth.server_credentials import ServerKeyring
-from desktop_agent.core.providers.auth.server_sign_ins import ServerSignIns, define_server, forget_server
+from desktop_agent.core.providers.auth.server_sign_ins import ServerKeyring, ServerSignIns, define_server, forget_server
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.system.workspace import current_folder
 

@@ -22,7 +22,7 @@ from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.server_status import STATE_WORDS, ServerFacts, unused_line
 from desktop_agent.core.mcp.trust import ToolTrust, tool_change
 from desktop_agent.core.protocol.model import JsonObject, ToolChange
-from desktop_agent.core.providers.auth.server_credentials import ServerKeyring
+from desktop_agent.core.providers.auth.server_sign_ins import ServerKeyring
 from desktop_agent.core.slash.prompt_commands import command_name
 from desktop_agent.core.system.workspace import current_folder
 from desktop_agent.core.tools.execution.confiner import SandboxProbe

@@ -22,8 +22,7 @@ from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
 from desktop_agent.core.providers.auth.anthropic_profiles import active_name, profiles
 from desktop_agent.core.providers.auth.keys import SystemKeyStore, in_daemon_thread
-from desktop_agent.core.providers.auth.server_credentials import ServerKeyring
-from desktop_agent.core.providers.auth.server_sign_ins import ServerSignIns
+from desktop_agent.core.providers.auth.server_sign_ins import ServerKeyring, ServerSignIns
 from desktop_agent.core.providers.auth.sign_ins import CHATGPT_NAME, OPENROUTER_PROVIDER, SignIns, other_sign_ins
 from desktop_agent.core.providers.provider_catalog import who_asks
 from desktop_agent.core.system.workspace import current_folder

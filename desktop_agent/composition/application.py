@@ -23,7 +23,7 @@ from desktop_agent.core.models.vendors import known_vendor
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
-from desktop_agent.core.providers.auth.server_credentials import KeyringCredentials, ServerKeyring
+from desktop_agent.core.providers.auth.server_sign_ins import KeyringCredentials, ServerKeyring
 from desktop_agent.core.providers.auth.sign_ins import SignIns
 from desktop_agent.core.providers.provider import ProviderSource, RetryPolicy
 from desktop_agent.core.providers.provider_catalog import ProviderCatalog

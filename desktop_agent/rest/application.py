@@ -1,4 +1,4 @@
-"""The application behind the guard: how endpoints are declared and described, the page for phones, one form of errors."""
+"""The application behind the guard: how endpoints are declared and described, the page for phones, errors."""
 
 import asyncio
 import json

@@ -277,7 +277,7 @@ _MODULES = (
     *("core/providers/wire_format.py", "core/providers/sdk_connection.py", "core/providers/sdk_worker.py"),
     *("core/providers/faults.py", "core/providers/auth/credential.py"),
     *("core/providers/provider_catalog.py", "core/providers/auth/keys.py"),
-    *("core/providers/auth/browser_sign_in.py", "core/providers/auth/vendor_sign_ins.py"),
+    *("core/providers/auth/browser_sign_in.py", "core/providers/auth/sign_ins.py"),
     *(
         "core/mcp/definition.py",
         "core/mcp/new_servers.py",

@@ -3923,12 +3923,24 @@
         <translation>Wählen Sie ein anderes Modell oder eine Region, die es hat.</translation>
     </message>
     <message>
+        <source>Choose another name with --account.</source>
+        <translation>Wählen Sie mit --account einen anderen Namen.</translation>
+    </message>
+    <message>
+        <source>Claude Code is signed in on this machine. Anthropic does not permit other applications to use the sign-in of a Claude subscription, so it is not read.</source>
+        <translation>Claude Code ist auf diesem Rechner angemeldet. Anthropic erlaubt anderen Anwendungen nicht, die Anmeldung eines Claude-Abonnements zu verwenden, deshalb wird sie nicht gelesen.</translation>
+    </message>
+    <message>
         <source>Close older sign-in pages, then sign in again.</source>
         <translation>Schließen Sie ältere Anmeldeseiten, und melden Sie sich dann erneut an.</translation>
     </message>
     <message>
         <source>Close the program that uses the port, or register another port with the service.</source>
         <translation>Schließen Sie das Programm, das den Port benutzt, oder registrieren Sie beim Dienst einen anderen Port.</translation>
+    </message>
+    <message>
+        <source>Codex is signed in with ChatGPT on this machine. Its tokens can be used once each: another program that uses them signs Codex out.</source>
+        <translation>Codex ist auf diesem Rechner mit ChatGPT angemeldet. Seine Token gelten je nur einmal: Ein anderes Programm, das sie verwendet, meldet Codex ab.</translation>
     </message>
     <message>
         <source>Copy the part that the model may read into another file, and include that file.</source>
@@ -4017,6 +4029,10 @@
     <message>
         <source>It is a picture{0} with {1} bytes, which is more than a model accepts.</source>
         <translation>Es ist ein Bild{0} mit {1} Bytes, mehr als ein Modell nimmt.</translation>
+    </message>
+    <message>
+        <source>It is sent there only. Take the account out and sign in again, or use a key.</source>
+        <translation>Sie wird nur dorthin gesendet. Entfernen Sie das Konto und melden Sie sich erneut an, oder verwenden Sie einen Schlüssel.</translation>
     </message>
     <message>
         <source>It was a hard link to a file that is not a regular file of this folder, and that file keeps the previous content.</source>
@@ -4183,6 +4199,10 @@
         <translation>Das letzte Rückgängigmachen genau zurücknehmen, oder was Sie nennen; `steps` listet sie auf</translation>
     </message>
     <message>
+        <source>Remove it first: `{0}`.</source>
+        <translation>Entfernen Sie ihn zuerst: `{0}`.</translation>
+    </message>
+    <message>
         <source>SQLite database</source>
         <translation>SQLite-Datenbank</translation>
     </message>
@@ -4211,6 +4231,10 @@
         <translation>Melden Sie sich erneut an: in den Einstellungen oder mit `desktop-agent auth sign-in openai`.</translation>
     </message>
     <message>
+        <source>Sign in with ChatGPT here as well. It uses the same plan, and Codex stays signed in.</source>
+        <translation>Melden Sie sich auch hier mit ChatGPT an. Das nutzt denselben Tarif, und Codex bleibt angemeldet.</translation>
+    </message>
+    <message>
         <source>Sign in with `ant auth login`, or use a key.</source>
         <translation>Melden Sie sich mit `ant auth login` an, oder verwenden Sie einen Schlüssel.</translation>
     </message>
@@ -4225,6 +4249,10 @@
     <message>
         <source>Sign in with `gcloud auth application-default login`, or name a key file in GOOGLE_APPLICATION_CREDENTIALS.</source>
         <translation>Melden Sie sich mit `gcloud auth application-default login` an, oder nennen Sie in GOOGLE_APPLICATION_CREDENTIALS eine Schlüsseldatei.</translation>
+    </message>
+    <message>
+        <source>Sign in: `desktop-agent auth sign-in {0} --account {1}`.</source>
+        <translation>Melden Sie sich an: `desktop-agent auth sign-in {0} --account {1}`.</translation>
     </message>
     <message>
         <source>Something else is there now.</source>
@@ -4383,6 +4411,10 @@
         <translation>Der Server verlangt einen Schlüssel: Geben Sie ihn in den Einstellungen ein.</translation>
     </message>
     <message>
+        <source>The sign-in of {0} belongs to {1}, not to {2}.</source>
+        <translation>Die Anmeldung von {0} gehört zu {1}, nicht zu {2}.</translation>
+    </message>
+    <message>
         <source>The sign-in service could not be reached.</source>
         <translation>Der Anmeldedienst konnte nicht erreicht werden.</translation>
     </message>
@@ -4405,6 +4437,10 @@
     <message>
         <source>There are no usable credentials for {0}.</source>
         <translation>Für {0} gibt es keine brauchbaren Zugangsdaten.</translation>
+    </message>
+    <message>
+        <source>There is another account of {0} called {1}.</source>
+        <translation>Es gibt ein anderes Konto von {0} namens {1}.</translation>
     </message>
     <message>
         <source>There is no active summary.</source>
@@ -4495,6 +4531,10 @@
         <translation>Möglich sind `conversation`, `files` oder `both`.</translation>
     </message>
     <message>
+        <source>Use an API key, or a profile of Anthropic&apos;s own tools (`ant auth login`).</source>
+        <translation>Verwenden Sie einen API-Schlüssel oder ein Profil der eigenen Werkzeuge von Anthropic (`ant auth login`).</translation>
+    </message>
+    <message>
         <source>WAV audio</source>
         <translation>WAV-Audio</translation>
     </message>
@@ -4541,6 +4581,10 @@
     <message>
         <source>XZ data</source>
         <translation>XZ-Daten</translation>
+    </message>
+    <message>
+        <source>You are not signed in for {0}.</source>
+        <translation>Sie sind für {0} nicht angemeldet.</translation>
     </message>
     <message>
         <source>You signed in with a different {0} account.</source>

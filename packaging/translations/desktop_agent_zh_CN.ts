@@ -3912,12 +3912,24 @@
         <translation>请选择其他模型，或选择提供该模型的区域。</translation>
     </message>
     <message>
+        <source>Choose another name with --account.</source>
+        <translation>请用 --account 选择另一个名称。</translation>
+    </message>
+    <message>
+        <source>Claude Code is signed in on this machine. Anthropic does not permit other applications to use the sign-in of a Claude subscription, so it is not read.</source>
+        <translation>Claude Code 已在此计算机上登录。Anthropic 不允许其他应用程序使用 Claude 订阅的登录，因此不会读取它。</translation>
+    </message>
+    <message>
         <source>Close older sign-in pages, then sign in again.</source>
         <translation>请关闭较早的登录页面，然后重新登录。</translation>
     </message>
     <message>
         <source>Close the program that uses the port, or register another port with the service.</source>
         <translation>请结束占用它的程序，或在服务处注册另一个端口。</translation>
+    </message>
+    <message>
+        <source>Codex is signed in with ChatGPT on this machine. Its tokens can be used once each: another program that uses them signs Codex out.</source>
+        <translation>Codex 已在此计算机上用 ChatGPT 登录。它的令牌每个只能使用一次：其他程序使用它们会使 Codex 退出登录。</translation>
     </message>
     <message>
         <source>Copy the part that the model may read into another file, and include that file.</source>
@@ -4006,6 +4018,10 @@
     <message>
         <source>It is a picture{0} with {1} bytes, which is more than a model accepts.</source>
         <translation>这是图片{0}，{1} 字节，超出模型可接受的大小。</translation>
+    </message>
+    <message>
+        <source>It is sent there only. Take the account out and sign in again, or use a key.</source>
+        <translation>它只会发送到那里。请移除该账户并重新登录，或使用密钥。</translation>
     </message>
     <message>
         <source>It was a hard link to a file that is not a regular file of this folder, and that file keeps the previous content.</source>
@@ -4172,6 +4188,10 @@
         <translation>精确收回上次撤销，或您指定的撤销；`steps` 列出各次撤销</translation>
     </message>
     <message>
+        <source>Remove it first: `{0}`.</source>
+        <translation>请先将其移除：`{0}`。</translation>
+    </message>
+    <message>
         <source>SQLite database</source>
         <translation>SQLite 数据库</translation>
     </message>
@@ -4200,6 +4220,10 @@
         <translation>请重新登录：在“设置”中，或使用 `desktop-agent auth sign-in openai`。</translation>
     </message>
     <message>
+        <source>Sign in with ChatGPT here as well. It uses the same plan, and Codex stays signed in.</source>
+        <translation>也请在此处用 ChatGPT 登录。它使用同一套餐，Codex 会保持登录。</translation>
+    </message>
+    <message>
         <source>Sign in with `ant auth login`, or use a key.</source>
         <translation>请用 `ant auth login` 创建，或使用密钥。</translation>
     </message>
@@ -4214,6 +4238,10 @@
     <message>
         <source>Sign in with `gcloud auth application-default login`, or name a key file in GOOGLE_APPLICATION_CREDENTIALS.</source>
         <translation>请用 `gcloud auth application-default login` 登录，或在 GOOGLE_APPLICATION_CREDENTIALS 中指定密钥文件。</translation>
+    </message>
+    <message>
+        <source>Sign in: `desktop-agent auth sign-in {0} --account {1}`.</source>
+        <translation>请登录：`desktop-agent auth sign-in {0} --account {1}`。</translation>
     </message>
     <message>
         <source>Something else is there now.</source>
@@ -4372,6 +4400,10 @@
         <translation>服务器需要密钥：请在设置中输入。</translation>
     </message>
     <message>
+        <source>The sign-in of {0} belongs to {1}, not to {2}.</source>
+        <translation>{0} 的登录属于 {1}，而不是 {2}。</translation>
+    </message>
+    <message>
         <source>The sign-in service could not be reached.</source>
         <translation>无法连接到登录服务。</translation>
     </message>
@@ -4394,6 +4426,10 @@
     <message>
         <source>There are no usable credentials for {0}.</source>
         <translation>没有可用于 {0} 的凭据。</translation>
+    </message>
+    <message>
+        <source>There is another account of {0} called {1}.</source>
+        <translation>{0} 已有另一个名为 {1} 的账户。</translation>
     </message>
     <message>
         <source>There is no active summary.</source>
@@ -4484,6 +4520,10 @@
         <translation>可用 `conversation`、`files` 或 `both`。</translation>
     </message>
     <message>
+        <source>Use an API key, or a profile of Anthropic&apos;s own tools (`ant auth login`).</source>
+        <translation>请使用 API 密钥，或 Anthropic 自己的工具的配置文件（`ant auth login`）。</translation>
+    </message>
+    <message>
         <source>WAV audio</source>
         <translation>WAV 音频</translation>
     </message>
@@ -4530,6 +4570,10 @@
     <message>
         <source>XZ data</source>
         <translation>XZ 数据</translation>
+    </message>
+    <message>
+        <source>You are not signed in for {0}.</source>
+        <translation>您尚未登录 {0}。</translation>
     </message>
     <message>
         <source>You signed in with a different {0} account.</source>

@@ -14,7 +14,7 @@ from typing import cast
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.providers.auth.vendor_sign_ins import ChatGptService, OpenRouterService
+from desktop_agent.core.providers.auth.sign_ins import ChatGptService, OpenRouterService
 from tests.servers.http1 import HttpRequest, LoopbackServer, Responder, read_request
 
 Fields = dict[str, str]

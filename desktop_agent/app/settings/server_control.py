@@ -27,8 +27,13 @@ from desktop_agent.core.mcp.definition_file import (
 from desktop_agent.core.mcp.new_servers import servers_in_file
 from desktop_agent.core.mcp.server_status import OfferedTool, ServerStatus
 from desktop_agent.core.mcp.trust import ToolTrust
-from desktop_agent.core.providers.auth.server_credentials import ServerKeyring, keep_client_secret
-from desktop_agent.core.providers.auth.server_sign_ins import ServerSignIns, define_server, forget_server
+from desktop_agent.core.providers.auth.server_sign_ins import (
+    ServerKeyring,
+    ServerSignIns,
+    define_server,
+    forget_server,
+    keep_client_secret,
+)
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.tools.servers.mcp_tool import McpTool
 from desktop_agent.ui.settings.settings_view import ServerActions, ServersView, ServerView, SignInProgress, ToolView

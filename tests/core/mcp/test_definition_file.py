@@ -28,7 +28,7 @@ from desktop_agent.core.mcp.definition_file import (
 from desktop_agent.core.mcp.new_servers import plain_name, servers_in_json
 from desktop_agent.core.mcp.server_pool import ServerPool
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
-from desktop_agent.core.providers.auth.server_credentials import KeyringCredentials, ServerKeyring
+from desktop_agent.core.providers.auth.server_sign_ins import KeyringCredentials, ServerKeyring
 from desktop_agent.core.settings.loading import FoundTable, load_settings
 from tests.core.mcp.conftest import PROGRAM
 from tests.memory_keyring import MemoryKeyring

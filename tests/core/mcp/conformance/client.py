@@ -25,8 +25,12 @@ from desktop_agent.core.mcp.server_pool import ServerPool
 from desktop_agent.core.mcp.server_status import OfferedTool
 from desktop_agent.core.protocol.model import Allowed, Answer, Decision, FormField, ServerQuestion
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
-from desktop_agent.core.providers.auth.server_credentials import KeyringCredentials, ServerKeyring, keep_client_secret
-from desktop_agent.core.providers.auth.server_sign_ins import ServerSignIns
+from desktop_agent.core.providers.auth.server_sign_ins import (
+    KeyringCredentials,
+    ServerKeyring,
+    ServerSignIns,
+    keep_client_secret,
+)
 from tests.memory_keyring import MemoryKeyring
 from tests.servers.browser import UserInBrowser
 

@@ -8,8 +8,8 @@ from typing import cast
 
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
+from desktop_agent.core.providers.auth.sign_ins import ChatGptRenewal, ChatGptService
 from desktop_agent.core.providers.auth.token_renewal import KeptSignIn, RenewingSource
-from desktop_agent.core.providers.auth.vendor_sign_ins import ChatGptRenewal, ChatGptService
 from tests.core.providers.auth.file_keyring import FileKeyring
 from tests.servers.authorization_server import ISSUED_CLIENT
 

@@ -23,9 +23,8 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ModelRef, ModelRequest
 from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.providers.auth.keys import SystemKeyStore, entry_of, resolve_key
-from desktop_agent.core.providers.auth.sign_ins import SignIns, SignInServices
+from desktop_agent.core.providers.auth.sign_ins import CHATGPT, SignIns, SignInServices
 from desktop_agent.core.providers.auth.token_renewal import SignedOutError
-from desktop_agent.core.providers.auth.vendor_sign_ins import CHATGPT
 from desktop_agent.core.providers.provider import Provider, whole_answer
 from desktop_agent.core.providers.provider_catalog import ProviderCatalog
 from tests.core.providers.auth.file_keyring import FileKeyring

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from desktop_agent.core.base.errors import CredentialsError, ProviderError
 from desktop_agent.core.providers.auth.keys import PIECE_CHARS, SystemKeyStore, delete_long, read_long, write_long
+from desktop_agent.core.providers.auth.sign_ins import CHATGPT, ChatGptRenewal
 from desktop_agent.core.providers.auth.token_renewal import KeptSignIn, RenewingSource, SignedOutError, renewing
 from desktop_agent.core.providers.auth.tokens import Tokens
-from desktop_agent.core.providers.auth.vendor_sign_ins import CHATGPT, ChatGptRenewal
 from tests.core.providers.auth.file_keyring import FileKeyring
 from tests.core.providers.auth.hand_clock import HandClock
 from tests.servers.authorization_server import ISSUED_CLIENT, AuthorizationServer

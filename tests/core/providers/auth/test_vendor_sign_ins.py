@@ -23,9 +23,7 @@ from desktop_agent.core.providers.auth.browser_sign_in import (
     read_parameters,
     read_request,
 )
-from desktop_agent.core.providers.auth.token_renewal import SignedOutError
-from desktop_agent.core.providers.auth.tokens import Tokens
-from desktop_agent.core.providers.auth.vendor_sign_ins import (
+from desktop_agent.core.providers.auth.sign_ins import (
     CHATGPT,
     ChatGptRenewal,
     Registration,
@@ -33,6 +31,8 @@ from desktop_agent.core.providers.auth.vendor_sign_ins import (
     sign_in_with_chatgpt,
     sign_in_with_openrouter,
 )
+from desktop_agent.core.providers.auth.token_renewal import SignedOutError
+from desktop_agent.core.providers.auth.tokens import Tokens
 from tests.core.providers.auth.hand_clock import HandClock
 from tests.servers.authorization_server import EMAIL, ISSUED_CLIENT, KEY, SUBJECT, AuthorizationServer, query_of
 from tests.servers.browser import ClosedBrowser, UserInBrowser, ask

@@ -7,8 +7,7 @@ from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.definition import Address, ServerDefinition
 from desktop_agent.core.mcp.server_pool import ServerPool
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
-from desktop_agent.core.providers.auth.server_credentials import KeyringCredentials, ServerKeyring
-from desktop_agent.core.providers.auth.server_sign_ins import ServerSignIns
+from desktop_agent.core.providers.auth.server_sign_ins import KeyringCredentials, ServerKeyring, ServerSignIns
 from tests.core.mcp.test_connection import text_of
 from tests.memory_keyring import MemoryKeyring
 from tests.servers.browser import UserInBrowser

@@ -18,8 +18,7 @@ from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError, CredentialsError, ServerError, UsageError
 from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
-from desktop_agent.core.providers.auth.server_credentials import ServerKeyring, keep_client_secret
-from desktop_agent.core.providers.auth.server_sign_ins import ServerSignIns
+from desktop_agent.core.providers.auth.server_sign_ins import ServerKeyring, ServerSignIns, keep_client_secret
 from tests.core.mcp.test_connection import text_of, try_now, until
 from tests.core.providers.auth.servers.server_user import User
 from tests.memory_keyring import BrokenKeyring
