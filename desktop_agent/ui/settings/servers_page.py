@@ -35,17 +35,6 @@ from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, discard, hairli
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 
-class ServerFields(QWidget):
-    edited = Signal()
-    submitted = Signal()
-
-    def add_line(self, object_name: str, accessible_name: str, placeholder: str = "") -> QLineEdit:
-        line = make_line(object_name, accessible_name, placeholder)
-        line.returnPressed.connect(self.submitted)
-        line.textEdited.connect(self.edited)
-        return line
-
-
 class PairWords(NamedTuple):
     """The object names of the fields for names and values, and the texts about them."""
 
@@ -59,11 +48,12 @@ class PairWords(NamedTuple):
     nameless: str
 
 
-class PairFields(ServerFields):
+class PairFields(QWidget):
     """Names and their values, in rows: another one is added while the last is filled. Values of secrets are hidden."""
 
-    def __init__(self, words: PairWords, *, hides_all: bool) -> None:
+    def __init__(self, form: "ServerForm", words: PairWords, *, hides_all: bool) -> None:
         super().__init__()
+        self._form = form
         self._words = words
         self._hides_all = hides_all
         self._rows: list[tuple[QLineEdit, QLineEdit]] = []
@@ -84,10 +74,9 @@ class PairFields(ServerFields):
             for line in self._rows.pop():
                 discard(line)
             self._column.takeAt(len(self._rows))
-        first_name, first_value = self._rows[0]
-        first_name.clear()
-        first_value.clear()
-        first_value.setPlaceholderText(self._words.first_value)
+        for line in self._rows[0]:
+            line.clear()
+        self._rows[0][1].setPlaceholderText(self._words.first_value)
         for name in (*values, *kept):
             name_line, value_line = self._rows[-1]
             value_line.setText(values.get(name, ""))
@@ -96,11 +85,9 @@ class PairFields(ServerFields):
 
     def _add_row(self) -> None:
         words, number = self._words, len(self._rows) + 1
-        is_first = number == 1
-        name = self.add_line(
-            words.name_edit, words.name_of.format(number), words.first_name if is_first else words.another
-        )
-        value = self.add_line(words.value_edit, words.value_of.format(number), words.first_value if is_first else "")
+        hints = (words.first_name, words.first_value) if number == 1 else (words.another, "")
+        name = self._form.add_line(words.name_edit, words.name_of.format(number), hints[0])
+        value = self._form.add_line(words.value_edit, words.value_of.format(number), hints[1])
         for line in (name, value):
             line.textChanged.connect(self._update)
         self._rows.append((name, value))
@@ -115,8 +102,8 @@ class PairFields(ServerFields):
             self._add_row()
 
 
-class AddressFields(ServerFields):
-    def __init__(self) -> None:
+class AddressFields(QWidget):
+    def __init__(self, form: "ServerForm") -> None:
         super().__init__()
         words = PairWords(
             "serverHeaderNameEdit",
@@ -128,29 +115,20 @@ class AddressFields(ServerFields):
             self.tr("Another header"),
             self.tr("a header needs a name"),
         )
-        self._headers = PairFields(words, hides_all=True)
-        self._headers.submitted.connect(self.submitted)
-        self._headers.edited.connect(self.edited)
-        self._client_id = self.add_line(
-            "serverClientIdEdit",
-            self.tr("Client ID at the server"),
-            self.tr("Only if you registered this application there by hand"),
-        )
+        self.headers = PairFields(form, words, hides_all=True)
+        hint = self.tr("Only if you registered this application there by hand")
+        self._client_id = form.add_line("serverClientIdEdit", self.tr("Client ID at the server"), hint)
         self._client_id.textChanged.connect(self._on_client_id)
-        self._secret = self.add_line(
+        self._secret = form.add_line(
             "serverClientSecretEdit", self.tr("Client secret at the server"), self.tr("Optional")
         )
         self._secret.setEchoMode(QLineEdit.EchoMode.Password)
         self._secret_row = QWidget()
         field_row(self.tr("Client secret"), self._secret, on=self._secret_row)
         about = Note(self.tr("Headers that are secrets, and the client secret, go to the keyring of your system."))
-        headers = field_row(self.tr("Headers"), self._headers, about)
+        headers = field_row(self.tr("Headers"), self.headers, about)
         vbox(headers, field_row(self.tr("Client ID"), self._client_id), self._secret_row, on=self, spacing=Space.M)
         self._on_client_id()
-
-    @property
-    def headers(self) -> tuple[tuple[str, str], ...]:
-        return self._headers.pairs
 
     @property
     def client_id(self) -> str:
@@ -161,44 +139,43 @@ class AddressFields(ServerFields):
         return self._secret.text().strip() if self.client_id else ""
 
     def show_address(self, address: Address) -> None:
-        self._headers.show_pairs(address.headers, address.secret_headers)
+        self.headers.show_pairs(address.headers, address.secret_headers)
         self._client_id.setText(address.client_id)
         self._secret.clear()
-        self._on_client_id()
 
     def _on_client_id(self) -> None:
         self._secret_row.setVisible(bool(self.client_id))
 
 
-class SandboxFields(ServerFields):
-    def __init__(self, theme: Theme) -> None:
+class SandboxFields(QWidget):
+    def __init__(self, theme: Theme, form: "ServerForm") -> None:
         super().__init__()
+        self._form = form
         self._switch = Switch(theme)
         set_names(self._switch, "serverSandboxSwitch", self.tr("Run the server in the sandbox"))
         self._switch.toggled.connect(self._on_toggled)
         self._words = Note("")
-        self._folders = self.add_line(
-            "serverFoldersEdit",
-            self.tr("Folders that the server may write"),
-            self.tr("None. For example: . (the open folder), ~/notes"),
+        lines = (
+            (
+                "serverFoldersEdit",
+                self.tr("Folders that the server may write"),
+                self.tr("None. For example: . (the open folder), ~/notes"),
+            ),
+            (
+                "serverReadFoldersEdit",
+                self.tr("Folders of your home that the server may read"),
+                self.tr("None. It reads the open folder and tool chains"),
+            ),
+            (
+                "serverHostsEdit",
+                self.tr("Hosts that the server may reach"),
+                self.tr("None. For example: example.org, *.example.org"),
+            ),
         )
-        self._read_folders = self.add_line(
-            "serverReadFoldersEdit",
-            self.tr("Folders of your home that the server may read"),
-            self.tr("None. It reads the open folder and tool chains"),
-        )
-        self._hosts = self.add_line(
-            "serverHostsEdit",
-            self.tr("Hosts that the server may reach"),
-            self.tr("None. For example: example.org, *.example.org"),
-        )
-        rows = (
-            field_row(self.tr("May write"), self._folders),
-            field_row(self.tr("May read"), self._read_folders),
-            field_row(self.tr("May reach"), self._hosts),
-        )
+        self._lines = [form.add_line(name, accessible_name, hint) for name, accessible_name, hint in lines]
+        titles = self.tr("May write"), self.tr("May read"), self.tr("May reach")
         self._rows = QWidget()
-        vbox(*rows, on=self._rows, spacing=Space.M)
+        vbox(*map(field_row, titles, self._lines), on=self._rows, spacing=Space.M)
         switch = field_row(self.tr("Sandbox"), switch_row(self._switch, self._words))
         vbox(switch, self._rows, on=self, spacing=Space.M)
         self.show_sandbox(None)
@@ -206,17 +183,11 @@ class SandboxFields(ServerFields):
     @property
     def sandbox(self) -> ServerSandbox | None:
         """Return what was entered. Raises `ValueError` that describes the invalid entry."""
-        if not self._switch.isChecked():
-            return None
-        return typed_sandbox(self._folders.text(), self._read_folders.text(), self._hosts.text())
+        return typed_sandbox(*(line.text() for line in self._lines)) if self._switch.isChecked() else None
 
     def show_sandbox(self, sandbox: ServerSandbox | None) -> None:
         usual = sandbox or ServerSandbox()
-        for line, texts in (
-            (self._folders, usual.folders),
-            (self._read_folders, usual.read_folders),
-            (self._hosts, usual.hosts),
-        ):
+        for line, texts in zip(self._lines, (usual.folders, usual.read_folders, usual.hosts), strict=True):
             line.setText(", ".join(texts))
         self._switch.setChecked(sandbox is not None)
         self._on_toggled()
@@ -229,7 +200,7 @@ class SandboxFields(ServerFields):
             if is_on
             else self.tr("Not sandboxed: it runs with all of your rights. Add only what you trust.")
         )
-        self.edited.emit()
+        self._form.problem.hide()
 
 
 class ServerForm(AddingForm):
@@ -239,12 +210,9 @@ class ServerForm(AddingForm):
         super().__init__("serverProblem")
         self._names: tuple[str, ...] = ()
         self.edited: ServerDefinition | None = None
-        self._name = make_line("serverNameEdit", self.tr("Name of the server"), self.tr("For example: git"))
-        self._where = make_line(
-            "serverWhereEdit",
-            self.tr("Command line or address of the server"),
-            self.tr("uvx mcp-server-git, or https://…"),
-        )
+        self._name = self.add_line("serverNameEdit", self.tr("Name of the server"), self.tr("For example: git"))
+        where = self.tr("Command line or address of the server"), self.tr("uvx mcp-server-git, or https://…")
+        self._where = self.add_line("serverWhereEdit", *where)
         known = [(self.tr("Your own"), None), *((server.name, server.name) for server in KNOWN_SERVERS)]
         self._known = Picker(
             object_name="knownServerPicker", accessible_name=self.tr("Known servers"), choices=known, fills=True
@@ -254,8 +222,8 @@ class ServerForm(AddingForm):
         for label in (self._about, self._needs):
             label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
             label.hide()
-        self._sandbox = SandboxFields(theme)
-        self._address = AddressFields()
+        self._sandbox = SandboxFields(theme, self)
+        self._address = AddressFields(self)
         words = PairWords(
             "serverVariableNameEdit",
             "serverVariableValueEdit",
@@ -266,16 +234,16 @@ class ServerForm(AddingForm):
             self.tr("Another variable"),
             self.tr("a variable needs a name"),
         )
-        self._variables = PairFields(words, hides_all=False)
+        self._variables = PairFields(self, words, hides_all=False)
         self._lay_out()
-        for line in (self._name, self._where):
-            line.returnPressed.connect(self._on_add)
-            line.textEdited.connect(self.problem.hide)
         self._where.textChanged.connect(self._on_where)
-        for fields in (self._sandbox, self._address, self._variables):
-            fields.submitted.connect(self._on_add)
-            fields.edited.connect(self.problem.hide)
         self._on_where("")
+
+    def add_line(self, object_name: str, accessible_name: str, placeholder: str) -> QLineEdit:
+        line = make_line(object_name, accessible_name, placeholder)
+        line.returnPressed.connect(self._on_add)
+        line.textEdited.connect(self.problem.hide)
+        return line
 
     def begin(self, names: tuple[str, ...], server: ServerDefinition | None = None) -> None:
         self._names, self.edited = names, server
@@ -340,7 +308,7 @@ class ServerForm(AddingForm):
         secret = address.client_secret if is_address(where) else ""
         try:
             if is_address(where):
-                definition = typed_definition(name, where, None, address.headers, address.client_id)
+                definition = typed_definition(name, where, None, address.headers.pairs, address.client_id)
             else:
                 definition = typed_definition(name, where, self._sandbox.sandbox, env=self._variables.pairs)
         except ValueError as error:
