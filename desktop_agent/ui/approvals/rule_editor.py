@@ -1,18 +1,18 @@
 """Makes rules from an answer: what they cover, when they expire, and which past calls they would have allowed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, time, timedelta
 from functools import partial
 from typing import Literal
 
-from PySide6.QtCore import QCoreApplication, QElapsedTimer, Qt, Signal
+from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QCompleter, QFormLayout, QFrame, QListWidget, QListWidgetItem, QSizePolicy, QWidget
 
 from desktop_agent.core.base.ids import new_rule_id
 from desktop_agent.core.protocol.model import ApprovalRequest, Rule, RuleKind, RuleScope
 from desktop_agent.ui.approvals.rule_judging import RuleContext, subjects_of
-from desktop_agent.ui.runtime.pacing import Throttle, one_shot
+from desktop_agent.ui.runtime.pacing import GradualWork, Throttle
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.buttons import Picker
@@ -114,8 +114,6 @@ class PatternRow(QWidget):
         self.field.setAccessibleDescription(problem)
 
 
-SLICE_MS = 6
-
 Verdict = bool | None
 """Whether rules would have allowed a call; None if it needs no question anyway."""
 
@@ -129,43 +127,20 @@ class RulePreview(QWidget):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self._would_allow: Callable[[str], Verdict] = lambda _subject: False
-        self._waiting: list[str] = []
         self.verdicts: dict[str, Verdict] = {}
-        self._next = one_shot(self, 0, self._go_on)
+        self.work = GradualWork(self)
         self._allowed = _Half(theme, self.tr("Would have been allowed"), "ruleAllowedList")
         self._asking = _Half(theme, self.tr("Would still ask"), "ruleAskingList")
         hbox((self._allowed, 1), (self._asking, 1), on=self, spacing=Space.M)
 
-    @property
-    def is_finished(self) -> bool:
-        return not self._waiting
-
     def judge(self, subjects: Sequence[str], would_allow: Callable[[str], Verdict]) -> None:
-        self._would_allow = would_allow
-        self._waiting = list(reversed(subjects))
         self.verdicts = {}
-        self._go_on()
+        self.work.begin(self._judge(subjects, would_allow))
 
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        if self._waiting:
-            self._next.start()
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        self._next.stop()  # the result is not visible now
-        super().hideEvent(event)
-
-    def _go_on(self) -> None:
-        clock = QElapsedTimer()
-        clock.start()
-        while self._waiting and clock.elapsed() < SLICE_MS:
-            subject = self._waiting.pop()
-            self.verdicts[subject] = self._would_allow(subject)
-        if self._waiting:
-            self._next.start()
-            return
-        self._next.stop()
+    def _judge(self, subjects: Sequence[str], would_allow: Callable[[str], Verdict]) -> Iterator[None]:
+        for subject in subjects:
+            self.verdicts[subject] = would_allow(subject)
+            yield
         self._allowed.show_subjects([subject for subject, is_allowed in self.verdicts.items() if is_allowed])
         self._asking.show_subjects([subject for subject, is_allowed in self.verdicts.items() if is_allowed is False])
         self.finished.emit()

@@ -168,7 +168,7 @@ def test_of_the_first_question_ever_nothing_is_claimed(qtbot: QtBot, ask: Ask) -
     dialog = ask(push(), PastCalls())
     picker(dialog).setCurrentIndex(SESSION)
     editor = part(dialog, RuleEditor)
-    qtbot.waitUntil(lambda: editor.preview.is_finished and bool(editor.preview.verdicts))
+    qtbot.waitUntil(lambda: editor.preview.work.is_done and bool(editor.preview.verdicts))
     assert not editor.preview.isVisible()
     assert not label(dialog, "ruleAskedLine").isVisible()
     patterns(dialog)[0].setEditText("git pull")

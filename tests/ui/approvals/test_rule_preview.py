@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtWidgets import QLabel, QListWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.approvals.rule_editor import SLICE_MS, RulePreview
+from desktop_agent.ui.approvals.rule_editor import RulePreview
 from desktop_agent.ui.theme import Theme
 from tests.parts import part
 from tests.ui.ink import ink_rect
@@ -26,7 +26,7 @@ def shown(preview: RulePreview) -> tuple[str, list[str]]:
 
 
 def slow(_subject: str) -> bool:
-    end = time.perf_counter() + SLICE_MS / 1000  # one judgement takes all of a slice
+    end = time.perf_counter() + 0.01  # one judgement takes more than a slice
     while time.perf_counter() < end:
         pass
     return True
@@ -34,7 +34,7 @@ def slow(_subject: str) -> bool:
 
 def test_the_rows_begin_where_their_heading_does(qtbot: QtBot, preview: RulePreview) -> None:
     preview.judge(["H"], lambda _subject: True)
-    qtbot.waitUntil(lambda: preview.is_finished)
+    qtbot.waitUntil(lambda: preview.work.is_done)
     rows = part(preview, QListWidget, "ruleAllowedList")
     heading = next(label for label in preview.findChildren(QLabel) if label.parent() is rows.parent())
     assert abs(ink_rect(rows, rows.rect()).left() - ink_rect(heading, heading.rect()).left()) <= 1
@@ -44,7 +44,7 @@ def test_nothing_is_shown_before_all_are_judged_and_the_window_lives_meanwhile(
     qtbot: QtBot, preview: RulePreview
 ) -> None:
     preview.judge([f"c{number}" for number in range(5)], slow)
-    assert not preview.is_finished
+    assert not preview.work.is_done
     assert shown(preview)[1] == []
     with qtbot.waitSignal(preview.finished):
         pass
@@ -54,5 +54,5 @@ def test_nothing_is_shown_before_all_are_judged_and_the_window_lives_meanwhile(
 def test_other_rules_make_the_earlier_judgement_void(qtbot: QtBot, preview: RulePreview) -> None:
     preview.judge(["a", "b", "c"], slow)
     preview.judge(["a", "b", "c"], lambda subject: subject == "a")
-    qtbot.waitUntil(lambda: preview.is_finished)
+    qtbot.waitUntil(lambda: preview.work.is_done)
     assert preview.verdicts == {"a": True, "b": False, "c": False}
