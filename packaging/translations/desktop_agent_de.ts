@@ -1479,6 +1479,10 @@
         <translation>Datei entfernen</translation>
     </message>
     <message>
+        <source>These files were not written.</source>
+        <translation>Diese Dateien wurden nicht geschrieben.</translation>
+    </message>
+    <message>
         <source>Use the redone version</source>
         <translation>Wiederhergestellte Fassung verwenden</translation>
     </message>
@@ -12567,49 +12571,6 @@
     <message>
         <source>{0} with a message to the agent…</source>
         <translation>{0}, mit Nachricht an den Agenten …</translation>
-    </message>
-</context>
-<context>
-    <name>UndoConflictDialog</name>
-    <message numerus="yes">
-        <source>%n files were not redone</source>
-        <translation>
-            <numerusform>%n Datei wurde nicht wiederhergestellt</numerusform>
-            <numerusform>%n Dateien wurden nicht wiederhergestellt</numerusform>
-        </translation>
-    </message>
-    <message numerus="yes">
-        <source>%n files were not undone</source>
-        <translation>
-            <numerusform>%n Datei wurde nicht rückgängig gemacht</numerusform>
-            <numerusform>%n Dateien wurden nicht rückgängig gemacht</numerusform>
-        </translation>
-    </message>
-    <message numerus="yes">
-        <source>%n other files were redone.</source>
-        <translation>
-            <numerusform>%n andere Datei wurde wiederhergestellt.</numerusform>
-            <numerusform>%n andere Dateien wurden wiederhergestellt.</numerusform>
-        </translation>
-    </message>
-    <message numerus="yes">
-        <source>%n other files were undone.</source>
-        <translation>
-            <numerusform>%n andere Datei wurde rückgängig gemacht.</numerusform>
-            <numerusform>%n andere Dateien wurden rückgängig gemacht.</numerusform>
-        </translation>
-    </message>
-    <message>
-        <source>Close</source>
-        <translation>Schließen</translation>
-    </message>
-    <message>
-        <source>Files left alone</source>
-        <translation>Unberührte Dateien</translation>
-    </message>
-    <message>
-        <source>These files were not written.</source>
-        <translation>Diese Dateien wurden nicht geschrieben.</translation>
     </message>
 </context>
 <context>

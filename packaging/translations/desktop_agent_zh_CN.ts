@@ -1472,6 +1472,10 @@
         <translation>移除文件</translation>
     </message>
     <message>
+        <source>These files were not written.</source>
+        <translation>这些文件未被写入。</translation>
+    </message>
+    <message>
         <source>Use the redone version</source>
         <translation>使用重做后的版本</translation>
     </message>
@@ -12498,45 +12502,6 @@
     <message>
         <source>{0} with a message to the agent…</source>
         <translation>{0}并给代理留言…</translation>
-    </message>
-</context>
-<context>
-    <name>UndoConflictDialog</name>
-    <message numerus="yes">
-        <source>%n files were not redone</source>
-        <translation>
-            <numerusform>%n 个文件未重做</numerusform>
-        </translation>
-    </message>
-    <message numerus="yes">
-        <source>%n files were not undone</source>
-        <translation>
-            <numerusform>%n 个文件未撤销</numerusform>
-        </translation>
-    </message>
-    <message numerus="yes">
-        <source>%n other files were redone.</source>
-        <translation>
-            <numerusform>另外 %n 个文件已重做。</numerusform>
-        </translation>
-    </message>
-    <message numerus="yes">
-        <source>%n other files were undone.</source>
-        <translation>
-            <numerusform>另外 %n 个文件已撤销。</numerusform>
-        </translation>
-    </message>
-    <message>
-        <source>Close</source>
-        <translation>关闭</translation>
-    </message>
-    <message>
-        <source>Files left alone</source>
-        <translation>保留不动的文件</translation>
-    </message>
-    <message>
-        <source>These files were not written.</source>
-        <translation>这些文件未被写入。</translation>
     </message>
 </context>
 <context>

@@ -35,7 +35,7 @@ from desktop_agent.ui.review.diff_source import DiffSource, GitSource, Spawn, Su
 from desktop_agent.ui.review.file_editing import FileSaving, edit_obstacle
 from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from desktop_agent.ui.review.review_decisions import ReviewDecisions
-from desktop_agent.ui.review.review_dialogs import CommentsDialog, UndoConflictDialog, WordDialog
+from desktop_agent.ui.review.review_dialogs import CommentsDialog, WordDialog
 from desktop_agent.ui.review.reviewed_changes import BothSources, GitListing, NetCounts, Reviewed
 from desktop_agent.ui.review.undo_bar import BarState, Scope, UndoBar
 from desktop_agent.ui.runtime.pacing import Throttle
@@ -257,12 +257,10 @@ class ReviewContent(QWidget):
         undos = reversed(self._reviewed.transcript.changed.undos)
         for entry in reversed([*takewhile(lambda entry: entry is not self._last_undo, undos)]):
             self._last_undo = entry
-            if any(outcome.clash is not None for outcome in entry.outcomes):
+            if not all(outcome.is_done for outcome in entry.outcomes):
                 dialog = ClashDialog(self._theme, entry.purpose, entry.outcomes, self._diff_source, self._spawn, self)
                 dialog.resolved.connect(self._decisions.settle)
                 dialog.open()
-            elif not all(outcome.is_done for outcome in entry.outcomes):
-                UndoConflictDialog(entry.purpose, entry.outcomes, self).open()
 
     # -- the file that is shown --
 

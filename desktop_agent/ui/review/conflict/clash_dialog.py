@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import Sequence
-from functools import partial
+from functools import cached_property, partial
+from itertools import chain
 
 from msgspec import Struct
 from msgspec.structs import replace
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QDialog, QFrame, QGridLayout, QListWidget, QListWidgetItem, QWidget
+from PySide6.QtWidgets import QDialog, QFrame, QGridLayout, QListWidget, QListWidgetItem, QScrollArea, QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
@@ -31,7 +32,7 @@ from desktop_agent.ui.review.review_decisions import Resolution
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.translation.core_words import core_words, plural
 from desktop_agent.ui.widgets.labels import Note, make_label, restyle
-from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, set_names, stack, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, scroll_down, set_names, stack, vbox
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 
@@ -116,6 +117,7 @@ class WholePage(QWidget):
 
 
 _SIZE = QSize(1_080, 760)
+_SIZE_OF_REASONS = QSize(560, 360)
 _SHARE_OF_WINDOW = 0.94
 _WRITE_KEYS = "Ctrl+Return"
 _MOST_NAMED = 6
@@ -168,10 +170,11 @@ class ClashDialog(QDialog):
             item = QListWidgetItem(file.outcome.path)
             item.setToolTip(plain_tooltip(file.outcome.path))
             self._list.addItem(item)
-        self._side.setVisible(len(self._files) > 1)
+        has_clashes = any(file.outcome.clash is not None for file in self._files)
+        self._side.setVisible(has_clashes and len(self._files) > 1)
         self._list.currentRowChanged.connect(self._on_row_changed)
         room = parent.window().size() * _SHARE_OF_WINDOW if parent else _SIZE
-        self.resize(_SIZE.boundedTo(room))
+        self.resize((_SIZE if has_clashes else _SIZE_OF_REASONS).boundedTo(room))
         self._list.setCurrentRow(0)
         self._keep.setFocus()
 
@@ -181,6 +184,16 @@ class ClashDialog(QDialog):
         page = self._file.page
         return page if isinstance(page, ClashPage) else None
 
+    @cached_property
+    def _reasons(self) -> QWidget:
+        """The page of the files that nobody can merge, each with the reason."""
+        content, page = QWidget(), QScrollArea()
+        outcomes = (file.outcome for file in self._files if file.outcome.clash is None)
+        lines = [(_plain(each.path, role="strong"), _plain(core_words(each.reason)), Space.S) for each in outcomes]
+        vbox(*chain.from_iterable(lines), STRETCH, on=content, margins=_PAGE_MARGINS, spacing=Space.XS)
+        scroll_down(page, content)
+        return page
+
     @property
     def _file(self) -> _File:
         return self._files[self._list.currentRow()]
@@ -189,7 +202,7 @@ class ClashDialog(QDialog):
         file = self._files[row]
         self._stack.setCurrentWidget(file.page or self._blank)
         if file.page is None and file.outcome.clash is None:
-            self._add_page(file, _reason_page(core_words(file.outcome.reason)))
+            self._add_page(file, self._reasons)
         elif file.page is None and file.outcome.clash is not None:
             self._blank.setText(self.tr("Reading the three versions…"))
             self._spawn(self._read(file, file.outcome.clash))
@@ -306,7 +319,10 @@ class ClashDialog(QDialog):
 
     def _summary_words(self) -> str:
         path, settled, page = self._file.outcome.path, self._file.settled, self.page
-        words = [f"{path}: {settled}." if settled else self.tr("{0}. Nothing has been written to it.").format(path)]
+        nothing = self.tr("{0}. Nothing has been written to it.").format(path)
+        if self._file.outcome.clash is None:
+            nothing = self.tr("These files were not written.")
+        words = [f"{path}: {settled}." if settled else nothing]
         if page and page.rows.three.merged_count and not settled:
             one, many = (
                 "%n other place in the file merges without a clash.",
@@ -344,8 +360,11 @@ class ClashDialog(QDialog):
         vbox(head, hairline(), (body, 1), hairline(), foot, on=self)
 
 
+_plain = partial(make_label, wraps=True, is_plain=True, is_selectable=True)
+_PAGE_MARGINS = (Space.XL, Space.L, Space.XL, Space.L)
+
+
 def _reason_page(reason: str) -> QWidget:
-    page = make_label(reason, wraps=True, is_plain=True, is_selectable=True)
-    page.setAlignment(Qt.AlignmentFlag.AlignTop)
-    page.setContentsMargins(Space.XL, Space.L, Space.XL, Space.L)
+    page = QWidget()
+    vbox(_plain(reason), STRETCH, on=page, margins=_PAGE_MARGINS)
     return page
