@@ -14,6 +14,7 @@ from desktop_agent.ui.chat.cards.tool_output import TerminalBody, readable, with
 from desktop_agent.ui.terminal.output_window import MAX_CHARS, OutputWindow, PrintedDocument
 from desktop_agent.ui.widgets.picture_canvas import PictureWindow
 from desktop_agent.ui.widgets.picture_decoding import MOST
+from desktop_agent.ui.window.plan_window import PlanWindow
 
 _MAX_LOG_BYTES = 20_000_000
 
@@ -25,6 +26,9 @@ class ContentWindows(Controller):
         entries.output_requested.connect(in_background(self._launch, self._show_output))
         entries.attachment_requested.connect(in_background(self._launch, self._show_attachment))
         entries.picture_requested.connect(in_background(self._launch, self._show_picture))
+        self._panels.window.actions_.open_plan.triggered.connect(self._open_plan)
+        self._panels.conversation.plan.opened.connect(self._open_plan)
+        self._panels.conversation.todos.plan_requested.connect(self._open_plan)
         self._panels.jobs.output_requested.connect(in_background(self._launch, self._show_job_output))
 
     async def show_draft_content(self, name: str, content: bytes, *, is_picture: bool) -> None:
@@ -50,6 +54,14 @@ class ContentWindows(Controller):
 
     async def _show_job_output(self, job: Job) -> None:
         await self._show_text(job.command, await asyncio.to_thread(_read_log, job.log), is_printed=True)
+
+    def _open_plan(self) -> None:
+        panels = self._panels
+        window = panels.window.findChild(PlanWindow) or PlanWindow(
+            self._theme, panels.conversation.plan, panels.transcript.row_layout.files, panels.transcript.entry_actions
+        )
+        window.show()
+        window.activateWindow()
 
     async def _show_text(self, title: str, text: str, *, is_printed: bool = False) -> None:
         printed = await asyncio.to_thread(_read_printed, text, is_printed=is_printed)

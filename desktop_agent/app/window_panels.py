@@ -111,7 +111,7 @@ def build_panels(
         review.set_diff_mode(mode)
     review.set_wrapped(is_wrapped=window.memory.wraps_lines)
     files, jobs = FileTree(theme, spawner.spawn), JobsPanel(theme, now)
-    todos, plan = TodoPanel(theme), PlanBar(theme)
+    todos, plan = TodoPanel(theme), PlanBar()
     conversation = ConversationPane(transcript, plan, todos)
     window.set_panels(sessions, files, conversation, composer, review, jobs)
     shown = SessionPanels(window, theme, transcript, composer, pickers, review, files, jobs, todos, plan)

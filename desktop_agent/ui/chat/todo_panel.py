@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QScrollArea, QWidget
 
@@ -24,6 +24,8 @@ _OPEN = ("in_progress", "pending")
 class TodoPanel(QWidget):
     """Hidden while there is nothing to do."""
 
+    plan_requested = Signal()
+
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         set_names(self, "todoPanel", self.tr("Plan"))
@@ -33,6 +35,7 @@ class TodoPanel(QWidget):
         self._heading = make_label(self.tr("Plan"), role="heading")
         self._toggle = compact_button("", "todoToggle", clicked=self._toggle_steps, variant="flat")
         self._is_open = False
+        self._plan = compact_button(self.tr("Open plan"), "todoPlanButton", clicked=self.plan_requested, variant="flat")
         close = compact_button(
             "✕",
             "todoClose",
@@ -50,14 +53,15 @@ class TodoPanel(QWidget):
         scroll_down(self._scroll, content)
         inside = QWidget()
         inside.setMaximumWidth(_MAX_WIDTH)
-        head = hbox((self._current, 1), (self._heading, 1), self._toggle, close, spacing=Space.S)
+        head = hbox((self._current, 1), (self._heading, 1), self._plan, self._toggle, close, spacing=Space.S)
         vbox(head, self._scroll, on=inside, margins=(Space.XL, Space.XS, Space.L, Space.XS), spacing=Space.XS)
         vbox(hairline(), hbox(STRETCH, (inside, 1), STRETCH), on=self)
         self._todos: tuple[TodoItem, ...] = ()
         self._show_steps()
         self.hide()
 
-    def show_todos(self, todos: Sequence[TodoItem], *, is_running: bool) -> None:
+    def show_todos(self, todos: Sequence[TodoItem], *, is_running: bool, has_plan: bool = False) -> None:
+        self._plan.setVisible(has_plan)
         is_news, self._todos = self._todos != tuple(todos), tuple(todos)
         current = next((todo for status in _OPEN for todo in todos if todo.status == status), None)
         done = TodoItem(id="", content=self.tr("All steps are done"), status="completed")

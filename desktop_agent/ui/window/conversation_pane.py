@@ -184,6 +184,7 @@ class ViewingBar(BannerFrame):
 class ConversationPane(QWidget):
     def __init__(self, transcript: TranscriptView, plan: PlanBar, todos: TodoPanel) -> None:
         super().__init__()
+        self.plan, self.todos = plan, todos
         self.viewing_bar = ViewingBar()
         self.news_bar = NewsBar()
         self.crash_bar = CrashBar()

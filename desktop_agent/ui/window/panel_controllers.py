@@ -78,7 +78,6 @@ class PromptController(PanelController):
         entries.retry_requested.connect(self._retry)
         entries.again_requested.connect(self._ask_again)
         entries.quote_requested.connect(self._quote)
-        panels.plan.commented.connect(self._quote)
         waiting.edit_requested.connect(self._edit_queued)
         actions.quote.triggered.connect(view.messages.quote)
         session.submit_on(composer.steering_submitted, ops.Steer, "text")

@@ -14,6 +14,7 @@ from desktop_agent.core.slash.declarations import typed_prompt
 from desktop_agent.core.transcript import Patch, Transcript
 from desktop_agent.ui.approvals.rule_judging import RuleMaths
 from desktop_agent.ui.chat.composer.message_edit import PromptHistory
+from desktop_agent.ui.chat.entry_words import done_of_all
 from desktop_agent.ui.chat.transcript.navigation import KeptPlace, Navigation
 from desktop_agent.ui.review.diff_source import DiffSource, Spawn
 from desktop_agent.ui.runtime.pacing import GradualWork
@@ -24,6 +25,7 @@ from desktop_agent.ui.window.panel_controllers import (
     ReviewController,
     SessionPanels,
 )
+from desktop_agent.ui.window.plan_bar import ShownPlan
 from desktop_agent.ui.window.session_handle import SessionHandle, ShownSession
 
 
@@ -77,7 +79,10 @@ class SessionController(ShownSession):
         view.entry_actions.link_activated.connect(_open_link)
         self.submit_on(panels.pickers.mode_chosen, ops.SetMode, "approval", "is_planning")
         self.submit_on(panels.plan.edited, ops.EditPlan, "text")
-        self.submit_on(panels.plan.accepted, ops.CarryOutPlan, "text")
+        self.submit_on(panels.plan.accepted, ops.CarryOutPlan, "text", "approval")
+        self.submit_on(panels.plan.comment_added, ops.AddComment, "comment")
+        self.submit_on(panels.plan.comment_removed, ops.RemoveComment, "comment_id")
+        self.submit_on(panels.plan.comments_sent, ops.SendComments, "text")
         self.submit_on(panels.pickers.sandbox_chosen, ops.SetMode, "sandbox")
         self.submit_on(panels.jobs.stop_requested, ops.StopJob, "job_id")
 
@@ -172,15 +177,12 @@ class SessionController(ShownSession):
         self._panels.pickers.show_mode(
             session.model, session.approval, session.sandbox, is_planning=session.is_planning
         )
-        is_offered = session.is_planning and not turns.is_running and not self.read_only
-        if self._is_news("plan", plan := turns.plan if is_offered else ""):
-            self._panels.plan.show_plan(plan)
         if self._is_news("jobs", *session.jobs):
             self._panels.jobs.show_jobs(session.jobs)
             running = sum(job.state == "running" for job in session.jobs)
             self._window.top_bar.set_jobs(running=running, total=len(session.jobs))
-        if self._is_news("todos", turns.is_running, *turns.todos):
-            self._panels.todos.show_todos(turns.todos, is_running=turns.is_running)
+        if self._is_news("todos", turns.is_running, bool(turns.plan), *turns.todos):
+            self._panels.todos.show_todos(turns.todos, is_running=turns.is_running, has_plan=bool(turns.plan))
         if self._is_news("rules", *session.rules):
             self.rules_changed.emit(session.rules)
         # There is something to stop: a turn, or a summary that the user asked for.
@@ -192,6 +194,7 @@ class SessionController(ShownSession):
         actions.stop.setEnabled(is_busy and can_write)
         actions.compact.setEnabled(not is_busy and can_write and transcript.turn > 1)
         actions.inspect_context.setEnabled(can_write)
+        actions.open_plan.setEnabled(bool(turns.plan))
         # Always enabled, so that the keys work: the session says why it cannot undo or redo.
         actions.undo_turn.setEnabled(can_write)
         actions.redo_turn.setEnabled(can_write)
@@ -219,6 +222,19 @@ class SessionController(ShownSession):
             composer.controls.show_cost(*costs)
 
     def _show_changes(self) -> None:
+        session, turns = self.transcript.session, self.transcript.turns
+        plan = ShownPlan(
+            session.session_id,
+            turns.plan,
+            turns.plan_before,
+            tuple(self.transcript.changed.comments.values()),
+            session.approval,
+            is_planning=session.is_planning and not self.read_only,
+            is_running=turns.is_running,
+            progress=done_of_all(turns.todos) if turns.todos and not session.is_planning else "",
+        )
+        if self._is_news("plan", plan):
+            self._panels.plan.show_plan(plan)
         self._panels.review.refresh()
         touched = {record.change.path for record in self.transcript.changed.active()}
         self._panels.files.set_touched(touched)

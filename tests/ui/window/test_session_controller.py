@@ -435,7 +435,7 @@ def test_a_question_that_a_rule_can_answer_offers_to_make_one(qtbot: QtBot, them
     transcript, composer = TranscriptView(theme), Composer(theme)
     review, jobs = ReviewPanel(theme, Source(Session()), Tasks().spawn), JobsPanel(theme, lambda: NOW)
     files, pickers = FileTree(theme, Tasks().spawn), ModePickers(composer)
-    todos, plan = TodoPanel(theme), PlanBar(theme)
+    todos, plan = TodoPanel(theme), PlanBar()
     frame.set_panels(QWidget(), files, ConversationPane(transcript, plan, todos), composer, review, jobs)
     panels = SessionPanels(frame, theme, transcript, composer, pickers, review, files, jobs, todos, plan)
     session = SessionController(

@@ -53,7 +53,7 @@ _EDGE_WIDTH = 3
 _MOVED_TINT = 0.1
 _UNDONE_OPACITY = 0.5
 """The opacity of undone lines. With high contrast, the text stays opaque and the background is left out."""
-_PLUS_SIZE = 16
+PLUS_SIZE = 16
 _LABEL_PAD = 8
 _TONES: dict[str, tuple[str, str, str]] = {
     "removed": ("removed_line", "removed_word", "removed_text"),
@@ -95,6 +95,17 @@ class _Shown(NamedTuple):
     tone: str
     moved: MovedBlock | None
     is_undone: bool
+
+
+def draw_plus(painter: QPainter, at: QPointF, ground: QColor, sign: QColor) -> None:
+    """Draw the button that begins a comment."""
+    rect = QRectF(at.x(), at.y(), PLUS_SIZE, PLUS_SIZE)
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(ground)
+    painter.drawRoundedRect(rect, 4, 4)
+    middle = rect.center()
+    painter.fillRect(QRectF(middle.x() - 4, middle.y() - 0.75, 8, 1.5), sign)
+    painter.fillRect(QRectF(middle.x() - 0.75, middle.y() - 4, 1.5, 8), sign)
 
 
 class DiffPainter:
@@ -247,16 +258,10 @@ class DiffPainter:
         if scene.plus is None:
             return
         row, pane = scene.plus
-        top = scene.geometry.top(row) - scene.scroll.y() + (scene.geometry.row_height - _PLUS_SIZE) / 2
-        left = (pane.sign_left + pane.text_left - _PLUS_SIZE) / 2
-        rect = QRectF(left, top, _PLUS_SIZE, _PLUS_SIZE)
+        top = scene.geometry.top(row) - scene.scroll.y() + (scene.geometry.row_height - PLUS_SIZE) / 2
+        left = (pane.sign_left + pane.text_left - PLUS_SIZE) / 2
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(self._colour("accent"))
-        painter.drawRoundedRect(rect, 4, 4)
-        colour, middle = self._colour("on_accent"), rect.center()
-        painter.fillRect(QRectF(middle.x() - 4, middle.y() - 0.75, 8, 1.5), colour)
-        painter.fillRect(QRectF(middle.x() - 0.75, middle.y() - 4, 1.5, 8), colour)
+        draw_plus(painter, QPointF(left, top), self._colour("accent"), self._colour("on_accent"))
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
 
     def _paint_moved(self, painter: QPainter, scene: Scene, pane: Pane, shown: _Shown) -> None:

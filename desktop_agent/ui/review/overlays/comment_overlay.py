@@ -23,6 +23,7 @@ from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, discard, hbox, set_names, vbox
 from desktop_agent.ui.widgets.rows import draw_box
+from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 _MAX_QUOTED_LINES = 200
 _SEARCHED_LINES = 2_000
@@ -41,8 +42,9 @@ def row_of(rows: DiffRows, comment: LineComment) -> int:
     lines = rows.diff.old_lines if comment.side == "old" else rows.diff.new_lines
     if comment.start == comment.end or not lines:
         return rows.changes[0] if rows.changes else 0
-    size = comment.end - comment.start
-    return rows.find(comment.side, min(_found(lines, comment) + size, len(lines)) - 1)
+    size, found = comment.end - comment.start, found_line(lines, comment)
+    first = min(comment.start, len(lines) - 1) if found is None else found
+    return rows.find(comment.side, min(first + size, len(lines)) - 1)
 
 
 def quote_of(rows: DiffRows, anchor: CommentAnchor) -> str:
@@ -88,8 +90,8 @@ def _first_line(rows: DiffRows, order: range, side: LineSide) -> int | None:
     return next((line[1] for line in found if line), None)
 
 
-def _found(lines: Sequence[str], comment: LineComment) -> int:
-    """Return the current line number of the quoted lines: the nearest match, or without a match the old number."""
+def found_line(lines: Sequence[str], comment: LineComment) -> int | None:
+    """Return the current line number of the quoted lines: the nearest match; `None` if they are gone."""
     quoted = split_lines(comment.quote)
     size = len(quoted)
     if not quoted or tuple(lines[comment.start : comment.start + size]) == quoted:
@@ -98,7 +100,7 @@ def _found(lines: Sequence[str], comment: LineComment) -> int:
         for start in (comment.start - away, comment.start + away):
             if 0 <= start < len(lines) and lines[start] == quoted[0] and tuple(lines[start : start + size]) == quoted:
                 return start
-    return min(comment.start, len(lines) - 1)
+    return None
 
 
 _HEAD_HEIGHT = 30
@@ -130,11 +132,14 @@ class CommentCard(QWidget):
     edit_clicked = Signal()
     remove_clicked = Signal()
 
-    def __init__(self, comment: LineComment, theme: Theme, parent: QWidget) -> None:
+    def __init__(self, comment: LineComment, theme: Theme, parent: QWidget, *, is_gone: bool) -> None:
         super().__init__(parent)
-        self.comment = comment
+        self.comment, self.is_gone = comment, is_gone
         self._theme = theme
         self._heading = comment_label(comment)
+        if is_gone:
+            self._heading = self.tr("{0} · no longer there").format(self._heading)
+            self.setToolTip(plain_tooltip(comment.quote))
         self._wrapped: WrappedText | None = None
         set_names(self, "commentCard", f"{self._heading}: {comment.text}")
         self.setCursor(Qt.CursorShape.ArrowCursor)
@@ -258,7 +263,7 @@ _MAX_WIDTH = 720
 _MAX_HEIGHTS_KEPT = 1_000
 
 
-class _Block(NamedTuple):
+class CommentBlock(NamedTuple):
     """A comment below a row, or the editor instead of the comment that it edits."""
 
     row: int
@@ -268,28 +273,56 @@ class _Block(NamedTuple):
     is_editor: bool
 
 
-class CommentOverlay(DiffOverlay):
-    """Shows comments as cards below their lines. Only visible cards are widgets. Keeps a draft of the shown file."""
+class CommentWriting(DiffOverlay):
+    """Shows comments as cards below their rows. Only visible cards are widgets. Keeps a draft of the shown path.
+
+    Subclasses know the rows.
+    """
 
     added = Signal(object)  # a `LineComment`, new or changed
     removed = Signal(str)  # its id
 
-    def __init__(self, theme: Theme, view: DiffView) -> None:
+    def __init__(self, theme: Theme, view: QWidget, area: QWidget) -> None:
+        """Cards are children of `area`. `view` has the keyboard while nothing is written."""
         super().__init__(view)
         self._theme = theme
-        self._view = view
+        self._owner, self._area = view, area
         self._path = ""
         self.comments: tuple[LineComment, ...] = ()
         self._written: LineComment | None = None
         self._drafts: dict[tuple[str, CommentAnchor], str] = {}
         self._editor: CommentEditor | None = None
-        self._blocks: list[_Block] = []
+        self._blocks: list[CommentBlock] = []
         self._cards: dict[str, CommentCard] = {}
         self._heights: dict[tuple[str, int], int] = {}
         self._saved_id = ""
         """The comment that was saved last, until the session has it."""
-        self._plus: tuple[int, Pane] | None = None
-        self._gutter_from: int | None = None
+        self.is_open = True
+        """Whether the user can write."""
+
+    # -- the rows --
+
+    def find_row(self, comment: LineComment) -> int:
+        raise NotImplementedError
+
+    def is_gone(self, comment: LineComment) -> bool:
+        raise NotImplementedError
+
+    def width_below(self, row: int) -> int:
+        """Return the width of a card below a row."""
+        raise NotImplementedError
+
+    def area_below(self, row: int, offset: int, height: int) -> QRect:
+        """Return the area of a card, `offset` below the text of a row."""
+        raise NotImplementedError
+
+    def relayout(self) -> None:
+        raise NotImplementedError
+
+    def scroll_to(self, block: "CommentBlock") -> None:
+        raise NotImplementedError
+
+    # -- what is shown --
 
     def set_comments(self, comments: tuple[LineComment, ...]) -> None:
         before = self._shown()
@@ -300,33 +333,12 @@ class CommentOverlay(DiffOverlay):
         if any(comment.id == self._saved_id for comment in comments):
             self._saved_id = ""
 
-    def write(self) -> None:
-        rows, navigation = self._view.document.rows, self._view.navigation
-        if len(rows):
-            if rows.gap(navigation.row) and (navigation.selection is None or navigation.selection.is_empty):
-                self._view.open_gap(navigation.row)  # shows the commented lines
-            rows = self._view.document.rows
-            marked = anchor_of_row(rows, navigation.row, navigation.selecting_side)
-            self._write_on(anchor_of_selection(rows, navigation.selection) or marked)
-
-    def write_on_change(self, row: int) -> None:
-        self._write_on(anchor_of_change(self._view.document.rows, row))
-
-    def _write_on(self, anchor: CommentAnchor) -> None:
-        side, start, end = anchor
-        quote, new_id = quote_of(self._view.document.rows, anchor), f"m-{secrets.token_hex(4)}"
-        comment = LineComment(id=new_id, path=self._path, side=side, start=start, end=end, quote=quote, text="")
-        self._open(comment, is_new=True)
-
-    def set_diff(self, diff: FileDiff | None) -> None:
-        path = diff.path if diff else ""
-        if path != self._path:
-            self._path = path
-            self._drafts.clear()
-            self._written = None
-            if self._editor:
-                self._editor.hide()
-        self._plus = None
+    def forget(self) -> None:
+        """Drop what the user is writing."""
+        self._drafts.clear()
+        self._written = None
+        if self._editor:
+            self._editor.hide()
 
     def _shown(self) -> list[LineComment]:
         return [comment for comment in self.comments if comment.path == self._path]
@@ -334,61 +346,37 @@ class CommentOverlay(DiffOverlay):
     def block_heights(self) -> dict[int, int]:
         found: dict[int, int] = {}
         self._blocks.clear()
-        rows = self._view.document.rows
-        if not len(rows):
-            return found
-        inner = self._rect(0, 0).width()
         for comment, is_editor in self._shown_and_written():
-            row = row_of(rows, comment)
+            row = self.find_row(comment)
             height = self._editor.wanted_height() if is_editor and self._editor else 0
-            height = height or self._card_height(comment.text, inner)
+            height = height or self._card_height(comment.text, self.width_below(row))
             offset = found.get(row, _MARGIN)
-            self._blocks.append(_Block(row, offset, height, comment, is_editor))
+            self._blocks.append(CommentBlock(row, offset, height, comment, is_editor))
             found[row] = offset + height + _MARGIN
         return found
 
     def place(self) -> None:
         visible: set[str] = set()
-        scroller, viewport = self._view.scroller, self._view.viewport()
         for block in self._blocks:
-            top = scroller.geometry.block_top(block.row) + block.offset - scroller.position.y()
-            rect = self._rect(top, block.height)
+            rect = self.area_below(block.row, block.offset, block.height)
             if block.is_editor and self._editor:
                 self._editor.setGeometry(rect)
                 self._editor.show()
-            elif rect.intersects(viewport.rect()):
+            elif rect.intersects(self._area.rect()):
                 visible.add(block.comment.id)
                 self._card(block.comment).setGeometry(rect)
         for comment_id in [known for known in self._cards if known not in visible]:
             discard(self._cards.pop(comment_id))
 
-    def decorate(self, scene: Scene) -> Scene:
-        return scene._replace(plus=self._plus)
-
-    def describe(self, row: int, words: str) -> str:
-        found = (block.comment for block in self._blocks if block.row == row and not block.is_editor)
-        comments = (f"{comment_label(comment)}: {comment.text}" for comment in found)
-        return ". ".join(filter(None, (words, *comments)))
-
     def _on_resized(self) -> None:
-        self._view.relayout(keep_top=True)
+        self.relayout()
         if self._written is not None:
             self._show_block(self._written.id)
 
     def _show_block(self, comment_id: str) -> None:
-        """Scroll to this comment, or to its editor, if it is in the diff."""
-        block = next((block for block in self._blocks if block.comment.id == comment_id), None)
-        if block is None:
-            return
-        geometry = self._view.scroller.geometry
-        top = geometry.block_top(block.row) + block.offset
-        line = geometry.row_height if top - geometry.row_height >= geometry.top(block.row) else 0
-        self._view.scroller.show_area(top - line, top + block.height + _MARGIN)
-
-    def _rect(self, top: int, height: int) -> QRect:
-        left = self._view.scroller.text_left
-        room = self._view.viewport().width() - left - _RIGHT
-        return QRect(left, top, max(120, min(_MAX_WIDTH, room)), height)
+        """Scroll to this comment, or to its editor, if it is shown."""
+        if block := next((block for block in self._blocks if block.comment.id == comment_id), None):
+            self.scroll_to(block)
 
     def _card_height(self, text: str, width: int) -> int:
         if (text, width) not in self._heights:
@@ -407,11 +395,12 @@ class CommentOverlay(DiffOverlay):
 
     def _card(self, comment: LineComment) -> CommentCard:
         card = self._cards.get(comment.id)
-        if card and card.comment != comment:
+        is_gone = self.is_gone(comment)
+        if card and (card.comment, card.is_gone) != (comment, is_gone):
             discard(card)
             card = None
         if card is None:
-            card = CommentCard(comment, self._theme, self._view.viewport())
+            card = CommentCard(comment, self._theme, self._area, is_gone=is_gone)
             card.edit_clicked.connect(self._on_edit)
             card.remove_clicked.connect(self._on_remove)
             card.show()
@@ -420,10 +409,16 @@ class CommentOverlay(DiffOverlay):
 
     # -- what the user writes --
 
+    def write_on(self, anchor: CommentAnchor, quote: str) -> None:
+        side, start, end = anchor
+        new_id = f"m-{secrets.token_hex(4)}"
+        comment = LineComment(id=new_id, path=self._path, side=side, start=start, end=end, quote=quote, text="")
+        self._open(comment, is_new=True)
+
     def _open(self, comment: LineComment, *, is_new: bool) -> None:
         self._keep_draft()
         if self._editor is None:
-            self._editor = CommentEditor(self._theme, self._view.viewport())
+            self._editor = CommentEditor(self._theme, self._area)
             self._editor.setObjectName("commentEditor")
             self._editor.saved.connect(self._on_saved)
             self._editor.cancelled.connect(self._on_cancelled)
@@ -444,7 +439,7 @@ class CommentOverlay(DiffOverlay):
         card = self.sender()
         if isinstance(card, CommentCard):
             self.removed.emit(card.comment.id)
-            self._view.setFocus()
+            self._owner.setFocus()
 
     def _on_saved(self) -> None:
         if self._written and self._editor:
@@ -466,11 +461,82 @@ class CommentOverlay(DiffOverlay):
         if self._editor:
             self._editor.hide()
         self._on_resized()
-        self._view.setFocus()
+        self._owner.setFocus()
 
     def _keep_draft(self) -> None:
         if self._written and self._editor:
             self._drafts[_draft_key(self._written)] = self._editor.text
+
+
+class CommentOverlay(CommentWriting):
+    """Comments on the lines of a diff."""
+
+    def __init__(self, theme: Theme, view: DiffView) -> None:
+        super().__init__(theme, view, view.viewport())
+        self._view = view
+        self._plus: tuple[int, Pane] | None = None
+        self._gutter_from: int | None = None
+
+    def write(self) -> None:
+        rows, navigation = self._view.document.rows, self._view.navigation
+        if len(rows):
+            if rows.gap(navigation.row) and (navigation.selection is None or navigation.selection.is_empty):
+                self._view.open_gap(navigation.row)  # shows the commented lines
+            rows = self._view.document.rows
+            marked = anchor_of_row(rows, navigation.row, navigation.selecting_side)
+            self._write_on(anchor_of_selection(rows, navigation.selection) or marked)
+
+    def write_on_change(self, row: int) -> None:
+        self._write_on(anchor_of_change(self._view.document.rows, row))
+
+    def _write_on(self, anchor: CommentAnchor) -> None:
+        self.write_on(anchor, quote_of(self._view.document.rows, anchor))
+
+    def set_diff(self, diff: FileDiff | None) -> None:
+        path = diff.path if diff else ""
+        if path != self._path:
+            self._path = path
+            self.forget()
+        self._plus = None
+
+    def find_row(self, comment: LineComment) -> int:
+        return row_of(self._view.document.rows, comment)
+
+    def is_gone(self, comment: LineComment) -> bool:
+        diff = self._view.document.rows.diff
+        return found_line(diff.old_lines if comment.side == "old" else diff.new_lines, comment) is None
+
+    def width_below(self, row: int) -> int:
+        room = self._view.viewport().width() - self._view.scroller.text_left - _RIGHT
+        return max(120, min(_MAX_WIDTH, room))
+
+    def area_below(self, row: int, offset: int, height: int) -> QRect:
+        scroller = self._view.scroller
+        top = scroller.geometry.block_top(row) + offset - scroller.position.y()
+        return QRect(scroller.text_left, top, self.width_below(row), height)
+
+    def relayout(self) -> None:
+        self._view.relayout(keep_top=True)
+
+    def block_heights(self) -> dict[int, int]:
+        if len(self._view.document.rows):
+            return super().block_heights()
+        self._blocks.clear()
+        return {}
+
+    def scroll_to(self, block: CommentBlock) -> None:
+        geometry = self._view.scroller.geometry
+        top = geometry.block_top(block.row) + block.offset
+        line = geometry.row_height if top - geometry.row_height >= geometry.top(block.row) else 0
+        self._view.scroller.show_area(top - line, top + block.height + _MARGIN)
+
+    def decorate(self, scene: Scene) -> Scene:
+        return scene._replace(plus=self._plus)
+
+    def describe(self, row: int, words: str) -> str:
+        found = (block.comment for block in self._blocks if block.row == row and not block.is_editor)
+        comments = (f"{comment_label(comment)}: {comment.text}" for comment in found)
+        return ". ".join(filter(None, (words, *comments)))
 
     def takes(self, action: str) -> bool:
         return action == "comment"

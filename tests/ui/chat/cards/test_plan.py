@@ -78,7 +78,8 @@ def test_the_panel_shows_the_current_step_and_all_steps_when_it_is_opened(qtbot:
     panel.show_todos(items(*MIXED), is_running=True)
     assert panel.isVisible()
     assert names(panel) == ["in progress: step 1"]
-    toggle, close = panel.findChildren(QPushButton)
+    plan, toggle, close = panel.findChildren(QPushButton)
+    assert not plan.isVisible(), "these steps belong to no plan"
     assert toggle.text() == "1 of 3 ▸"
     toggle.click()
     assert names(panel) == ["done: step 0", "in progress: step 1", "to do: step 2", "cancelled: step 3"]
