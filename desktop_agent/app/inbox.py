@@ -8,7 +8,7 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication, QStyle, QSystemTrayIcon, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QStyle, QSystemTrayIcon, QWidget
 from shiboken6 import isValid
 
 from desktop_agent.app.controller import Controller, WindowContext
@@ -324,6 +324,8 @@ class InboxNotifier(Controller):
         self._desktop = DesktopNotifications(self._on_acted)
         self._tray = TrayMessages(self._window, self._on_acted)
         self._told: dict[NotificationKey, InboxItem] = {}
+        self._hidden: list[tuple[QWidget, bool]] = []
+        """What was hidden with the window, and whether it is a dialog that must be answered first."""
         inbox.came.connect(self._on_came)
         inbox.changed.connect(self._on_changed)
         app = QGuiApplication.instance()
@@ -341,16 +343,34 @@ class InboxNotifier(Controller):
         await self._desktop.aclose()
 
     def _on_came(self, item: InboxItem) -> None:
-        if self.is_in_front or not self._bench.settings.ui.notifications:
+        # There is no other way to learn of a question while the window is hidden.
+        is_wanted = self._bench.settings.ui.notifications or (item.waits and not self._window.isVisible())
+        if self.is_in_front or not is_wanted:
             return
         QApplication.alert(self._window)
         self._told[item.key] = item
         self._launch(self._tell(item))
 
     def work_in_background(self) -> None:
-        """Hide the window, and say how it comes back. Where nothing can be said, it is only minimized."""
+        """Hide the window with those it has opened, and say how it comes back. If that fails, it is only minimized."""
+        kinds = (Qt.WindowType.Window, Qt.WindowType.Dialog)
+        opened = (one for one in QApplication.topLevelWidgets() if one.isVisible() and one.windowType() in kinds)
+        self._hidden = [(one, one.isModal()) for one in opened if one is not self._window]
+        for one, _ in self._hidden:
+            one.hide()
         self._window.hide()
         self._launch(self._tell_of_background())
+
+    def bring_back(self) -> None:
+        """Bring the window to the front, with all that was hidden with it."""
+        self._window.setWindowState(self._window.windowState() & ~Qt.WindowState.WindowMinimized)
+        self._window.show()
+        hidden, self._hidden = self._hidden, []
+        for one, is_modal in hidden:
+            if isValid(one):
+                one.open() if is_modal and isinstance(one, QDialog) else one.show()
+        self._window.raise_()
+        self._window.activateWindow()
 
     async def _tell_of_background(self) -> None:
         words = self.tr("Show")
@@ -358,6 +378,7 @@ class InboxNotifier(Controller):
         title = self.tr("Desktop Agent goes on in the background.")
         notification = Notification(key=_BACKGROUND, title=title, body=body, show_words=words, deny_words="")
         if not await self._desktop.show(notification) and not self._tray.show(notification):
+            self.bring_back()
             self._window.showMinimized()
 
     async def _tell(self, item: InboxItem) -> None:
@@ -395,9 +416,6 @@ class InboxNotifier(Controller):
         if item is not None and action == "deny":
             self._inbox.deny(item)
             return
-        self._window.setWindowState(self._window.windowState() & ~Qt.WindowState.WindowMinimized)
-        self._window.show()
-        self._window.raise_()
-        self._window.activateWindow()
+        self.bring_back()
         if item is not None:
             self._inbox.show(item)

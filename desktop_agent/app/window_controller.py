@@ -138,11 +138,7 @@ class WindowController(Controller):
 
     def _show_asked(self, arguments: WindowArguments | None) -> None:
         """Come to the front, and show what a later start of the application asks for."""
-        window = self._panels.window
-        window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
-        window.show()
-        window.raise_()
-        window.activateWindow()
+        self._notifications.bring_back()
         if arguments is not None:
             self._launch(self._show_first(arguments, None))
 

@@ -152,7 +152,7 @@ class SessionController(ShownSession):
         match event:
             case _ if self.read_only:
                 pass  # questions and queued prompts are for the window that writes the session
-            case ev.ApprovalRequested(request=request) if self.opens_questions and not self._is_user_writing():
+            case ev.ApprovalRequested(request=request) if self.opens_questions and self._is_user_free():
                 self.approvals.open(request.call_id)
             case ev.PromptRejected(text=text):
                 self.prompts.give_back([text])
@@ -163,10 +163,11 @@ class SessionController(ShownSession):
             case _:
                 pass
 
-    def _is_user_writing(self) -> bool:
-        """Whether the user is typing. If so, only the card asks, because a dialog would take the keys."""
+    def _is_user_free(self) -> bool:
+        """Whether a dialog may open: not while the user is typing, and not while the window is hidden."""
         composer = self._panels.composer
-        return bool(composer.text().strip()) and composer.isAncestorOf(QApplication.focusWidget() or self._window)
+        is_focused = composer.isAncestorOf(QApplication.focusWidget() or self._window)
+        return self._window.isVisible() and not (composer.text().strip() and is_focused)
 
     def _show_status(self) -> None:
         transcript = self.transcript
