@@ -295,6 +295,10 @@
         <translation>Ordner öffnen …</translation>
     </message>
     <message>
+        <source>Plan…</source>
+        <translation>Plan …</translation>
+    </message>
+    <message>
         <source>Previous session</source>
         <translation>Vorige Sitzung</translation>
     </message>
@@ -1845,6 +1849,10 @@
     <message>
         <source>Remove the comment: {0}</source>
         <translation>Kommentar entfernen: {0}</translation>
+    </message>
+    <message>
+        <source>{0} · no longer there</source>
+        <translation>{0} · nicht mehr da</translation>
     </message>
 </context>
 <context>
@@ -8594,26 +8602,68 @@
     </message>
 </context>
 <context>
+    <name>PlanPage</name>
+    <message>
+        <source>Plan</source>
+        <translation>Plan</translation>
+    </message>
+</context>
+<context>
     <name>PlanWindow</name>
+    <message>
+        <source>Approvals</source>
+        <translation>Freigaben</translation>
+    </message>
     <message>
         <source>Carry out</source>
         <translation>Ausführen</translation>
+    </message>
+    <message>
+        <source>Changes</source>
+        <translation>Änderungen</translation>
+    </message>
+    <message>
+        <source>Click beside a line to comment on it. Your changes are kept.</source>
+        <translation>Klicken Sie neben eine Zeile, um sie zu kommentieren. Ihre Änderungen bleiben erhalten.</translation>
     </message>
     <message>
         <source>Comment</source>
         <translation>Kommentieren</translation>
     </message>
     <message>
+        <source>Edit</source>
+        <translation>Bearbeiten</translation>
+    </message>
+    <message>
+        <source>End planning, and let the agent carry out the plan (Ctrl+Enter)</source>
+        <translation>Das Planen beenden und den Plan vom Agenten ausführen lassen (Strg+Enter)</translation>
+    </message>
+    <message>
         <source>Plan</source>
         <translation>Plan</translation>
     </message>
     <message>
-        <source>Quotes the selected lines, or the line of the caret, in your message</source>
-        <translation>Zitiert die markierten Zeilen oder die Zeile der Einfügemarke in Ihrer Nachricht</translation>
+        <source>Read</source>
+        <translation>Lesen</translation>
+    </message>
+    <message numerus="yes">
+        <source>Send %n comments</source>
+        <translation>
+            <numerusform>Kommentar senden</numerusform>
+            <numerusform>%n Kommentare senden</numerusform>
+        </translation>
     </message>
     <message>
-        <source>Your changes are kept. The agent reads them.</source>
-        <translation>Ihre Änderungen bleiben erhalten. Der Agent liest sie.</translation>
+        <source>The agent is working. {0}</source>
+        <translation>Der Agent arbeitet. {0}</translation>
+    </message>
+    <message>
+        <source>Views of the plan</source>
+        <translation>Ansichten des Plans</translation>
+    </message>
+    <message>
+        <source>Write about the marked lines</source>
+        <translation>Die markierten Zeilen kommentieren</translation>
     </message>
 </context>
 <context>
@@ -11822,6 +11872,10 @@
     <message>
         <source>Hide the steps</source>
         <translation>Schritte ausblenden</translation>
+    </message>
+    <message>
+        <source>Open plan</source>
+        <translation>Plan öffnen</translation>
     </message>
     <message>
         <source>Plan</source>

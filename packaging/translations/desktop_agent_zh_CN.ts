@@ -295,6 +295,10 @@
         <translation>打开文件夹…</translation>
     </message>
     <message>
+        <source>Plan…</source>
+        <translation>计划…</translation>
+    </message>
+    <message>
         <source>Previous session</source>
         <translation>上一个会话</translation>
     </message>
@@ -1837,6 +1841,10 @@
     <message>
         <source>Remove the comment: {0}</source>
         <translation>移除评论：{0}</translation>
+    </message>
+    <message>
+        <source>{0} · no longer there</source>
+        <translation>{0} · 已不存在</translation>
     </message>
 </context>
 <context>
@@ -8569,26 +8577,67 @@
     </message>
 </context>
 <context>
+    <name>PlanPage</name>
+    <message>
+        <source>Plan</source>
+        <translation>计划</translation>
+    </message>
+</context>
+<context>
     <name>PlanWindow</name>
+    <message>
+        <source>Approvals</source>
+        <translation>审批</translation>
+    </message>
     <message>
         <source>Carry out</source>
         <translation>执行</translation>
+    </message>
+    <message>
+        <source>Changes</source>
+        <translation>更改</translation>
+    </message>
+    <message>
+        <source>Click beside a line to comment on it. Your changes are kept.</source>
+        <translation>点击某一行旁边即可添加评论。您的更改会保留。</translation>
     </message>
     <message>
         <source>Comment</source>
         <translation>评论</translation>
     </message>
     <message>
+        <source>Edit</source>
+        <translation>编辑</translation>
+    </message>
+    <message>
+        <source>End planning, and let the agent carry out the plan (Ctrl+Enter)</source>
+        <translation>结束计划，让智能体执行该计划 (Ctrl+Enter)</translation>
+    </message>
+    <message>
         <source>Plan</source>
         <translation>计划</translation>
     </message>
     <message>
-        <source>Quotes the selected lines, or the line of the caret, in your message</source>
-        <translation>在您的消息中引用所选的行或光标所在的行</translation>
+        <source>Read</source>
+        <translation>阅读</translation>
+    </message>
+    <message numerus="yes">
+        <source>Send %n comments</source>
+        <translation>
+            <numerusform>发送 %n 条评论</numerusform>
+        </translation>
     </message>
     <message>
-        <source>Your changes are kept. The agent reads them.</source>
-        <translation>您的更改会保留，智能体会读取它们。</translation>
+        <source>The agent is working. {0}</source>
+        <translation>智能体正在工作。{0}</translation>
+    </message>
+    <message>
+        <source>Views of the plan</source>
+        <translation>计划的视图</translation>
+    </message>
+    <message>
+        <source>Write about the marked lines</source>
+        <translation>评论已标记的行</translation>
     </message>
 </context>
 <context>
@@ -11782,6 +11831,10 @@
     <message>
         <source>Hide the steps</source>
         <translation>隐藏步骤</translation>
+    </message>
+    <message>
+        <source>Open plan</source>
+        <translation>打开计划</translation>
     </message>
     <message>
         <source>Plan</source>
