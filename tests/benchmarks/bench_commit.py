@@ -23,7 +23,7 @@ from tests.benchmarks.floors import children_s, took_ms
 from tests.core.undo.on_record import OnRecord
 
 FILES, HUNKS, ROUNDS = 20, 10, 5
-MOST_WORK = 10
+MOST_WORK = 6
 LINES = 400
 
 

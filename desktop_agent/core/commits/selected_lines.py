@@ -5,6 +5,7 @@ The step between the two is merged into the version of HEAD. A hunk that does no
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Final
 
 from msgspec import Struct, field
@@ -18,7 +19,7 @@ from desktop_agent.core.diff.diff import find_edits
 from desktop_agent.core.diff.hunks import MODE, RENAMING, WHOLE_FILE
 from desktop_agent.core.diff.text import read_text
 from desktop_agent.core.merge.merge import GONE, PLACE_TAKEN, ClashError, merge_states, missing_keys
-from desktop_agent.core.protocol.model import ChangeSelection, LeftOut
+from desktop_agent.core.protocol.model import ChangeSelection, FileImage, LeftOut
 from desktop_agent.core.system.files import FileState
 from desktop_agent.core.transcript import Transcript, Undone
 from desktop_agent.core.undo import refusals
@@ -55,7 +56,6 @@ class SelectedFile(Struct):
     has_edits: bool
     before: Placed | None = None
     after: Placed | None = None
-    units: Sequence[_Unit] = ()
 
     @property
     def paths(self) -> set[str]:
@@ -77,7 +77,8 @@ class SelectedLines:
         self._ledger = ledger
         self._known = composition_of(transcript, ledger)
         self._left_out: list[LeftOut] = []
-        turned: dict[ChangeId, Undone] = {}
+        self._states: dict[FileImage, FileState | None] = {}
+        self._turned = turned = dict[ChangeId, Undone]()
         for selection in selections:
             meant = meant_by(transcript, ledger, "undo", selection)
             if meant is None:
@@ -91,7 +92,7 @@ class SelectedLines:
         others: Status = {one: None for one in known if not known[one].change.is_by_agent}
         further: Status = {one: None for one in known if one not in turned}
         for lineage in self._known.lineages_of(turned):
-            self._add(lineage, turned, (others | further, others, {}))
+            self._add(lineage, (others | further, others, {}))
 
     @property
     def paths(self) -> set[str]:
@@ -132,8 +133,11 @@ class SelectedLines:
         return made if made is not None and made.image.kind in ("file", "symlink") else None
 
     def state(self, placed: Placed | None) -> FileState | None:
-        state = self._known.state(placed.image) if placed is not None else None
-        return as_git_keeps(state) if state is not None else None
+        if placed is None or placed.image in self._states:
+            return self._states[placed.image] if placed is not None else None
+        state = self._known.state(placed.image)
+        self._states[placed.image] = as_git_keeps(state) if state is not None else None
+        return self._states[placed.image]
 
     def on_disk(self, file: SelectedFile) -> tuple[FileState | None, FileState | None]:
         """Return the file with all standing changes of the agent, and as it is."""
@@ -157,14 +161,13 @@ class SelectedLines:
             undone = (self._parts(unit.step) if now is None else now) - {unit.hunk}
         return {**status, change_id: undone} | ({departure: _NOTHING} if departure else {})
 
-    def _add(self, lineage: Lineage, turned: Mapping[ChangeId, Undone], without: Sequence[Status]) -> None:
+    def _add(self, lineage: Lineage, without: Sequence[Status]) -> None:
         error, ways = "", list[SelectedFile]()
         for undone in without:
             status = {**self._known.status, **undone}
-            file = SelectedFile(lineage, status, {**status, **turned}, has_edits=not undone)
+            file = SelectedFile(lineage, status, {**status, **self._turned}, has_edits=not undone)
             try:
                 file.before, file.after = self.composed(file, file.target), self.composed(file, status)
-                file.units = [unit for step in lineage.steps for unit in self._units(step, status, turned)]
             except (NeededError, StorageError) as failure:
                 error = refusals.CONTENT_MISSING if isinstance(failure, StorageError) else str(failure)
             else:
@@ -174,8 +177,12 @@ class SelectedLines:
         elif any(file.before != file.after for file in ways):
             self.files.append(ways)
 
-    def _units(self, step: Step, status: Status, turned: Mapping[ChangeId, Undone]) -> list[_Unit]:
-        change_id = step.change.id
+    def units(self, file: SelectedFile) -> list[_Unit]:
+        """Raises `NeededError` and `StorageError`."""
+        return [unit for step in file.lineage.steps for unit in self._units(step, file.status)]
+
+    def _units(self, step: Step, status: Status) -> list[_Unit]:
+        change_id, turned = step.change.id, self._turned
         if change_id not in turned and step.departure not in turned:
             return []
         if step.before is None or step.after is None or change_id not in turned:
@@ -206,8 +213,16 @@ class _Fit:
 
     def give_up(self, reason: str) -> None:
         self.committed, self.staged = {}, {}
-        key = self.file.units[0].hunk if len(self.file.units) == 1 else WHOLE_FILE
-        self.left_out = [_left(self._place, key, reason)]
+        try:
+            (unit,) = self._units
+            hunk = unit.hunk
+        except (NeededError, StorageError, ValueError):
+            hunk = WHOLE_FILE
+        self.left_out = [_left(self._place, hunk, reason)]
+
+    @cached_property
+    def _units(self) -> list[_Unit]:
+        return self._lines.units(self.file)
 
     def find(self, bar: str) -> None:
         try:
@@ -217,6 +232,8 @@ class _Fit:
                 self._find()
         except (ClashError, NeededError) as error:
             self.give_up(str(error))
+        except StorageError:
+            self.give_up(refusals.CONTENT_MISSING)
         except OSError as error:
             self.give_up(refusals.UNREADABLE.format(error.strerror or error))
 
@@ -232,11 +249,11 @@ class _Fit:
         if disk and every and (disk.kind, disk.content) != (every.kind, every.content):
             if not _is_text(disk, every):
                 raise ClashError(_CHANGED)
-            gone = {unit for unit in file.units if self._is_gone(unit, disk, every)}
+            gone = {unit for unit in self._units if self._is_gone(unit, disk, every)}
         try:
             committed = self._merged(file.before, file.after)
         except ClashError:
-            if len(file.units) == 1:
+            if len(self._units) == 1:
                 raise
             committed = None
         if gone or committed is None:
@@ -248,7 +265,7 @@ class _Fit:
         """Take the parts one by one. Begin with those that HEAD has already, which an earlier commit may have taken."""
         lines, file, status = self._lines, self.file, self.file.target
         waiting: list[_Unit] = []
-        for unit in file.units:
+        for unit in self._units:
             trial = lines.with_unit(file, status, unit)
             if self._is_in_head(trial):
                 status = trial

@@ -7,6 +7,7 @@ them into what is on disk, whole or by hunk, with three versions where they clas
 import asyncio
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +18,7 @@ from desktop_agent.core.base.errors import AgentError, SessionNotFoundError
 from desktop_agent.core.base.ids import ChangeId, HunkKey, SessionId, change_id, new_prompt_id
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.workspace_files import StoredImages, folders_above
-from desktop_agent.core.commits.git_commit import raw_entries, versions_of
+from desktop_agent.core.commits.objects import contents_of, raw_entries, versions_of
 from desktop_agent.core.commits.selected_lines import States, as_git_keeps
 from desktop_agent.core.diff.hunks import WHOLE_FILE, all_keys
 from desktop_agent.core.protocol import events as ev
@@ -98,7 +99,8 @@ async def find_offer(worktrees: Worktrees, catalog: SessionCatalog, name: str) -
     clashing = {path for path, entry in entries.items() if entry.mode == "U"}
     left = [LeftOut(path=path, reason=_CONFLICTS) for path in sorted(clashing)]
     left += [LeftOut(path=path.rstrip("/"), reason=_NESTED) for path in new if path.endswith("/")]
-    (before,) = await versions_of(inner, {path: one for path, one in entries.items() if path not in clashing})
+    standing = {path: one for path, one in entries.items() if path not in clashing}
+    (before,) = await versions_of(standing, read=partial(contents_of, inner))
     brought = worktree.brought if worktree.brought_base == base else {}
     paths = {*before, *(path for path in new if not path.endswith("/")), *brought} - clashing
     images = StoredImages(catalog.blobs)

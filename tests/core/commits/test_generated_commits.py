@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from desktop_agent.cli.changes import agents_rows, hunks_of, matching
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.commits import git_commit
 from desktop_agent.core.commits.git_commit import commit_changes, undo_commit
 from desktop_agent.core.protocol.model import Author, ChangeSelection, FileChange
 from desktop_agent.core.store.blobs import Blobs
@@ -405,6 +406,10 @@ def test_three_hundred_commits_have_exactly_the_selected_lines(_part: int, scene
     asyncio.run(_check(scene))  # noqa: TID251 - hypothesis runs each example outside a loop
 
 
+def by_git(_root: Path) -> None:
+    """Read and write objects with git, as for a format that libgit2 does not know."""
+
+
 async def _check(scene: Scene) -> None:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         world = World(Path(folder), scene)
@@ -433,9 +438,16 @@ async def _check(scene: Scene) -> None:
         wanted = _changed(indexed, moved | dict.fromkeys(head.keys() - expected.keys()))
         assert world.tree("index") == wanted | {world.prefix + path: file for path, file in index.items()}
         world.git("fsck", "--strict", "--no-dangling")
+        made = world.git("rev-parse", "HEAD^{tree}"), world.git("ls-files", "-s")
         await undo_commit(world.ledger, done.commit)
         assert (world.tree("HEAD") if world.has_head() else {}) == head
         assert (world.disk(), world.staged(), world.tree("index")) == (disk, staged, indexed)
+        patch.setattr(git_commit, "_opened_quickly", by_git)
+        again = await commit_changes(world.record.transcript, world.ledger, (selection,), "Ours")
+        assert (world.git("rev-parse", "HEAD^{tree}"), world.git("ls-files", "-s")) == made
+        assert (again.paths, again.left_out, again.branch, again.parent) == (
+            done.paths, done.left_out, done.branch, done.parent
+        )  # fmt: skip
 
 
 def _changed(
