@@ -26,7 +26,7 @@ from desktop_agent.core.capture.scan import (
     leave_out_stand_ins,
     repositories_in,
 )
-from desktop_agent.core.capture.shared_scanner import SharedScanner
+from desktop_agent.core.capture.scan_process import SharedScanner
 from desktop_agent.core.capture.transitions import (
     MOST_NEIGHBOURS,
     NO_CONTENT,

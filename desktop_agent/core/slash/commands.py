@@ -9,7 +9,7 @@ from typing import cast
 from desktop_agent.core.base.errors import AgentError, StorageError, UsageError
 from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.slash import change_commands, session_commands
+from desktop_agent.core.slash import session_commands as handlers
 from desktop_agent.core.slash.declarations import Invocation, code, help_text, parse
 from desktop_agent.core.slash.prompt_commands import BETWEEN, OwnCommand, prompts_of, read_own_commands
 from desktop_agent.core.slash.session_commands import Answer, CommandParts, Reply, SessionControls, no_more
@@ -19,11 +19,10 @@ logger = logging.getLogger(__name__)
 Handler = Callable[[Invocation, CommandParts, SessionControls], Awaitable[Answer]]
 
 _HANDLERS: dict[str, Handler] = {
-    "status": session_commands.status, "compact": session_commands.compact, "pin": session_commands.pin,
-    "unpin": session_commands.unpin, "config": session_commands.config, "model": session_commands.model,
-    "effort": session_commands.effort, "clear": session_commands.clear, "fork": session_commands.fork,
-    "rewind": session_commands.rewind, "undo": change_commands.undo, "redo": change_commands.redo,
-    "diff": change_commands.diff, "export": change_commands.export,
+    "status": handlers.status, "compact": handlers.compact, "pin": handlers.pin, "unpin": handlers.unpin,
+    "config": handlers.config, "model": handlers.model, "effort": handlers.effort, "clear": handlers.clear,
+    "fork": handlers.fork, "rewind": handlers.rewind, "undo": handlers.undo, "redo": handlers.redo,
+    "diff": handlers.diff, "export": handlers.export,
 }  # fmt: skip
 
 _ESCAPE = "To send it to the model as it is, begin with a space or a second slash."

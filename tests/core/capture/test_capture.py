@@ -20,7 +20,7 @@ from desktop_agent.core.capture.baseline import Baseline
 from desktop_agent.core.capture.capture import CaptureReport, Snapshot, StatCapture
 from desktop_agent.core.capture.git_objects import unchanged_objects
 from desktop_agent.core.capture.scan import CaptureStoppedError
-from desktop_agent.core.capture.shared_scanner import SharedScanner
+from desktop_agent.core.capture.scan_process import SharedScanner
 from desktop_agent.core.changes.patch import blob_id
 from desktop_agent.core.settings.sections import CaptureSettings
 from desktop_agent.core.system.file_writes import write_state

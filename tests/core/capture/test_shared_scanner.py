@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 from msgspec.structs import replace
 
-from desktop_agent.core.capture import scan_process, shared_scanner
+from desktop_agent.core.capture import scan_process
 from desktop_agent.core.capture.scan import (
     CaptureStoppedError,
     Known,
@@ -29,8 +29,7 @@ from desktop_agent.core.capture.scan import (
     learn,
     scan_folder,
 )
-from desktop_agent.core.capture.scan_process import Done, ScanProcess
-from desktop_agent.core.capture.shared_scanner import SharedScanner
+from desktop_agent.core.capture.scan_process import Done, ScanProcess, SharedScanner
 from desktop_agent.core.settings.sections import CaptureSettings
 from desktop_agent.core.system.processes import worker_process
 
@@ -224,7 +223,7 @@ def test_where_no_process_can_be_started_one_walk_does_it(root: Path, monkeypatc
     def refuse() -> None:
         raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
 
-    monkeypatch.setattr(shared_scanner, "ScanProcess", refuse)
+    monkeypatch.setattr(scan_process, "ScanProcess", refuse)
     walks = Walks(root)
     for _ in range(3):
         scan, _ = walks.look()
@@ -372,7 +371,7 @@ def test_what_goes_wrong_in_the_process_is_logged_and_one_walk_does_it_all(
         )
 
     expected_logs.append("died")
-    monkeypatch.setattr(shared_scanner, "below", spoilt)
+    monkeypatch.setattr(scan_process, "below", spoilt)
     scan, _ = walks.look()
     assert scan.file_count == 24
     assert "TypeError: 'int' object is not iterable" in caplog.text
