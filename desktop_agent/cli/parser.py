@@ -51,6 +51,14 @@ def add_mode(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sandbox", choices=SANDBOXES, metavar="S", help=f"for commands: {', '.join(SANDBOXES)}")
 
 
+def add_model(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--provider", metavar="P", help=f"the model's provider: {', '.join(PROVIDER_IDS)}")
+    parser.add_argument("--model", metavar="M", help="the model")
+    parser.add_argument("--base-url", type=address_argument, metavar="URL", help="another address of the provider")
+    parser.add_argument("--account", metavar="NAME", help="the provider's account; `auth status` lists them")
+    parser.add_argument("--effort", metavar="LEVEL", help="how much the model thinks; `models list` shows its levels")
+
+
 def add_accept_folder(parser: argparse.ArgumentParser) -> None:
     summary = "go on in the folder that is there now, although it is not the one that the session worked in"
     parser.add_argument("--accept-folder", action="store_true", help=summary)
@@ -118,13 +126,9 @@ def _add_run(commands: Commands) -> None:
     base_help = "the commit or branch from which --worktree starts (HEAD)"
     run.add_argument("--worktree-base", metavar="COMMIT", help=base_help)
     add_accept_folder(run)
-    run.add_argument("--provider", metavar="P", help=f"the model's provider: {', '.join(PROVIDER_IDS)}")
-    run.add_argument("--model", metavar="M", help="the model")
-    run.add_argument("--base-url", type=address_argument, metavar="URL", help="another address of the provider")
-    run.add_argument("--account", metavar="NAME", help="the provider's account; `auth status` lists them")
+    add_model(run)
     client_help = "who sends requests to Anthropic: direct (this program, quicker) or sdk (Anthropic's SDK)"
     run.add_argument("--client", choices=("direct", "sdk"), metavar="C", help=client_help)
-    run.add_argument("--effort", metavar="LEVEL", help="how much the model thinks; `models list` shows its levels")
     run.add_argument("--role", choices=ROLES, metavar="R", help=f"its tools and prompt: {', '.join(ROLES)} (worker)")
     add_mode(run)
     asked = "a program that answers approval requests: JSON in, JSON out"
@@ -447,6 +451,15 @@ def _add_config(commands: Commands) -> None:
     change.add_argument("value", metavar="VALUE", help="as in the settings file; text needs no quotes")
 
 
+def _add_acp(commands: Commands) -> None:
+    summary = "Serve sessions to an editor on standard input and output, by the Agent Client Protocol."
+    acp = command(commands, "acp", summary, "acp --provider anthropic --approval on_write")
+    add_model(acp)
+    acp.add_argument("--role", choices=ROLES, metavar="R", help=f"its tools and prompt: {', '.join(ROLES)} (worker)")
+    add_mode(acp)
+    acp.add_argument("--sign-in", action="store_true", help="ask for a provider's key in the terminal, and store it")
+
+
 def _add_serve(commands: Commands) -> None:
     summary = "Serve sessions over HTTP to programs and browsers, until Ctrl+C."
     serve = command(commands, "serve", summary, "serve --port 8400")
@@ -482,8 +495,8 @@ Example: desktop-agent ~/code/app --continue"""
 _COMMANDS: Mapping[str, Callable[[Commands], None]] = {
     "run": _add_run, "batch": _add_batch, "sessions": _add_sessions, "changes": _add_changes,
     "worktrees": _add_worktrees, "costs": _add_costs, "storage": _add_storage, "tools": _add_tools, "auth": _add_auth,
-    "models": _add_models, "mcp": _add_mcp, "config": _add_config, "serve": _add_serve, "desktop": _add_desktop,
-    "doctor": _add_doctor,
+    "models": _add_models, "mcp": _add_mcp, "config": _add_config, "acp": _add_acp, "serve": _add_serve,
+    "desktop": _add_desktop, "doctor": _add_doctor,
 }  # fmt: skip
 
 

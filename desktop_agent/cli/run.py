@@ -239,7 +239,7 @@ def _options(args: argparse.Namespace, bench: Workbench) -> RunOptions:
         workspace=workspace,
         resume=_session(args, bench, workspace),
         session=SessionOptions(
-            named=_model(args),
+            named=model_of(args),
             approval=args.approval,
             sandbox=args.sandbox,
             is_planning=args.plan,
@@ -322,7 +322,7 @@ def _session(args: argparse.Namespace, bench: Workbench, workspace: Path) -> Ses
     return None
 
 
-def _model(args: argparse.Namespace) -> NamedModel:
+def model_of(args: argparse.Namespace) -> NamedModel:
     provider: str | None = args.provider
     if provider is not None and provider not in PROVIDER_IDS:
         raise UsageError(f"There is no provider {provider!r}.", hint=f"Known providers: {', '.join(PROVIDER_IDS)}.")

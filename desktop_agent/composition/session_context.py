@@ -29,7 +29,7 @@ from desktop_agent.core.context.packing import image_digests, system_prompt, wit
 from desktop_agent.core.context_window import ContextManager
 from desktop_agent.core.jobs import JobReports, Jobs
 from desktop_agent.core.mcp.definition import ServerDefinition
-from desktop_agent.core.mcp.definition_file import used_definitions
+from desktop_agent.core.mcp.definition_file import Definitions, used_definitions
 from desktop_agent.core.mcp.trust import ToolTrust
 from desktop_agent.core.mentions.files import FileMentions, SymbolMentions
 from desktop_agent.core.mentions.pasted import PastedContents, PastedMentions
@@ -148,6 +148,8 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     purpose: SessionPurpose = "conversation"
     instructions: str = ""
     """Appended to the system prompt while the session is open."""
+    servers: tuple[ServerDefinition, ...] = ()
+    """MCP servers that the session uses besides those of the settings. One of the same name replaces theirs."""
     accepts_folder: bool = False
     """Whether to continue in another folder that is now at the session's path."""
     worktree: NewWorktree | None = None
@@ -223,9 +225,8 @@ class SessionContext:
         )
         self.toolbox = self._make_toolbox()
         trust = SessionTrust(ToolTrust(app.paths.tool_trust), self.recorder)
-        self.servers = SessionServers(
-            app.tools.servers, self.root, partial(used_definitions, self.settings), self.registry, trust, self.recorder
-        )
+        wanted = partial(_wanted_servers, self.settings, options.servers)
+        self.servers = SessionServers(app.tools.servers, self.root, wanted, self.registry, trust, self.recorder)
         app.tools.take()
 
     def session(self) -> Session:
@@ -531,6 +532,12 @@ def declared_commands(app: Application, root: Path) -> tuple[Declaration, ...]:
     own = read_own_commands(app.paths.config, root, secrets().secret_at)
     theirs = prompts_of(app.tools.servers.connections(root))
     return (*app.services.commands, *(each.declaration for each in (*own, *theirs)))
+
+
+def _wanted_servers(settings: WorkspaceSettings, further: Sequence[ServerDefinition]) -> Definitions:
+    used = used_definitions(settings)
+    names = {one.name for one in further}
+    return replace(used, servers=(*(one for one in used.servers if one.name not in names), *further))
 
 
 def sweep_folders(settings: WorkspaceSettings) -> None:

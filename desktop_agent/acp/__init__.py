@@ -1,0 +1,1 @@
+"""Serves sessions to editors by the Agent Client Protocol: https://agentclientprotocol.com."""

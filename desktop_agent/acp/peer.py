@@ -1,0 +1,176 @@
+"""One side of a JSON-RPC 2.0 conversation: a message per line, requests in both directions at any time."""
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterable, Awaitable, Callable, Mapping
+from typing import Final, cast
+
+from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.protocol.codec import as_object
+from desktop_agent.core.protocol.model import JsonObject
+
+PARSE_ERROR: Final = -32700
+INVALID_REQUEST: Final = -32600
+UNKNOWN_METHOD: Final = -32601
+INVALID_PARAMS: Final = -32602
+INTERNAL_ERROR: Final = -32603
+AUTH_REQUIRED: Final = -32000
+NOT_FOUND: Final = -32002
+CANCELLED: Final = -32800
+
+CANCEL: Final = "$/cancel_request"
+_MOST_RUNNING: Final = 256
+"""How many requests of the other side run at once. A side with more of them is not answered."""
+
+_Id = int | str | None
+
+Handler = Callable[[JsonObject], Awaitable[JsonObject]]
+"""Answers a request. An `RpcError` or `AgentError` becomes the error of the answer."""
+
+_log = logging.getLogger(__name__)
+
+
+class RpcError(Exception):
+    """An error of one side that the other is told. `data` is anything that JSON can express."""
+
+    def __init__(self, code: int, message: str, data: object = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+    def document(self) -> JsonObject:
+        return {"code": self.code, "message": self.message} | ({} if self.data is None else {"data": self.data})
+
+
+class Peer:
+    def __init__(
+        self,
+        send: Callable[[str], None],
+        answer: Mapping[str, Handler],
+        hear: Mapping[str, Callable[[JsonObject], None]],
+    ) -> None:
+        """`send` takes a line; `answer` has the requests, and `hear` the notifications, that this side knows."""
+        self._send = send
+        self._answer = answer
+        self._hear = hear
+        self._last_id = 0
+        self._asked: dict[int, asyncio.Future[JsonObject]] = {}
+        self._running: dict[_Id, asyncio.Task[None]] = {}
+
+    async def serve(self, lines: AsyncIterable[bytes | None]) -> None:
+        """Serve until the other side closes its output. Then requests that still run are cancelled."""
+        try:
+            async for line in lines:
+                if line is None:
+                    self._refuse(None, RpcError(PARSE_ERROR, "The line is too long."))
+                elif line.strip():
+                    self._take(line)
+        finally:
+            for asked in self._asked.values():
+                asked.cancel()
+            tasks = list(self._running.values())
+            for task in tasks:
+                task.cancel()
+            if tasks:
+                await asyncio.wait(tasks)
+
+    async def ask(self, method: str, params: JsonObject) -> JsonObject:
+        """Send a request and return its answer. Raises `RpcError`. A cancelled one is cancelled on the other side."""
+        self._last_id += 1
+        number = self._last_id
+        answer = self._asked[number] = asyncio.get_running_loop().create_future()
+        self._write({"id": number, "method": method, "params": params})
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            self.tell(CANCEL, {"requestId": number})
+            raise
+        finally:
+            del self._asked[number]
+
+    def tell(self, method: str, params: JsonObject) -> None:
+        self._write({"method": method, "params": params})
+
+    def _write(self, message: JsonObject) -> None:
+        self._send(json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":")))
+
+    def _take(self, line: bytes) -> None:
+        try:
+            found: object = json.loads(line)
+        except (ValueError, RecursionError):
+            self._refuse(None, RpcError(PARSE_ERROR, "The line is not JSON."))
+            return
+        message, method = as_object(found), as_object(found).get("method")
+        number = message.get("id")
+        if message.get("jsonrpc") != "2.0" or isinstance(number, bool) or not isinstance(number, int | str | None):
+            self._refuse(None, RpcError(INVALID_REQUEST, "The line is not a JSON-RPC 2.0 message."))
+        elif isinstance(method, str):
+            params = message.get("params")
+            if params is not None and not isinstance(params, dict):
+                self._refuse(number, RpcError(INVALID_PARAMS, "`params` is not an object."))
+            elif "id" in message:
+                self._start(number, method, cast("JsonObject", params or {}))
+            else:
+                self._notice(method, cast("JsonObject", params or {}))
+        elif "result" in message or "error" in message:
+            self._settle(number, message)
+        else:
+            self._refuse(number, RpcError(INVALID_REQUEST, "The message has no method."))
+
+    def _start(self, number: _Id, method: str, params: JsonObject) -> None:
+        handler = self._answer.get(method)
+        if handler is None:
+            self._refuse(number, RpcError(UNKNOWN_METHOD, "There is no such method.", {"method": method[:100]}))
+        elif number in self._running or len(self._running) >= _MOST_RUNNING:
+            self._refuse(number, RpcError(INVALID_REQUEST, "The id is in use, or too many requests run."))
+        else:
+            task = self._running[number] = asyncio.create_task(self._respond(number, handler, params), name=method)
+            task.add_done_callback(lambda _: self._on_done(number))
+
+    async def _respond(self, number: _Id, handler: Handler, params: JsonObject) -> None:
+        try:
+            self._write({"id": number, "result": await handler(params)})
+        except RpcError as error:
+            self._refuse(number, error)
+        except AgentError as error:
+            self._refuse(number, as_rpc_error(error))
+        except Exception:  # noqa: BLE001 - the other side must get an answer
+            _log.exception("A request failed")
+            self._refuse(number, RpcError(INTERNAL_ERROR, "The request failed; the log says why."))
+
+    def _on_done(self, number: _Id) -> None:
+        if self._running.pop(number).cancelled():  # perhaps before it began
+            self._refuse(number, RpcError(CANCELLED, "The request was cancelled."))
+
+    def _notice(self, method: str, params: JsonObject) -> None:
+        if method == CANCEL:
+            number = params.get("requestId")
+            if isinstance(number, int | str) and (task := self._running.get(number)) is not None:
+                task.cancel()
+        elif (heard := self._hear.get(method)) is not None:
+            try:
+                heard(params)
+            except (RpcError, AgentError) as error:
+                _log.warning("A notification was ignored: %s: %s", method, error)
+
+    def _settle(self, number: object, message: JsonObject) -> None:
+        asked = self._asked.get(number) if isinstance(number, int) else None
+        if asked is None or asked.done():
+            return  # it came late
+        if "error" in message:
+            error = as_object(message["error"])
+            code, said = error.get("code"), error.get("message")
+            code = code if isinstance(code, int) else INTERNAL_ERROR
+            asked.set_exception(RpcError(code, said if isinstance(said, str) else "", error.get("data")))
+        else:
+            asked.set_result(as_object(message["result"]))
+
+    def _refuse(self, number: _Id, error: RpcError) -> None:
+        self._write({"id": number, "error": error.document()})
+
+
+def as_rpc_error(error: AgentError) -> RpcError:
+    words = " ".join(filter(None, (error.title, error.hint)))
+    return RpcError(INTERNAL_ERROR, words, {"details": error.detail} if error.detail else None)

@@ -1,0 +1,312 @@
+"""One session that an editor shows: prompts and answers in, updates and questions out."""
+
+import asyncio
+import base64
+import binascii
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Final, cast
+from urllib.parse import unquote, urlsplit
+from urllib.request import url2pathname
+
+from msgspec import Struct, ValidationError, convert
+
+from desktop_agent.acp.modes import Modes
+from desktop_agent.acp.peer import (
+    AUTH_REQUIRED,
+    CANCELLED,
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    Peer,
+    RpcError,
+)
+from desktop_agent.acp.updates import Update, Updates, form_schema
+from desktop_agent.composition.workbench import Workbench
+from desktop_agent.core.base.ids import CallId
+from desktop_agent.core.base.learned import learned
+from desktop_agent.core.mentions.pasted import PASTED_SOURCE, PastedContents
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.codec import object_in, text_in
+from desktop_agent.core.protocol.model import (
+    Allowed,
+    Answer,
+    ApprovalRequest,
+    ApprovalScope,
+    Decision,
+    Denied,
+    JsonObject,
+)
+from desktop_agent.core.session.session import Session
+from desktop_agent.core.slash.declarations import is_command
+from desktop_agent.library.turns import ServedSession
+
+_REASONS: Final = {
+    "completed": "end_turn", "interrupted": "cancelled", "max_turns": "max_turn_requests",
+    "limit": "max_turn_requests", "refused": "refusal", "approval_required": "end_turn", "tool_error": "end_turn",
+}  # fmt: skip
+_NOT_SIGNED_IN: Final = frozenset({"authentication", "no_key", "no_account", "signed_out"})
+_MARKS: Final = {"image/png": "png", "image/jpeg": "jpg"}
+_NO: Final = "deny"
+
+
+class Editor(Struct):
+    """The editor, and what it can do."""
+
+    peer: Peer
+    shows_notices: bool = False
+    fills_forms: bool = False
+    opens_addresses: bool = False
+
+
+class EditorSession(ServedSession):
+    def __init__(self, bench: Workbench, editor: Editor, now: Callable[[], datetime]) -> None:
+        super().__init__(bench.blobs, self._on_session_end)
+        self._bench = bench
+        self._editor = editor
+        self._now = now
+        self._events: asyncio.Queue[ev.Event] = asyncio.Queue()
+        self._telling: asyncio.Task[None] | None = None
+        self._asking: dict[CallId, asyncio.Task[None]] = {}
+        self._ended: asyncio.Future[ev.TurnEnded | ev.CommandRun] | None = None
+        self._mode_set: asyncio.Future[None] | None = None
+        self._turn_before = 0
+        self._failure: ev.Notice | None = None
+        self._is_rejected = False
+        self._is_cancelled = False
+
+    def hear(self, event: ev.Event) -> None:
+        super().hear(event)
+        self._events.put_nowait(event)
+
+    async def open(self, session: Session, workspace: Path, before: Sequence[ev.JournalEvent] = ()) -> None:
+        """Serve the session, and tell the editor of earlier events, then of new ones. Raises like `begin`."""
+        self.modes, self._workspace = Modes(self._bench, session), workspace
+        shows_notices = self._editor.shows_notices
+        self.updates = Updates(workspace, self._bench.blobs, session.transcript, shows_notices=shows_notices)
+        await self.begin(session)
+        for event in before:
+            await self._tell(event)
+        self._telling = asyncio.create_task(self._tell_all(), name=f"updates {session.id}")
+
+    async def aclose(self, *, keeps_questions: bool = True) -> None:
+        try:
+            await super().aclose(keeps_questions=keeps_questions)
+        finally:
+            for task in (*self._asking.values(), *filter(None, (self._telling,))):
+                task.cancel()
+
+    def update(self, update: Update) -> None:
+        self._editor.peer.tell("session/update", {"sessionId": self.session.id, "update": update})
+
+    async def _tell_commands(self) -> None:
+        declared = await asyncio.to_thread(self._bench.slash_commands, self._workspace)
+        commands = [
+            {"name": one.name, "description": one.summary}
+            | ({"input": {"hint": one.arguments}} if one.arguments else {})
+            for one in declared
+            if not one.problem
+        ]
+        self.update({"sessionUpdate": "available_commands_update", "availableCommands": commands})
+
+    async def _tell_all(self) -> None:
+        await self._tell_commands()
+        while True:
+            event = await self._events.get()
+            await self._tell(event)
+            await self._follow(event)
+
+    async def _tell(self, event: ev.Event) -> None:
+        for update in await self.updates.of(event):
+            # The editor has shown its own prompt already.
+            if update["sessionUpdate"] != "user_message_chunk" or self._ended is None:
+                self.update(update)
+
+    async def _follow(self, event: ev.Event) -> None:
+        match event:
+            case ev.ApprovalRequested(request=request):
+                self._asking[request.call_id] = asyncio.create_task(self._ask(request), name=f"ask {request.call_id}")
+            case ev.ApprovalResolved(call_id=call_id) if call_id in self._asking:
+                self._asking.pop(call_id).cancel()
+            case ev.ModeSet():
+                for update in await self.modes.updates():
+                    self.update(update)
+                if self._mode_set is not None and not self._mode_set.done():
+                    self._mode_set.set_result(None)
+            case ev.TurnEnded(turn=turn) if turn > self._turn_before:
+                self._conclude(event)
+            case ev.CommandRun():
+                self._conclude(event)
+            case ev.Notice(level="error"):
+                self._failure = event
+                if self._is_rejected or event.code == "storage":  # then the end of the turn cannot be recorded
+                    self._conclude(_error_of(event))
+            case ev.PromptRejected():
+                self._is_rejected = True  # the notice that says why may come later
+                if self._failure is not None or self._is_cancelled:
+                    self._conclude(_error_of(self._failure) if self._failure else RpcError(CANCELLED, "Cancelled."))
+            case _:
+                pass
+
+    def _conclude(self, end: ev.TurnEnded | ev.CommandRun | Exception) -> None:
+        if self._ended is None or self._ended.done():
+            return
+        if isinstance(end, Exception):
+            self._ended.set_exception(end)
+        else:
+            self._ended.set_result(end)
+
+    def _on_session_end(self, reason: Exception) -> None:
+        self._conclude(reason)
+        if self._mode_set is not None and not self._mode_set.done():
+            self._mode_set.set_exception(reason)
+
+    # -- prompts --
+
+    async def prompt(self, blocks: Sequence[JsonObject]) -> JsonObject:
+        """Run one turn, or one slash command, and return why it stopped. Raises `RpcError` when it failed."""
+        if self._ended is not None:
+            raise RpcError(INVALID_REQUEST, "A prompt is running in this session. Cancel it, or wait for its end.")
+        self._ended = asyncio.get_running_loop().create_future()
+        try:
+            text, include = await asyncio.to_thread(self._read, blocks)
+            self._turn_before, self._failure = self.session.transcript.turn, None
+            self._is_rejected = self._is_cancelled = False
+            if is_command(text):
+                self.session.submit(ops.RunCommand(text=text))
+            else:
+                self.session.submit(ops.SubmitPrompt(text=text, include=include))
+            end = await self._ended
+        except RpcError as error:
+            if error.code == CANCELLED:
+                return {"stopReason": "cancelled"}
+            raise
+        except asyncio.CancelledError:
+            self.session.submit(ops.Interrupt())
+            raise
+        finally:
+            self._ended = None
+        if isinstance(end, ev.CommandRun):
+            return {"stopReason": "end_turn"}
+        if end.reason not in _REASONS:
+            raise _error_of(self._failure)
+        return {"stopReason": _REASONS[end.reason]}
+
+    def cancel(self) -> None:
+        self._is_cancelled = True
+        self.session.submit(ops.Interrupt())
+
+    def _read(self, blocks: Sequence[JsonObject]) -> tuple[str, tuple[str, ...]]:
+        """Return the text of a prompt, and the files to include. Blocks. Raises `RpcError` and `AgentError`."""
+        parts: list[str] = []
+        include: list[str] = []
+        for block in blocks:
+            match block.get("type"):
+                case "text":
+                    parts.append(text_in(block, "text"))
+                case "image":
+                    parts.append(self._kept_picture(block))
+                case "resource_link":
+                    path = _path_of(text_in(block, "uri"))
+                    name = text_in(block, "name") or path
+                    parts.append(f"[{name}]({path or text_in(block, 'uri')})")
+                    include += [path] if path else []
+                case "resource":
+                    parts.append(_embedded(object_in(block, "resource")))
+                case kind:
+                    raise RpcError(INVALID_PARAMS, f"A prompt cannot have content of the type {kind!r}.")
+        text = "".join(parts)
+        if not text.strip():
+            raise RpcError(INVALID_PARAMS, "The prompt is empty.")
+        return text, tuple(dict.fromkeys(include))
+
+    def _kept_picture(self, block: JsonObject) -> str:
+        suffix = _MARKS.get(text_in(block, "mimeType"))
+        try:
+            content = base64.b64decode(text_in(block, "data"), validate=True)
+        except binascii.Error as error:
+            raise RpcError(INVALID_PARAMS, "The picture is not in base64.") from error
+        if suffix is None:
+            raise RpcError(INVALID_PARAMS, "A picture must be a PNG or JPEG file.")
+        name = PastedContents.of(self._bench.paths).keep(content, "picture", suffix, self._now())
+        return f" @{PASTED_SOURCE}:{name} "
+
+    async def set_option(self, option: str, value: object) -> None:
+        """Set a mode, and return when the session has it. Raises `RpcError` for an unknown option or value."""
+        op = await self.modes.set(option, value)
+        if self.modes.is_set(op):
+            return
+        self._mode_set = asyncio.get_running_loop().create_future()
+        self.session.submit(op)
+        await self._mode_set
+
+    # -- questions --
+
+    async def _ask(self, request: ApprovalRequest) -> None:
+        try:
+            decision = await self._decision(request)
+        except RpcError as error:
+            decision = Denied(message=f"The editor could not ask the user: {error.message}")
+        self.submit(ops.AnswerApproval(call_id=request.call_id, decision=decision))
+
+    async def _decision(self, request: ApprovalRequest) -> Decision:
+        question = request.question
+        if question is not None and question.fields:
+            return await self._filled(request)
+        scopes = request.scopes
+        options = [{"optionId": one.scope, "name": one.label, "kind": _kind_of(one.scope)} for one in scopes]
+        if not options:
+            options = [{"optionId": "once", "name": "Allow once", "kind": "allow_once"}]
+        options.append({"optionId": _NO, "name": "Deny", "kind": "reject_once"})
+        call = await asyncio.to_thread(self.updates.question, request)
+        asked: JsonObject = {"sessionId": self.session.id, "toolCall": call, "options": options}
+        answer = object_in(await self._editor.peer.ask("session/request_permission", asked), "outcome")
+        chosen = text_in(answer, "optionId")
+        if answer.get("outcome") != "selected" or chosen not in {one["optionId"] for one in options[:-1]}:
+            return Denied()
+        return Allowed(scope=cast("ApprovalScope", chosen))
+
+    async def _filled(self, request: ApprovalRequest) -> Decision:
+        question = request.question
+        assert question is not None
+        if not self._editor.fills_forms:
+            return Denied(message="The editor cannot show forms.")
+        asked: JsonObject = {
+            "sessionId": self.session.id,
+            "mode": "form",
+            "message": f"{question.server}: {question.message}",
+            "requestedSchema": form_schema(question.fields),
+        }
+        answer = await self._editor.peer.ask("elicitation/create", asked)
+        if answer.get("action") != "accept":
+            return Denied()
+        try:
+            return Allowed(answers=convert(answer.get("content"), learned(dict[str, Answer])))
+        except ValidationError as error:
+            return Denied(message=f"The form was not filled in as asked: {error}.")
+
+
+def _kind_of(scope: ApprovalScope) -> str:
+    return "allow_once" if scope == "once" else "allow_always"
+
+
+def _error_of(notice: ev.Notice | None) -> RpcError:
+    if notice is None:
+        return RpcError(INTERNAL_ERROR, "The turn failed.")
+    code = AUTH_REQUIRED if notice.code in _NOT_SIGNED_IN else INTERNAL_ERROR
+    return RpcError(code, f"{notice.title} {notice.hint}".strip(), {"code": notice.code, "details": notice.detail})
+
+
+def _path_of(uri: str) -> str:
+    """Return the path of a `file:` address; empty for others."""
+    parts = urlsplit(uri)
+    return url2pathname(unquote(parts.path)) if parts.scheme == "file" else ""
+
+
+def _embedded(resource: JsonObject) -> str:
+    uri, text = text_in(resource, "uri"), resource.get("text")
+    if not isinstance(text, str):
+        raise RpcError(INVALID_PARAMS, "A resource must be text, or a link.")
+    return f'\n\n<content of="{_path_of(uri) or uri}">\n{text}\n</content>\n\n'

@@ -1,0 +1,327 @@
+"""Sessions as an editor has them: prompts, questions, changes and undo by the Agent Client Protocol."""
+
+import asyncio
+import base64
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any, cast
+
+import acp
+import pytest
+from acp.schema import AllowedOutcome, PermissionOption, RequestPermissionResponse, ToolCallStart
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from desktop_agent.core.base.errors import ProviderError
+from desktop_agent.core.providers.scripted import Call, Fail, Hang, Say
+from tests.acp.editor import CAPABILITIES, Editor, RefusedError, editing, editor_on, pipes_of, served
+from tests.command_line import PROGRAM
+from tests.core.mcp.conftest import PROGRAM as SERVER
+from tests.dropping_disk import dropping_disk
+from tests.harness import Ground
+from tests.pictures import png
+
+POEM = "".join(f"line {number}\n" for number in range(1, 41))
+FIRST = Call("edit_file", {"path": "poem.txt", "old_str": "line 2\n", "new_str": "LINE 2\n"})
+SECOND = Call("edit_file", {"path": "poem.txt", "old_str": "line 39\n", "new_str": "LINE 39\n"})
+SHELL = Call("run_terminal_cmd", {"command": "echo made > shell.txt", "explanation": "Make a file"})
+
+
+def ground_with_poem(folder: Path) -> Ground:
+    ground = Ground(folder)
+    ground.write("poem.txt", POEM)
+    return ground
+
+
+async def test_a_turn_asks_shows_diffs_and_its_hunks_are_undone_out_of_order_and_redone(tmp_path: Path) -> None:
+    script = [[Say("I begin. "), FIRST], [SECOND], [SHELL], [Say("Done.")]]
+    async with editing(ground_with_poem(tmp_path), script, sandbox="none") as (editor, ground):
+        session = await editor.start(ground.workspace)
+        assert await editor.prompt(session, "go") == "end_turn"
+        assert editor.text() == "I begin. Done."
+        assert not editor.seen("user_message_chunk"), "the editor shows what it sent itself"
+        questions = [params for method, params in editor.asked if method == "session/request_permission"]
+        assert [one["toolCall"]["kind"] for one in questions] == ["edit", "edit", "execute"]
+        (diff,) = (one for one in questions[0]["toolCall"]["content"] if one["type"] == "diff")
+        assert diff["path"] == str(ground.workspace / "poem.txt")
+        assert (diff["oldText"], diff["newText"]) == (POEM, POEM.replace("line 2\n", "LINE 2\n"))
+        assert "echo made > shell.txt" in questions[2]["toolCall"]["content"][0]["content"]["text"]
+        finished = [one for one in editor.seen("tool_call_update") if one.get("status") == "completed"]
+        assert [one["path"] for one in finished[2]["content"] if one["type"] == "diff"] == [
+            str(ground.workspace / "shell.txt")
+        ]
+        both = ground.read("poem.txt")
+        (poem, shell) = (await editor.ask("_desktop-agent/changes", sessionId=session))["changes"]
+        assert (poem["path"], shell["path"], len(poem["hunks"])) == ("poem.txt", "shell.txt", 2)
+        selection = {"path": "poem.txt", "hunks": [poem["hunks"][0]["key"]]}
+        undone = await editor.ask("_desktop-agent/undo", sessionId=session, selection=selection)
+        assert [one["state"] for one in undone["outcomes"]] == ["restored"]
+        assert ground.read("poem.txt") == POEM.replace("line 39\n", "LINE 39\n")
+        await editor.ask("_desktop-agent/redo", sessionId=session)
+        assert ground.read("poem.txt") == both
+        assert await editor.prompt(session, "/undo all") == "end_turn"
+        assert ground.read("poem.txt") == POEM
+        assert not (ground.workspace / "shell.txt").exists()
+
+
+async def test_a_denied_call_changes_nothing_and_the_model_goes_on(tmp_path: Path) -> None:
+    async def deny(params: dict[str, Any]) -> dict[str, Any]:
+        (no,) = (one for one in params["options"] if one["kind"] == "reject_once")
+        return {"outcome": {"outcome": "selected", "optionId": no["optionId"]}}
+
+    async with editing(ground_with_poem(tmp_path), [[FIRST], [Say("As you wish.")]]) as (editor, ground):
+        editor.answers["session/request_permission"] = deny
+        session = await editor.start(ground.workspace)
+        assert await editor.prompt(session, "go") == "end_turn"
+        assert ground.read("poem.txt") == POEM
+        assert editor.text() == "As you wish."
+
+
+async def test_options_are_those_of_the_question_and_others_are_a_no(tmp_path: Path) -> None:
+    async def invent(params: dict[str, Any]) -> dict[str, Any]:
+        assert {one["kind"] for one in params["options"]} >= {"allow_once", "allow_always", "reject_once"}
+        return {"outcome": {"outcome": "selected", "optionId": "everything, for ever"}}
+
+    async with editing(ground_with_poem(tmp_path), [[FIRST], [Say("Fine.")]]) as (editor, ground):
+        editor.answers["session/request_permission"] = invent
+        assert await editor.prompt(await editor.start(ground.workspace), "go") == "end_turn"
+        assert ground.read("poem.txt") == POEM
+
+
+async def test_a_cancelled_turn_ends_and_its_question_is_withdrawn(tmp_path: Path) -> None:
+    async def wait(_params: dict[str, Any]) -> dict[str, Any]:
+        return await asyncio.get_running_loop().create_future()
+
+    async with editing(ground_with_poem(tmp_path), [[FIRST], [Hang()], [Hang()]]) as (editor, ground):
+        editor.answers["session/request_permission"] = wait
+        session = await editor.start(ground.workspace)
+        _, answer = editor.send("session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": "go"}]})
+        await editor.until(lambda: editor.asked)
+        with pytest.raises(RefusedError, match="A prompt is running"):
+            await editor.prompt(session, "once more")
+        editor.tell("session/cancel", sessionId=session)
+        assert (await answer)["stopReason"] == "cancelled"
+        await editor.until(lambda: editor.cancelled)
+        assert ground.read("poem.txt") == POEM
+        number, answer = editor.send(
+            "session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": "x"}]}
+        )
+        editor.write({"method": "$/cancel_request", "params": {"requestId": number}})
+        with pytest.raises(RefusedError) as refused:
+            await answer
+        assert refused.value.code == -32800
+
+
+async def test_a_session_is_loaded_as_it_was_after_the_agent_was_killed(tmp_path: Path) -> None:
+    workspace, environ = tmp_path / "demo", os.environ | {"DESKTOP_AGENT_HOME": str(tmp_path / "home")}
+    (workspace / "pagination").mkdir(parents=True)
+    (workspace / "pagination" / "pages.py").write_text("def pages() -> int:\n    return 1\n")
+    async with _program(environ) as (program, editor):
+        session = await editor.start(workspace)
+        assert await editor.prompt(session, "Show me") == "end_turn"
+        said, calls = editor.text(), editor.seen("tool_call")
+        program.send_signal(signal.SIGKILL)
+    async with _program(environ) as (program, editor):
+        await editor.ask("initialize", protocolVersion=1, clientCapabilities=CAPABILITIES)
+        listed = (await editor.ask("session/list", cwd=str(workspace)))["sessions"]
+        assert [one["sessionId"] for one in listed] == [session]
+        await editor.ask("session/load", sessionId=session, cwd=str(workspace), mcpServers=[])
+        assert (editor.text("user_message_chunk"), editor.text()) == ("Show me", said)
+        assert editor.seen("tool_call") == calls
+    assert program.returncode == 0
+
+
+@asynccontextmanager
+async def _program(environ: dict[str, str]) -> AsyncGenerator[tuple[asyncio.subprocess.Process, Editor]]:
+    to_agent, from_agent = os.pipe(), os.pipe()
+    program = await asyncio.create_subprocess_exec(
+        *PROGRAM, "acp", "--provider", "demo", stdin=to_agent[0], stdout=from_agent[1], env=environ
+    )
+    os.close(to_agent[0])
+    os.close(from_agent[1])
+    async with pipes_of(to_agent[1], from_agent[0]) as pipes, editor_on(pipes) as editor:
+        yield program, editor
+    await program.wait()
+
+
+class _SdkEditor:
+    """An editor of the protocol's Python SDK. It allows what it is asked."""
+
+    def __init__(self) -> None:
+        self.updates: list[object] = []
+
+    async def request_permission(self, options: list[PermissionOption], **_: Any) -> RequestPermissionResponse:
+        outcome = AllowedOutcome(outcome="selected", option_id=options[0].option_id)
+        return RequestPermissionResponse(outcome=outcome)
+
+    async def session_update(self, update: object, **_: Any) -> None:
+        self.updates.append(update)
+
+
+async def test_the_protocols_own_sdk_drives_a_turn(tmp_path: Path) -> None:
+    ground, client = ground_with_poem(tmp_path), _SdkEditor()
+    async with served(ground, [[FIRST], [Say("Done.")]]) as (writer, reader):
+        agent = acp.connect_to_agent(cast("acp.Client", client), writer, reader)
+        await agent.initialize(protocol_version=acp.PROTOCOL_VERSION)
+        made = await agent.new_session(cwd=str(ground.workspace), mcp_servers=[])
+        done = await agent.prompt(session_id=made.session_id, prompt=[acp.text_block("go")])
+        assert done.stop_reason == "end_turn"
+        assert ground.read("poem.txt") == POEM.replace("line 2\n", "LINE 2\n")
+        assert any(isinstance(one, ToolCallStart) for one in client.updates)
+        await agent.close()
+
+
+async def test_approvals_model_and_sandbox_are_set_as_modes_and_options(tmp_path: Path) -> None:
+    async with editing(ground_with_poem(tmp_path), [[FIRST], [Say("Done.")]]) as (editor, ground):
+        session = await editor.start(ground.workspace)
+        await editor.ask("session/set_mode", sessionId=session, modeId="plan")
+        await editor.until(lambda: editor.seen("current_mode_update"))
+        assert editor.seen("current_mode_update")[-1]["currentModeId"] == "plan"
+        options = await editor.ask("session/set_config_option", sessionId=session, configId="mode", value="on_request")
+        values = {one["id"]: one["currentValue"] for one in options["configOptions"]}
+        assert (values["mode"], values["model"]) == ("on_request", "scripted/scripted")
+        await editor.ask("session/set_config_option", sessionId=session, configId="sandbox", value="none")
+        with pytest.raises(RefusedError, match="no value 'everything'"):
+            await editor.ask("session/set_config_option", sessionId=session, configId="sandbox", value="everything")
+        assert await editor.prompt(session, "go") == "end_turn"
+        assert not editor.asked, "edits in the folder run freely"
+        assert ground.read("poem.txt") != POEM
+
+
+async def test_pictures_links_and_unsaved_texts_reach_the_model(tmp_path: Path) -> None:
+    seen: list[str] = []
+    async with editing(ground_with_poem(tmp_path), [[Say("I see.")]]) as (editor, ground):
+        session = await editor.start(ground.workspace)
+        uri = (ground.workspace / "poem.txt").as_uri()
+        await editor.prompt(
+            session,
+            "Look: ",
+            {"type": "image", "mimeType": "image/png", "data": base64.b64encode(png(8, 8)).decode()},
+            {"type": "resource_link", "uri": uri, "name": "poem.txt"},
+            {"type": "resource", "resource": {"uri": "file:///else/unsaved.txt", "text": "not on the disk"}},
+        )
+        records = ground.journal(session).read_text().splitlines()
+        (prompt,) = (json.loads(one) for one in records if '"prompt_submitted"' in one)
+        seen = [one["kind"] for one in prompt["attachments"]]
+        assert sorted(seen) == ["file", "picture"]
+        assert "not on the disk" in prompt["text"]
+        with pytest.raises(RefusedError, match="type 'audio'"):
+            await editor.prompt(session, {"type": "audio", "mimeType": "audio/wav", "data": ""})
+
+
+async def test_the_editors_own_servers_offer_their_tools(tmp_path: Path) -> None:
+    call = Call("notes__echo", {"text": "over here"})
+    async with editing(tmp_path, [[call], [Say("Done.")]]) as (editor, ground):
+        await editor.ask("initialize", protocolVersion=1, clientCapabilities=CAPABILITIES)
+        server = {"name": "notes", "command": sys.executable, "args": ["-S", str(SERVER)], "env": []}
+        made = await editor.ask("session/new", cwd=str(ground.workspace), mcpServers=[server])
+        await editor.prompt(made["sessionId"], "go")
+        (asked,) = editor.asked
+        assert "notes/echo" in asked[1]["toolCall"]["content"][0]["content"]["text"]
+        (done,) = (one for one in editor.seen("tool_call_update") if one.get("status") == "completed")
+        assert "over here" in done["content"][0]["content"]["text"]
+
+
+async def test_a_failed_turn_says_why_and_a_missing_sign_in_has_its_own_code(tmp_path: Path) -> None:
+    refused = ProviderError("The key was refused.", fault="authentication", hint="Store another one.")
+    async with editing(tmp_path, [[Fail(refused)]]) as (editor, ground):
+        session = await editor.start(ground.workspace)
+        with pytest.raises(RefusedError, match=r"The key was refused\. Store another one\.") as failure:
+            await editor.prompt(session, "go")
+        assert failure.value.code == -32000
+        assert await editor.prompt(session, "/status") == "end_turn"
+
+
+async def test_sessions_are_closed_resumed_and_deleted(tmp_path: Path) -> None:
+    async with editing(tmp_path, [[Say("One.")], [Say("Two.")]]) as (editor, ground):
+        session = await editor.start(ground.workspace)
+        await editor.prompt(session, "go")
+        await editor.ask("session/close", sessionId=session)
+        with pytest.raises(RefusedError, match="not open"):
+            await editor.prompt(session, "again")
+        before = len(editor.updates)
+        await editor.ask("session/resume", sessionId=session, cwd=str(ground.workspace), mcpServers=[])
+        assert not [one for one in editor.updates[before:] if "content" in one], "nothing is told again"
+        assert await editor.prompt(session, "again") == "end_turn"
+        await editor.ask("session/delete", sessionId=session)
+        assert (await editor.ask("session/list"))["sessions"] == []
+        with pytest.raises(RefusedError):
+            await editor.ask("session/load", sessionId=session, cwd=str(ground.workspace), mcpServers=[])
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "words"),
+    [
+        ("session/new", {"cwd": "relative", "mcpServers": []}, "absolute"),
+        ("session/new", {"cwd": "/proc/self", "mcpServers": []}, "system"),
+        ("session/new", {"cwd": 5}, "as the protocol says"),
+        ("session/prompt", {"sessionId": "none", "prompt": []}, "not open"),
+        ("session/frob", {}, "no such method"),
+    ],
+)
+async def test_what_cannot_be_done_is_refused_in_words(
+    tmp_path: Path, method: str, params: dict[str, Any], words: str
+) -> None:
+    async with editing(tmp_path) as (editor, _):
+        editor.is_judged = False
+        with pytest.raises(RefusedError, match=words):
+            await editor.ask(method, **params)
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+_METHODS = st.sampled_from(
+    ["initialize", "session/new", "session/load", "session/prompt", "session/cancel", "session/set_mode",
+     "session/set_config_option", "session/list", "session/delete", "$/cancel_request", "_desktop-agent/undo"]
+)  # fmt: skip
+_PARAMS = _JSON | st.fixed_dictionaries({"sessionId": st.text(max_size=20) | _JSON, "cwd": st.just("/proc") | _JSON})
+
+
+def _line(number: object, method: object, params: object) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode()
+
+
+def _answer(number: object, result: object) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": number, "result": result}).encode()
+
+
+_MESSAGES = (
+    st.binary(max_size=60)
+    | _JSON.map(json.dumps).map(str.encode)
+    | st.builds(_line, _JSON, _METHODS | st.text(max_size=10), _PARAMS)
+    | st.builds(_answer, _JSON, _JSON)
+)
+
+
+@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(messages=st.lists(_MESSAGES, min_size=60, max_size=80))
+async def test_a_hostile_editor_gets_answers_and_changes_nothing(tmp_path: Path, messages: list[bytes]) -> None:
+    ground = ground_with_poem(tmp_path / os.urandom(4).hex())
+    async with editing(ground, [[Say("Still here.")]]) as (editor, _):
+        for message in messages:
+            editor.writer.write(message.replace(b"\n", b" ") + b"\n")
+        editor.numbers = count(2**40)  # theirs are small
+        session = await editor.start(ground.workspace)
+        assert await editor.prompt(session, "go") == "end_turn"
+    assert ground.read("poem.txt") == POEM
+    assert [one.name for one in ground.workspace.iterdir()] == ["poem.txt"]
+
+
+async def test_a_turn_that_cannot_be_recorded_ends_with_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with editing(tmp_path, [[Say("Never said.")], [Say("Now.")]]) as (editor, ground):
+        session = await editor.start(ground.workspace)
+        dropping_disk(ground.journal(session), monkeypatch).failures = 1
+        with pytest.raises(RefusedError, match="could not be"):
+            await editor.prompt(session, "go")
+        assert await editor.prompt(session, "again") == "end_turn"
