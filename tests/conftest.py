@@ -12,6 +12,7 @@ import sys
 import threading
 from collections import defaultdict
 from collections.abc import Generator, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import cast
 from zlib import crc32
@@ -25,6 +26,8 @@ from tests.full_disk import FullDisk
 from tests.hang_guard import HangGuard
 from tests.screens import offscreen
 from tests.shared_rewriting import rewrite_share
+from tests.system_processes import SHARED
+from tests.warm_sdk import warm_sdk
 from tests.young_heap import YoungHeap
 
 # Before anything imports Qt: tests never open a window on the developer's screen unless the real-window run says so.
@@ -143,6 +146,28 @@ def unsynced(*, is_nightly: bool) -> Generator[None]:
     with pytest.MonkeyPatch.context() as patch:
         if not is_nightly:
             patch.setattr(os, "fsync", os.fstat)  # which wants an open file, too
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def forked_sdk() -> Generator[None]:
+    """Start the process for Anthropic's SDK quickly, unless a test has taken one of its libraries away."""
+    from desktop_agent.core.system.processes import worker_process
+
+    usual, command = worker_process.module_command, list[str]()
+
+    def forking(module: str, *arguments: str) -> list[str]:
+        if not module.endswith(".sdk_worker") or "PYTHONPATH" in os.environ:
+            return usual(module, *arguments)
+        if not command:
+            process, forking = stack.enter_context(warm_sdk())
+            SHARED.add(process)
+            command.extend(forking)
+        return command
+
+    with ExitStack() as stack, pytest.MonkeyPatch.context() as patch:
+        if sys.platform == "linux":
+            patch.setattr(worker_process, "module_command", forking)
         yield
 
 
@@ -292,7 +317,8 @@ def _descendants() -> set[psutil.Process]:
     try:
         found = [psutil.Process(pid) for pid in _pids_below("self")]
     except (OSError, psutil.NoSuchProcess):  # no such file, or a process or thread has just ended
-        found = psutil.Process().children(recursive=True)
+        ours = [child for child in psutil.Process().children() if child.pid not in SHARED]
+        found = [*ours, *(below for child in ours for below in child.children(recursive=True))]
     return set(found)
 
 
@@ -301,6 +327,8 @@ def _pids_below(process: int | str) -> Iterator[int]:
     for thread in os.listdir(f"/proc/{process}/task"):  # noqa: PTH208 - see above
         with open(f"/proc/{process}/task/{thread}/children", "rb") as children:  # noqa: PTH123 - see above
             for pid in map(int, children.read().split()):
+                if pid in SHARED:
+                    continue
                 yield pid
                 yield from _pids_below(pid)
 

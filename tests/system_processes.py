@@ -1,6 +1,11 @@
-"""Finds this machine's processes by their environment."""
+"""Finds this machine's processes by their environment, and knows those that several tests share."""
+
+from typing import Final
 
 import psutil
+
+SHARED: Final[set[int]] = set()
+"""Processes that outlive a test. What they start is not a leak of the test, either."""
 
 
 def processes_with(variable: str, value: str) -> list[int]:
