@@ -1,4 +1,4 @@
-"""A page in headless Chromium, driven by Playwright from npm."""
+"""Pages in headless Chromium, driven by Playwright from npm."""
 
 import asyncio
 import json
@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.npm.programs import node, npm_folder
+from tests.system_processes import SHARED
 
 _DRIVER = Path(__file__).with_name("browser.mjs")
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -32,7 +33,7 @@ class Browser:
 
 @asynccontextmanager
 async def browsing() -> AsyncGenerator[Browser]:
-    """Open a browser. Without one the test is skipped; in continuous integration it fails."""
+    """Start a browser for several tests, which each `open` a page. Without one they are skipped, or fail in CI."""
     program = next(filter(None, map(shutil.which, _NAMES)), None)
     if program is None:
         reason = "Chromium is not installed: `bash packaging/test.sh` installs it"
@@ -49,9 +50,11 @@ async def browsing() -> AsyncGenerator[Browser]:
         stdout=asyncio.subprocess.PIPE,
         limit=2**22,
     )
+    SHARED.add(process.pid)
     try:
         yield Browser(process)
     finally:
         assert process.stdin is not None
         process.stdin.close()
         await process.wait()
+        SHARED.remove(process.pid)

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from desktop_agent.core.base.plain_text import HIDING, is_hiding, name_of
 from desktop_agent.core.protocol.model import JsonObject
@@ -21,16 +22,33 @@ from tests.rest.serving import Served, serving
 HOSTILE = "<img src=x onerror=document.title='owned'><script>document.title='owned'</script>"
 MAKE = Call("create_file", {"path": "<b>page</b>.html", "content": f"{HOSTILE}\nelse\u202e\n"})
 DRAWN = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+PRESS_ON = f"""(async (button) => {{ while (!button.hidden) {{ button.click(); await {DRAWN}; }} }})(
+    document.querySelector(".unseen button"))"""
 AT_END = "(main => main.scrollHeight - main.scrollTop - main.clientHeight < 2)(document.querySelector('main'))"
 PICTURES = os.environ.get("DESKTOP_AGENT_PAGE_PICTURES", "")
 """A folder for pictures of the page, for people who change it."""
 
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def browser() -> AsyncGenerator[Browser]:
+    async with browsing() as browser:
+        yield browser
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def page(browser: Browser) -> Browser:
+    await browser("open")
+    return browser
+
+
 @asynccontextmanager
-async def page_of(ground: Ground, script: Iterable[Reply] = ()) -> AsyncGenerator[tuple[Served, Browser]]:
-    async with asyncio.timeout(PATIENCE_S * 3), serving(ground, script) as served, browsing() as page:
+async def shown(page: Browser, ground: Ground, script: Iterable[Reply] = ()) -> AsyncGenerator[Served]:
+    async with asyncio.timeout(PATIENCE_S * 3), serving(ground, script) as served:
         await page("goto", f"{served.server.url}/#token={served.server.token}")
-        yield served, page
+        yield served
 
 
 async def send(page: Browser, prompt: str) -> None:
@@ -46,9 +64,11 @@ async def allow(page: Browser) -> None:
     await page("click", ".card .allow")
 
 
-async def test_a_phone_reads_answers_and_stops_and_takes_what_is_written_for_text(tmp_path: Path) -> None:
+async def test_a_phone_reads_answers_and_stops_and_takes_what_is_written_for_text(
+    page: Browser, tmp_path: Path
+) -> None:
     ground = Ground(tmp_path)
-    async with page_of(ground, [[Say(HOSTILE), MAKE], [Say("Made.")], [Say("Now I wait"), Hang()]]) as (served, page):
+    async with shown(page, ground, [[Say(HOSTILE), MAKE], [Say("Made.")], [Say("Now I wait"), Hang()]]) as served:
         assert served.server.token not in str(await page("evaluate", "location.href"))
         await send(page, "Make a page")
         await page("waitForSelector", ".card .allow")
@@ -93,7 +113,9 @@ EVERY_CHARACTER = """import("/shown.js").then(({ NAME: shown }) => {
 
 
 @pytest.mark.parametrize("name", ["named", "namedInContent"])
-async def test_the_page_names_the_characters_that_the_window_names_and_no_others(tmp_path: Path, name: str) -> None:
+async def test_the_page_names_the_characters_that_the_window_names_and_no_others(
+    page: Browser, tmp_path: Path, name: str
+) -> None:
     """All of Unicode, at the start and after other characters, in a command and in a line of a file."""
     expected: list[str] = []
     for before in BEFORE:
@@ -105,7 +127,7 @@ async def test_the_page_names_the_characters_that_the_window_names_and_no_others
                 expected.append(f"{before}{code} {shown_in_command(text)}")
             elif is_hiding(text, len(before), is_content=True):
                 expected.append(f"{before}{code} {before}{name_of(chr(code))}")
-    async with page_of(Ground(tmp_path)) as (_, page):
+    async with shown(page, Ground(tmp_path)):
         assert await page("evaluate", EVERY_CHARACTER.replace("NAME", name)) == expected
 
 
@@ -113,8 +135,8 @@ def shown_in_command(text: str) -> str:
     return "".join(piece.shown for piece in pieces(text))
 
 
-async def test_a_long_or_blank_run_is_counted_as_in_the_window(tmp_path: Path) -> None:
-    async with page_of(Ground(tmp_path)) as (_, page):
+async def test_a_long_or_blank_run_is_counted_as_in_the_window(page: Browser, tmp_path: Path) -> None:
+    async with shown(page, Ground(tmp_path)):
         for text in (
             "ls" + " " * 39 + "x",
             "ls" + " " * 400 + "; rm x",
@@ -130,10 +152,12 @@ LINES = "\n".join(f"echo line {number}" for number in range(200))
 
 
 @pytest.mark.parametrize("way", ["wheel", "button"])
-async def test_a_question_can_be_allowed_only_when_all_of_it_was_in_sight(tmp_path: Path, way: str) -> None:
+async def test_a_question_can_be_allowed_only_when_all_of_it_was_in_sight(
+    page: Browser, tmp_path: Path, way: str
+) -> None:
     ground = Ground(tmp_path)
     run = Call("run_terminal_cmd", {"command": LINES + "\ntouch made"})
-    async with page_of(ground, [[run], [Say("Done.")]]) as (_, page):
+    async with shown(page, ground, [[run], [Say("Done.")]]):
         await send(page, "Run it")
         await page("waitForSelector", ".card .allow:disabled")
         assert "You have not seen all of it." in str(await page("textContent", ".card .unseen"))
@@ -157,21 +181,19 @@ async def test_a_question_can_be_allowed_only_when_all_of_it_was_in_sight(tmp_pa
         await page("waitForSelector", "text=Done.")
 
 
-async def test_what_is_too_long_to_be_shown_cannot_be_allowed_on_the_page(tmp_path: Path) -> None:
+async def test_what_is_too_long_to_be_shown_cannot_be_allowed_on_the_page(page: Browser, tmp_path: Path) -> None:
     run = Call("run_terminal_cmd", {"command": f"echo {'x' * 60_100}; touch made"})
-    async with page_of(Ground(tmp_path), [[run], [Say("Not then.")]]) as (_, page):
+    async with shown(page, Ground(tmp_path), [[run], [Say("Not then.")]]):
         await send(page, "Run it")
         await page("waitForSelector", ".card .allow:disabled")
-        while await page("evaluate", "!document.querySelector('.unseen button').hidden"):
-            await page("click", ".unseen button")
-            await page("evaluate", DRAWN)
+        await page("evaluate", PRESS_ON)
         assert await page("evaluate", "document.querySelector('.allow').disabled") is True
         assert "Allow it in the window." in str(await page("textContent", ".card .unseen"))
         await page("click", ".card .deny")
         await page("waitForSelector", "text=Not then.")
 
 
-async def test_a_form_of_a_server_is_filled_in_and_a_mistake_is_said_in_words(tmp_path: Path) -> None:
+async def test_a_form_of_a_server_is_filled_in_and_a_mistake_is_said_in_words(page: Browser, tmp_path: Path) -> None:
     ground = Ground(tmp_path)
     ground.clock = PatientClock()
     with_servers(ground, program())
@@ -183,7 +205,7 @@ async def test_a_form_of_a_server_is_filled_in_and_a_mistake_is_said_in_words(tm
     }
     schema: JsonObject = {"type": "object", "properties": fields, "required": ["name", "size"]}
     asking = Call("program__ask", {"request": {"message": "Who are you?", "requestedSchema": schema}})
-    async with page_of(ground, [[asking], [Say("Thank you.")]]) as (_, page):
+    async with shown(page, ground, [[asking], [Say("Thank you.")]]):
         await send(page, "Ask me")
         await allow(page)  # the call itself
         await page("waitForSelector", ".card .form")
@@ -203,13 +225,15 @@ async def test_a_form_of_a_server_is_filled_in_and_a_mistake_is_said_in_words(tm
     assert '{"name": "Ada", "age": 36, "news": true, "size": "large"}' in journal.replace('\\"', '"')
 
 
-async def test_a_servers_tool_is_asked_about_with_its_arguments_and_no_other_number(tmp_path: Path) -> None:
+async def test_a_servers_tool_is_asked_about_with_its_arguments_and_no_other_number(
+    page: Browser, tmp_path: Path
+) -> None:
     ground = Ground(tmp_path)
     ground.clock = PatientClock()
     with_servers(ground, program())
     exact = Call("program__echo", {"text": f"{HOSTILE}\u202e"})
     too_large = Call("program__steps", {"count": 12345678901234567891})
-    async with page_of(ground, [[exact], [too_large], [Say("Done.")]]) as (_, page):
+    async with shown(page, ground, [[exact], [too_large], [Say("Done.")]]):
         await send(page, "Echo")
         await page("waitForSelector", ".card .called")
         called = str(await page("textContent", ".card .called"))
@@ -222,9 +246,9 @@ async def test_a_servers_tool_is_asked_about_with_its_arguments_and_no_other_num
         assert "answer in the window" in str(await page("textContent", ".card"))
 
 
-async def test_the_page_stays_at_the_end_and_shows_a_question_there(tmp_path: Path) -> None:
+async def test_the_page_stays_at_the_end_and_shows_a_question_there(page: Browser, tmp_path: Path) -> None:
     long = Say("\n\n".join(f"Paragraph {number} of a long answer, longer than the page." for number in range(40)))
-    async with page_of(Ground(tmp_path), [[long], [long, MAKE], [long]]) as (_, page):
+    async with shown(page, Ground(tmp_path), [[long], [long, MAKE], [long]]):
         await page("waitForSelector", "text=What you send starts a session.")
         await send(page, "Tell")
         await page("waitForSelector", "text=Paragraph 39")
@@ -243,8 +267,10 @@ async def test_the_page_stays_at_the_end_and_shows_a_question_there(tmp_path: Pa
         assert await page("problems") == []  # a question that was answered is not asked for its diff
 
 
-async def test_the_page_goes_on_when_it_was_cut_off_and_says_when_its_link_is_not_valid(tmp_path: Path) -> None:
-    async with asyncio.timeout(PATIENCE_S * 3), browsing() as page:
+async def test_the_page_goes_on_when_it_was_cut_off_and_says_when_its_link_is_not_valid(
+    page: Browser, tmp_path: Path
+) -> None:
+    async with asyncio.timeout(PATIENCE_S * 3):
         async with serving(tmp_path, [[Say("One.")]]) as served:
             session = await served.start()
             await served.run(session)
