@@ -2,11 +2,6 @@ import copy
 from typing import Any, cast, get_args, get_type_hints
 
 import pytest
-from anthropic.types import ContentBlockParam, OutputConfigParam
-from anthropic.types.message_count_tokens_params import MessageCountTokensParams
-from anthropic.types.message_create_params import MessageCreateParamsStreaming
-from openai.types.responses import ResponseInputItemParam
-from openai.types.shared_params import ReasoningEffort
 
 from desktop_agent.core.models.known_model import LEVELS
 from desktop_agent.core.protocol.model import JsonObject
@@ -387,6 +382,12 @@ def test_a_plan_takes_fewer_parameters() -> None:
 
 
 def test_what_is_known_here_is_known_to_the_sdks() -> None:
+    from anthropic.types import ContentBlockParam, OutputConfigParam
+    from anthropic.types.message_count_tokens_params import MessageCountTokensParams
+    from anthropic.types.message_create_params import MessageCreateParamsStreaming
+    from openai.types.responses import ResponseInputItemParam
+    from openai.types.shared_params import ReasoningEffort
+
     def kinds(union: object) -> set[object]:
         return {kind for option in get_args(union) for kind in get_args(get_type_hints(option).get("type"))}
 
