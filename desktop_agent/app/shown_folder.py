@@ -14,7 +14,6 @@ from desktop_agent.core.base.file_names import legible_name
 from desktop_agent.core.mentions.offers import FolderPaths
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.system.environment import child_environment
-from desktop_agent.core.system.git.repository import RepoStatus
 from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.core.tools.files.listing import list_paths
 from desktop_agent.core.tools.files.ripgrep import SearchGround
@@ -78,7 +77,6 @@ class ShownFolder(Controller):
         super().__init__(context)
         self._navigator = navigator
         navigator.workspace_changed.connect(self._on_workspace_changed)
-        self._panels.files.repository_changed.connect(self._on_repository)
         self._panels.composer.commands.wanted.connect(in_background(self._launch, self._show_commands))
 
     def _on_workspace_changed(self, root: Path) -> None:
@@ -86,7 +84,6 @@ class ShownFolder(Controller):
         self._panels.sessions.set_workspace(str(root))
         self._panels.search.set_workspace(str(root))
         self._panels.window.top_bar.set_workspace(root)
-        self._panels.window.top_bar.set_branch("")
         self._launch(self._look_for_sandbox(root))
 
     async def _look_for_sandbox(self, root: Path) -> None:
@@ -97,10 +94,6 @@ class ShownFolder(Controller):
         self._panels.judges.shell = shell
         reasons = " ".join(f"{report.name}: {report.reason} {report.hint}".strip() for report in search.reports)
         self._panels.pickers.show_sandbox_availability(search.sandbox is not None, reasons)
-
-    def _on_repository(self, status: object) -> None:
-        branch = status.branch if isinstance(status, RepoStatus) else None
-        self._panels.window.top_bar.set_branch(branch or "")
 
     async def _show_commands(self) -> None:
         if (workspace := self._navigator.workspace) is not None:

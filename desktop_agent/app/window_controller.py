@@ -10,6 +10,7 @@ from typing import Literal
 from PySide6.QtCore import QCoreApplication, Qt, SignalInstance
 from PySide6.QtWidgets import QApplication, QWidget
 
+from desktop_agent.app.branches import Branches
 from desktop_agent.app.composing import ContentPreviews, Pasting, SpellChecking
 from desktop_agent.app.connections import has_key
 from desktop_agent.app.content_windows import ContentWindows
@@ -122,6 +123,7 @@ class WindowController(Controller):
         navigator.workspace_changed.connect(self._settings.show_workspace)
         navigator.session_opened.connect(self._follow)
         self._folder = ShownFolder(context, navigator)
+        self._branches = Branches(context, navigator, live.is_working_in)
         self._later = LaterStarts(self)
         self._connect()
 

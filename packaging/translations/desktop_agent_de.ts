@@ -219,6 +219,10 @@
         <translation>Hintergrundbefehle</translation>
     </message>
     <message>
+        <source>Branches…</source>
+        <translation>Branches …</translation>
+    </message>
+    <message>
         <source>Choose a model…</source>
         <translation>Modell wählen …</translation>
     </message>
@@ -931,6 +935,108 @@
     <message>
         <source>Type</source>
         <translation>Typ</translation>
+    </message>
+</context>
+<context>
+    <name>BranchPopup</name>
+    <message>
+        <source>Branches</source>
+        <translation>Branches</translation>
+    </message>
+    <message>
+        <source>New branch “{0}”</source>
+        <translation>Neuer Branch „{0}“</translation>
+    </message>
+    <message>
+        <source>New branch…</source>
+        <translation>Neuer Branch …</translation>
+    </message>
+    <message>
+        <source>Push…</source>
+        <translation>Pushen …</translation>
+    </message>
+    <message>
+        <source>Stop pushing</source>
+        <translation>Push anhalten</translation>
+    </message>
+    <message>
+        <source>Switch to a branch, or name a new one</source>
+        <translation>Zu einem Branch wechseln oder einen neuen benennen</translation>
+    </message>
+    <message>
+        <source>Type the name of the new branch, and press Enter. It begins at what is checked out.</source>
+        <translation>Geben Sie den Namen des neuen Branches ein, und drücken Sie die Eingabetaste. Er beginnt bei dem, was ausgecheckt ist.</translation>
+    </message>
+</context>
+<context>
+    <name>Branches</name>
+    <message numerus="yes">
+        <source>%n commits</source>
+        <translation>
+            <numerusform>%n Commit</numerusform>
+            <numerusform>%n Commits</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n commits ahead</source>
+        <translation>
+            <numerusform>%n Commit voraus</numerusform>
+            <numerusform>%n Commits voraus</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n commits behind</source>
+        <translation>
+            <numerusform>%n Commit zurück</numerusform>
+            <numerusform>%n Commits zurück</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>No branch is checked out. You are at the commit {0}.</source>
+        <translation>Es ist kein Branch ausgecheckt. Sie sind beim Commit {0}.</translation>
+    </message>
+    <message>
+        <source>Push</source>
+        <translation>Pushen</translation>
+    </message>
+    <message>
+        <source>Pushing {0} to {1}…</source>
+        <translation>{0} wird zu {1} gepusht …</translation>
+    </message>
+    <message>
+        <source>Switching to {0}…</source>
+        <translation>Wechsel zu {0} …</translation>
+    </message>
+    <message>
+        <source>The push was stopped. {0} may have the commits already.</source>
+        <translation>Der Push wurde angehalten. {0} hat die Commits vielleicht schon.</translation>
+    </message>
+    <message>
+        <source>checked out</source>
+        <translation>ausgecheckt</translation>
+    </message>
+    <message>
+        <source>nothing to push or pull</source>
+        <translation>nichts zu pushen oder zu holen</translation>
+    </message>
+    <message>
+        <source>{0} follows no branch of a remote.</source>
+        <translation>{0} folgt keinem Branch eines Remotes.</translation>
+    </message>
+    <message>
+        <source>{0} follows {1}: {2}</source>
+        <translation>{0} folgt {1}: {2}</translation>
+    </message>
+    <message>
+        <source>{0} was pushed to {1}.</source>
+        <translation>{0} wurde zu {1} gepusht.</translation>
+    </message>
+    <message numerus="yes">
+        <source>… and %n more</source>
+        <translation>
+            <numerusform>… und %n weiterer</numerusform>
+            <numerusform>… und %n weitere</numerusform>
+        </translation>
     </message>
 </context>
 <context>
@@ -3883,6 +3989,10 @@
         <translation>AVIF-Bild</translation>
     </message>
     <message>
+        <source>Add one with `git remote add`.</source>
+        <translation>Fügen Sie mit `git remote add` einen hinzu.</translation>
+    </message>
+    <message>
         <source>Allow the model in the console of the cloud, or choose another model.</source>
         <translation>Geben Sie das Modell in der Konsole der Cloud frei, oder wählen Sie ein anderes Modell.</translation>
     </message>
@@ -3955,6 +4065,10 @@
         <translation>Codex ist auf diesem Rechner mit ChatGPT angemeldet. Seine Token gelten je nur einmal: Ein anderes Programm, das sie verwendet, meldet Codex ab.</translation>
     </message>
     <message>
+        <source>Commit something first.</source>
+        <translation>Committen Sie zuerst etwas.</translation>
+    </message>
+    <message>
         <source>Copy the part that the model may read into another file, and include that file.</source>
         <translation>Kopieren Sie den Teil, den das Modell lesen darf, in eine andere Datei, und geben Sie diese mit.</translation>
     </message>
@@ -3993,6 +4107,10 @@
     <message>
         <source>GIF image</source>
         <translation>GIF-Bild</translation>
+    </message>
+    <message>
+        <source>Get them with `git pull`, and push then.</source>
+        <translation>Holen Sie sie mit `git pull`, und pushen Sie dann.</translation>
     </message>
     <message>
         <source>Git no longer has its earlier content.</source>
@@ -4041,6 +4159,10 @@
     <message>
         <source>It is a picture{0} with {1} bytes, which is more than a model accepts.</source>
         <translation>Es ist ein Bild{0} mit {1} Bytes, mehr als ein Modell nimmt.</translation>
+    </message>
+    <message>
+        <source>It is not known which remote to push to.</source>
+        <translation>Es ist nicht klar, zu welchem Remote gepusht werden soll.</translation>
     </message>
     <message>
         <source>It is sent there only. Take the account out and sign in again, or use a key.</source>
@@ -4111,8 +4233,24 @@
         <translation>MP4-Medien</translation>
     </message>
     <message>
+        <source>Make a branch first.</source>
+        <translation>Legen Sie zuerst einen Branch an.</translation>
+    </message>
+    <message>
+        <source>Make one with `git init`.</source>
+        <translation>Legen Sie mit `git init` eines an.</translation>
+    </message>
+    <message>
         <source>Matroska or WebM video</source>
         <translation>Matroska- oder WebM-Video</translation>
+    </message>
+    <message>
+        <source>Name one with `git config remote.pushDefault`.</source>
+        <translation>Nennen Sie einen mit `git config remote.pushDefault`.</translation>
+    </message>
+    <message>
+        <source>No branch is checked out, so there is nothing to push.</source>
+        <translation>Es ist kein Branch ausgecheckt, deshalb gibt es nichts zu pushen.</translation>
     </message>
     <message>
         <source>No profile of Anthropic&apos;s tools is signed in.</source>
@@ -4125,6 +4263,10 @@
     <message>
         <source>No user was there to allow it.</source>
         <translation>Niemand war da, um es zu erlauben.</translation>
+    </message>
+    <message>
+        <source>Nothing was changed. Commit or stash what would be lost, and switch then.</source>
+        <translation>Es wurde nichts geändert. Committen oder stashen Sie, was verloren ginge, und wechseln Sie dann.</translation>
     </message>
     <message>
         <source>Nothing was committed.</source>
@@ -4199,6 +4341,10 @@
         <translation>Photoshop-Bild</translation>
     </message>
     <message>
+        <source>Pushing to {0} failed.</source>
+        <translation>Der Push zu {0} ist fehlgeschlagen.</translation>
+    </message>
+    <message>
         <source>Python bytecode</source>
         <translation>Python-Bytecode</translation>
     </message>
@@ -4263,6 +4409,10 @@
         <translation>Melden Sie sich mit `gcloud auth application-default login` an, oder nennen Sie in GOOGLE_APPLICATION_CREDENTIALS eine Schlüsseldatei.</translation>
     </message>
     <message>
+        <source>Sign in with git in a terminal, or load your key into the SSH agent.</source>
+        <translation>Melden Sie sich in einem Terminal mit git an, oder laden Sie Ihren Schlüssel in den SSH-Agenten.</translation>
+    </message>
+    <message>
         <source>Sign in: `desktop-agent auth sign-in {0} --account {1}`.</source>
         <translation>Melden Sie sich an: `desktop-agent auth sign-in {0} --account {1}`.</translation>
     </message>
@@ -4283,6 +4433,10 @@
         <translation>Den älteren Teil der Unterhaltung zusammenfassen und dabei vor allem FOCUS behalten</translation>
     </message>
     <message>
+        <source>Switching to the branch {0} failed.</source>
+        <translation>Der Wechsel zum Branch {0} ist fehlgeschlagen.</translation>
+    </message>
+    <message>
         <source>TIFF image</source>
         <translation>TIFF-Bild</translation>
     </message>
@@ -4299,8 +4453,20 @@
         <translation>Der Agent arbeitet, daher wurde nichts rückgängig gemacht.</translation>
     </message>
     <message>
+        <source>The agent is working, so the branch stays.</source>
+        <translation>Der Agent arbeitet, deshalb bleibt der Branch.</translation>
+    </message>
+    <message>
         <source>The answer ended unexpectedly ({0}), so the call was not run.</source>
         <translation>Die Antwort endete unerwartet ({0}), daher wurde der Aufruf nicht ausgeführt.</translation>
+    </message>
+    <message>
+        <source>The branch has no commit yet, so there is nothing to push.</source>
+        <translation>Der Branch hat noch keinen Commit, deshalb gibt es nichts zu pushen.</translation>
+    </message>
+    <message>
+        <source>The branch {0} was not made.</source>
+        <translation>Der Branch {0} wurde nicht angelegt.</translation>
     </message>
     <message>
         <source>The browser&apos;s answer belongs to another sign-in, not to this one with {0}.</source>
@@ -4345,6 +4511,10 @@
     <message>
         <source>The folder has other contents, so it was kept.</source>
         <translation>Der Ordner hat weiteren Inhalt, daher wurde er behalten.</translation>
+    </message>
+    <message>
+        <source>The folder is not in a git repository.</source>
+        <translation>Der Ordner ist in keinem Git-Repository.</translation>
     </message>
     <message>
         <source>The folder was gone before this write could be verified.</source>
@@ -4897,6 +5067,18 @@
     <message>
         <source>{0} cannot be asked with these settings.</source>
         <translation>{0} kann mit diesen Einstellungen nicht gefragt werden.</translation>
+    </message>
+    <message>
+        <source>{0} did not let git in, so nothing was pushed.</source>
+        <translation>{0} hat git nicht eingelassen, deshalb wurde nichts gepusht.</translation>
+    </message>
+    <message>
+        <source>{0} has all commits of {1}.</source>
+        <translation>{0} hat alle Commits von {1}.</translation>
+    </message>
+    <message>
+        <source>{0} has commits that you do not have, so nothing was pushed.</source>
+        <translation>{0} hat Commits, die Sie nicht haben, deshalb wurde nichts gepusht.</translation>
     </message>
     <message>
         <source>{0} is reserved for the account without a name</source>
@@ -8826,6 +9008,21 @@
     <message>
         <source>You: {text}</source>
         <translation>Sie: {text}</translation>
+    </message>
+</context>
+<context>
+    <name>PushQuestion</name>
+    <message>
+        <source>Push</source>
+        <translation>Pushen</translation>
+    </message>
+    <message>
+        <source>Push {0} of the branch {1} to {2}?</source>
+        <translation>{0} des Branches {1} zu {2} pushen?</translation>
+    </message>
+    <message>
+        <source>{0} does not have this branch yet.</source>
+        <translation>{0} hat diesen Branch noch nicht.</translation>
     </message>
 </context>
 <context>

@@ -219,6 +219,10 @@
         <translation>后台命令</translation>
     </message>
     <message>
+        <source>Branches…</source>
+        <translation>分支…</translation>
+    </message>
+    <message>
         <source>Choose a model…</source>
         <translation>选择模型…</translation>
     </message>
@@ -930,6 +934,104 @@
     <message>
         <source>Type</source>
         <translation>类型</translation>
+    </message>
+</context>
+<context>
+    <name>BranchPopup</name>
+    <message>
+        <source>Branches</source>
+        <translation>分支</translation>
+    </message>
+    <message>
+        <source>New branch “{0}”</source>
+        <translation>新建分支“{0}”</translation>
+    </message>
+    <message>
+        <source>New branch…</source>
+        <translation>新建分支…</translation>
+    </message>
+    <message>
+        <source>Push…</source>
+        <translation>推送…</translation>
+    </message>
+    <message>
+        <source>Stop pushing</source>
+        <translation>停止推送</translation>
+    </message>
+    <message>
+        <source>Switch to a branch, or name a new one</source>
+        <translation>切换到一个分支，或输入新分支的名称</translation>
+    </message>
+    <message>
+        <source>Type the name of the new branch, and press Enter. It begins at what is checked out.</source>
+        <translation>输入新分支的名称，然后按回车键。新分支从当前检出的提交开始。</translation>
+    </message>
+</context>
+<context>
+    <name>Branches</name>
+    <message numerus="yes">
+        <source>%n commits</source>
+        <translation>
+            <numerusform>%n 个提交</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n commits ahead</source>
+        <translation>
+            <numerusform>领先 %n 个提交</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n commits behind</source>
+        <translation>
+            <numerusform>落后 %n 个提交</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>No branch is checked out. You are at the commit {0}.</source>
+        <translation>没有检出任何分支。当前位于提交 {0}。</translation>
+    </message>
+    <message>
+        <source>Push</source>
+        <translation>推送</translation>
+    </message>
+    <message>
+        <source>Pushing {0} to {1}…</source>
+        <translation>正在将 {0} 推送到 {1}…</translation>
+    </message>
+    <message>
+        <source>Switching to {0}…</source>
+        <translation>正在切换到 {0}…</translation>
+    </message>
+    <message>
+        <source>The push was stopped. {0} may have the commits already.</source>
+        <translation>推送已停止。{0} 可能已经收到这些提交。</translation>
+    </message>
+    <message>
+        <source>checked out</source>
+        <translation>已检出</translation>
+    </message>
+    <message>
+        <source>nothing to push or pull</source>
+        <translation>没有要推送或拉取的提交</translation>
+    </message>
+    <message>
+        <source>{0} follows no branch of a remote.</source>
+        <translation>{0} 没有跟踪任何远程分支。</translation>
+    </message>
+    <message>
+        <source>{0} follows {1}: {2}</source>
+        <translation>{0} 跟踪 {1}：{2}</translation>
+    </message>
+    <message>
+        <source>{0} was pushed to {1}.</source>
+        <translation>{0} 已推送到 {1}。</translation>
+    </message>
+    <message numerus="yes">
+        <source>… and %n more</source>
+        <translation>
+            <numerusform>……以及另外 %n 个</numerusform>
+        </translation>
     </message>
 </context>
 <context>
@@ -3872,6 +3974,10 @@
         <translation>AVIF 图像</translation>
     </message>
     <message>
+        <source>Add one with `git remote add`.</source>
+        <translation>请用 `git remote add` 添加一个。</translation>
+    </message>
+    <message>
         <source>Allow the model in the console of the cloud, or choose another model.</source>
         <translation>请在云控制台中允许该模型，或选择其他模型。</translation>
     </message>
@@ -3944,6 +4050,10 @@
         <translation>Codex 已在此计算机上用 ChatGPT 登录。它的令牌每个只能使用一次：其他程序使用它们会使 Codex 退出登录。</translation>
     </message>
     <message>
+        <source>Commit something first.</source>
+        <translation>请先提交一些内容。</translation>
+    </message>
+    <message>
         <source>Copy the part that the model may read into another file, and include that file.</source>
         <translation>请将模型可以读取的部分复制到另一个文件，然后附上该文件。</translation>
     </message>
@@ -3982,6 +4092,10 @@
     <message>
         <source>GIF image</source>
         <translation>GIF 图像</translation>
+    </message>
+    <message>
+        <source>Get them with `git pull`, and push then.</source>
+        <translation>请先用 `git pull` 获取这些提交，然后再推送。</translation>
     </message>
     <message>
         <source>Git no longer has its earlier content.</source>
@@ -4030,6 +4144,10 @@
     <message>
         <source>It is a picture{0} with {1} bytes, which is more than a model accepts.</source>
         <translation>这是图片{0}，{1} 字节，超出模型可接受的大小。</translation>
+    </message>
+    <message>
+        <source>It is not known which remote to push to.</source>
+        <translation>不清楚要推送到哪个远程仓库。</translation>
     </message>
     <message>
         <source>It is sent there only. Take the account out and sign in again, or use a key.</source>
@@ -4100,8 +4218,24 @@
         <translation>MP4 媒体</translation>
     </message>
     <message>
+        <source>Make a branch first.</source>
+        <translation>请先新建一个分支。</translation>
+    </message>
+    <message>
+        <source>Make one with `git init`.</source>
+        <translation>请用 `git init` 创建一个。</translation>
+    </message>
+    <message>
         <source>Matroska or WebM video</source>
         <translation>Matroska 或 WebM 视频</translation>
+    </message>
+    <message>
+        <source>Name one with `git config remote.pushDefault`.</source>
+        <translation>请用 `git config remote.pushDefault` 指定一个。</translation>
+    </message>
+    <message>
+        <source>No branch is checked out, so there is nothing to push.</source>
+        <translation>没有检出任何分支，因此没有可推送的内容。</translation>
     </message>
     <message>
         <source>No profile of Anthropic&apos;s tools is signed in.</source>
@@ -4114,6 +4248,10 @@
     <message>
         <source>No user was there to allow it.</source>
         <translation>没有用户在场允许此操作。</translation>
+    </message>
+    <message>
+        <source>Nothing was changed. Commit or stash what would be lost, and switch then.</source>
+        <translation>没有更改任何内容。请先提交或贮藏（stash）会丢失的更改，然后再切换。</translation>
     </message>
     <message>
         <source>Nothing was committed.</source>
@@ -4188,6 +4326,10 @@
         <translation>Photoshop 图像</translation>
     </message>
     <message>
+        <source>Pushing to {0} failed.</source>
+        <translation>推送到 {0} 失败。</translation>
+    </message>
+    <message>
         <source>Python bytecode</source>
         <translation>Python 字节码</translation>
     </message>
@@ -4252,6 +4394,10 @@
         <translation>请用 `gcloud auth application-default login` 登录，或在 GOOGLE_APPLICATION_CREDENTIALS 中指定密钥文件。</translation>
     </message>
     <message>
+        <source>Sign in with git in a terminal, or load your key into the SSH agent.</source>
+        <translation>请在终端中用 git 登录，或将密钥加载到 SSH 代理。</translation>
+    </message>
+    <message>
         <source>Sign in: `desktop-agent auth sign-in {0} --account {1}`.</source>
         <translation>请登录：`desktop-agent auth sign-in {0} --account {1}`。</translation>
     </message>
@@ -4272,6 +4418,10 @@
         <translation>总结对话较早的部分，优先保留 FOCUS</translation>
     </message>
     <message>
+        <source>Switching to the branch {0} failed.</source>
+        <translation>切换到分支 {0} 失败。</translation>
+    </message>
+    <message>
         <source>TIFF image</source>
         <translation>TIFF 图像</translation>
     </message>
@@ -4288,8 +4438,20 @@
         <translation>代理正在工作，因此未撤回任何内容。</translation>
     </message>
     <message>
+        <source>The agent is working, so the branch stays.</source>
+        <translation>智能体正在工作，因此没有切换分支。</translation>
+    </message>
+    <message>
         <source>The answer ended unexpectedly ({0}), so the call was not run.</source>
         <translation>回答因其他原因停止（{0}），因此未执行该调用。</translation>
+    </message>
+    <message>
+        <source>The branch has no commit yet, so there is nothing to push.</source>
+        <translation>该分支还没有提交，因此没有可推送的内容。</translation>
+    </message>
+    <message>
+        <source>The branch {0} was not made.</source>
+        <translation>没有新建分支 {0}。</translation>
     </message>
     <message>
         <source>The browser&apos;s answer belongs to another sign-in, not to this one with {0}.</source>
@@ -4334,6 +4496,10 @@
     <message>
         <source>The folder has other contents, so it was kept.</source>
         <translation>其中还有其他内容，因此已保留。</translation>
+    </message>
+    <message>
+        <source>The folder is not in a git repository.</source>
+        <translation>该文件夹不在 git 仓库中。</translation>
     </message>
     <message>
         <source>The folder was gone before this write could be verified.</source>
@@ -4886,6 +5052,18 @@
     <message>
         <source>{0} cannot be asked with these settings.</source>
         <translation>使用这些设置无法向 {0} 发出请求。</translation>
+    </message>
+    <message>
+        <source>{0} did not let git in, so nothing was pushed.</source>
+        <translation>{0} 拒绝了 git 的访问，因此没有推送任何内容。</translation>
+    </message>
+    <message>
+        <source>{0} has all commits of {1}.</source>
+        <translation>{0} 已有 {1} 的全部提交。</translation>
+    </message>
+    <message>
+        <source>{0} has commits that you do not have, so nothing was pushed.</source>
+        <translation>{0} 上有您没有的提交，因此没有推送任何内容。</translation>
     </message>
     <message>
         <source>{0} is reserved for the account without a name</source>
@@ -8800,6 +8978,21 @@
     <message>
         <source>You: {text}</source>
         <translation>您：{text}</translation>
+    </message>
+</context>
+<context>
+    <name>PushQuestion</name>
+    <message>
+        <source>Push</source>
+        <translation>推送</translation>
+    </message>
+    <message>
+        <source>Push {0} of the branch {1} to {2}?</source>
+        <translation>将分支 {1} 的 {0}推送到 {2} 吗？</translation>
+    </message>
+    <message>
+        <source>{0} does not have this branch yet.</source>
+        <translation>{0} 还没有这个分支。</translation>
     </message>
 </context>
 <context>

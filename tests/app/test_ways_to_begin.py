@@ -19,7 +19,7 @@ def test_the_demo_starts_with_a_prompt_to_send(go: Go) -> None:
         assert bar.demo_label.isVisible()
         assert user.composer.text().startswith("One of the tests fails")
         assert user.find(QWidget, "onboardingDialog") is None
-        await user.until_true(lambda: bar.branch_label.text().endswith("fix/off-by-one"), "the branch is shown")
+        await user.until_true(lambda: "fix/off-by-one" in bar.branch_button.text(), "the branch is shown")
 
     go(["--demo"], journey)
 

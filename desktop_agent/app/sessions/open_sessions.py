@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
@@ -161,6 +162,12 @@ class LiveSessions:
     @property
     def working(self) -> int:
         return sum(live.session.is_at_work for live in self._live.values())
+
+    def is_working_in(self, folder: Path) -> bool:
+        return any(
+            live.session.is_at_work and live.handle.transcript.session.workspace == str(folder)
+            for live in self._live.values()
+        )
 
     async def begin(self, draft: DraftSession) -> None:
         """Start the session of a draft. Raises `AgentError` if the folder or the disk does not allow one."""

@@ -162,6 +162,7 @@ class KeySettings(Section, frozen=True, kw_only=True):
     previous_session: tuple[str, ...] = _keys("Previous session", "Ctrl+PgUp")
     new_window: tuple[str, ...] = _keys("New window", "Ctrl+Shift+N")
     open_folder: tuple[str, ...] = _keys("Open folder…", "Ctrl+O")
+    choose_branch: tuple[str, ...] = _keys("Branches…", "Ctrl+Alt+B")
     import_session: tuple[str, ...] = _keys("Import a conversation…")
     export_session: tuple[str, ...] = _keys("Export the conversation…")
     focus_composer: tuple[str, ...] = _keys("Write a message", "Ctrl+L")

@@ -22,6 +22,7 @@ class Actions:
         self.previous_session = self._add("previous_session", _tr("Previous session"), "Ctrl+PgUp")
         self.new_window = self._add("new_window", _tr("New window"), "Ctrl+Shift+N")
         self.open_folder = self._add("open_folder", _tr("Open folder…"), "Ctrl+O")
+        self.choose_branch = self._add("choose_branch", _tr("Branches…"), "Ctrl+Alt+B")
         self.import_session = self._add("import_session", _tr("Import a conversation…"))
         self.export_session = self._add("export_session", _tr("Export the conversation…"))
         self.focus_composer = self._add("focus_composer", _tr("Write a message"), "Ctrl+L")

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.core.base.plain_text import named
+from desktop_agent.core.system.git.repository import RepoStatus
 from desktop_agent.ui import jobs_panel
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.answer_buttons import ShortcutButton
@@ -26,7 +27,7 @@ from desktop_agent.ui.widgets.buttons import MenuButton
 from desktop_agent.ui.widgets.icons import Icons
 from desktop_agent.ui.widgets.labels import ElidedLabel, restyle
 from desktop_agent.ui.window.actions import Actions
-from desktop_agent.ui.wording.phrases import short_path
+from desktop_agent.ui.wording.phrases import branch_words, short_path
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 _tr = partial(QCoreApplication.translate, "MainMenu")
@@ -104,7 +105,7 @@ def main_menu(actions: Actions, parent: QWidget) -> QMenu:
     _add(menu, _tr("Session"), (*session, None, actions.import_session, actions.export_session))
     conversation = (actions.focus_composer, actions.quote, actions.choose_model, actions.stop, actions.rewind)
     _add(menu, _tr("Conversation"), (*conversation, None, actions.open_plan, actions.inspect_context, actions.compact))
-    going = (actions.go_to_file, actions.filter_files, actions.find, actions.search)
+    going = (actions.choose_branch, actions.go_to_file, actions.filter_files, actions.find, actions.search)
     _add(menu, _tr("Go to"), (*going, None, actions.next_undecided, actions.previous_undecided))
     deciding = (actions.keep_file, actions.undo_file, actions.keep_all, actions.send_comments)
     _add(menu, _tr("Changes"), (actions.undo_turn, actions.redo_turn, None, actions.choose_changes, *deciding))
@@ -126,6 +127,7 @@ def _add(menu: QMenu, title: str, actions: Iterable[QAction | None]) -> None:
 
 
 _TITLE_CHARS = 120
+_WIDEST_BRANCH = 200
 B = TypeVar("B", bound=QAbstractButton)
 
 
@@ -142,9 +144,11 @@ class TopBar(QWidget):
         self.workspace_button = MenuButton(self)
         self.workspace_button.setObjectName("workspaceButton")
         self.workspace_button.setMenu(self.folder_menu)
-        self.branch_label = QLabel(self)
-        self.branch_label.setProperty("role", "secondary")
-        self.branch_label.setVisible(False)
+        self.branch_button = MenuButton(self)
+        self.branch_button.setObjectName("branchButton")
+        self.branch_button.setProperty("variant", "flat")
+        self.branch_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # the popup returns the focus to the widget before
+        self.branch_button.setVisible(False)
         self.title_label = ElidedLabel(parent=self)
         self.title_label.setProperty("role", "strong")
         self.title_label.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -177,7 +181,7 @@ class TopBar(QWidget):
         layout = QHBoxLayout(self)
         layout.setContentsMargins(Space.M, 0, Space.M, 0)
         layout.setSpacing(Space.S)
-        for widget in (self.side_button, self.workspace_button, self.branch_label, self.demo_label):
+        for widget in (self.side_button, self.workspace_button, self.branch_button, self.demo_label):
             layout.addWidget(widget)
         layout.addWidget(self.title_label, 1)
         for widget in (self.search_button, self.palette_button, self.jobs_button):
@@ -203,10 +207,19 @@ class TopBar(QWidget):
         self.workspace_button.setAccessibleDescription(named(str(workspace)) if workspace else "")
         self.workspace_button.setToolTip(plain_tooltip(str(workspace)) if workspace else self.tr("Nothing is open yet"))
 
-    def set_branch(self, branch: str) -> None:
-        self.branch_label.setText(f"⎇ {branch}" if branch else "")
-        self.branch_label.setVisible(bool(branch))
-        self.branch_label.setAccessibleName(self.tr("Branch {0}").format(branch) if branch else "")
+    def set_branch(self, status: RepoStatus | None) -> None:
+        """Without a status, the folder is in no repository."""
+        button = self.branch_button
+        button.setVisible(status is not None and bool(status.branch or status.commit))
+        if status is None:
+            return
+        signs = (f"↑{status.ahead}" if status.ahead else "", f"↓{status.behind}" if status.behind else "")
+        name = status.branch or status.commit[:7]
+        name = button.fontMetrics().elidedText(name, Qt.TextElideMode.ElideMiddle, _WIDEST_BRANCH)
+        button.setText(" ".join(filter(None, ("⎇", name.replace("&", "&&"), *signs, "▾"))))
+        button.setAccessibleName(self.tr("Branch {0}").format(status.branch or status.commit[:7]))
+        button.setAccessibleDescription(branch_words(status))
+        button.setToolTip(plain_tooltip(branch_words(status)))
 
     def set_title(self, title: str, *, is_demo: bool) -> None:
         self.title_label.setText(title[:_TITLE_CHARS] or self.tr("New session"))
@@ -235,7 +248,7 @@ class TopBar(QWidget):
 
     def _take_fonts(self) -> None:
         self.workspace_button.setFont(self._theme.strong_font())
-        self.branch_label.setFont(self._theme.code_font())
+        self.branch_button.setFont(self._theme.code_font())
 
     def _build_shortcut_button(self, text: str, action: QAction) -> ShortcutButton:
         button = ShortcutButton(self._theme, text, "", colour_role="muted", parent=self)

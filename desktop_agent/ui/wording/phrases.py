@@ -8,6 +8,8 @@ from PySide6.QtCore import QCoreApplication, QDate, QLocale, QTime
 
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol.model import ApprovalPolicy, CacheMiss, CacheMissReason, Flaw, SandboxMode
+from desktop_agent.core.system.git.repository import RepoStatus
+from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.context_meter import counted
 
 _POLICIES: dict[ApprovalPolicy, tuple[str, str, str]] = {
@@ -46,6 +48,7 @@ MODES = tuple(_MODES)
 """The sandbox modes, repeated here because the window is painted before the core is imported."""
 
 _mode_text = partial(QCoreApplication.translate, "Modes")
+_tr_branch = partial(QCoreApplication.translate, "Branches")
 
 
 def escalation_words() -> str:
@@ -149,3 +152,15 @@ def short_path(folder: str) -> str:
     path, home = Path(folder), Path.home()
     short = f"~/{path.relative_to(home).as_posix()}" if path.is_relative_to(home) and path != home else folder
     return named(short)
+
+
+def branch_words(status: RepoStatus) -> str:
+    """Say what is checked out, and how it stands to its upstream."""
+    if not status.branch:
+        return _tr_branch("No branch is checked out. You are at the commit {0}.").format(status.commit[:12])
+    if not status.upstream:
+        return _tr_branch("{0} follows no branch of a remote.").format(status.branch)
+    ahead = plural("Branches", status.ahead, "%n commit ahead", "%n commits ahead") if status.ahead else ""
+    behind = plural("Branches", status.behind, "%n commit behind", "%n commits behind") if status.behind else ""
+    apart = ", ".join(filter(None, (ahead, behind))) or _tr_branch("nothing to push or pull")
+    return _tr_branch("{0} follows {1}: {2}").format(status.branch, status.upstream, apart)

@@ -391,6 +391,14 @@ def test_lines_of_an_unknown_kind_are_skipped() -> None:
     assert parse_status(output) == RepoStatus(branch="main", files={"a": FileStatus(state="untracked")})
 
 
+def test_the_branch_is_read_with_its_upstream() -> None:
+    heads = [b"oid 12ab", b"head main", b"upstream origin/main", b"ab +2 -11"]
+    output = b"".join(b"# branch.%s\0" % head for head in heads)
+    expected = RepoStatus(branch="main", commit="12ab", upstream="origin/main", ahead=2, behind=11)
+    assert parse_status(output) == expected
+    assert parse_status(b"# branch.oid (initial)\0# branch.head (detached)\0# branch.ab +x -1\0") == RepoStatus()
+
+
 def test_a_record_that_was_cut_off_is_dropped() -> None:
     renamed = b"2 R. N... 100644 100644 100644 aaaa bbbb R100 new name\0old name\0"
     for end in range(len(renamed)):

@@ -9,6 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
+from desktop_agent.core.system.git.repository import RepoStatus
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.icons import Icons
 from desktop_agent.ui.window.actions import Actions
@@ -47,12 +48,21 @@ def test_a_folder_is_shown_by_its_name_and_told_whole(bar: TopBar, folder: str, 
 
 
 def test_a_branch_is_shown_and_spoken_while_there_is_one(bar: TopBar) -> None:
-    bar.set_branch("fix/off-by-one")
-    assert bar.branch_label.isVisible()
-    assert "fix/off-by-one" in bar.branch_label.text()
-    assert bar.branch_label.accessibleName() == "Branch fix/off-by-one"
-    bar.set_branch("")
-    assert not bar.branch_label.isVisible()
+    button = bar.branch_button
+    bar.set_branch(RepoStatus(branch="fix/off-by-one", commit="1234567890"))
+    assert (button.isVisible(), button.text()) == (True, "⎇ fix/off-by-one ▾")
+    assert button.accessibleName() == "Branch fix/off-by-one"
+    assert button.accessibleDescription() == "fix/off-by-one follows no branch of a remote."
+    bar.set_branch(RepoStatus(branch="main", upstream="origin/main", ahead=2, behind=1))
+    assert (button.text(), button.accessibleDescription()) == (
+        "⎇ main ↑2 ↓1 ▾", "main follows origin/main: 2 commits ahead, 1 commit behind"
+    )  # fmt: skip
+    bar.set_branch(RepoStatus(commit="1234567890"))
+    assert button.text() == "⎇ 1234567 ▾"
+    bar.set_branch(RepoStatus(branch="long/" * 40))
+    assert button.text().count("long/") < 20
+    bar.set_branch(None)
+    assert not button.isVisible()
 
 
 @pytest.mark.parametrize(

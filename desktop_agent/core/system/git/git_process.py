@@ -124,7 +124,10 @@ _KEPT_VARIABLES: Final = re.compile(r"GIT_(AUTHOR|COMMITTER|CONFIG_(GLOBAL|SYSTE
 
 
 class UsersGit(Struct, frozen=True):
-    """Git as the user runs it: with the configuration, filters, hooks and keys. Use it only for what the user asked."""
+    """Git as the user runs it: with the configuration, filters, hooks and keys. Use it only for what the user asked.
+
+    Git and SSH ask nothing: what needs a password fails.
+    """
 
     repository: Repository
     _environ: Mapping[str, str]
@@ -136,7 +139,8 @@ class UsersGit(Struct, frozen=True):
         own = child_environment(os.environ).items()
         environ = {name: value for name, value in own if name[:4] != "GIT_" or _KEPT_VARIABLES.fullmatch(name)}
         environ["PATH"] = search_path(os.environ, repository.root) or _NOWHERE
-        return cls(repository, environ | {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}, failure)
+        quiet = {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "", "SSH_ASKPASS_REQUIRE": "never"}
+        return cls(repository, environ | quiet | {"GIT_OPTIONAL_LOCKS": "0"}, failure)
 
     async def run(
         self,
@@ -145,7 +149,7 @@ class UsersGit(Struct, frozen=True):
         environ: Mapping[str, str] | None = None,
         tell: Callable[[str], None] | None = None,
     ) -> tuple[int, str, str]:
-        """Return exit code, output and complaint; `tell` hears the complaint while it is written, and no input is sent.
+        """Return exit code, output and complaint; `tell` hears both while they are written, and no input is sent.
 
         A hook may take long. Cancelling kills the process group, and with `tell` also processes that left the group.
         """
@@ -269,16 +273,17 @@ async def _told(process: asyncio.subprocess.Process, tell: Callable[[str], None]
     assert process.stdout is not None
     assert process.stderr is not None
     process.stdin.close()
-    output, complaint = asyncio.ensure_future(process.stdout.read()), b""
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    try:
-        while chunk := await process.stderr.read(64 * 1024):
-            complaint = (complaint + chunk)[-_TOLD_LIMIT_BYTES:]
-            tell(decoder.decode(chunk))
-        await process.wait()
-        return await output, complaint
-    finally:
-        output.cancel()
+    kept = await asyncio.gather(_passed_on(process.stdout, tell), _passed_on(process.stderr, tell))
+    await process.wait()
+    return kept
+
+
+async def _passed_on(stream: asyncio.StreamReader, tell: Callable[[str], None]) -> bytes:
+    decoder, kept = codecs.getincrementaldecoder("utf-8")("replace"), b""
+    while chunk := await stream.read(64 * 1024):
+        kept = (kept + chunk)[-_TOLD_LIMIT_BYTES:]
+        tell(decoder.decode(chunk))
+    return kept
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
@@ -460,13 +465,13 @@ _PLAIN: Final[Mapping[FileState, FileStatus]] = {
     state: FileStatus(state=state)
     for state in ("modified", "added", "deleted", "renamed", "untracked", "conflicted", "ignored")
 }
-_BRANCH: Final = b"# branch.head "
+_BRANCH: Final = b"# branch."
 _PATH_FIELD: Final = {b"1": 8, b"2": 9, b"u": 10}
 
 
 def parse_status(output: bytes) -> RepoStatus:
     """The output is from `git status --porcelain=v2 -z --branch` (git-status(1)). Unknown lines are ignored."""
-    branch = ""
+    heads: dict[str, str] = {}
     files: dict[str, FileStatus] = {}
     records = iter(output.split(b"\0")[:-1])  # what follows the last NUL is nothing, or half a record
     for record in records:
@@ -480,9 +485,19 @@ def parse_status(output: bytes) -> RepoStatus:
             path = os.fsdecode(record[2:])
             state: FileState = "untracked" if kind == b"?" else "ignored"
             files[path.rstrip("/")] = FileStatus(state=state, is_folder=True) if path.endswith("/") else _PLAIN[state]
-        elif record.startswith(_BRANCH) and record != _BRANCH + b"(detached)":
-            branch = os.fsdecode(record.removeprefix(_BRANCH))
-    return RepoStatus(branch=branch, files=files)
+        elif record.startswith(_BRANCH):
+            name, _, value = os.fsdecode(record.removeprefix(_BRANCH)).partition(" ")
+            heads[name] = value if value not in ("(detached)", "(initial)") else ""
+    counts = re.fullmatch(r"\+(\d{1,9}) -(\d{1,9})", heads.get("ab", ""))
+    ahead, behind = map(int, counts.groups()) if counts else (0, 0)
+    return RepoStatus(
+        branch=heads.get("head", ""),
+        commit=heads.get("oid", ""),
+        upstream=heads.get("upstream", ""),
+        ahead=ahead,
+        behind=behind,
+        files=files,
+    )
 
 
 def _changed(kind: bytes, fields: list[bytes], origin: bytes) -> FileStatus:

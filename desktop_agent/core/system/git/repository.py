@@ -25,9 +25,31 @@ class RepoStatus(Struct, frozen=True, kw_only=True):
     """Branch and changed files at one moment. Paths are relative, with `/`, and may have surrogate escapes."""
 
     branch: str = ""
+    """Empty while detached."""
+    commit: str = ""
+    """Empty before the first commit."""
+    upstream: str = ""
+    ahead: int = 0
+    """How many commits the upstream does not have."""
+    behind: int = 0
     files: Mapping[str, FileStatus] = field(default_factory=dict[str, FileStatus])
     is_complete: bool = True
     """False when there were more changed files than fit into `STATUS_LIMIT_BYTES`."""
+
+
+class Push(Struct, frozen=True, kw_only=True):
+    """What a push sends. `commit` is the tip that the user was asked about."""
+
+    remote: str
+    branch: str
+    commit: str
+    is_new: bool
+    """Whether the remote does not have the branch, as far as is known here."""
+    has_upstream: bool
+    count: int
+    """How many commits the remote does not have."""
+    subjects: tuple[str, ...]
+    """Those of the newest commits."""
 
 
 class NoStatus(Struct, frozen=True, kw_only=True):

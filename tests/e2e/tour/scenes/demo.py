@@ -12,7 +12,7 @@ from tests.e2e.tour.tourist import CTRL, NARROW, SIZE, Tourist
 async def _start(tour: Tourist) -> None:
     composer = tour.user.composer
     await tour.until(lambda: "One of the tests" in composer.text(), "a prompt is offered")
-    await tour.until(tour.window.top_bar.branch_label.isVisible, "git is read")
+    await tour.until(tour.window.top_bar.branch_button.isVisible, "git is read")
     await tour.take("start")
     await _palette(tour)
     menu = tour.window.findChild(QMenu, "mainMenu")

@@ -6,7 +6,7 @@ from tests.e2e.tour.tourist import NARROW, Tourist
 async def _offered(tour: Tourist) -> None:
     composer = tour.user.composer
     await tour.until(lambda: bool(composer.text()), "a prompt is offered")
-    await tour.until(tour.window.top_bar.branch_label.isVisible, "git is read")
+    await tour.until(tour.window.top_bar.branch_button.isVisible, "git is read")
 
 
 async def _german(tour: Tourist) -> None:
