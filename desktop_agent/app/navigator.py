@@ -28,6 +28,7 @@ from desktop_agent.core.store.drafts import DraftKey, folder_draft, session_draf
 from desktop_agent.core.system.session_bus import ChosenFiles, FileQuestion
 from desktop_agent.core.system.workspace import usable_workspace
 from desktop_agent.core.transcript import PageEntry, TextEntry, ToolEntry, Transcript
+from desktop_agent.core.worktrees.worktrees import NewWorktree
 from desktop_agent.ui.widgets.file_chooser import choose_files
 from desktop_agent.ui.window.session_handle import DraftSession, SessionHandle
 
@@ -191,6 +192,7 @@ class Navigator(Controller):
         panels.session.prompts.folder_requested.connect(self.welcome)
         panels.session.prompts.retry_requested.connect(self._follow_settings)
         panels.pasted_keys.found.connect(self._on_key_pasted)
+        panels.conversation.plan.accepted_apart.connect(in_background(self._launch, self._carry_out_apart))
 
     async def aclose(self) -> None:
         self._unsubscribe()
@@ -373,6 +375,30 @@ class Navigator(Controller):
         handle = self._panels.session.handle
         if handle is not None and handle.transcript.session.session_id == copy:
             handle.submit(ops.SubmitPrompt(text=text))
+
+    async def _carry_out_apart(self, plan: str, approval: ApprovalPolicy | None) -> None:
+        """Carry out the plan in a new session in a new worktree. This session goes on planning."""
+        if (source := self._panels.session.handle) is None:
+            return
+        mode, bar = source.transcript.session, self._panels.conversation.plan
+        folder = mode.worktree.main if mode.worktree is not None else mode.workspace
+        bar.say_worktree_begins()
+        try:
+            session = await self._bench.create_session(
+                Path(folder),
+                sink=lambda _event: None,
+                model=mode.model,
+                approval=approval or mode.approval,
+                sandbox=mode.sandbox,
+                worktree=NewWorktree(),
+            )
+            session.submit(ops.Shutdown())
+            await session.run()  # records the first events
+        finally:
+            bar.show_plan(bar.shown)
+        if await self.show_session(session.id):
+            self._panels.session.submit(ops.CarryOutPlan(text=plan))
+        await self._refresh_list()
 
     def _enter_workspace(self, root: Path) -> None:
         if root != self.workspace:

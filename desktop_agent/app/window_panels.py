@@ -147,6 +147,7 @@ def build_panels(
 def _connect(panels: WindowPanels) -> None:
     window, actions = panels.window, panels.window.actions_
     panels.jobs.closed.connect(window.hide_jobs)
+    panels.files.repository_changed.connect(panels.conversation.plan.note_repository)
     panels.review.diff_mode_changed.connect(window.memory.remember_diff_mode)
     panels.review.wrapping_changed.connect(window.memory.remember_wrapping)
     panels.review.enlarge_clicked.connect(window.toggle_enlarged_review)

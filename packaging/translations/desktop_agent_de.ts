@@ -8775,6 +8775,10 @@
         <translation>Ausführen</translation>
     </message>
     <message>
+        <source>Making the worktree in which the plan is carried out…</source>
+        <translation>Der Worktree, in dem der Plan ausgeführt wird, wird angelegt …</translation>
+    </message>
+    <message>
         <source>Plan: {0}</source>
         <translation>Plan: {0}</translation>
     </message>
@@ -8821,6 +8825,14 @@
         <translation>Das Planen beenden und den Plan vom Agenten ausführen lassen (Strg+Enter)</translation>
     </message>
     <message>
+        <source>In a new worktree</source>
+        <translation>In einem neuen Worktree</translation>
+    </message>
+    <message>
+        <source>In this folder</source>
+        <translation>In diesem Ordner</translation>
+    </message>
+    <message>
         <source>Plan</source>
         <translation>Plan</translation>
     </message>
@@ -8840,8 +8852,16 @@
         <translation>Der Agent arbeitet. {0}</translation>
     </message>
     <message>
+        <source>The files in this folder stay as they are until you bring the changes back.</source>
+        <translation>Die Dateien in diesem Ordner bleiben, wie sie sind, bis Sie die Änderungen zurückholen.</translation>
+    </message>
+    <message>
         <source>Views of the plan</source>
         <translation>Ansichten des Plans</translation>
+    </message>
+    <message>
+        <source>Where</source>
+        <translation>Wo</translation>
     </message>
     <message>
         <source>Write about the marked lines</source>

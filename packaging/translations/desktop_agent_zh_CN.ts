@@ -8746,6 +8746,10 @@
         <translation>执行</translation>
     </message>
     <message>
+        <source>Making the worktree in which the plan is carried out…</source>
+        <translation>正在创建用于执行该计划的工作树…</translation>
+    </message>
+    <message>
         <source>Plan: {0}</source>
         <translation>计划：{0}</translation>
     </message>
@@ -8792,6 +8796,14 @@
         <translation>结束计划，让智能体执行该计划 (Ctrl+Enter)</translation>
     </message>
     <message>
+        <source>In a new worktree</source>
+        <translation>在新的工作树中</translation>
+    </message>
+    <message>
+        <source>In this folder</source>
+        <translation>在此文件夹中</translation>
+    </message>
+    <message>
         <source>Plan</source>
         <translation>计划</translation>
     </message>
@@ -8810,8 +8822,16 @@
         <translation>智能体正在工作。{0}</translation>
     </message>
     <message>
+        <source>The files in this folder stay as they are until you bring the changes back.</source>
+        <translation>在您取回更改之前，此文件夹中的文件保持不变。</translation>
+    </message>
+    <message>
         <source>Views of the plan</source>
         <translation>计划的视图</translation>
+    </message>
+    <message>
+        <source>Where</source>
+        <translation>位置</translation>
     </message>
     <message>
         <source>Write about the marked lines</source>

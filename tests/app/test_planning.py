@@ -1,6 +1,7 @@
 """Planning in the window: read the plan, comment on it, see what a revision changed, edit it, have it carried out."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -107,4 +108,37 @@ def test_a_plan_is_commented_on_revised_edited_and_carried_out(go: Go, project: 
 
     plan, revised = reply(tool_use("write_plan", plan=PLAN)), reply(tool_use("write_plan", plan=REVISED))
     with serve(plan, reply(text("Shall I?")), revised, reply(text("So?")), EDIT, TICK, reply(text("Done."))) as server:
+        go([str(project), "--base-url", server.url], journey)
+
+
+@pytest.mark.usefixtures("key")
+def test_a_plan_is_carried_out_in_a_worktree_and_the_folder_stays_as_it_is(go: Go, project: Path) -> None:
+    for command in ("init -q", "add -A", "-c user.name=Ada -c user.email=ada@example.org commit -qm first"):
+        subprocess.check_output(["git", *command.split()], cwd=project)
+
+    async def journey(user: Driver) -> None:
+        await plan_first(user)
+        planning = user.transcript.session.session_id
+        await user.click("openPlanButton")
+        place = await user.see(MenuPicker, "planPlacePicker")
+        assert place.text() == "In this folder ▾"
+        place.menu().actions()[1].trigger()
+        approvals = await user.see(MenuPicker, "planApprovalPicker")
+        approvals.menu().actions()[2].trigger()
+        await user.click("acceptPlanButton")
+        await user.until_true(lambda: "[x]" in user.transcript.turns.plan, "a step is ticked")
+        await user.see_turn_end()
+        session = user.transcript.session
+        assert (session.session_id != planning, session.approval) == (True, "on_request")
+        assert session.worktree is not None
+        assert (Path(session.workspace) / "notes.txt").read_text() == "two\n"
+        assert (project / "notes.txt").read_text() == "mine\n"
+        assert "say so" in str(server.messages[2].fields), "the plan goes along"
+        user.window.panels.sessions.session_chosen.emit(planning)
+        await user.until_true(lambda: user.transcript.session.session_id == planning, "the first session is shown")
+        assert user.transcript.session.is_planning
+        assert await user.see(QPushButton, "carryOutPlanButton")
+
+    plan = reply(tool_use("write_plan", plan=PLAN))
+    with serve(plan, reply(text("Shall I?")), EDIT, TICK, reply(text("Done."))) as server:
         go([str(project), "--base-url", server.url], journey)

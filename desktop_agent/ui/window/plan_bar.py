@@ -6,6 +6,7 @@ from PySide6.QtCore import Signal
 
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol.model import ApprovalPolicy, LineComment
+from desktop_agent.core.system.git.repository import RepoStatus
 from desktop_agent.ui.widgets.banner import BannerFrame
 from desktop_agent.ui.wording.visible_text import one_line
 
@@ -34,6 +35,7 @@ class PlanBar(BannerFrame):
     changed = Signal()  # `shown`
     edited = Signal(str)
     accepted = Signal(str, object)  # the plan to carry out, and an `ApprovalPolicy`, or None to keep it
+    accepted_apart = Signal(str, object)  # the same, in a new worktree
     comment_added = Signal(object)  # a `LineComment`, new or changed
     comment_removed = Signal(str)  # its id
     comments_sent = Signal(str)  # the introduction
@@ -43,11 +45,23 @@ class PlanBar(BannerFrame):
         self.setProperty("role", "bar")  # not a warning
         self._title.setProperty("role", "strong")
         self.shown = ShownPlan()
+        self.has_git = False
         self.add_button(self.tr("Read and edit…"), "openPlanButton", self.opened)
-        self.add_button(self.tr("Carry out"), "carryOutPlanButton", self._carry_out)
+        self._accept = self.add_button(self.tr("Carry out"), "carryOutPlanButton", self._carry_out)
+
+    def note_repository(self, status: object) -> None:
+        """Offer a worktree if the folder is in a repository: `status` is a `RepoStatus` then."""
+        self.has_git = isinstance(status, RepoStatus)
+        self.changed.emit()
+
+    def say_worktree_begins(self) -> None:
+        """Say so, and offer nothing, until a plan is shown again."""
+        self.say(self.tr("Making the worktree in which the plan is carried out…"), "")
+        self._accept.setEnabled(False)
 
     def show_plan(self, shown: ShownPlan) -> None:
         self.shown = shown
+        self._accept.setEnabled(True)
         title = next((line.lstrip("# ") for line in shown.text.splitlines() if line.strip()), "")
         self.say(self.tr("Plan: {0}").format(one_line(title)), "")
         self.setVisible(bool(shown.text) and shown.is_open)
