@@ -173,7 +173,8 @@ class WindowController(Controller):
         spawner.spawn(follow_desktop(self._theme.follow_wishes))
         # Not concurrently with the imports of the review, which would slow each step down by half.
         self._panels.review.prepare(lambda: spawner.spawn(preload(bench, self._make_ahead)))
-        spawner.spawn(tidy(bench.blobs, bench.paths.sessions, bench.paths.cache, SystemClock()))
+        places = bench.paths.sessions, bench.paths.cache
+        spawner.spawn(tidy(bench.blobs, *places, SystemClock(), bench.worktrees))
 
     @property
     def shown(self) -> SignalInstance:

@@ -37,7 +37,7 @@ from desktop_agent.core.worktrees.bring_back import (
     note_brought,
     unmerged_in,
 )
-from desktop_agent.core.worktrees.worktrees import SeenWorktree
+from desktop_agent.core.worktrees.worktrees import SeenWorktree, Worktrees
 from desktop_agent.library.results import NothingSelectedError
 from desktop_agent.library.turns import ServedSession
 
@@ -81,8 +81,14 @@ def _words(unmerged: Unmerged | None) -> str:
     return f"{', '.join(counts)} not merged" if unmerged.files or unmerged.commits else "merged"
 
 
+async def _remove(worktrees: Worktrees, name: str) -> SeenWorktree:
+    seen = await worktrees.remove(name)
+    await worktrees.purge()
+    return seen
+
+
 def remove(args: argparse.Namespace, console: Console) -> None:
-    seen = asyncio.run(Workbench.from_environment().worktrees.remove(args.name))  # noqa: TID251 - entry point
+    seen = asyncio.run(_remove(Workbench.from_environment().worktrees, args.name))  # noqa: TID251 - entry point
     text = f"The worktree {args.name} is in the trash. `desktop-agent worktrees restore {args.name}` brings it back."
     if seen.state == "missing":
         text = f"The worktree {args.name} had no folder any more. Its branch is {seen.worktree.branch}."

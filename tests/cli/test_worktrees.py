@@ -1,15 +1,22 @@
 """`desktop-agent worktrees`: what a worktree has is merged into the repository's folder, and no edit is lost."""
 
 import asyncio
+import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from desktop_agent import Agent, Call, Say, ScriptedProvider, in_order
+from desktop_agent.composition.session_context import SessionStorage
 from desktop_agent.composition.workbench import Workbench
+from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import WorktreeOrigin
 from desktop_agent.core.worktrees.worktrees import NewWorktree, Worktree
 from tests.command_line import CommandLine, Ran
+from tests.core.worktrees.scene import CONFIG, Repo
 
 TEXT = "".join(f"line {number}\n" for number in range(60))
 
@@ -66,12 +73,25 @@ class Scene:
 
 
 @pytest.fixture
-def scene(tmp_path: Path, run: CommandLine, monkeypatch: pytest.MonkeyPatch) -> Scene:
-    config = tmp_path / "gitconfig"
-    config.write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n")
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
+def git_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gitconfig").write_text(CONFIG)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "gitconfig"))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+
+
+@pytest.fixture
+def scene(tmp_path: Path, run: CommandLine, git_settings: None) -> Scene:
+    del git_settings
     return Scene(tmp_path / "app", run)
+
+
+@pytest.fixture
+def scene_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, git_settings: None) -> Path:
+    del git_settings
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    repo = Repo(tmp_path)
+    repo.prepare()
+    return repo.folder
 
 
 def test_what_a_worktree_has_is_merged_with_the_users_edits_as_changes_of_the_agent(scene: Scene) -> None:
@@ -156,3 +176,100 @@ def test_a_worktree_goes_to_the_trash_and_back_with_every_byte(scene: Scene) -> 
     assert scene.git("status", "--porcelain", "--ignored", folder=scene.path) == before
     assert scene("restore", "calm").code == 2
     assert scene("restore", "nothing").code == 2
+
+
+# --- sessions in a worktree -----------------------------------------------------------------------------------------
+
+
+def demo(scene: Scene, *words: str) -> Ran:
+    return scene.run("run", "--provider", "demo", "--prompt", "hello", "--workspace", scene.folder, *words, "--json")
+
+
+def events_of(scene: Scene, session: str) -> list[dict[str, Any]]:
+    return scene.run("sessions", "show", session, "--json").json["events"]
+
+
+def test_a_run_in_a_worktree_says_where_and_so_do_the_lists(scene: Scene) -> None:
+    ran = demo(scene, "--worktree", "--worktree-base", "main")
+    name, session = ran.json["worktree"], ran.json["session_id"]
+    summaries = scene.run("sessions", "list", "--json").json["sessions"]
+    assert {one["id"]: one["worktree"] for one in summaries}[session] == name
+    assert f"worktree {name}" in scene.run("sessions", "list").out
+    (opened, notice, *_) = events_of(scene, session)
+    head = scene.git("rev-parse", "HEAD")
+    assert opened["worktree"] == {
+        "name": name,
+        "main": str(scene.folder),
+        "branch": f"desktop-agent/{name}",
+        "base": head,
+    }
+    assert opened["workspace"] == {one["name"]: one["path"] for one in scene("list").json["worktrees"]}[name]
+    assert (notice["code"], notice["level"]) == ("worktree", "info")
+    exported = scene.run("sessions", "export", session, "--format", "jsonl").out
+    opening = next(line for line in map(json.loads, exported.splitlines()) if line.get("type") == "session_opened")
+    assert opening["worktree"]["name"] == name
+    assert scene.run("run", "--resume", session, "--prompt", "more", "--json").json["worktree"] == name
+    for words in (("--worktree-base", "main"), ("--worktree", "calm"), ("--worktree", "x", "--continue")):
+        assert demo(scene, *words).code == 2
+
+
+def test_the_set_up_command_of_a_trusted_project_runs_in_each_worktree(scene: Scene) -> None:
+    command = "echo made > made.txt; echo set up; pwd; exit $(cat code 2>/dev/null || echo 0)"
+    scene.write({".desktop-agent/config.toml": f'[execution]\nworktree_setup = "{command}"\n'})
+    scene.git("add", "-A")
+    scene.git("commit", "-qm", "settings")
+    first = demo(scene, "--worktree", "untrusted")
+    assert "set up" not in events_of(scene, first.json["session_id"])[1]["detail"]
+    assert scene.run("config", "trust", str(scene.folder)).code == 0
+    second = events_of(scene, demo(scene, "--worktree", "trusted").json["session_id"])
+    path = Path(second[0]["workspace"])
+    assert (path / "made.txt").read_text() == "made\n"
+    assert second[1]["detail"].splitlines()[1:] == ["set up", str(path)]
+    assert second[1]["level"] == "info"
+    scene.write({"code": "3\n"})
+    scene.git("add", "-A")
+    scene.git("commit", "-qm", "it fails")
+    ran = demo(scene, "--worktree", "failing")
+    assert "failed with code 3" in ran.err
+    assert events_of(scene, ran.json["session_id"])[1]["level"] == "warning"
+
+
+def test_a_session_whose_worktree_is_gone_is_read_and_says_what_to_do(scene: Scene) -> None:
+    session = demo(scene, "--worktree", "lost").json["session_id"]
+    assert scene("remove", "lost").code == 0
+    assert scene.run("sessions", "show", session).code == 0
+    ran = scene.run("run", "--resume", session, "--prompt", "more", "--json")
+    assert (ran.code, ran.json["stopped_reason"]) == (1, "workspace_error")
+    assert "desktop-agent worktrees restore lost" in ran.err
+    assert scene("restore", "lost").code == 0
+    assert scene.run("run", "--resume", session, "--prompt", "more", "--json").json["stopped_reason"] == "completed"
+
+
+async def test_the_library_works_in_a_worktree(scene_folder: Path, tmp_path: Path) -> None:
+    call = Call("create_file", {"path": "new.txt", "content": "new\n"})
+    provider = ScriptedProvider(in_order([[call], [Say("Done.")]]))
+    wanted, home = NewWorktree(name="mine"), tmp_path / "home"
+    async with Agent(scene_folder, worktree=wanted, provider=provider, home=home, approval="never") as agent:
+        await agent.run("Make a file")
+        where = agent.transcript.session.worktree
+        (seen,) = await agent.workbench.worktrees.all()
+    assert where == WorktreeOrigin(
+        name="mine", main=str(scene_folder), branch="desktop-agent/mine", base=seen.worktree.base
+    )
+    assert (seen.path / "new.txt").read_text() == "new\n"
+    assert not (scene_folder / "new.txt").exists()
+
+
+async def test_a_session_that_cannot_be_opened_leaves_no_worktree(
+    scene_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SessionStorage, "create", _refuse)
+    agent = Agent(scene_folder, home=tmp_path / "home", model="demo", worktree=NewWorktree())
+    with pytest.raises(StorageError):
+        await agent.__aenter__()
+    assert await agent.workbench.worktrees.all() == []
+    assert not await asyncio.to_thread((scene_folder / ".git/worktrees").exists)
+
+
+def _refuse(*_: object) -> SessionStorage:
+    raise StorageError("The disk is full.")

@@ -142,3 +142,21 @@ async def test_the_end_of_the_server_ends_streams_turns_and_sessions(tmp_path: P
     ground = Ground(tmp_path)
     async with ground.session([[Say("On.")]], resume=session.rsplit("/", 1)[1]) as again:
         assert (await again.prompt()).reason == "completed"
+
+
+async def test_a_session_is_started_in_a_worktree(tmp_path: Path) -> None:
+    ground = Ground(tmp_path)
+    git = ("git", "-c", "user.name=T", "-c", "user.email=t@example.org", "-C", str(ground.workspace))
+    for arguments in (("init", "-q"), ("commit", "-q", "--allow-empty", "-m", "first")):
+        process = await asyncio.create_subprocess_exec(*git, *arguments)
+        assert await process.wait() == 0
+    async with serving(ground) as served:
+        session = await served.start(worktree={"name": "calm"})
+        summary = (await served.get(session)).json()["summary"]
+        assert summary["worktree"] == {"main": str(ground.workspace), "branch": "desktop-agent/calm"} | {
+            key: summary["worktree"][key] for key in ("name", "base")
+        }
+        assert summary["workspace"] == str(ground.paths.worktrees / "calm/workspace")
+        refused = await served.post("/v1/sessions", {"worktree": {"name": "calm"}})
+        assert refused.status_code == 400
+        assert "There is a worktree or branch of the name calm already." in refused.text

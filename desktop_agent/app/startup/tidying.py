@@ -17,6 +17,7 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.collect import Collected, collect
 from desktop_agent.core.store.session_upkeep import empty_trash
 from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
+from desktop_agent.core.worktrees.worktrees import Worktrees
 from desktop_agent.ui.runtime.garbage import return_memory
 
 DELAY_S: Final = 60.0
@@ -27,12 +28,14 @@ _BREATH_S: Final = 0.002
 _log = logging.getLogger(__name__)
 
 
-async def tidy(blobs: Blobs, sessions: Path, cache: Path, clock: Clock) -> None:
-    """Do the same as `desktop-agent storage collect` after a delay, at most once a day."""
+async def tidy(blobs: Blobs, sessions: Path, cache: Path, clock: Clock, worktrees: Worktrees) -> None:
+    """Do the same as `desktop-agent storage collect` after a delay, at most once a day. Also empty the trash."""
     await clock.sleep(DELAY_S)
     is_stopped = Event()
     try:
         done = await asyncio.to_thread(_collected, blobs, sessions, cache / _STAMP_NAME, clock.now(), is_stopped)
+        if done is not None:
+            await worktrees.purge()
     except (StorageError, OSError) as error:
         _log.warning("Stored contents could not be collected: %s", error)
     else:

@@ -150,7 +150,9 @@ def collect(
     session or the blob folder cannot be read, nothing is removed.
     """
     files = _files_in(blobs)
-    holdings = _holdings(sessions, {file.digest for file in files if file.digest}, pause)
+    known = {file.digest for file in files if file.digest}
+    holdings = _holdings(sessions, known, pause)
+    holdings += [_holding(record, known, pause) for record in sessions.parent.glob("worktrees/*.json")]
     needed = set[Digest]().union(*(holding.digests for holding in holdings))
     oldest = (now - GRACE).timestamp()
     removed = removed_bytes = kept_young = 0

@@ -189,14 +189,7 @@ class Worktrees:
         If this fails or is cancelled, nothing is left of it.
         """
         git = await git_in(workspace)
-        async with self._reserved(git, wanted.name) as name:
-            code, base, _ = await git.run(
-                "rev-parse", "-q", "--verify", "--end-of-options", f"{wanted.base}^{{commit}}"
-            )
-            if code:
-                is_head = wanted.base == "HEAD"
-                title = "The repository has no commit yet." if is_head else f"There is no commit {wanted.base}."
-                raise UsageError(title, hint="A worktree starts from a commit." if is_head else "")
+        async with self._reserved(git, wanted) as (name, base):
             main, common = git.repository.root, common_folder(git.repository.git_dir)
             worktree = Worktree(
                 name=name,
@@ -205,10 +198,10 @@ class Worktrees:
                 git_dir=str(common / "worktrees" / f"{_PREFIX}{name}"),
                 prefix=git.repository.prefix,
                 branch=f"desktop-agent/{name}",
-                base=base.strip(),
+                base=base,
                 made_at=self._clock.now(),
                 session_id=session_id,
-                tip=base.strip(),
+                tip=base,
             )
             try:
                 await self._records.save(worktree)
@@ -232,21 +225,25 @@ class Worktrees:
             await self._unmake(worktree)
 
     @asynccontextmanager
-    async def _reserved(self, git: UsersGit, named: str) -> AsyncGenerator[str]:
-        """Hold the lock of a free name."""
+    async def _reserved(self, git: UsersGit, wanted: NewWorktree) -> AsyncGenerator[tuple[str, str]]:
+        """Hold the lock of a free name. Yield it, and the commit to start from."""
+        name = named = wanted.name
         if named and (not _NAME.fullmatch(named) or len(named) > _LONGEST_NAME or named.lower() == _TRASH):
             hint = "Use letters, digits, `-` and `_`, at most 60."
             raise UsageError(f"{name_on_a_line(named)} cannot be the name of a worktree.", hint=hint)
-        name = named
+        git_folders = common_folder(git.repository.git_dir) / "worktrees"
         for name in [named] if named else _fresh_names():
-            code, _, _ = await git.run("show-ref", "-q", "--verify", f"refs/heads/desktop-agent/{name}")
-            place = common_folder(git.repository.git_dir) / "worktrees" / f"{_PREFIX}{name}"
-            if code == 0 or place.exists():
-                continue
-            async with self._records.held(name):
-                if not self._records.has(name):
-                    yield name
-                    return
+            asked = f"{wanted.base.partition(chr(10))[0]}^{{commit}}\nrefs/heads/desktop-agent/{name}\n"
+            base, branch, *_ = (await git.ask("cat-file", "--batch-check=%(objectname)", stdin=asked)).splitlines()
+            if " " in base:
+                is_head = wanted.base == "HEAD"
+                title = "The repository has no commit yet." if is_head else f"There is no commit {wanted.base}."
+                raise UsageError(title, hint="A worktree starts from a commit." if is_head else "")
+            if branch.endswith(" missing") and not (git_folders / f"{_PREFIX}{name}").exists():
+                async with self._records.held(name):
+                    if not self._records.has(name):
+                        yield name, base
+                        return
         raise UsageError(f"There is a worktree or branch of the name {name} already.", hint="Choose another name.")
 
     async def _add(self, git: UsersGit, worktree: Worktree, *options: str, target: str) -> None:
@@ -281,7 +278,8 @@ class Worktrees:
         await asyncio.to_thread(_remove_folders, *folders)
         with suppress(AgentError):  # a repository that is gone has no branch either
             await self._drop_branch(await git_of(worktree), worktree)
-        await asyncio.to_thread(self._records.forget, worktree)
+        if not await asyncio.to_thread(lambda: any(map(os.path.lexists, folders))):  # git of a killed process may run
+            await asyncio.to_thread(self._records.forget, worktree)
 
     async def _drop_branch(self, git: UsersGit, worktree: Worktree) -> None:
         """Remove the branch if nothing was committed to it."""
@@ -305,6 +303,10 @@ class Worktrees:
                 async with self._records.held(name):
                     await self._conclude(await asyncio.to_thread(self._records.read, name))
             worktree = await asyncio.to_thread(self._records.read, name)
+        tip = await asyncio.to_thread(_tip, worktree)
+        if tip != worktree.tip:
+            with suppress(SessionBusyError):
+                await self.note(name, lambda known: setattr(known, "tip", tip))
         return await asyncio.to_thread(self._seen, worktree)
 
     async def note(self, name: str, change: Callable[[Worktree], None]) -> None:
@@ -485,7 +487,8 @@ def _point(worktree: Worktree, folder: Path) -> None:
 
 def _link_to(folder: Path, git_dir: Path) -> None:
     make_private_folder(folder)
-    write_atomically(folder / ".git", b"gitdir: %s\n" % os.fsencode(git_dir))
+    if _text(folder / ".git") != f"gitdir: {git_dir}":
+        write_atomically(folder / ".git", b"gitdir: %s\n" % os.fsencode(git_dir))
 
 
 def _remove_staging(worktree: Worktree, staging: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from desktop_agent.app.startup.tidying import DELAY_S, tidy
 from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.worktrees.worktrees import Worktrees
 
 NOW = datetime(2026, 11, 22, 9, tzinfo=UTC)
 
@@ -41,7 +42,8 @@ class Store:
         self.clock = StillClock()
 
     async def tidy(self) -> None:
-        await tidy(self.blobs, self.sessions, self.cache, self.clock)
+        worktrees = Worktrees(self.sessions.with_name("worktrees"), self.sessions, self.clock)
+        await tidy(self.blobs, self.sessions, self.cache, self.clock, worktrees)
 
     def keep(self, content: bytes, age: timedelta) -> str:
         digest = self.blobs.put(content)
@@ -64,9 +66,12 @@ async def test_what_nobody_names_is_removed_after_a_while_and_that_is_logged(
     named = store.keep(b"named", timedelta(days=2))
     (store.sessions / "one").mkdir()
     (store.sessions / "one" / "events.jsonl").write_text(f'{{"blob": "{named}"}}\n')
+    brought = store.keep(b"brought back from a worktree", timedelta(days=2))
+    (store.sessions.with_name("worktrees")).mkdir()
+    (store.sessions.with_name("worktrees") / "calm.json").write_text(f'{{"brought": {{"a.txt": "{brought}"}}}}')
     await store.tidy()
     assert store.clock.waited == [DELAY_S]
-    assert [store.blobs.has(digest) for digest in (lost, young, named)] == [False, True, True]
+    assert [store.blobs.has(digest) for digest in (lost, young, named, brought)] == [False, True, True, True]
     assert "Removed 1 stored contents" in caplog.text
 
 

@@ -12,10 +12,13 @@ from pathlib import Path
 import psutil
 import pytest
 
+from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import SandboxError
+from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.sandbox.confinement import confinement_for
 from desktop_agent.core.sandbox.find import Sandbox
 from desktop_agent.core.system.processes.runner import Command, ProcessOutcome, ProcessRunner
+from desktop_agent.core.worktrees.worktrees import NewWorktree, Worktrees
 from tests.core.sandbox.conftest import Place, Shell
 from tests.sandboxes import sandbox_named
 
@@ -192,6 +195,33 @@ async def test_a_worktrees_repository_is_protected(shell: Shell, place: Place) -
         await shell.run(script, confinement)
         assert (tree / ".git").read_text() == link
         assert place.snapshot() == before
+
+
+async def test_a_sessions_worktree_is_open_and_its_repository_and_the_rest_of_the_data_are_not(
+    shell: Shell, place: Place
+) -> None:
+    data = AppPaths.from_environment().data
+    (data / "worktrees/other").mkdir(parents=True)
+    (data / "worktrees/other/secret.txt").write_text("SECRET")
+    worktrees = Worktrees(data / "worktrees", data / "sessions", SystemClock())
+    made, _ = await worktrees.make(place.workspace, NewWorktree(name="one"))
+    before = place.snapshot()
+    confinement = confinement_for("restricted", made.workspace, place.temp, ())
+    script = f"""
+        git status --porcelain && git log --format=%s && echo mine > src/own.txt && cat src/own.txt
+        echo evil > {place.workspace}/evil.txt; echo evil >> {place.workspace}/src/a.txt
+        echo evil > {made.git_dir}/config.worktree; echo evil > .git; git config core.fsmonitor evil
+        cat {data}/worktrees/other/secret.txt {data}/worktrees/one.json; ls {data}
+        echo evil > {data}/worktrees/one.json; mv {made.path} {data}/worktrees/x"""
+    outcome = await shell.run(script, confinement)
+    assert outcome.output.head.startswith("first\nmine\n")
+    assert "SECRET" not in outcome.output.head
+    assert "desktop-agent/one" not in outcome.output.head
+    assert (Path(made.path) / "src/own.txt").read_text() == "mine\n"
+    assert place.snapshot() == before
+    assert (place.workspace / "src/a.txt").read_text() == "a\n"
+    assert not (place.workspace / "evil.txt").exists()
+    assert (await worktrees.find("one")).state == "made"
 
 
 async def test_a_git_link_is_not_run_unprotected(shell: Shell, place: Place) -> None:
