@@ -299,6 +299,10 @@
         <translation>Ordner öffnen …</translation>
     </message>
     <message>
+        <source>Plan first, or stop planning</source>
+        <translation>Zuerst planen oder das Planen beenden</translation>
+    </message>
+    <message>
         <source>Plan…</source>
         <translation>Plan …</translation>
     </message>

@@ -299,6 +299,10 @@
         <translation>打开文件夹…</translation>
     </message>
     <message>
+        <source>Plan first, or stop planning</source>
+        <translation>先制定计划，或停止计划</translation>
+    </message>
+    <message>
         <source>Plan…</source>
         <translation>计划…</translation>
     </message>

@@ -179,6 +179,7 @@ class KeySettings(Section, frozen=True, kw_only=True):
     rewind: tuple[str, ...] = _keys("Go back to before a message…", "Ctrl+Alt+Z")
     inspect_context: tuple[str, ...] = _keys("What the model sees…", "Ctrl+Shift+I")
     compact: tuple[str, ...] = _keys("Summarise older turns for the agent", "Ctrl+Alt+S")
+    plan_first: tuple[str, ...] = _keys("Plan first, or stop planning", "Ctrl+Shift+L")
     open_plan: tuple[str, ...] = _keys("Plan…", "Ctrl+Alt+P")
     choose_changes: tuple[str, ...] = _keys("Choose which changes to review…", "Ctrl+Alt+R")
     next_undecided: tuple[str, ...] = _keys("Go to the next undecided change", "F8")

@@ -39,6 +39,7 @@ class Actions:
         self.rewind = self._add("rewind", _tr("Go back to before a message…"), "Ctrl+Alt+Z")
         self.inspect_context = self._add("inspect_context", _tr("What the model sees…"), "Ctrl+Shift+I")
         self.compact = self._add("compact", _tr("Summarise older turns for the agent"), "Ctrl+Alt+S")
+        self.plan_first = self._add("plan_first", _tr("Plan first, or stop planning"), "Ctrl+Shift+L")
         self.open_plan = self._add("open_plan", _tr("Plan…"), "Ctrl+Alt+P")
         self.choose_changes = self._add("choose_changes", _tr("Choose which changes to review…"), "Ctrl+Alt+R")
         self.next_undecided = self._add("next_undecided", _tr("Go to the next undecided change"), "F8")

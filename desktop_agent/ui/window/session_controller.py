@@ -78,6 +78,7 @@ class SessionController(ShownSession):
         """Whether a question opens its dialog automatically. Its card in the conversation is shown in any case."""
         view.entry_actions.link_activated.connect(_open_link)
         self.submit_on(panels.pickers.mode_chosen, ops.SetMode, "approval", "is_planning")
+        panels.window.actions_.plan_first.triggered.connect(self._toggle_planning)
         self.submit_on(panels.plan.edited, ops.EditPlan, "text")
         self.submit_on(panels.plan.accepted, ops.CarryOutPlan, "text", "approval")
         self.submit_on(panels.plan.comment_added, ops.AddComment, "comment")
@@ -116,6 +117,9 @@ class SessionController(ShownSession):
             (view.navigation.pages_wanted, handle.pages_wanted),
             (view.finder.pages_sought, handle.pages_sought),
         ]
+
+    def _toggle_planning(self) -> None:
+        self.submit(ops.SetMode(is_planning=not self.transcript.session.is_planning))
 
     def _on_replaced(self) -> None:
         self.approvals.close()
@@ -195,6 +199,7 @@ class SessionController(ShownSession):
         actions.stop.setEnabled(is_busy and can_write)
         actions.compact.setEnabled(not is_busy and can_write and transcript.turn > 1)
         actions.inspect_context.setEnabled(can_write)
+        actions.plan_first.setEnabled(can_write)
         actions.open_plan.setEnabled(bool(turns.plan))
         # Always enabled, so that the keys work: the session says why it cannot undo or redo.
         actions.undo_turn.setEnabled(can_write)

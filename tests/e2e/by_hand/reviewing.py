@@ -1,9 +1,11 @@
-"""Journeys through the review: a comment on a change, and an undo that meets a later edit."""
+"""Journeys through the review: comments on a change and on a plan, and an undo that meets a later edit."""
 
 from pathlib import Path
 
+from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QComboBox, QWidget
 
+from desktop_agent.ui.window.plan_window import PlanPage
 from tests.e2e import orders
 from tests.e2e.by_hand.hands import Keyboard, Mouse
 from tests.e2e.by_hand.stage import Stage
@@ -58,6 +60,68 @@ class Commenting:
         await stage.until(lambda: stage.transcript.turn == 2, "the comment is sent")
         await stage.see_turn_end()
         assert "Why not a generator?" in stage.requested
+
+
+class Planning:
+    row = "Plan, comment, have it revised, carry it out"
+    plan = "# Green\n\n- [ ] paint it\n"
+    revised = "# Green\n\n- [ ] paint it twice\n"
+    answers: tuple[Answer, ...] = (
+        reply(tool_use("write_plan", plan=plan)),
+        reply(text("Shall I?")),
+        reply(tool_use("write_plan", plan=revised)),
+        reply(text("Twice.")),
+        reply(tool_use("todo_write", merge=True, todos=[{"id": "1", "status": "completed"}])),
+        reply(text("Green.")),
+    )
+
+    async def begin(self, stage: Stage) -> None:
+        pass
+
+    async def by_mouse(self, stage: Stage, hand: Mouse) -> None:
+        await hand.click("approvalPicker")
+        await hand.choose("Plans first")
+        await hand.write("Make it green.")
+        await hand.click("sendButton")
+        await hand.click("openPlanButton")
+        page = await self._opened(stage)
+        await hand.click_in(page, lambda: QPoint(10, page.block_area(1).center().y()))
+        await hand.write("Once is not enough.")
+        await hand.click("saveCommentButton")
+        await hand.click("sendPlanCommentsButton")
+        await self._revised(stage)
+        await hand.click("acceptPlanButton")
+
+    async def by_keyboard(self, stage: Stage, hand: Keyboard) -> None:
+        await hand.press("Ctrl+Shift+L")
+        await hand.write("Make it green.")
+        await hand.press("Return")
+        await stage.user.see(QWidget, "openPlanButton")
+        await hand.press("Ctrl+Alt+P")
+        page = await self._opened(stage)
+        await stage.until(page.hasFocus, "the plan has the keyboard")
+        await hand.press("Down")
+        await hand.press("C")
+        await hand.write("Once is not enough.")
+        await hand.press("Ctrl+Return")
+        await stage.user.see(QWidget, "sendPlanCommentsButton")
+        await hand.press("Ctrl+Alt+M")
+        await self._revised(stage)
+        await hand.press("Ctrl+Return")
+
+    async def end(self, stage: Stage) -> None:
+        await stage.until(lambda: stage.transcript.turns.plan == self.revised.replace("[ ]", "[x]"), "it is ticked")
+        await stage.see_turn_end()
+        assert not stage.transcript.session.is_planning
+
+    async def _opened(self, stage: Stage) -> PlanPage:
+        page = await stage.user.see(PlanPage, "planPage")
+        await stage.until(lambda: len(page.column.text.blocks) == 2, "the plan is rendered")
+        return page
+
+    async def _revised(self, stage: Stage) -> None:
+        await stage.until(lambda: stage.transcript.turns.plan == self.revised, "the plan is revised")
+        await stage.user.see(QWidget, "acceptPlanButton")
 
 
 class UndoingOutOfOrder:
