@@ -4,21 +4,28 @@ A fenced block is coloured in pieces, each with the piece before it as context, 
 A string or comment longer than a piece can lose its colour.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
+from itertools import accumulate
 from typing import Protocol
 
 from PySide6.QtGui import QColor, QFont, QTextCharFormat, QTextCursor, QTextDocument, QTextLayout, QTextOption
 from PySide6.QtWidgets import QTextEdit
 
+from desktop_agent.core.diff.text import without_ending
 from desktop_agent.ui.runtime.pacing import BackgroundCall
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 Colouring = tuple[tuple[int, int, str], ...]
 """Start and length in UTF-16 units, and the palette's name for the colour, in order."""
 
-_MAX_LINE = 2_000
-"""The longest line of code, in characters, that is coloured. Longer ones are data and take some lexers seconds."""
+MAX_COLOURED_CHARS = 1_000
+"""The longest line that is coloured. Longer ones are data and take some lexers seconds."""
+
+Span = tuple[int, int, str]
+"""The range `start:end` of a line, and its colour's name. The garbage collector visits plain tuples only once."""
+
+LineSpans = tuple[Span, ...]
 
 
 class Lexer(Protocol):
@@ -29,27 +36,46 @@ class Lexer(Protocol):
         ...
 
 
+def spans_by_line(lexer: Lexer, lines: Sequence[str], *, skip: int) -> Iterator[dict[int, LineSpans]]:
+    """Yield an empty dictionary after every token, for pauses; at the end, the spans of the lines from `skip` on."""
+    text = ["\n" if len(line) > MAX_COLOURED_CHARS else without_ending(line) + "\n" for line in lines]
+    ends = list(accumulate(map(len, text)))
+    spans: list[list[Span]] = [[] for _ in text]
+    at = 0
+    for start, kind, value in lexer.get_tokens_unprocessed("".join(text)):
+        while at < len(ends) and ends[at] <= start:
+            at += 1
+        role = role_of(kind)
+        if role and at < len(ends):
+            _add(spans, ends, at, start, start + len(value), role)
+        yield {}
+    yield {index: tuple(found) for index, found in enumerate(spans) if index >= skip}
+
+
+def _add(spans: list[list[Span]], ends: list[int], at: int, start: int, end: int, role: str) -> None:
+    while at < len(ends) and start < end:
+        line_start = ends[at - 1] if at else 0
+        spans[at].append((start - line_start, min(end, ends[at]) - line_start, role))
+        start = ends[at]
+        at += 1
+
+
+def in_utf16(text: str, spans: LineSpans) -> Colouring:
+    return tuple((utf16_length(text[:start]), utf16_length(text[start:end]), role) for start, end, role in spans)
+
+
+def colour_lines(lexer: Lexer, lines: Sequence[str], *, skip: int = 0) -> list[Colouring]:
+    """Return the colours of the lines from `skip` on."""
+    *_, found = spans_by_line(lexer, lines, skip=skip)
+    return [in_utf16(lines[index], spans) for index, spans in found.items()]
+
+
 def colour_code(lexer: Lexer, before: str, code: str) -> Colouring:
     """Return the colours of `code`, which follows `before` in the same fenced block."""
-    if max(map(len, code.split("\n"))) > _MAX_LINE:
-        return ()
-    if before and max(map(len, before.split("\n"))) > _MAX_LINE:
-        before = ""
-    skipped = len(before) + 1 if before else 0
-    text = f"{before}\n{code}" if before else code
-    is_ascii = code.isascii()
-    found: list[tuple[int, int, str]] = []
-    for at, kind, value in lexer.get_tokens_unprocessed(text):
-        role = role_of(kind, is_fence=True)
-        end = at + len(value) - skipped
-        if not role or end <= 0:
-            continue
-        start = max(0, at - skipped)
-        if is_ascii:
-            found.append((start, end - start, role))
-        else:
-            found.append((utf16_length(code[:start]), utf16_length(code[start:end]), role))
-    return tuple(found)
+    skip, lines = len(before.split("\n")), code.split("\n")
+    starts = accumulate((utf16_length(line) + 1 for line in lines), initial=0)
+    by_line = zip(starts, colour_lines(lexer, [*before.split("\n"), *lines], skip=skip), strict=False)
+    return tuple((start + at, length, role) for start, colours in by_line for at, length, role in colours)
 
 
 def is_diff(language: str) -> bool:
@@ -79,20 +105,15 @@ _ROLES = {
     "Name.Attribute": "syntax_function", "Generic.Heading": "syntax_function",
     "Generic.Subheading": "syntax_function", "Literal.String": "syntax_string", "Literal.Number": "syntax_number",
     "Comment": "syntax_comment",
+    "Keyword.Constant": "syntax_number", "Generic.Inserted": "added_text", "Generic.Deleted": "removed_text",
 }  # fmt: skip
-_FENCE_ROLES = _ROLES | {
-    "Keyword.Constant": "syntax_number",
-    "Generic.Inserted": "added_text",
-    "Generic.Deleted": "removed_text",
-}
 
 
 @cache
-def role_of(kind: tuple[str, ...], *, is_fence: bool = False) -> str:
+def role_of(kind: tuple[str, ...]) -> str:
     """Return the palette's role for a Pygments token, or for its nearest parent with a role; empty for plain text."""
-    roles = _FENCE_ROLES if is_fence else _ROLES
     names = (".".join(kind[:length]) for length in range(len(kind), 0, -1))
-    return next((roles[name] for name in names if name in roles), "")
+    return next((_ROLES[name] for name in names if name in _ROLES), "")
 
 
 class Lexers:

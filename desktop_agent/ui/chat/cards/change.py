@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import accumulate, zip_longest
+from itertools import zip_longest
 from pathlib import PurePosixPath
 from typing import ClassVar, Literal, NamedTuple, cast
 
@@ -30,7 +30,7 @@ from desktop_agent.ui.chat.entries.entry import EntryRow
 from desktop_agent.ui.chat.text.styles import LINK_TINT, MUTED_TINT, TextMark, Tint
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.rows import RIGHT
-from desktop_agent.ui.widgets.text_colours import Lexer, Lexers, colour_code
+from desktop_agent.ui.widgets.text_colours import Lexer, Lexers, colour_lines
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 _AROUND = 2
@@ -124,22 +124,14 @@ def language_of(path: str) -> str:
 
 
 def line_colours(lexer: Lexer, lines: Sequence[DiffLine]) -> tuple[tuple[TextMark, ...], ...]:
-    found: list[list[TextMark]] = [[] for _ in lines]
-    for tones in (("", "removed"), ("", "added")):
+    found: list[tuple[TextMark, ...]] = [() for _ in lines]
+    for tones in (("", "removed"), ("", "added")):  # unchanged lines keep the colours they have among the added ones
         numbers = [number for number, line in enumerate(lines) if line.tone in tones]
-        ends = list(accumulate(utf16_length(lines[number].text) + 1 for number in numbers))
-        code = "\n".join(lines[number].text for number in numbers)
-        place = 0
-        for start, length, role in colour_code(lexer, "", code):
-            while place < len(ends) - 1 and start >= ends[place]:
-                place += 1
-            number = numbers[place]
-            if lines[number].tone or tones[1] == "added":  # unchanged lines are coloured once
-                begin = ends[place - 1] if place else 0
-                room = utf16_length(lines[number].text) - (start - begin)
-                if room > 0:
-                    found[number].append(TextMark(start - begin, min(length, room), Tint(role)))
-    return tuple(map(tuple, found))
+        for number, colours in zip(
+            numbers, colour_lines(lexer, [lines[number].text for number in numbers]), strict=True
+        ):
+            found[number] = tuple(TextMark(at, length, Tint(role)) for at, length, role in colours)
+    return tuple(found)
 
 
 _MOST_FILES = 50

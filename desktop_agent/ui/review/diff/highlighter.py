@@ -7,7 +7,6 @@ strings and comments of usual length.
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import accumulate
 from typing import NamedTuple, Protocol
 
 from PySide6.QtCore import QObject, QRect, QTimer, Signal
@@ -15,43 +14,17 @@ from PySide6.QtGui import QTextBlock, QTextDocument, QTextLayout
 from PySide6.QtWidgets import QPlainTextEdit
 
 from desktop_agent.core.diff.rows import LineSide
-from desktop_agent.core.diff.text import without_ending
 from desktop_agent.ui.runtime.pacing import BackgroundCall, one_shot
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.widgets.text_colours import Lexer, foreground, format_ranges, lexer_for_path, role_of
-from desktop_agent.ui.wording.visible_text import utf16_length
-
-MAX_COLOURED_CHARS = 1_000
-
-Span = tuple[int, int, str]
-"""The range `start:end` of a line, and its colour's name. The garbage collector visits plain tuples only once."""
-
-LineSpans = tuple[Span, ...]
-
-
-def spans_by_line(lexer: Lexer, lines: Sequence[str], *, skip: int) -> Iterator[dict[int, LineSpans]]:
-    """Yield an empty dictionary after every token, for pauses; at the end, the spans of the lines from `skip` on."""
-    text = ["\n" if len(line) > MAX_COLOURED_CHARS else without_ending(line) + "\n" for line in lines]
-    ends = list(accumulate(map(len, text)))
-    spans: list[list[Span]] = [[] for _ in text]
-    at = 0
-    for start, kind, value in lexer.get_tokens_unprocessed("".join(text)):
-        while at < len(ends) and ends[at] <= start:
-            at += 1
-        role = role_of(kind)
-        if role and at < len(ends):
-            _add(spans, ends, at, start, start + len(value), role)
-        yield {}
-    yield {index: tuple(found) for index, found in enumerate(spans) if index >= skip}
-
-
-def _add(spans: list[list[Span]], ends: list[int], at: int, start: int, end: int, role: str) -> None:
-    while at < len(ends) and start < end:
-        line_start = ends[at - 1] if at else 0
-        spans[at].append((start - line_start, min(end, ends[at]) - line_start, role))
-        start = ends[at]
-        at += 1
-
+from desktop_agent.ui.widgets.text_colours import (
+    Lexer,
+    LineSpans,
+    foreground,
+    format_ranges,
+    in_utf16,
+    lexer_for_path,
+    spans_by_line,
+)
 
 CHUNK_LINES = 64
 BACK_SYNC_LINES = 160
@@ -268,7 +241,5 @@ class EditorColours(QObject):
                 self._editor.document().markContentsDirty(block.position(), block.length())
 
     def _ranges(self, text: str, spans: LineSpans) -> list[QTextLayout.FormatRange]:
-        return format_ranges(
-            (utf16_length(text[:start]), utf16_length(text[start:end]), foreground(self._theme.colour(role)))
-            for start, end, role in spans
-        )
+        colours = in_utf16(text, spans)
+        return format_ranges((at, length, foreground(self._theme.colour(role))) for at, length, role in colours)

@@ -6,13 +6,10 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.review.diff.highlighter import (
     CHUNK_LINES,
-    MAX_COLOURED_CHARS,
     Coloured,
     Highlighter,
-    LineSpans,
-    spans_by_line,
 )
-from desktop_agent.ui.widgets.text_colours import lexer_for_path
+from desktop_agent.ui.widgets.text_colours import MAX_COLOURED_CHARS, LineSpans, lexer_for_path, spans_by_line
 
 
 def coloured(path: str, lines: list[str], *, skip: int = 0) -> dict[int, LineSpans]:
