@@ -449,14 +449,10 @@ class InboxPopup(Popup):
         more = 0 if self._more.isHidden() else self._more.heightForWidth(inner)
         return margins.top() + sum(row.height_in(inner) for row in self._rows) + more + margins.bottom()
 
+    def tab_stops(self) -> list[QWidget]:
+        return [self._seen, *(place for row in self._rows for place in row.tab_stops())]
+
     def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002 - Qt's name
-        places: list[QWidget] = [self._seen, *(place for row in self._rows for place in row.tab_stops())]
-        usable = [place for place in places if place.isVisible() and place.isEnabled()]
-        if not usable:
-            return True
-        now = self.focusWidget()
-        at = usable.index(now) if now in usable else 0
-        wanted = usable[(at + (1 if next else -1)) % len(usable)]
-        wanted.setFocus(Qt.FocusReason.TabFocusReason if next else Qt.FocusReason.BacktabFocusReason)
-        self._scroll.ensureWidgetVisible(wanted, 0, Space.S)
-        return True
+        is_done = super().focusNextPrevChild(next)
+        self._scroll.ensureWidgetVisible(self.focusWidget(), 0, Space.S)
+        return is_done

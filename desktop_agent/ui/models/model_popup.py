@@ -258,13 +258,12 @@ class EffortChoice(QWidget):
             self._build()
         self._none.setText("" if levels else why_none)
         for button in self._buttons:
-            is_chosen = button.property("level") == level
-            button.setChecked(is_chosen)
-            button.setFocusPolicy(Qt.FocusPolicy.StrongFocus if is_chosen else Qt.FocusPolicy.ClickFocus)
+            button.setChecked(button.property("level") == level)
+        self._set_tab_stop(next((button for button in self._buttons if button.isChecked()), None))
 
-    @property
-    def tab_stop(self) -> QWidget | None:
-        return next((button for button in self._buttons if button.isChecked()), None)
+    def _set_tab_stop(self, stop: QPushButton | None) -> None:
+        for button in self._buttons:
+            button.setFocusPolicy(Qt.FocusPolicy.StrongFocus if button is stop else Qt.FocusPolicy.ClickFocus)
 
     def _build(self) -> None:
         for button in self._buttons:
@@ -300,8 +299,9 @@ class EffortChoice(QWidget):
         at = next(place for place, button in enumerate(self._buttons) if button is watched)
         match event.key():
             case Qt.Key.Key_Left | Qt.Key.Key_Right as key:
-                to = (at + (1 if key == Qt.Key.Key_Right else -1)) % len(self._buttons)
-                self._buttons[to].setFocus(Qt.FocusReason.TabFocusReason)
+                to = self._buttons[(at + (1 if key == Qt.Key.Key_Right else -1)) % len(self._buttons)]
+                to.setFocus(Qt.FocusReason.TabFocusReason)
+                self._set_tab_stop(to)
             case Qt.Key.Key_Return | Qt.Key.Key_Enter:
                 self._buttons[at].click()
             case _:
@@ -456,16 +456,3 @@ class ModelPopup(FilterPopup[ChoiceRow]):
         width = min(_WIDTH, self._over.width() - 2 * _MARGIN)
         left = max(_MARGIN, min(corner.x(), self._over.width() - width - _MARGIN))
         self.setGeometry(QRect(left, bottom - height, width, height))
-
-    def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002 - Qt's name
-        places = [self._field, self._effort.tab_stop, *self._foot.findChildren(QWidget)]
-        usable = [place for place in places if place is not None and place.isVisible() and place.isEnabled()]
-        usable = [place for place in usable if place.focusPolicy() & Qt.FocusPolicy.TabFocus]
-        if not usable:
-            return super().focusNextPrevChild(next)
-        now = self.focusWidget()
-        if self._effort.isAncestorOf(now):
-            now = self._effort.tab_stop
-        at = usable.index(now) if now in usable else -1
-        usable[(at + (1 if next else -1)) % len(usable)].setFocus(Qt.FocusReason.TabFocusReason)
-        return True

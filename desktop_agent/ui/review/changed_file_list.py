@@ -5,11 +5,12 @@ from functools import partial
 from typing import Literal
 
 from PySide6.QtCore import QItemSelectionModel, QObject, QPoint, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPen
+from PySide6.QtGui import QFont, QFontMetricsF, QPainter
 from PySide6.QtWidgets import QListView, QMenu, QSizePolicy, QStyleOptionViewItem
 
 from desktop_agent.core.base.plain_text import named
-from desktop_agent.ui.review.changed_files import ChangedFile, Mark, is_decided
+from desktop_agent.ui.review.changed_files import ChangedFile, is_decided
+from desktop_agent.ui.review.diff.diff_painter import draw_mark
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.layouts import set_names
@@ -102,7 +103,6 @@ class ChangeModel(ChoiceModel[ChangedFile]):
         }[file.mark]
 
 
-_MARK_RADIUS = 3.5
 _MARK_CENTRE = 12
 _PATH_LEFT = 24
 _MIN_PATH_WIDTH = 90
@@ -110,12 +110,10 @@ _TAG_PADDING = 6
 
 
 class ChangeDelegate(ModelDelegate[ChangeModel]):
-    """Paints a round mark: full for kept, half full for partly kept, empty for undecided, struck through for undone."""
-
     def draw(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         file, rect = self.model.rows[index.row()], QRectF(option.rect)
         draw_ground(painter, self.theme, option, self.ring)
-        self._draw_mark(painter, QPointF(rect.left() + _MARK_CENTRE, rect.center().y()), file.mark)
+        draw_mark(painter, QPointF(rect.left() + _MARK_CENTRE, rect.center().y()), file.mark, self.theme.colour)
         rest = rect.adjusted(_PATH_LEFT, 0, -Space.S, 0)
         code, (added, removed) = self.theme.code_font(TypeSize.HEAD), file.counts
         for text, role, font in (
@@ -128,21 +126,6 @@ class ChangeDelegate(ModelDelegate[ChangeModel]):
                 draw_line(painter, rest, text, font, ink, RIGHT)
                 rest.setRight(rest.right() - QFontMetricsF(font).horizontalAdvance(text) - Space.XS - 2)
         self._draw_path_and_tag(painter, rest.adjusted(0, 0, -Space.XS, 0), file)
-
-    def _draw_mark(self, painter: QPainter, centre: QPointF, mark: Mark) -> None:
-        role = {"partly": "accent", "kept": "accent", "conflict": "warning_text"}.get(mark, "faint")
-        colour = self.theme.colour(role)
-        ring = QRectF(centre.x() - _MARK_RADIUS, centre.y() - _MARK_RADIUS, 2 * _MARK_RADIUS, 2 * _MARK_RADIUS)
-        painter.setPen(QPen(colour, 1.3))
-        painter.setBrush(colour if mark == "kept" else Qt.BrushStyle.NoBrush)
-        painter.drawEllipse(ring)
-        if mark == "partly":
-            painter.setBrush(colour)
-            painter.drawPie(ring, 90 * 16, 180 * 16)
-        elif mark == "undone":
-            painter.drawLine(ring.bottomLeft(), ring.topRight())
-        elif mark == "conflict":
-            painter.drawLine(QPointF(centre.x(), ring.top() + 2), QPointF(centre.x(), ring.bottom() - 2))
 
     def _draw_path_and_tag(self, painter: QPainter, rect: QRectF, file: ChangedFile) -> None:
         tag, small = self.model.tag_words(file), QFontMetricsF(self.small_font)

@@ -93,6 +93,17 @@ class Popup(QFrame):
         else:
             super().keyPressEvent(event)
 
+    def tab_stops(self) -> list[QWidget]:
+        return [one for one in self.findChildren(QWidget) if one.focusPolicy() & Qt.FocusPolicy.TabFocus]
+
+    def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002 - Qt's name
+        if usable := [place for place in self.tab_stops() if place.isVisible() and place.isEnabled()]:
+            now, step = self.focusWidget(), 1 if next else -1
+            at = usable.index(now) + step if now in usable else min(step, 0)
+            reason = Qt.FocusReason.TabFocusReason if next else Qt.FocusReason.BacktabFocusReason
+            usable[at % len(usable)].setFocus(reason)
+        return True
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.setMask(_rounded(self.rect()))
@@ -237,6 +248,3 @@ class FilterPopup(Popup, Generic[Row]):
         if watched is self._field and event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
             return self._take_key(event)
         return super().eventFilter(watched, event)
-
-    def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002 - Qt's name
-        return True

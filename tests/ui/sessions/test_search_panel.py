@@ -159,6 +159,20 @@ def test_escape_and_a_click_beside_it_close_it(desk: Desk, qtbot: QtBot) -> None
     assert not desk.panel.isVisible()
 
 
+def test_tab_goes_from_the_field_over_the_filters_to_the_places_and_stays_in_the_panel(
+    desk: Desk, qtbot: QtBot
+) -> None:
+    desk.type(qtbot, "apple")
+    desk.show(hit("a", "apple"))
+    passed: list[QWidget | None] = []
+    while (now := desk.window.focusWidget()) not in passed:
+        passed.append(now)
+        QTest.keyClick(desk.window.windowHandle(), Qt.Key.Key_Tab)
+    assert now is desk.field
+    assert desk.results in passed
+    assert all(desk.panel.isAncestorOf(one) for one in passed if one is not None)
+
+
 def test_it_fits_into_a_small_window(desk: Desk, qtbot: QtBot) -> None:
     desk.window.resize(720, 480)
     qtbot.waitUntil(lambda: desk.window.rect().contains(desk.panel.geometry()))

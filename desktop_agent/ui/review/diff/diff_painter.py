@@ -1,6 +1,6 @@
 """Paints the rows of a diff and the bars between them, without scrolling, focus or mouse handling."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ from desktop_agent.core.diff.hunks import Moves
 from desktop_agent.core.diff.intraline import Spans
 from desktop_agent.core.diff.rows import DiffRow, DiffRows, LineSide
 from desktop_agent.core.protocol.model import FileDiff, MovedBlock
+from desktop_agent.ui.review.changed_files import Mark
 from desktop_agent.ui.review.diff.diff_document import DiffSelection, line_of
 from desktop_agent.ui.review.diff.diff_layout import PAD, Geometry, Pane
 from desktop_agent.ui.review.diff.diff_words import (
@@ -32,6 +33,23 @@ _tr = partial(QCoreApplication.translate, "DiffView")
 _MARK_RADIUS = 3.5
 _MARK_ROOM = 16
 _LABEL_GAP = 8
+
+
+def draw_mark(painter: QPainter, centre: QPointF, mark: Mark | HunkState, colour_of: Callable[[str], QColor]) -> None:
+    """Draw a ring: full for kept, half full for partly kept, empty for undecided, struck through for undone."""
+    role = {"partly": "accent", "kept": "accent", "conflict": "warning_text"}.get(mark, "faint")
+    colour = colour_of(role)
+    ring = QRectF(centre.x() - _MARK_RADIUS, centre.y() - _MARK_RADIUS, 2 * _MARK_RADIUS, 2 * _MARK_RADIUS)
+    painter.setPen(QPen(colour, 1.3))
+    painter.setBrush(colour if mark == "kept" else Qt.BrushStyle.NoBrush)
+    painter.drawEllipse(ring)
+    if mark == "partly":
+        painter.setBrush(colour)
+        painter.drawPie(ring, 90 * 16, 180 * 16)
+    elif mark == "undone":
+        painter.drawLine(ring.bottomLeft(), ring.topRight())
+    elif mark == "conflict":
+        painter.drawLine(QPointF(centre.x(), ring.top() + 2), QPointF(centre.x(), ring.bottom() - 2))
 
 
 class Bars(NamedTuple):
@@ -219,7 +237,9 @@ class DiffPainter:
         size = buttons.deviceIndependentSize().toSize()
         if index not in bars.live:
             painter.drawPixmap(button_rect(inner, size.width(), size.height()).topLeft(), buttons)
-        self._paint_ring(painter, QPointF(inner.left() + _MARK_RADIUS + 0.5, inner.center().y() + 0.5), state)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        draw_mark(painter, QPointF(inner.left() + _MARK_RADIUS + 0.5, inner.center().y() + 0.5), state, self._colour)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
         label = inner.adjusted(_MARK_ROOM, 0, -size.width() - _LABEL_GAP, 0)
         text = bar_label(rows, index)
         if state != "undone":
@@ -235,17 +255,6 @@ class DiffPainter:
         painter.setPen(self._colour(role))
         shown = self._bar_metrics.elidedText(text, Qt.TextElideMode.ElideRight, rect.width())
         painter.drawText(rect, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, shown)
-
-    def _paint_ring(self, painter: QPainter, centre: QPointF, state: HunkState) -> None:
-        ring = QRectF(centre.x() - _MARK_RADIUS, centre.y() - _MARK_RADIUS, 2 * _MARK_RADIUS, 2 * _MARK_RADIUS)
-        colour = self._colour("accent" if state == "kept" else "faint")
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(colour, 1.2))
-        painter.setBrush(colour if state == "kept" else Qt.BrushStyle.NoBrush)
-        painter.drawEllipse(ring)
-        if state == "undone":
-            painter.drawLine(ring.bottomLeft(), ring.topRight())
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
 
     def _paint_marker(self, painter: QPainter, scene: Scene) -> None:
         if scene.current_row is None:
