@@ -2,43 +2,33 @@
 
 import argparse
 import asyncio
-from collections.abc import Sequence
 from pathlib import Path
 
-from msgspec.structs import replace
-
-from desktop_agent.cli.changes import (
-    NumberedHunk,
-    agents_rows,
-    described_left_out,
-    hunks_of,
-    matching,
-    selection_of,
-    with_hunks,
-)
+from desktop_agent.cli.changes import agents_rows, described_left_out, hunks_of, matching, selection_of, with_hunks
 from desktop_agent.cli.console import Console, table
 from desktop_agent.composition.session_context import SessionOptions
 from desktop_agent.composition.workbench import Workbench
-from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.base.errors import AgentError, UsageError
 from desktop_agent.core.base.file_names import name_on_a_line
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.models.vendors import DEMO
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.codec import picked
-from desktop_agent.core.protocol.model import ChangeSelection, FileOutcome, JsonObject, LeftOut, ModelRef
-from desktop_agent.core.transcript import Transcript, replay
-from desktop_agent.core.undo.plan import draft_revert
+from desktop_agent.core.protocol.model import FileOutcome, JsonObject, LeftOut, ModelRef
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.transcript import replay
 from desktop_agent.core.worktrees.bring_back import (
+    RedoPlan,
     Unmerged,
     WorktreeOffer,
     find_offer,
-    hunks_that_merge,
     note_brought,
+    plan_redo,
     unmerged_in,
 )
 from desktop_agent.core.worktrees.worktrees import SeenWorktree, Worktrees
-from desktop_agent.library.results import NothingSelectedError
 from desktop_agent.library.turns import ServedSession
 
 
@@ -101,107 +91,65 @@ def restore(args: argparse.Namespace, console: Console) -> None:
 
 
 def bring_back(args: argparse.Namespace, console: Console) -> int:
-    bench = Workbench.from_environment()
-    return asyncio.run(_BringBack(bench, args).run(console))  # noqa: TID251 - entry point
+    return asyncio.run(_bring_back(Workbench.from_environment(), args, console))  # noqa: TID251 - entry point
 
 
-class _BringBack:
-    def __init__(self, bench: Workbench, args: argparse.Namespace) -> None:
-        self._bench = bench
-        self._args = args
-        self._left: list[LeftOut] = []
-        self._done: list[str] = []
-
-    async def run(self, console: Console) -> int:
-        bench, name = self._bench, self._args.name
-        offer = await find_offer(bench.worktrees, bench.catalog, name)
-        self._left += offer.left_out
-        session_id: SessionId | None = None
-        lines = await asyncio.to_thread(self._preview, offer)
-        if not self._args.dry_run:
-            if self._done or (offer.transitions and not offer.worktree.brought_by):
-                self._done, self._left = [], [*offer.left_out]
-                session_id = await self._bring(offer)
-            lines = [f"Brought back from {name}:" if self._done else "Nothing was brought back."]
-            lines += [f"  {name_on_a_line(path)}" for path in self._done]
-        lines += described_left_out(self._left)
-        session_id = session_id or offer.worktree.brought_by or None
-        if session_id and (self._done or self._left):
-            lines.append(f"Review, undo or settle it in its session: desktop-agent --resume {session_id}")
-        document: JsonObject = {
-            "name": name,
-            "session_id": session_id,
-            "files": list[object](self._done),
-            "left_out": [picked(one, "path", "hunk", "reason") for one in self._left],
-            "dry_run": self._args.dry_run,
-        }
-        console.result(document, "\n".join(lines))
-        return 1 if self._left else 0
-
-    def _preview(self, offer: WorktreeOffer) -> list[str]:
-        model = ModelRef(provider="demo", model="")
-        transcript = replay(offer.events(model, self._bench.blobs))
-        ledger = Ledger(Path(offer.worktree.main), self._bench.blobs)
-        selection = self._selection(transcript)
-        draft = draft_revert(transcript, ledger, "redo", selection) if offer.transitions else None
-        self._note(draft.outcomes() if draft is not None else ())
-        for path in self._refused(draft.outcomes() if draft is not None else ()):
-            self._partly(transcript, ledger, replace(selection, path=path))
-        lines = ["Nothing was written. This would happen:" if self._done else "There is nothing to bring back."]
-        for row in agents_rows(matching(transcript, selection)):
-            hunks = hunks_of(transcript, row, self._bench.blobs.of_file)
-            lines += [f"  {name_on_a_line(row.path)}", *map(_hunk_line, hunks)]
-        return lines
-
-    async def _bring(self, offer: WorktreeOffer) -> SessionId:
-        bench, served = self._bench, ServedSession(self._bench.blobs, lambda _: None)
-        options = SessionOptions(brings_back=offer)
-        session = await bench.opener.create(Path(offer.worktree.main), served.hear, options, is_attended=False)
-        try:
-            await served.begin(session)
-            transcript, ledger = session.transcript, Ledger(Path(offer.worktree.main), bench.blobs)
-            selection = await asyncio.to_thread(self._selection, transcript)
-            outcomes = await _redone(served, selection)
-            self._note(outcomes)
-            for path in self._refused(outcomes):
-                hunks = await asyncio.to_thread(self._partly, transcript, ledger, replace(selection, path=path))
-                if hunks:
-                    await _redone(served, ChangeSelection(path=path, hunks=hunks))
-        finally:
-            await served.aclose()
-        await note_brought(bench.worktrees, bench.catalog, offer.worktree.name)
-        return session.id
-
-    def _selection(self, transcript: Transcript) -> ChangeSelection:
-        selection = selection_of(self._args, transcript)
-        return (
-            with_hunks(transcript, selection, self._args.hunk, self._bench.blobs.of_file)
-            if self._args.hunk
-            else selection
-        )
-
-    def _note(self, outcomes: Sequence[FileOutcome]) -> None:
-        self._done += [one.path for one in outcomes if one.is_done]
-        self._left += [LeftOut(path=one.path, reason=one.reason) for one in outcomes if not one.is_done]
-
-    def _refused(self, outcomes: Sequence[FileOutcome]) -> list[str]:
-        return [one.path for one in outcomes if not one.is_done]
-
-    def _partly(self, transcript: Transcript, ledger: Ledger, selection: ChangeSelection) -> tuple[str, ...]:
-        """Return the hunks of a refused file that can be brought back alone, and note why not the others."""
-        hunks, left = hunks_that_merge(transcript, ledger, selection)
-        if hunks:
-            self._left = [one for one in self._left if one.path != selection.path] + list(left)
-            self._done.append(selection.path or "")
-        return hunks
+async def _bring_back(bench: Workbench, args: argparse.Namespace, console: Console) -> int:
+    offer = await find_offer(bench.worktrees, bench.catalog, args.name)
+    plan, listed = await asyncio.to_thread(_planned, offer, args, bench.blobs)
+    session_id, files, left_out = offer.worktree.brought_by, [*plan.files], [*offer.left_out, *plan.left_out]
+    if args.dry_run:
+        lines = ["Nothing was written. This would happen:" if files else "There is nothing to bring back.", *listed]
+    else:
+        if files or (plan.left_out and not session_id):
+            session_id, files, more = await _carried_out(bench, offer, plan)
+            left_out += more
+        lines = [f"Brought back from {args.name}:" if files else "Nothing was brought back."]
+        lines += [f"  {name_on_a_line(path)}" for path in files]
+    lines += described_left_out(left_out)
+    if session_id and (files or left_out):
+        lines.append(f"Review, undo or settle it in its session: desktop-agent --resume {session_id}")
+    document: JsonObject = {
+        "name": args.name,
+        "session_id": session_id or None,
+        "files": files,
+        "dry_run": args.dry_run,
+        "left_out": [picked(one, "path", "hunk", "reason") for one in left_out],
+    }
+    console.result(document, "\n".join(lines))
+    return 1 if left_out else 0
 
 
-async def _redone(served: ServedSession, selection: ChangeSelection) -> tuple[FileOutcome, ...]:
+def _planned(offer: WorktreeOffer, args: argparse.Namespace, blobs: Blobs) -> tuple[RedoPlan, list[str]]:
+    """Plan on a session that is not stored. Also return the hunks, in words."""
+    transcript = replay(offer.events(ModelRef(provider=DEMO, model=""), blobs))
+    selection = selection_of(args, transcript)
+    if selection.path is not None and selection.path not in (one.path for one in offer.transitions):
+        raise UsageError(f"There is nothing to bring back of {name_on_a_line(selection.path)}.")
+    if args.hunk:
+        selection = with_hunks(transcript, selection, args.hunk, blobs.of_file)
+    listed: list[str] = []
+    for row in agents_rows(matching(transcript, selection)):
+        hunks = hunks_of(transcript, row, blobs.of_file)
+        listed += [f"  {name_on_a_line(row.path)}", *(f"    {hunk.number}  {hunk.title}" for hunk in hunks)]
+    return plan_redo(transcript, Ledger(Path(offer.worktree.main), blobs), selection), listed
+
+
+async def _carried_out(
+    bench: Workbench, offer: WorktreeOffer, plan: RedoPlan
+) -> tuple[SessionId, list[str], list[LeftOut]]:
+    """Return the session, the files, and what was left out although it was planned."""
+    served, outcomes = ServedSession(bench.blobs, lambda _: None), list[FileOutcome]()
+    options = SessionOptions(brings_back=offer)
+    session = await bench.opener.create(Path(offer.worktree.main), served.hear, options, is_attended=False)
     try:
-        return await served.revert(ops.RedoChanges(selection=selection))
-    except NothingSelectedError:
-        return ()
-
-
-def _hunk_line(hunk: NumberedHunk) -> str:
-    return f"    {hunk.number}  {hunk.title}"
+        await served.begin(session)
+        for selection in plan.selections:
+            outcomes += await served.revert(ops.RedoChanges(selection=selection))
+    finally:
+        await served.aclose()
+    await note_brought(bench.worktrees, bench.catalog, offer.worktree.name)
+    done = [one.path for one in outcomes if one.is_done]
+    known = {*done, *(one.path for one in plan.left_out)}
+    left = [LeftOut(path=one.path, reason=one.reason) for one in outcomes if not one.is_done and one.path not in known]
+    return session.id, done, left

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -159,6 +160,40 @@ def test_hunks_are_brought_alone_and_later_only_what_is_new(scene: Scene) -> Non
     second = scene("bring-back", "calm")
     assert sorted(second.json["files"]) == ["a.txt", "n.txt"]
     assert scene.read("a.txt") == edited(TEXT, {5: "five", 30: "thirty", 55: "later"})
+
+
+def test_what_cannot_be_compared_is_left_out_with_the_reason(scene: Scene) -> None:
+    for branch, line in (("desktop-agent/calm", "ours"), ("other", "theirs")):
+        scene.git("checkout", "-qB", branch, scene.tree.base, folder=scene.path)
+        scene.work({"a.txt": edited(TEXT, {5: line})})
+        scene.git("commit", "-qam", branch, folder=scene.path)
+    with pytest.raises(subprocess.CalledProcessError):
+        scene.git("merge", "-q", "desktop-agent/calm", folder=scene.path)
+    with (scene.path / "large.bin").open("wb") as file:
+        file.truncate(51 * 2**20)
+    (scene.path / "fifo").mkdir()
+    os.mkfifo(scene.path / "fifo/f")
+    scene.git("init", "-q", str(scene.path / "inner"))
+    scene.work({"inner/x.txt": "x\n", "good\nname.txt": "good\n", "empty.txt": ""})
+    ran = scene("bring-back", "calm")
+    assert (ran.code, sorted(ran.json["files"])) == (1, ["empty.txt", "good\nname.txt"])
+    reasons = {one["path"]: one["reason"] for one in ran.json["left_out"]}
+    assert reasons.keys() == {"a.txt", "large.bin", "inner"}
+    assert "conflicts" in reasons["a.txt"]
+    assert "larger than 50 MiB" in reasons["large.bin"]
+    assert "another repository" in reasons["inner"]
+    assert scene.read("a.txt") == TEXT
+    assert scene("bring-back", "calm", "--file", "none.txt").code == 2
+
+
+def test_another_repository_in_its_place_is_not_asked(scene: Scene) -> None:
+    (scene.path / ".git").unlink()
+    scene.git("init", "-q", str(scene.path))
+    scene.git("config", "core.fsmonitor", "touch evil; false", folder=scene.path)
+    ran = scene("bring-back", "calm")
+    assert (ran.code, "another repository" in ran.err) == (1, True)
+    assert scene("list").json["worktrees"][0]["unmerged"] is None
+    assert not (scene.path / "evil").exists()
 
 
 def test_a_worktree_goes_to_the_trash_and_back_with_every_byte(scene: Scene) -> None:

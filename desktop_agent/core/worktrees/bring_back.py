@@ -5,6 +5,8 @@ them into what is on disk, whole or by hunk, with three versions where they clas
 """
 
 import asyncio
+import errno
+import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -29,11 +31,13 @@ from desktop_agent.core.store.session_catalog import SessionCatalog
 from desktop_agent.core.system.files import FileState, FileTransition, new_file_mode, read_state
 from desktop_agent.core.system.git.git_process import UsersGit
 from desktop_agent.core.transcript import ChangeRecord, Transcript, Undone, replay
+from desktop_agent.core.undo import refusals
 from desktop_agent.core.undo.composition import Composition
 from desktop_agent.core.undo.plan import draft_revert
 from desktop_agent.core.worktrees.worktrees import Worktree, Worktrees, git_in, git_of
 
 _TURN: Final = 1
+_LARGEST_BYTES: Final = 50 * 2**20
 _CONFLICTS: Final = "It has conflicts in the worktree. Resolve them there first."
 _NESTED: Final = "It belongs to another repository in the worktree."
 
@@ -89,25 +93,28 @@ async def find_offer(worktrees: Worktrees, catalog: SessionCatalog, name: str) -
         hint = f"`desktop-agent worktrees restore {name}` puts back what git knows of it."
         raise AgentError(f"The folder of the worktree {name} is gone.", hint=hint)
     inner, outer = git = (await git_in(seen.path), await git_of(worktree))
+    if inner.repository.git_dir != Path(worktree.git_dir):
+        raise AgentError(
+            f"The folder of the worktree {name} belongs to another repository.", hint=f"It is {seen.path}."
+        )
     base = await _base(inner, outer, worktree)
     options = ("--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
-    differing, listed = await asyncio.gather(
+    differing, listed, unmerged = await asyncio.gather(
         inner.ask("diff", "--raw", "-z", "-R", *options, base, "--"),
         inner.ask("ls-files", "-z", "--others", "--exclude-standard"),
+        inner.ask("ls-files", "-z", "--unmerged"),
     )
     entries, new = raw_entries(differing), listed.split("\0")[:-1]
-    clashing = {path for path, entry in entries.items() if entry.mode == "U"}
+    clashing = {record.partition("\t")[2] for record in unmerged.split("\0")[:-1]}
     left = [LeftOut(path=path, reason=_CONFLICTS) for path in sorted(clashing)]
     left += [LeftOut(path=path.rstrip("/"), reason=_NESTED) for path in new if path.endswith("/")]
     standing = {path: one for path, one in entries.items() if path not in clashing}
     (before,) = await versions_of(standing, read=partial(contents_of, inner))
     brought = worktree.brought if worktree.brought_base == base else {}
     paths = {*before, *(path for path in new if not path.endswith("/")), *brought} - clashing
-    images = StoredImages(catalog.blobs)
-    transitions = await asyncio.to_thread(
-        lambda: tuple(_transitions(seen.path, Path(worktree.main), sorted(paths), before, brought, images))
-    )
-    return WorktreeOffer(worktree, base, transitions, tuple(left), git)
+    compare = _Comparison(seen.path, Path(worktree.main), before, brought, StoredImages(catalog.blobs))
+    transitions, unread = await asyncio.to_thread(compare.all, sorted(paths))
+    return WorktreeOffer(worktree, base, transitions, (*left, *unread), git)
 
 
 async def begin(worktrees: Worktrees, offer: WorktreeOffer, session_id: SessionId) -> None:
@@ -147,17 +154,27 @@ async def _commit(git: UsersGit, name: str) -> str:
     return (await git.run("rev-parse", "-q", "--verify", f"{name}^{{commit}}"))[1].strip()
 
 
-def _transitions(
-    folder: Path,
-    main: Path,
-    paths: Iterable[str],
-    committed: States,
-    brought: Mapping[str, FileImage | None],
-    images: StoredImages,
-) -> Iterable[FileTransition]:
-    for path in paths:
-        before = images.state(brought[path]) if path in brought else committed.get(path)
-        after, there = _present(folder, path), _present(main, path)
+class _Comparison(Struct, frozen=True):
+    folder: Path
+    main: Path
+    committed: States
+    brought: Mapping[str, FileImage | None]
+    images: StoredImages
+
+    def all(self, paths: Iterable[str]) -> tuple[tuple[FileTransition, ...], tuple[LeftOut, ...]]:
+        """Return what differs, and what cannot be compared. Blocks."""
+        found: list[FileTransition] = []
+        left: list[LeftOut] = []
+        for path in paths:
+            try:
+                found += self._of(path)
+            except OSError as error:
+                left.append(LeftOut(path=path, reason=refusals.UNREADABLE.format(error.strerror or error)))
+        return tuple(found), tuple(left)
+
+    def _of(self, path: str) -> Iterable[FileTransition]:
+        before = self.images.state(self.brought[path]) if path in self.brought else self.committed.get(path)
+        after, there = _present(self.folder, path), _present(self.main, path)
         kinds = {state.kind for state in (before, after, there) if state is not None}
         same = [state and as_git_keeps(state) for state in (before, after, there)]
         if kinds <= {"file", "symlink"} and same[1] not in (same[0], same[2]):
@@ -165,9 +182,11 @@ def _transitions(
 
 
 def _present(root: Path, path: str) -> FileState | None:
-    """Return what is at a path; a folder without content for anything that is no file."""
+    """Return what is at a path; something without content for what is no file. Raises `OSError`."""
     if any((root / folder).is_symlink() for folder in folders_above(path)):
         return None
+    if os.path.lexists(root / path) and (root / path).lstat().st_size > _LARGEST_BYTES:
+        raise OSError(errno.EFBIG, "it is larger than 50 MiB")
     return read_state(root / path, with_special=True, with_extras=False)
 
 
@@ -180,23 +199,34 @@ def _as_in(there: FileState | None, state: FileState | None) -> FileState | None
     return replace(state, mode=usual | runs if state.mode & 0o100 else usual & ~0o111)
 
 
-def hunks_that_merge(
-    transcript: Transcript, ledger: Ledger, selection: ChangeSelection
-) -> tuple[tuple[HunkKey, ...], tuple[LeftOut, ...]]:
-    """Return which hunks of a file, which clashes as a whole, can be brought back, and why not the others. Blocks."""
-    change = next(one.change for one in transcript.changes.values() if one.change.path == selection.path)
-    keys = selection.hunks or all_keys(ledger.images.diff(change))
-    able: list[HunkKey] = []
-    left: list[LeftOut] = []
-    for key in keys:
-        draft = draft_revert(transcript, ledger, "redo", replace(selection, hunks=(key,)))
-        refused = [one for one in draft.outcomes() if not one.is_done] if draft is not None else []
-        if refused:
-            named = None if key == WHOLE_FILE else key
-            left.append(LeftOut(path=change.path, hunk=named, reason=refused[0].reason))
-        elif draft is not None:
-            able.append(key)
-    return tuple(able), tuple(left)
+class RedoPlan(Struct, frozen=True):
+    selections: tuple[ChangeSelection, ...]
+    """What to redo, one after the other: the whole selection, then the hunks of clashing files that do not clash."""
+    files: tuple[str, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+def plan_redo(transcript: Transcript, ledger: Ledger, selection: ChangeSelection) -> RedoPlan:
+    """Plan to bring back as much as possible of a selection. Blocks."""
+    selections, left = [selection], list[LeftOut]()
+    draft = draft_revert(transcript, ledger, "redo", selection)
+    outcomes = draft.outcomes() if draft is not None else ()
+    files = [one.path for one in outcomes if one.is_done]
+    for refused in (one for one in outcomes if not one.is_done):
+        change = next(one.change for one in transcript.changes.values() if one.change.path == refused.path)
+        one_file = replace(selection, path=change.path)
+        able: list[HunkKey] = []
+        for key in selection.hunks or all_keys(ledger.images.diff(change)):
+            draft = draft_revert(transcript, ledger, "redo", replace(one_file, hunks=(key,)))
+            reasons = [one.reason for one in draft.outcomes() if not one.is_done] if draft is not None else [""]
+            if not reasons:
+                able.append(key)
+            elif draft is not None:
+                left.append(LeftOut(path=change.path, hunk=None if key == WHOLE_FILE else key, reason=reasons[0]))
+        if able:
+            selections.append(replace(one_file, hunks=tuple(able)))
+            files.append(change.path)
+    return RedoPlan(tuple(selections), tuple(files), tuple(left))
 
 
 def _brought_by(catalog: SessionCatalog, session_id: SessionId) -> dict[str, FileImage | None]:

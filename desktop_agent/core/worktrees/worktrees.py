@@ -23,6 +23,7 @@ from desktop_agent.core.base.errors import AgentError, SessionBusyError, Storage
 from desktop_agent.core.base.file_names import name_on_a_line
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.learned import learned
+from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.changes.workspace_files import folders_above
 from desktop_agent.core.protocol.model import FileImage, WorktreeOrigin
 from desktop_agent.core.store.session_folder import LOCK_NAME, SessionLock, is_locked
@@ -194,7 +195,7 @@ class Worktrees:
             worktree = Worktree(
                 name=name,
                 main=str(main),
-                path=str(self._folder / name / (main.name if main.name != LOCK_NAME else "repository")),
+                path=str(real_path(self._folder) / name / (main.name if main.name != LOCK_NAME else "repository")),
                 git_dir=str(common / "worktrees" / f"{_PREFIX}{name}"),
                 prefix=git.repository.prefix,
                 branch=f"desktop-agent/{name}",
@@ -247,7 +248,7 @@ class Worktrees:
         raise UsageError(f"There is a worktree or branch of the name {name} already.", hint="Choose another name.")
 
     async def _add(self, git: UsersGit, worktree: Worktree, *options: str, target: str) -> None:
-        place = self._staging(worktree)
+        place = _staging(worktree)
         deadline = self._clock.monotonic() + _LOCK_PATIENCE_S
         while True:
             code, _, complaint = await git.run("worktree", "add", "-q", *options, str(place), target)
@@ -274,7 +275,7 @@ class Worktrees:
         return [f"Not copied, because it is a link that leads out of it: {name_on_a_line(path)}" for path in left]
 
     async def _unmake(self, worktree: Worktree) -> None:
-        folders = Path(worktree.path), self._staging(worktree), Path(worktree.git_dir)
+        folders = Path(worktree.path), _staging(worktree), Path(worktree.git_dir)
         await asyncio.to_thread(_remove_folders, *folders)
         with suppress(AgentError):  # a repository that is gone has no branch either
             await self._drop_branch(await git_of(worktree), worktree)
@@ -299,13 +300,13 @@ class Worktrees:
         """Conclude what a killed process left of a worktree, and return where it is. Raises `UsageError`."""
         worktree = await asyncio.to_thread(self._records.read, name)
         if worktree.state not in ("made", "trashed"):
-            with suppress(SessionBusyError):  # another process does it at this moment
+            with suppress(StorageError):  # another process does it at this moment, or the disk is full
                 async with self._records.held(name):
                     await self._conclude(await asyncio.to_thread(self._records.read, name))
             worktree = await asyncio.to_thread(self._records.read, name)
         tip = await asyncio.to_thread(_tip, worktree)
         if tip != worktree.tip:
-            with suppress(SessionBusyError):
+            with suppress(StorageError):
                 await self.note(name, lambda known: setattr(known, "tip", tip))
         return await asyncio.to_thread(self._seen, worktree)
 
@@ -317,7 +318,7 @@ class Worktrees:
             await self._records.save(worktree)
 
     def _seen(self, worktree: Worktree) -> SeenWorktree:
-        path = self._trash(worktree) if worktree.state == "trashed" else Path(worktree.path)
+        path = _trash(worktree) if worktree.state == "trashed" else Path(worktree.path)
         state: State = worktree.state
         if worktree.state in ("made", "trashed"):
             git_dir = Path(worktree.git_dir)
@@ -335,8 +336,8 @@ class Worktrees:
             case "making":
                 await self._unmake(worktree)
             case "trashing" | "restoring":
-                await asyncio.to_thread(_remove_staging, worktree, self._staging(worktree))
-                is_trashed = await asyncio.to_thread(self._trash(worktree).is_dir)
+                await asyncio.to_thread(_remove_staging, worktree, _staging(worktree))
+                is_trashed = await asyncio.to_thread(_trash(worktree).is_dir)
                 await self._settle(worktree, is_trashed=is_trashed)
             case "purging":
                 await self._purge(worktree)
@@ -365,7 +366,7 @@ class Worktrees:
                 return seen
             worktree.state, worktree.trashed_at = "trashing", self._clock.now()
             await self._records.save(worktree)
-            await asyncio.to_thread(_move, Path(worktree.path), self._trash(worktree))
+            await asyncio.to_thread(_move, Path(worktree.path), _trash(worktree))
             await self._settle(worktree, is_trashed=True)
         return await self.find(name)
 
@@ -374,7 +375,7 @@ class Worktrees:
         seen = await self.find(name)
         async with self._records.held(name):
             worktree = await asyncio.to_thread(self._records.read, name)
-            path, trash = Path(worktree.path), self._trash(worktree)
+            path, trash = Path(worktree.path), _trash(worktree)
             if seen.state == "made":
                 raise UsageError(f"The worktree {name} is in its place.")
             if seen.state == "moved":
@@ -396,7 +397,9 @@ class Worktrees:
         """Delete what has been in the trash for a month. A branch that is not merged stays."""
         oldest = self._clock.now() - KEPT
         for seen in await self.all():
-            with suppress(SessionBusyError, UsageError):
+            if seen.state == "moved":  # out of the trash, by hand
+                continue
+            with suppress(StorageError, UsageError):
                 async with self._records.held(seen.worktree.name):
                     worktree = await asyncio.to_thread(self._records.read, seen.worktree.name)
                     if worktree.state == "trashed" and worktree.trashed_at and worktree.trashed_at < oldest:
@@ -405,7 +408,7 @@ class Worktrees:
                         await self._purge(worktree)
 
     async def _settle(self, worktree: Worktree, *, is_trashed: bool) -> None:
-        place = self._trash(worktree) if is_trashed else Path(worktree.path)
+        place = _trash(worktree) if is_trashed else Path(worktree.path)
         await asyncio.to_thread(_point, worktree, place)
         worktree.state = "trashed" if is_trashed else "made"
         worktree.trashed_at = worktree.trashed_at if is_trashed else None
@@ -418,7 +421,7 @@ class Worktrees:
         if await asyncio.to_thread(git_dir.is_dir):
             if is_there:
                 return
-            staging = self._staging(worktree)
+            staging = _staging(worktree)
             await asyncio.to_thread(_link_to, staging, git_dir)
             await (await git_in(staging)).ask("checkout-index", "-a", "-q")  # with what was staged
             await asyncio.to_thread(_move, staging, path)
@@ -428,28 +431,32 @@ class Worktrees:
         else:
             await self._add(git, worktree, target=worktree.branch)
 
-    def _trash(self, worktree: Worktree) -> Path:
-        return self._folder / _TRASH / worktree.name / Path(worktree.path).name
-
-    def _staging(self, worktree: Worktree) -> Path:
-        """Return where git makes the worktree. Git names its own folder after the last part of the path."""
-        return self._folder / worktree.name / Path(worktree.git_dir).name
-
     async def _put_branch_back(self, git: UsersGit, worktree: Worktree) -> None:
         ref = f"refs/heads/{worktree.branch}"
         if (await git.run("show-ref", "-q", "--verify", ref))[0]:
             await git.ask("update-ref", ref, await asyncio.to_thread(_tip, worktree), "")
 
     async def _purge(self, worktree: Worktree) -> None:
-        await asyncio.to_thread(_remove_folders, self._trash(worktree).parent, Path(worktree.git_dir))
+        await asyncio.to_thread(_remove_folders, _trash(worktree).parent, Path(worktree.git_dir))
         with suppress(AgentError):
             await (await git_of(worktree)).run("branch", "-q", "-d", worktree.branch)
         await asyncio.to_thread(self._records.forget, worktree)
 
 
+def _trash(worktree: Worktree) -> Path:
+    place = Path(worktree.path)
+    return place.parent.parent / _TRASH / worktree.name / place.name
+
+
+def _staging(worktree: Worktree) -> Path:
+    """Return where git makes the worktree. Git names its own folder after the last part of the path."""
+    return Path(worktree.path).with_name(Path(worktree.git_dir).name)
+
+
 def hint_for_lost(folder: Path, root: Path) -> str:
-    """Return what to do if the workspace `root` is lost; empty if it is no worktree of the worktrees in `folder`."""
-    if not root.is_relative_to(folder):
+    """Return what to do if the workspace `root` is lost; empty if it is none of the worktrees in `folder`."""
+    folder = real_path(folder)
+    if not root.is_relative_to(folder) or root == folder:
         return ""
     name = root.relative_to(folder).parts[0]
     return f"It is the worktree {name}. `desktop-agent worktrees restore {name}` puts it back."
@@ -494,7 +501,7 @@ def _link_to(folder: Path, git_dir: Path) -> None:
 def _remove_staging(worktree: Worktree, staging: Path) -> None:
     if staging.is_dir():
         git_dir = Path(worktree.git_dir)
-        is_of_staging = _text(git_dir / "gitdir") == str(staging / ".git")
+        is_of_staging = real_path(Path(_text(git_dir / "gitdir"))) == real_path(staging / ".git")
         _remove_folders(staging, *([git_dir] if is_of_staging else []))
 
 
