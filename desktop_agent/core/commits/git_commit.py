@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iter
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 from msgspec import Struct
 
@@ -37,9 +37,6 @@ from desktop_agent.core.system.git.git_process import UsersGit
 from desktop_agent.core.system.git.repository import common_folder, find_repository
 from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.transcript import Transcript
-
-if TYPE_CHECKING:
-    from desktop_agent.core.commits import quick_objects as quick
 
 LOCK_PATIENCE_S: Final = 10.0
 _POLL_S: Final = 0.05
@@ -121,12 +118,14 @@ class _Commits:
     # -- what there is to commit --
 
     async def plan(self, transcript: Transcript, selections: Sequence[ChangeSelection]) -> _Plan:
-        opened = await asyncio.to_thread(_opened_quickly, self._root)
+        from desktop_agent.core.commits import quick_objects  # libgit2 takes 90 ms to import
+
+        seen = await asyncio.to_thread(self._read_index)  # before libgit2 reads it, so that a change between is noticed
+        opened = await asyncio.to_thread(quick_objects.Opened.at, self._root)
         async with asyncio.TaskGroup() as group:
             finding = group.create_task(self._tip(opened.head if opened else None))
-            reading = group.create_task(asyncio.to_thread(self._read_index))
             selecting = group.create_task(self._selected(transcript, selections))
-        tip, seen, (lines, paths, is_raw) = finding.result(), reading.result(), selecting.result()
+        tip, (lines, paths, is_raw) = finding.result(), selecting.result()
         objects = Objects(self._git, tip, self._folder)
         if opened is not None:
             objects = await asyncio.to_thread(opened.quickest, objects, paths, seen, is_raw=is_raw)
@@ -308,6 +307,8 @@ class _Commits:
             try:
                 await self._git.ask("update-ref", "-m", reason, *ref)
             except AgentError as error:
+                if (await self._head(None))[0] == commit:
+                    return  # git moved it, and ended badly
                 await asyncio.to_thread(self._replace_index, before)
                 title = "HEAD was moved meanwhile, or cannot be moved."
                 raise AgentError(title, hint=f"{UNTOUCHED} Try again.", detail=error.detail) from error
@@ -356,12 +357,6 @@ class _Commits:
         following = await self._next_index(plan, moved, kept)
         with _too_late_to_stop(self._move(plan, moved, kept, following, parent, reason)) as moving:
             await unhurried(moving)
-
-
-def _opened_quickly(root: Path) -> "quick.Opened | None":
-    from desktop_agent.core.commits import quick_objects as quick  # libgit2 takes 90 ms to import
-
-    return quick.Opened.at(root)
 
 
 @contextmanager

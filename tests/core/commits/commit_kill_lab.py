@@ -1,15 +1,21 @@
 """The kill test of commits: `python -m tests.core.commits.commit_kill_lab FOLDER COUNT SEED`
 
-Every trial is a forked child that commits in a repository of its own, and is killed at a random moment.
+Every trial is a forked child that commits in a repository of its own. It is killed at a random moment. With the seed 0,
+`strace` kills the process, ours or git's, that makes a system call on one of the files that a commit changes, until all
+calls were tried, or COUNT of them.
 """
 
 import json
 import os
 import random
+import shutil
 import signal
+import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 from desktop_agent.core.commits.git_commit import commit_changes
@@ -36,27 +42,77 @@ def prepare(folder: Path) -> World:
     return world
 
 
-async def commit(world: World) -> None:
+async def commit(world: World, beginning: int | None = None) -> None:
+    """Commit; before that, wait for a byte from `beginning`."""
+    if beginning is not None:
+        os.read(beginning, 1)
     await commit_changes(world.record.transcript, world.ledger, (ChangeSelection(),), "Ours")
+
+
+PATHS = (
+    "refs/heads/main.lock", "HEAD.lock", "index.lock", "index", "refs/heads/main", "HEAD", "logs/HEAD",
+    "logs/refs/heads/main", "COMMIT_EDITMSG", "config",
+)  # fmt: skip
+CALLS = ("rename", "unlink", "openat", "write", "close", "chmod")
 
 
 def main() -> None:
     folder, count, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-    rng = random.Random(seed)
     world = prepare(folder / "whole")
     started = time.monotonic()
     _, status = os.waitpid(live(partial(commit, world)), 0)
     assert status == 0, "the whole commit must succeed"
     lifetime_s = time.monotonic() - started
+    trials = kill_at_calls(folder, count) if not seed else kill_at_times(folder, count, random.Random(seed), lifetime_s)
+    for trial in trials:
+        print(json.dumps(trial), flush=True)
+
+
+def kill_at_times(folder: Path, count: int, rng: random.Random, lifetime_s: float) -> Iterator[dict[str, object]]:
     for number in range(count):
         world = prepare(folder / f"{number:04}")
         child = live(partial(commit, world))
         time.sleep(rng.uniform(0, lifetime_s))  # noqa: TID251 - the random moment is the point
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        while _is_git_running_in(world.root):
-            time.sleep(0.01)  # noqa: TID251 - git ends what it has begun
-        print(json.dumps({"trial": number}), flush=True)
+        wait_for_git(world.root)
+        yield {"trial": f"{number:04}"}
+
+
+def kill_at_calls(folder: Path, count: int) -> Iterator[dict[str, object]]:
+    number = 0
+    for path, call in product(PATHS, CALLS):
+        for time_of_call in range(1, count + 1):
+            name = f"{number:04}"
+            if number == count or not is_killed_at(folder / name, path, f"{call}:signal=KILL:when={time_of_call}"):
+                break
+            number += 1
+            yield {"trial": name, "path": path, "call": call, "time": time_of_call}
+
+
+def is_killed_at(folder: Path, path: str, what: str) -> bool:
+    """Commit in a new folder. `strace` counts the calls of each process, on the path as git writes it and as we do."""
+    shutil.rmtree(folder, ignore_errors=True)
+    world, log = prepare(folder), folder / "strace"
+    reader, writer = os.pipe()
+    child = live(partial(commit, world, reader))
+    paths = ("-P", str(world.root / ".git" / path), "-P", f".git/{path}")
+    argv = ["strace", "-f", "-p", str(child), "-o", str(log), *paths, "-e", f"inject={what}"]
+    with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True) as tracing:
+        assert tracing.stderr is not None
+        assert any("attached" in line for line in tracing.stderr)
+        os.write(writer, b"x")
+        os.waitpid(child, 0)
+        wait_for_git(world.root)
+        tracing.terminate()
+    os.close(reader)
+    os.close(writer)
+    return "SIGKILL" in log.read_text()
+
+
+def wait_for_git(folder: Path) -> None:
+    while _is_git_running_in(folder):
+        time.sleep(0.01)  # noqa: TID251 - git ends what it has begun
 
 
 def _is_git_running_in(folder: Path) -> bool:

@@ -1,5 +1,6 @@
 """A commit that is killed has happened, has not, or left its lines staged; and the next one completes it."""
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -16,21 +17,33 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc tells whe
 async def test_a_killed_commit_loses_nothing_and_can_be_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_nightly: bool
 ) -> None:
+    await check_trials(tmp_path, monkeypatch, 60 if is_nightly else 4, seed=7)
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace kills at a system call, and is not installed")
+async def test_a_commit_of_which_a_process_is_killed_at_any_system_call_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_nightly: bool
+) -> None:
+    await check_trials(tmp_path, monkeypatch, 1000 if is_nightly else 3, seed=0)
+
+
+async def check_trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, *, seed: int) -> None:
     before = prepare(tmp_path / "before")
-    trials = await run_lab("tests.core.commits.commit_kill_lab", tmp_path / "lab", 60 if is_nightly else 4, 7)
+    trials = await run_lab("tests.core.commits.commit_kill_lab", tmp_path / "lab", count, seed)
     whole = again(before, tmp_path / "lab/whole/repository")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", before.environ["GIT_CONFIG_GLOBAL"])
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     for trial in trials:
-        place = tmp_path / f"lab/{int(trial['trial']):04}"
+        place = tmp_path / f"lab/{trial['trial']}"
         killed = again(before, place / "repository")
         assert killed.disk() == before.disk()
         killed.git("fsck", "--strict", "--no-dangling")
         heads = [before.tree("HEAD"), whole.tree("HEAD")]
         indexes = [before.tree("index"), whole.tree("index")]
         state = heads.index(killed.tree("HEAD")), indexes.index(killed.tree("index"))
-        assert state in ((0, 0), (0, 1), (1, 1))
-        (killed.root / ".git/index.lock").unlink(missing_ok=True)  # as the message of the next commit says
+        assert state in ((0, 0), (0, 1), (1, 1)), trial
+        for lock in (killed.root / ".git").rglob("*.lock"):
+            lock.unlink()  # as the message of the next commit says
         redone = prepare(place / "again")
         redone.root, redone.folder = killed.root, killed.root
         redone.ledger.files.root = killed.root

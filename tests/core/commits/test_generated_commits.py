@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from desktop_agent.cli.changes import agents_rows, hunks_of, matching
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.changes.ledger import Ledger
-from desktop_agent.core.commits import git_commit
+from desktop_agent.core.commits import quick_objects
 from desktop_agent.core.commits.git_commit import commit_changes, undo_commit
 from desktop_agent.core.protocol.model import Author, ChangeSelection, FileChange
 from desktop_agent.core.store.blobs import Blobs
@@ -442,7 +442,7 @@ async def _check(scene: Scene) -> None:
         await undo_commit(world.ledger, done.commit)
         assert (world.tree("HEAD") if world.has_head() else {}) == head
         assert (world.disk(), world.staged(), world.tree("index")) == (disk, staged, indexed)
-        patch.setattr(git_commit, "_opened_quickly", by_git)
+        patch.setattr(quick_objects.Opened, "at", by_git)
         again = await commit_changes(world.record.transcript, world.ledger, (selection,), "Ours")
         assert (world.git("rev-parse", "HEAD^{tree}"), world.git("ls-files", "-s")) == made
         assert (again.paths, again.left_out, again.branch, again.parent) == (
