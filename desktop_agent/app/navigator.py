@@ -16,6 +16,7 @@ from desktop_agent.app.sessions.draft_autosave import DraftAutosave
 from desktop_agent.app.sessions.open_sessions import LiveSessions, Viewing
 from desktop_agent.app.settings.settings_dialog import Setup
 from desktop_agent.app.welcome import Welcome
+from desktop_agent.composition.session_context import SessionOptions
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError, SessionBusyError
 from desktop_agent.core.base.ids import SessionId
@@ -171,6 +172,8 @@ class Navigator(Controller):
         self.chosen: SessionId = ""
         """The session that the user chose last, which is or will be shown; empty for a new conversation."""
         self.workspace: Path | None = None
+        self.home: Path | None = None
+        """The folder that the shown session belongs to: in a worktree, that of the user's checkout."""
         self._connect()
 
     def _connect(self) -> None:
@@ -199,8 +202,8 @@ class Navigator(Controller):
         await self._viewing.aclose()
 
     def begin(self) -> None:
-        if self.workspace is not None:
-            self._launch(self.show_folder(self.workspace))
+        if self.home is not None:
+            self._launch(self.show_folder(self.home))
         else:
             self.welcome()
 
@@ -271,7 +274,8 @@ class Navigator(Controller):
                 return False
             # Shown since the window first appeared, before any folder was entered.
             is_shown = self.workspace is None and handle is self._panels.session.handle
-            self._enter_workspace(Path(handle.transcript.session.workspace))
+            session = handle.transcript.session
+            self._enter_workspace(Path(session.workspace), Path(session.home))
             self.session_opened.emit(handle)
             self._show(handle, is_shown=is_shown)
             self._drafts.enter(key)
@@ -381,26 +385,23 @@ class Navigator(Controller):
         if (source := self._panels.session.handle) is None:
             return
         mode, bar = source.transcript.session, self._panels.conversation.plan
-        folder = mode.worktree.main if mode.worktree is not None else mode.workspace
         bar.say_worktree_begins()
         try:
-            session = await self._bench.create_session(
-                Path(folder),
-                sink=lambda _event: None,
+            options = SessionOptions(
                 model=mode.model,
                 approval=approval or mode.approval,
                 sandbox=mode.sandbox,
                 worktree=NewWorktree(),
             )
-            session.submit(ops.Shutdown())
-            await session.run()  # records the first events
+            session_id = await self._bench.opener.create_closed(Path(mode.home), options)
         finally:
             bar.show_plan(bar.shown)
-        if await self.show_session(session.id):
+        if await self.show_session(session_id):
             self._panels.session.submit(ops.CarryOutPlan(text=plan))
         await self._refresh_list()
 
-    def _enter_workspace(self, root: Path) -> None:
+    def _enter_workspace(self, root: Path, home: Path | None = None) -> None:
+        self.home = home or root
         if root != self.workspace:
             self.workspace = root
             self.workspace_changed.emit(root)

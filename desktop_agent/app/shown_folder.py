@@ -81,7 +81,7 @@ class ShownFolder(Controller):
 
     def _on_workspace_changed(self, root: Path) -> None:
         self._panels.files.set_workspace(root)
-        self._panels.sessions.set_workspace(str(root))
+        self._panels.sessions.set_workspace(str(self._navigator.home))
         self._panels.search.set_workspace(str(root))
         self._panels.window.top_bar.set_workspace(root)
         self._launch(self._look_for_sandbox(root))

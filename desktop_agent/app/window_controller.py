@@ -26,6 +26,7 @@ from desktop_agent.app.sessions.draft_autosave import DraftAutosave
 from desktop_agent.app.sessions.open_sessions import LiveSessions
 from desktop_agent.app.sessions.session_actions import SessionActions
 from desktop_agent.app.sessions.window_sessions import LISTED_EVENTS, IdleSessionCloser, Searching, SessionListUpdater
+from desktop_agent.app.sessions.worktree_control import WorktreeControl
 from desktop_agent.app.settings.model_offering import ModelOffering
 from desktop_agent.app.settings.settings_controller import SettingsController
 from desktop_agent.app.settings.settings_dialog import Setup
@@ -107,6 +108,7 @@ class WindowController(Controller):
         files = FolderFiles(context, navigator)
         self._mentions = MentionFinding(context, navigator, files, listed.known)
         self._actions = SessionActions(context, live, listed, navigator)
+        self._worktrees = WorktreeControl(context, live, listed, navigator, drafts, lambda: bench.model_meant(named))
         inbox = Inbox(context, live, listed, navigator)
         self._left = IdleSessionCloser(context, live, navigator, inbox.has)
         self._notifications = InboxNotifier(context, inbox)

@@ -151,6 +151,7 @@ def _connect(panels: WindowPanels) -> None:
     panels.review.diff_mode_changed.connect(window.memory.remember_diff_mode)
     panels.review.wrapping_changed.connect(window.memory.remember_wrapping)
     panels.review.enlarge_clicked.connect(window.toggle_enlarged_review)
+    panels.review.bring_back_clicked.connect(actions.bring_back.trigger)
     window.review_enlarged.connect(panels.review.set_enlarged)
     actions.show_keys(actions.enlarge_review, panels.review.set_enlarge_keys)
     panels.sessions.set_arrangement(window.memory.arrangement)

@@ -154,6 +154,8 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     """Whether to continue in another folder that is now at the session's path."""
     worktree: NewWorktree | None = None
     """The worktree to make for a new session, which then works there."""
+    on_set_up: Callable[[str], None] | None = None
+    """Called with what the command prints that sets up the worktree."""
     brings_back: WorktreeOffer | None = None
     """The changes of a worktree that a new session offers to bring back."""
 

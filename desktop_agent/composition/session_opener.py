@@ -1,7 +1,7 @@
 """Opens the sessions of one data folder: new ones, stored ones, and those that another process writes."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -34,7 +34,7 @@ from desktop_agent.core.system.processes.shell import find_shell
 from desktop_agent.core.system.workspace import identity_of, usable_workspace
 from desktop_agent.core.transcript import NoticeEntry, Transcript
 from desktop_agent.core.worktrees.bring_back import begin
-from desktop_agent.core.worktrees.worktrees import NewWorktree, Worktree
+from desktop_agent.core.worktrees.worktrees import Worktree
 
 
 def _require_workspace(resumed: ReplayState) -> None:
@@ -106,7 +106,7 @@ class SessionOpener:
         await app.safe_in(root)
         now = app.clock.now()
         session_id = new_session_id(now)
-        async with self._placed(session_id, root, options.worktree) as place:
+        async with self._placed(session_id, root, options) as place:
             settings = await app.safe_in(place.root)
             system = await asyncio.to_thread(options.system_prompt, place.root, now)
             folder = await asyncio.to_thread(identity_of, place.root)
@@ -147,17 +147,24 @@ class SessionOpener:
                 storage.discard(app.catalog)
                 raise
 
+    async def create_closed(self, workspace: Path, options: SessionOptions) -> SessionId:
+        """Create a session, and close it once its first events are recorded. Raises what `create` raises."""
+        session = await self.create(workspace, lambda _event: None, options)
+        session.submit(ops.Shutdown())
+        await session.run()
+        return session.id
+
     @asynccontextmanager
-    async def _placed(self, session_id: SessionId, root: Path, wanted: NewWorktree | None) -> AsyncGenerator[_Place]:
+    async def _placed(self, session_id: SessionId, root: Path, options: SessionOptions) -> AsyncGenerator[_Place]:
         """Yield where a new session works: in its folder, or in a worktree, which is removed if the block raises."""
-        if wanted is None:
+        if options.worktree is None:
             yield _Place(root)
             return
         app = self._app
-        worktree, said = await app.worktrees.make(root, wanted, session_id)
+        worktree, said = await app.worktrees.make(root, options.worktree, session_id)
         try:
             await asyncio.to_thread(app.trust_alike, root, worktree.workspace)
-            problem, output = await self._set_up(worktree)
+            problem, output = await self._set_up(worktree, options.on_set_up)
             notice = ev.Notice(
                 level="warning" if said or problem else "info",
                 code="worktree",
@@ -171,7 +178,7 @@ class SessionOpener:
             await unhurried(app.worktrees.unmake(worktree))
             raise
 
-    async def _set_up(self, worktree: Worktree) -> tuple[str, str]:
+    async def _set_up(self, worktree: Worktree, tell: Callable[[str], None] | None) -> tuple[str, str]:
         """Run the command that prepares a worktree. Return what went wrong, and the output."""
         settings = await self._app.safe_in(worktree.workspace)
         line = settings.current.execution.worktree_setup
@@ -183,7 +190,8 @@ class SessionOpener:
             return "The worktree was not set up, because there is no shell.", line
         runner = ProcessRunner(self._app.clock)
         try:
-            done = await runner.run(Command(argv=shell.argv(line), cwd=worktree.workspace, environ=environ))
+            command = Command(argv=shell.argv(line), cwd=worktree.workspace, environ=environ)
+            done = await runner.run(command, on_text=tell)
         finally:
             await runner.aclose()
         code, output = done.end.exit_code, f"$ {line}\n{done.output.head}{done.output.tail}"

@@ -223,6 +223,10 @@
         <translation>Branches …</translation>
     </message>
     <message>
+        <source>Bring the worktree&apos;s changes back…</source>
+        <translation>Änderungen des Worktrees zurückholen …</translation>
+    </message>
+    <message>
         <source>Choose a model…</source>
         <translation>Modell wählen …</translation>
     </message>
@@ -285,6 +289,10 @@
     <message>
         <source>New session</source>
         <translation>Neue Sitzung</translation>
+    </message>
+    <message>
+        <source>New session in a worktree…</source>
+        <translation>Neue Sitzung in einem Worktree …</translation>
     </message>
     <message>
         <source>New window</source>
@@ -381,6 +389,10 @@
     <message>
         <source>What the model sees…</source>
         <translation>Was das Modell sieht …</translation>
+    </message>
+    <message>
+        <source>Worktrees…</source>
+        <translation>Worktrees …</translation>
     </message>
     <message>
         <source>Write a message</source>
@@ -829,6 +841,10 @@
     <message>
         <source>Against a branch</source>
         <translation>Gegen einen Branch</translation>
+    </message>
+    <message>
+        <source>Against the worktree&apos;s base</source>
+        <translation>Gegen die Basis des Worktrees</translation>
     </message>
     <message>
         <source>Against {0}</source>
@@ -1293,6 +1309,10 @@
         <translation>neu</translation>
     </message>
     <message>
+        <source>not brought back</source>
+        <translation>nicht zurückgeholt</translation>
+    </message>
+    <message>
         <source>partly decided</source>
         <translation>teilweise entschieden</translation>
     </message>
@@ -1353,6 +1373,10 @@
 </context>
 <context>
     <name>ChangedFileList</name>
+    <message>
+        <source>Bring this file back</source>
+        <translation>Diese Datei zurückholen</translation>
+    </message>
     <message>
         <source>Changed files</source>
         <translation>Geänderte Dateien</translation>
@@ -4449,6 +4473,10 @@
         <translation>Sie stammt nicht vom Agenten und wurde deshalb unberührt gelassen. Sie wird nur rückgängig gemacht, wenn genau das verlangt wird.</translation>
     </message>
     <message>
+        <source>The agent is working in this session, so the worktree was not removed.</source>
+        <translation>Der Agent arbeitet in dieser Sitzung, daher wurde der Worktree nicht entfernt.</translation>
+    </message>
+    <message>
         <source>The agent is working, so nothing was summarised or undone.</source>
         <translation>Der Agent arbeitet, daher wurde nichts zusammengefasst oder zurückgenommen.</translation>
     </message>
@@ -5876,6 +5904,10 @@
         <translation>„{0}“ löschen?</translation>
     </message>
     <message>
+        <source>Its worktree {0} stays, with its files and its branch.</source>
+        <translation>Ihr Worktree {0} bleibt, mit seinen Dateien und seinem Branch.</translation>
+    </message>
+    <message>
         <source>New session</source>
         <translation>Neue Sitzung</translation>
     </message>
@@ -6128,6 +6160,10 @@
     <message>
         <source>no newline at the end</source>
         <translation>kein Zeilenende am Dateiende</translation>
+    </message>
+    <message>
+        <source>not brought back</source>
+        <translation>nicht zurückgeholt</translation>
     </message>
     <message>
         <source>not decided</source>
@@ -6405,6 +6441,10 @@
         <translation>Behalten</translation>
     </message>
     <message>
+        <source>Bring back</source>
+        <translation>Zurückholen</translation>
+    </message>
+    <message>
         <source>Keep this file</source>
         <translation>Diese Datei behalten</translation>
     </message>
@@ -6459,6 +6499,10 @@
     <message>
         <source>{0} kept</source>
         <translation>{0} behalten</translation>
+    </message>
+    <message>
+        <source>{0} not brought back</source>
+        <translation>{0} nicht zurückgeholt</translation>
     </message>
     <message>
         <source>{0} undone</source>
@@ -6979,6 +7023,18 @@
     <message>
         <source>Decide later</source>
         <translation>Später entscheiden</translation>
+    </message>
+    <message>
+        <source>Bring back</source>
+        <translation>Zurückholen</translation>
+    </message>
+    <message>
+        <source>Bring back {0}</source>
+        <translation>{0} zurückholen</translation>
+    </message>
+    <message>
+        <source>Bring this change back</source>
+        <translation>Diese Änderung zurückholen</translation>
     </message>
     <message>
         <source>Keep this change</source>
@@ -10463,6 +10519,10 @@
         <translation>Archivieren</translation>
     </message>
     <message>
+        <source>Bring back…</source>
+        <translation>Zurückholen …</translation>
+    </message>
+    <message>
         <source>Copy link</source>
         <translation>Link kopieren</translation>
     </message>
@@ -10522,6 +10582,10 @@
         <translation>Archivierte ausblenden</translation>
     </message>
     <message>
+        <source>More ways to begin</source>
+        <translation>Weitere Arten, zu beginnen</translation>
+    </message>
+    <message>
         <source>New session</source>
         <translation>Neue Sitzung</translation>
     </message>
@@ -10566,6 +10630,10 @@
     <message>
         <source>failed</source>
         <translation>fehlgeschlagen</translation>
+    </message>
+    <message>
+        <source>in the worktree {0}</source>
+        <translation>im Worktree {0}</translation>
     </message>
     <message>
         <source>is working</source>
@@ -12191,8 +12259,18 @@
         <translation>Einstellungen und mehr</translation>
     </message>
     <message>
+        <source>This session works in the worktree {0}.
+The files in {1} stay as they are.</source>
+        <translation>Diese Sitzung arbeitet im Worktree {0}.
+Die Dateien in {1} bleiben, wie sie sind.</translation>
+    </message>
+    <message>
         <source>Workspace folder: {0}</source>
         <translation>Arbeitsordner: {0}</translation>
+    </message>
+    <message>
+        <source>Worktree</source>
+        <translation>Worktree</translation>
     </message>
 </context>
 <context>
@@ -12751,6 +12829,21 @@
         <source>Files that were changed since are left alone and listed.</source>
         <translation>Dateien, die seither geändert wurden, bleiben unberührt und werden aufgelistet.</translation>
     </message>
+    <message numerus="yes">
+        <source>%n files can be brought back.</source>
+        <translation>
+            <numerusform>%n Datei kann zurückgeholt werden.</numerusform>
+            <numerusform>%n Dateien können zurückgeholt werden.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Bring all back</source>
+        <translation>Alles zurückholen</translation>
+    </message>
+    <message>
+        <source>Bring back…</source>
+        <translation>Zurückholen …</translation>
+    </message>
     <message>
         <source>Keep all</source>
         <translation>Alle behalten</translation>
@@ -12762,6 +12855,10 @@
     <message>
         <source>Keep {0}</source>
         <translation>{0} behalten</translation>
+    </message>
+    <message>
+        <source>Merge what the worktree has into the folder that it was made from</source>
+        <translation>Was der Worktree hat, in den Ordner übernehmen, aus dem er gemacht wurde</translation>
     </message>
     <message>
         <source>More ways to undo</source>
@@ -12782,6 +12879,10 @@
     <message>
         <source>Nothing to decide</source>
         <translation>Nichts zu entscheiden</translation>
+    </message>
+    <message>
+        <source>Nothing was brought back yet</source>
+        <translation>Noch nichts wurde zurückgeholt</translation>
     </message>
     <message>
         <source>Redo</source>
@@ -13460,6 +13561,222 @@
     <message>
         <source>Why are you undoing this?</source>
         <translation>Warum machen Sie dies rückgängig?</translation>
+    </message>
+</context>
+<context>
+    <name>WorktreeBar</name>
+    <message>
+        <source>Dismiss</source>
+        <translation>Schließen</translation>
+    </message>
+    <message>
+        <source>Restore</source>
+        <translation>Wiederherstellen</translation>
+    </message>
+</context>
+<context>
+    <name>WorktreeControl</name>
+    <message numerus="yes">
+        <source>%n files cannot be brought back</source>
+        <translation>
+            <numerusform>%n Datei kann nicht zurückgeholt werden</numerusform>
+            <numerusform>%n Dateien können nicht zurückgeholt werden</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Move it back to go on: git worktree move {0} {1}</source>
+        <translation>Verschieben Sie ihn zurück, um weiterzumachen: git worktree move {0} {1}</translation>
+    </message>
+    <message>
+        <source>Nothing new to bring back from {0}</source>
+        <translation>Aus {0} gibt es nichts Neues zurückzuholen</translation>
+    </message>
+    <message>
+        <source>The folder of the worktree {0} is gone.</source>
+        <translation>Der Ordner des Worktrees {0} ist weg.</translation>
+    </message>
+    <message>
+        <source>The folder {0} has all that the worktree has.</source>
+        <translation>Der Ordner {0} hat alles, was der Worktree hat.</translation>
+    </message>
+    <message>
+        <source>The worktree {0} is in the trash.</source>
+        <translation>Der Worktree {0} ist im Papierkorb.</translation>
+    </message>
+    <message>
+        <source>The worktree {0} was deleted.</source>
+        <translation>Der Worktree {0} wurde gelöscht.</translation>
+    </message>
+    <message>
+        <source>The worktree {0} was moved.</source>
+        <translation>Der Worktree {0} wurde verschoben.</translation>
+    </message>
+    <message>
+        <source>You can read this session. Its branch was {0}.</source>
+        <translation>Sie können diese Sitzung lesen. Ihr Branch war {0}.</translation>
+    </message>
+    <message>
+        <source>You can read this session. To go on with it, restore the worktree.</source>
+        <translation>Sie können diese Sitzung lesen. Um weiterzumachen, stellen Sie den Worktree wieder her.</translation>
+    </message>
+    <message>
+        <source>git does not know the worktree {0} any more.</source>
+        <translation>git kennt den Worktree {0} nicht mehr.</translation>
+    </message>
+</context>
+<context>
+    <name>WorktreeRow</name>
+    <message numerus="yes">
+        <source>%n commits</source>
+        <translation>
+            <numerusform>%n Commit</numerusform>
+            <numerusform>%n Commits</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n files</source>
+        <translation>
+            <numerusform>%n Datei</numerusform>
+            <numerusform>%n Dateien</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>All is brought back</source>
+        <translation>Alles ist zurückgeholt</translation>
+    </message>
+    <message>
+        <source>Another process is working on it</source>
+        <translation>Ein anderer Prozess arbeitet daran</translation>
+    </message>
+    <message>
+        <source>Bring back…</source>
+        <translation>Zurückholen …</translation>
+    </message>
+    <message>
+        <source>Bring the changes of {0} back</source>
+        <translation>Die Änderungen von {0} zurückholen</translation>
+    </message>
+    <message>
+        <source>In the trash, until {0}</source>
+        <translation>Im Papierkorb, bis {0}</translation>
+    </message>
+    <message>
+        <source>Its folder is gone. Restore puts back what git knows of it.</source>
+        <translation>Sein Ordner ist weg. „Wiederherstellen“ bringt zurück, was git davon kennt.</translation>
+    </message>
+    <message>
+        <source>Looking…</source>
+        <translation>Wird nachgesehen …</translation>
+    </message>
+    <message>
+        <source>Move {0} to the trash</source>
+        <translation>{0} in den Papierkorb verschieben</translation>
+    </message>
+    <message>
+        <source>Moved to {0}</source>
+        <translation>Verschoben nach {0}</translation>
+    </message>
+    <message>
+        <source>Not brought back: {0}</source>
+        <translation>Nicht zurückgeholt: {0}</translation>
+    </message>
+    <message>
+        <source>Open</source>
+        <translation>Öffnen</translation>
+    </message>
+    <message>
+        <source>Open the session of {0}</source>
+        <translation>Die Sitzung von {0} öffnen</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>Entfernen</translation>
+    </message>
+    <message>
+        <source>Restore</source>
+        <translation>Wiederherstellen</translation>
+    </message>
+    <message>
+        <source>Restore {0}</source>
+        <translation>{0} wiederherstellen</translation>
+    </message>
+    <message>
+        <source>Worktree {0}</source>
+        <translation>Worktree {0}</translation>
+    </message>
+    <message>
+        <source>git does not know it any more. Restore makes it a worktree again.</source>
+        <translation>git kennt ihn nicht mehr. „Wiederherstellen“ macht ihn wieder zum Worktree.</translation>
+    </message>
+    <message>
+        <source>its session was deleted</source>
+        <translation>seine Sitzung wurde gelöscht</translation>
+    </message>
+</context>
+<context>
+    <name>WorktreeSheet</name>
+    <message>
+        <source>A branch, a tag or a commit</source>
+        <translation>Ein Branch, ein Tag oder ein Commit</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Create</source>
+        <translation>Anlegen</translation>
+    </message>
+    <message>
+        <source>Creating…</source>
+        <translation>Wird angelegt …</translation>
+    </message>
+    <message>
+        <source>Name</source>
+        <translation>Name</translation>
+    </message>
+    <message>
+        <source>New session in a worktree</source>
+        <translation>Neue Sitzung in einem Worktree</translation>
+    </message>
+    <message>
+        <source>Start from</source>
+        <translation>Ausgehend von</translation>
+    </message>
+    <message>
+        <source>The agent works in a second checkout of {0}, on a branch of its own. Your files stay as they are until you bring its changes back.</source>
+        <translation>Der Agent arbeitet in einem zweiten Checkout von {0}, auf einem eigenen Branch. Ihre Dateien bleiben, wie sie sind, bis Sie seine Änderungen zurückholen.</translation>
+    </message>
+    <message>
+        <source>The last commit</source>
+        <translation>Der letzte Commit</translation>
+    </message>
+    <message>
+        <source>What the set-up command prints</source>
+        <translation>Ausgabe des Einrichtungsbefehls</translation>
+    </message>
+</context>
+<context>
+    <name>WorktreesDialog</name>
+    <message>
+        <source>Close</source>
+        <translation>Schließen</translation>
+    </message>
+    <message>
+        <source>Looking…</source>
+        <translation>Wird nachgesehen …</translation>
+    </message>
+    <message>
+        <source>Removed worktrees stay in the trash for a month, with everything in them.</source>
+        <translation>Entfernte Worktrees bleiben einen Monat im Papierkorb, mit allem, was darin ist.</translation>
+    </message>
+    <message>
+        <source>There are no worktrees.</source>
+        <translation>Es gibt keine Worktrees.</translation>
+    </message>
+    <message>
+        <source>Worktrees</source>
+        <translation>Worktrees</translation>
     </message>
 </context>
 <context>

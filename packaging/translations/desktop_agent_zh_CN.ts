@@ -223,6 +223,10 @@
         <translation>分支…</translation>
     </message>
     <message>
+        <source>Bring the worktree&apos;s changes back…</source>
+        <translation>取回工作树的更改…</translation>
+    </message>
+    <message>
         <source>Choose a model…</source>
         <translation>选择模型…</translation>
     </message>
@@ -285,6 +289,10 @@
     <message>
         <source>New session</source>
         <translation>新会话</translation>
+    </message>
+    <message>
+        <source>New session in a worktree…</source>
+        <translation>在工作树中新建会话…</translation>
     </message>
     <message>
         <source>New window</source>
@@ -381,6 +389,10 @@
     <message>
         <source>What the model sees…</source>
         <translation>模型看到的内容…</translation>
+    </message>
+    <message>
+        <source>Worktrees…</source>
+        <translation>工作树…</translation>
     </message>
     <message>
         <source>Write a message</source>
@@ -828,6 +840,10 @@
     <message>
         <source>Against a branch</source>
         <translation>与分支比较</translation>
+    </message>
+    <message>
+        <source>Against the worktree&apos;s base</source>
+        <translation>与工作树的基准比较</translation>
     </message>
     <message>
         <source>Against {0}</source>
@@ -1286,6 +1302,10 @@
         <translation>新</translation>
     </message>
     <message>
+        <source>not brought back</source>
+        <translation>未取回</translation>
+    </message>
+    <message>
         <source>partly decided</source>
         <translation>部分已决定</translation>
     </message>
@@ -1345,6 +1365,10 @@
 </context>
 <context>
     <name>ChangedFileList</name>
+    <message>
+        <source>Bring this file back</source>
+        <translation>取回此文件</translation>
+    </message>
     <message>
         <source>Changed files</source>
         <translation>已更改的文件</translation>
@@ -4434,6 +4458,10 @@
         <translation>它不是代理所为，因此保留不动。只有单独要求时才会撤销。</translation>
     </message>
     <message>
+        <source>The agent is working in this session, so the worktree was not removed.</source>
+        <translation>智能体正在此会话中工作，因此未移除工作树。</translation>
+    </message>
+    <message>
         <source>The agent is working, so nothing was summarised or undone.</source>
         <translation>代理正在工作，因此未总结或撤回任何内容。</translation>
     </message>
@@ -5860,6 +5888,10 @@
         <translation>删除“{0}”？</translation>
     </message>
     <message>
+        <source>Its worktree {0} stays, with its files and its branch.</source>
+        <translation>它的工作树 {0} 会保留，包括其文件和分支。</translation>
+    </message>
+    <message>
         <source>New session</source>
         <translation>新会话</translation>
     </message>
@@ -6107,6 +6139,10 @@
     <message>
         <source>no newline at the end</source>
         <translation>文件末尾无换行符</translation>
+    </message>
+    <message>
+        <source>not brought back</source>
+        <translation>未取回</translation>
     </message>
     <message>
         <source>not decided</source>
@@ -6382,6 +6418,10 @@
         <translation>保留</translation>
     </message>
     <message>
+        <source>Bring back</source>
+        <translation>取回</translation>
+    </message>
+    <message>
         <source>Keep this file</source>
         <translation>保留此文件</translation>
     </message>
@@ -6436,6 +6476,10 @@
     <message>
         <source>{0} kept</source>
         <translation>保留 {0} 处</translation>
+    </message>
+    <message>
+        <source>{0} not brought back</source>
+        <translation>{0} 处未取回</translation>
     </message>
     <message>
         <source>{0} undone</source>
@@ -6954,6 +6998,18 @@
     <message>
         <source>Decide later</source>
         <translation>稍后决定</translation>
+    </message>
+    <message>
+        <source>Bring back</source>
+        <translation>取回</translation>
+    </message>
+    <message>
+        <source>Bring back {0}</source>
+        <translation>取回 {0}</translation>
+    </message>
+    <message>
+        <source>Bring this change back</source>
+        <translation>取回此更改</translation>
     </message>
     <message>
         <source>Keep this change</source>
@@ -10420,6 +10476,10 @@
         <translation>归档</translation>
     </message>
     <message>
+        <source>Bring back…</source>
+        <translation>取回…</translation>
+    </message>
+    <message>
         <source>Copy link</source>
         <translation>复制链接</translation>
     </message>
@@ -10479,6 +10539,10 @@
         <translation>隐藏已归档</translation>
     </message>
     <message>
+        <source>More ways to begin</source>
+        <translation>更多开始方式</translation>
+    </message>
+    <message>
         <source>New session</source>
         <translation>新会话</translation>
     </message>
@@ -10522,6 +10586,10 @@
     <message>
         <source>failed</source>
         <translation>失败</translation>
+    </message>
+    <message>
+        <source>in the worktree {0}</source>
+        <translation>在工作树 {0} 中</translation>
     </message>
     <message>
         <source>is working</source>
@@ -12145,8 +12213,18 @@
         <translation>设置及更多</translation>
     </message>
     <message>
+        <source>This session works in the worktree {0}.
+The files in {1} stay as they are.</source>
+        <translation>此会话在工作树 {0} 中工作。
+{1} 中的文件保持不变。</translation>
+    </message>
+    <message>
         <source>Workspace folder: {0}</source>
         <translation>工作区文件夹：{0}</translation>
+    </message>
+    <message>
+        <source>Worktree</source>
+        <translation>工作树</translation>
     </message>
 </context>
 <context>
@@ -12681,6 +12759,20 @@
         <source>Files that were changed since are left alone and listed.</source>
         <translation>此后更改过的文件会保留不动并列出。</translation>
     </message>
+    <message numerus="yes">
+        <source>%n files can be brought back.</source>
+        <translation>
+            <numerusform>可以取回 %n 个文件。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Bring all back</source>
+        <translation>全部取回</translation>
+    </message>
+    <message>
+        <source>Bring back…</source>
+        <translation>取回…</translation>
+    </message>
     <message>
         <source>Keep all</source>
         <translation>全部保留</translation>
@@ -12692,6 +12784,10 @@
     <message>
         <source>Keep {0}</source>
         <translation>保留 {0}</translation>
+    </message>
+    <message>
+        <source>Merge what the worktree has into the folder that it was made from</source>
+        <translation>把工作树的内容合并到创建它时所用的文件夹</translation>
     </message>
     <message>
         <source>More ways to undo</source>
@@ -12712,6 +12808,10 @@
     <message>
         <source>Nothing to decide</source>
         <translation>没有待决定项</translation>
+    </message>
+    <message>
+        <source>Nothing was brought back yet</source>
+        <translation>尚未取回任何内容</translation>
     </message>
     <message>
         <source>Redo</source>
@@ -13382,6 +13482,219 @@
     <message>
         <source>Why are you undoing this?</source>
         <translation>为什么撤销？</translation>
+    </message>
+</context>
+<context>
+    <name>WorktreeBar</name>
+    <message>
+        <source>Dismiss</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Restore</source>
+        <translation>恢复</translation>
+    </message>
+</context>
+<context>
+    <name>WorktreeControl</name>
+    <message numerus="yes">
+        <source>%n files cannot be brought back</source>
+        <translation>
+            <numerusform>有 %n 个文件无法取回</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Move it back to go on: git worktree move {0} {1}</source>
+        <translation>要继续，请将其移回：git worktree move {0} {1}</translation>
+    </message>
+    <message>
+        <source>Nothing new to bring back from {0}</source>
+        <translation>{0} 中没有新的内容可取回</translation>
+    </message>
+    <message>
+        <source>The folder of the worktree {0} is gone.</source>
+        <translation>工作树 {0} 的文件夹已不存在。</translation>
+    </message>
+    <message>
+        <source>The folder {0} has all that the worktree has.</source>
+        <translation>文件夹 {0} 已包含工作树的全部内容。</translation>
+    </message>
+    <message>
+        <source>The worktree {0} is in the trash.</source>
+        <translation>工作树 {0} 在回收站中。</translation>
+    </message>
+    <message>
+        <source>The worktree {0} was deleted.</source>
+        <translation>工作树 {0} 已删除。</translation>
+    </message>
+    <message>
+        <source>The worktree {0} was moved.</source>
+        <translation>工作树 {0} 已被移动。</translation>
+    </message>
+    <message>
+        <source>You can read this session. Its branch was {0}.</source>
+        <translation>您可以阅读此会话。它的分支曾是 {0}。</translation>
+    </message>
+    <message>
+        <source>You can read this session. To go on with it, restore the worktree.</source>
+        <translation>您可以阅读此会话。要继续，请恢复工作树。</translation>
+    </message>
+    <message>
+        <source>git does not know the worktree {0} any more.</source>
+        <translation>git 不再认识工作树 {0}。</translation>
+    </message>
+</context>
+<context>
+    <name>WorktreeRow</name>
+    <message numerus="yes">
+        <source>%n commits</source>
+        <translation>
+            <numerusform>%n 个提交</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n files</source>
+        <translation>
+            <numerusform>%n 个文件</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>All is brought back</source>
+        <translation>已全部取回</translation>
+    </message>
+    <message>
+        <source>Another process is working on it</source>
+        <translation>另一个进程正在处理</translation>
+    </message>
+    <message>
+        <source>Bring back…</source>
+        <translation>取回…</translation>
+    </message>
+    <message>
+        <source>Bring the changes of {0} back</source>
+        <translation>取回 {0} 的更改</translation>
+    </message>
+    <message>
+        <source>In the trash, until {0}</source>
+        <translation>在回收站中，直到 {0}</translation>
+    </message>
+    <message>
+        <source>Its folder is gone. Restore puts back what git knows of it.</source>
+        <translation>它的文件夹已不存在。“恢复”会放回 git 所知的内容。</translation>
+    </message>
+    <message>
+        <source>Looking…</source>
+        <translation>正在查看…</translation>
+    </message>
+    <message>
+        <source>Move {0} to the trash</source>
+        <translation>将 {0} 移到回收站</translation>
+    </message>
+    <message>
+        <source>Moved to {0}</source>
+        <translation>已移动到 {0}</translation>
+    </message>
+    <message>
+        <source>Not brought back: {0}</source>
+        <translation>未取回：{0}</translation>
+    </message>
+    <message>
+        <source>Open</source>
+        <translation>打开</translation>
+    </message>
+    <message>
+        <source>Open the session of {0}</source>
+        <translation>打开 {0} 的会话</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>移除</translation>
+    </message>
+    <message>
+        <source>Restore</source>
+        <translation>恢复</translation>
+    </message>
+    <message>
+        <source>Restore {0}</source>
+        <translation>恢复 {0}</translation>
+    </message>
+    <message>
+        <source>Worktree {0}</source>
+        <translation>工作树 {0}</translation>
+    </message>
+    <message>
+        <source>git does not know it any more. Restore makes it a worktree again.</source>
+        <translation>git 不再认识它。“恢复”会使它重新成为工作树。</translation>
+    </message>
+    <message>
+        <source>its session was deleted</source>
+        <translation>其会话已删除</translation>
+    </message>
+</context>
+<context>
+    <name>WorktreeSheet</name>
+    <message>
+        <source>A branch, a tag or a commit</source>
+        <translation>分支、标签或提交</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Create</source>
+        <translation>创建</translation>
+    </message>
+    <message>
+        <source>Creating…</source>
+        <translation>正在创建…</translation>
+    </message>
+    <message>
+        <source>Name</source>
+        <translation>名称</translation>
+    </message>
+    <message>
+        <source>New session in a worktree</source>
+        <translation>在工作树中新建会话</translation>
+    </message>
+    <message>
+        <source>Start from</source>
+        <translation>起点</translation>
+    </message>
+    <message>
+        <source>The agent works in a second checkout of {0}, on a branch of its own. Your files stay as they are until you bring its changes back.</source>
+        <translation>智能体在 {0} 的第二个检出中工作，使用自己的分支。在您取回其更改之前，您的文件保持不变。</translation>
+    </message>
+    <message>
+        <source>The last commit</source>
+        <translation>最近一次提交</translation>
+    </message>
+    <message>
+        <source>What the set-up command prints</source>
+        <translation>设置命令的输出</translation>
+    </message>
+</context>
+<context>
+    <name>WorktreesDialog</name>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Looking…</source>
+        <translation>正在查看…</translation>
+    </message>
+    <message>
+        <source>Removed worktrees stay in the trash for a month, with everything in them.</source>
+        <translation>移除的工作树及其全部内容会在回收站中保留一个月。</translation>
+    </message>
+    <message>
+        <source>There are no worktrees.</source>
+        <translation>没有工作树。</translation>
+    </message>
+    <message>
+        <source>Worktrees</source>
+        <translation>工作树</translation>
     </message>
 </context>
 <context>

@@ -6,6 +6,7 @@ contents are read as a checkout would write them, with the line endings of this 
 
 import asyncio
 import os
+import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +29,7 @@ from desktop_agent.ui.review.diff_source import GitState
 
 _EMPTY_TREE: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 """The empty tree, to compare with on a branch without a commit; every git knows it."""
+_COMMIT: Final = re.compile("[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _MAX_READ_BYTES: Final = 50 * 1024 * 1024
 _SUBMODULE: Final = 0o160000
 _DIFF: Final = ("diff", "--no-color", "-M", "-z", "--relative", "--raw", "--numstat")
@@ -81,7 +83,8 @@ class GitReview:
             return _EMPTY_TREE
         if not branch:
             return os.fsdecode(head).strip()
-        parted = await read_git(repository, "merge-base", "HEAD", f"refs/heads/{branch}")
+        name = branch if _COMMIT.fullmatch(branch) else f"refs/heads/{branch}"
+        parted = await read_git(repository, "merge-base", "HEAD", name)
         if isinstance(parted, NoStatus):
             raise AgentError(f"{branch} has no common history with what is checked out.")
         return os.fsdecode(parted).strip()

@@ -174,7 +174,7 @@ class SessionActions(Controller):
             raise SessionBusyError(f"The agent is working in this session, {consequence}.", hint="Stop it first.")
 
     async def _open_window(self) -> None:
-        open_window(*([str(self._navigator.workspace)] if self._navigator.workspace is not None else []))
+        open_window(*([str(self._navigator.home)] if self._navigator.home is not None else []))
 
     def _export_shown(self) -> None:
         if session_id := self._session.transcript.session.session_id:
@@ -226,7 +226,7 @@ class SessionActions(Controller):
     async def _import(self, path: str, *, is_again: bool = False) -> None:
         try:
             imported = await self._bench.stored.import_file(
-                Path(path), fallback=self._navigator.workspace, is_again=is_again
+                Path(path), fallback=self._navigator.home, is_again=is_again
             )
         except AlreadyImportedError as error:
             import_again = partial(in_background(self._launch, self._import), path, is_again=True)

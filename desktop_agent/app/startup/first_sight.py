@@ -53,7 +53,7 @@ async def show_first_sight(panels: WindowPanels, found: FirstSight | None) -> Ow
     if found.session_id is None or found.end is None:
         return None
     workspace = found.end.session.workspace
-    panels.sessions.set_workspace(workspace)
+    panels.sessions.set_workspace(found.end.session.home)
     panels.sessions.set_current(found.session_id)
     panels.window.top_bar.set_workspace(Path(workspace))
     handle = OwnSession(found.session_id, found.end)

@@ -216,7 +216,7 @@ class ChangeState(Fold):
             self.turned = [replace(one, start=one.start + len(prior)) for one in self.turned]
         if event.is_offered:
             for record in records.values():
-                record.is_undone = True
+                record.is_undone = record.is_offered = True
             before: dict[ChangeId, Undone] = dict.fromkeys(records, NOTHING)
             size = len(self.changes | records)
             self.turned.append(UndoEffect(size, 0, before, dict.fromkeys(records), is_recorded=False))

@@ -210,6 +210,8 @@ class ChangeRecord(Struct):
     """The undone hunks of a change that is otherwise in force."""
     tool: str = ""
     seq: int = 0
+    is_offered: bool = False
+    """Whether it was made in a worktree, and can be brought back by a redo."""
 
 
 class Destroyed(Struct):

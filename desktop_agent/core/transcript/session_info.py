@@ -104,6 +104,11 @@ class SessionInfo(Struct):
     purpose: SessionPurpose = "conversation"
     worktree: WorktreeOrigin | None = None
 
+    @property
+    def home(self) -> str:
+        """The folder that the session belongs to, even if it works in a worktree."""
+        return self.worktree.home_of(self.workspace) if self.worktree is not None else self.workspace
+
     def apply(self, event: ev.Event) -> None:
         if isinstance(event, ev.DurableEvent):
             self.last_seq = max(self.last_seq, event.seq)  # a line of another program may say anything

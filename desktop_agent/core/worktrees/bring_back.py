@@ -30,7 +30,7 @@ from desktop_agent.core.store.journal.journal_reader import read_journal
 from desktop_agent.core.store.session_catalog import SessionCatalog
 from desktop_agent.core.system.files import FileState, FileTransition, new_file_mode, read_state
 from desktop_agent.core.system.git.git_process import UsersGit
-from desktop_agent.core.transcript import ChangeRecord, Transcript, Undone, replay
+from desktop_agent.core.transcript import Transcript, Undone, replay
 from desktop_agent.core.undo import refusals
 from desktop_agent.core.undo.composition import Composition
 from desktop_agent.core.undo.plan import draft_revert
@@ -233,7 +233,7 @@ def _brought_by(catalog: SessionCatalog, session_id: SessionId) -> dict[str, Fil
     """Return the files that a session brought back, as far as it did, also if it was undone since. Blocks."""
     events, _ = read_journal(catalog.journal_path(session_id), catalog.blobs)
     transcript, images = replay(events), StoredImages(catalog.blobs)
-    offered = {one.change.id: one for one in transcript.changes.values() if _is_offered(one)}
+    offered = {one.change.id: one for one in transcript.changes.values() if one.is_offered}
     never: dict[ChangeId, Undone] = dict.fromkeys(offered)
     for effect in transcript.changed.turned:
         for one, undone in effect.after.items():
@@ -252,7 +252,3 @@ def _brought_by(catalog: SessionCatalog, session_id: SessionId) -> dict[str, Fil
             images.keep(state)
         found[record.change.path] = state.image() if state is not None else None
     return found
-
-
-def _is_offered(record: ChangeRecord) -> bool:
-    return record.turn == _TURN and not record.call_id and record.change.author == "agent"

@@ -182,6 +182,11 @@ class Worktrees:
 
     # -- making --
 
+    async def free_name(self) -> str:
+        """Return a name that no worktree has."""
+        taken = await asyncio.to_thread(self._records.names)
+        return next(name for name in _fresh_names() if name not in taken)
+
     async def make(
         self, workspace: Path, wanted: NewWorktree, session_id: SessionId = ""
     ) -> tuple[Worktree, Sequence[str]]:

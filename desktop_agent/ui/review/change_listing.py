@@ -55,10 +55,15 @@ class BaselineModel(QAbstractListModel):
             "since": (self.tr("Since message {0}"), self.tr("Since message {0}: {1}")),
         }
 
-    def set_choices(self, turns: Sequence[int], prompts: Mapping[int, str], git: GitState | None) -> None:
-        """Offer these baselines. `turns` come newest first. Choices that are already listed stay."""
+    def set_choices(
+        self, turns: Sequence[int], prompts: Mapping[int, str], git: GitState | None, base: str = ""
+    ) -> None:
+        """Offer these baselines. `turns` come newest first. `base` is the commit that a worktree started from.
+
+        Choices that are already listed stay.
+        """
         last = _Choice(self.tr("Last turn ({0})").format(turns[0]) if turns else self.tr("Last turn"), LAST_TURN)
-        few, turns = (last, _Choice(self.tr("This session"), SESSION), *self._of_git(git)), tuple(turns)
+        few, turns = (last, _Choice(self.tr("This session"), SESSION), *self._of_git(git, base)), tuple(turns)
         if (few, turns, prompts) == (self._few, self._turns, self._prompts):
             return
         self.beginResetModel()
@@ -105,7 +110,7 @@ class BaselineModel(QAbstractListModel):
         plain, titled = self._words[kind]
         return _Choice((titled if title else plain).format(turn, title), ReviewBaseline(kind, turn))
 
-    def _of_git(self, git: GitState | None) -> list[_Choice]:
+    def _of_git(self, git: GitState | None, base: str) -> list[_Choice]:
         uncommitted, branch = self.tr("Uncommitted"), self.tr("Against a branch")
         if git is None or git.obstacle:
             reasons = {
@@ -119,6 +124,8 @@ class BaselineModel(QAbstractListModel):
         against = self.tr("Against {0}")
         named = git.branches[:_MAX_BRANCHES]
         branches = [_Choice(against.format(name), ReviewBaseline("branch", branch=name)) for name in named]
+        if base:
+            branches.insert(0, _Choice(self.tr("Against the worktree's base"), ReviewBaseline("branch", branch=base)))
         none = _Choice(branch, ReviewBaseline("branch"), self.tr("There is no other branch"))
         return [_LINE, _Choice(uncommitted, UNCOMMITTED), *(branches or [none])]
 
@@ -144,12 +151,17 @@ class BaselinePicker(Picker):
         self.activated.connect(self._on_activated)
 
     def set_choices(
-        self, turns: Sequence[int], prompts: Mapping[int, str], git: GitState | None, current: ReviewBaseline
+        self,
+        turns: Sequence[int],
+        prompts: Mapping[int, str],
+        git: GitState | None,
+        current: ReviewBaseline,
+        base: str = "",
     ) -> None:
         """Offer these baselines. `turns` come newest first. `git` is None until the repository was queried."""
         # Measuring 3,000 rows one by one takes several frames. Separators then take a full row.
         cast("QListView", self.view()).setUniformItemSizes(len(turns) > _FEW_TURNS)
-        self._baselines.set_choices(turns, prompts, git)
+        self._baselines.set_choices(turns, prompts, git, base)
         self.setCurrentIndex(self._baselines.row_of(current))
 
     def showPopup(self) -> None:
@@ -172,7 +184,7 @@ class FileFilter(NamedTuple):
     text: str = ""
 
     def passes(self, file: ChangedFile) -> bool:
-        marks = ("pending", "partly", "conflict") if self.state == "undecided" else (self.state,)
+        marks = ("pending", "partly", "conflict", "offered") if self.state == "undecided" else (self.state,)
         return (
             (not self.author or self.author in file.authors)
             and (not self.state or file.mark in marks)
@@ -287,7 +299,9 @@ class ChangeListing(QWidget):
     def show_reviewed(self) -> None:
         reviewed = self._reviewed
         prompts = dict(reviewed.transcript.turns.prompts)  # a copy, to be compared with the next state
-        self.picker.set_choices(reviewed.turns, prompts, self._git.state, reviewed.baseline)
+        worktree = reviewed.transcript.session.worktree
+        base = worktree.base if worktree is not None else ""
+        self.picker.set_choices(reviewed.turns, prompts, self._git.state, reviewed.baseline, base)
         self._button.set_has_authors(has_authors=not reviewed.baseline.is_git)
         self.files.can_revert = not reviewed.transcript.turns.is_working
         self._list()

@@ -100,6 +100,7 @@ class ChangeModel(ChoiceModel[ChangedFile]):
             "undone": self.tr("undone"),
             "conflict": self.tr("in conflict"),
             "pending": self.tr("undecided"),
+            "offered": self.tr("not brought back"),
         }[file.mark]
 
 
@@ -247,8 +248,9 @@ class ChangedFileList(FileList):
             return
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        is_open = file.mark != "undone" and not file.is_by_user
+        is_open = file.mark not in ("undone", "offered") and not file.is_by_user
         can_revert, can_undo = self.can_revert, is_open and self.can_revert
+        redo = self.tr("Bring this file back") if file.is_offered else self.tr("Redo this file")
         actions: tuple[tuple[FileAction, str, bool], ...] = (
             ("open", self.tr("Open file"), file.kind != "deleted"),
             ("call", self.tr("Show the call"), any(record.call_id for record in file.standing)),
@@ -256,7 +258,7 @@ class ChangedFileList(FileList):
             ("reopen", self.tr("Decide again"), is_open and file.mark in ("kept", "partly")),
             ("undo", self.tr("Undo this file"), can_undo),
             ("undo_with_word", self.tr("Undo this file with a message to the agent…"), can_undo and not file.is_git),
-            ("redo", self.tr("Redo this file"), can_revert and file.state != "stands" and not file.is_git),
+            ("redo", redo, can_revert and file.state != "stands" and not file.is_git),
         )
         for action, text, is_offered in actions:
             if action == "keep":

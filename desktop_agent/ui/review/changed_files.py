@@ -17,7 +17,7 @@ class ReviewBaseline(NamedTuple):
     turn: int = 0
     """For the kind `turn`, that turn; for `since`, the first turn."""
     branch: str = ""
-    """For the kind `branch`, the branch's name: the files on disk are compared with the merge base."""
+    """For the kind `branch`, its name, or a commit: the files on disk are compared with the merge base."""
 
     @property
     def is_git(self) -> bool:
@@ -29,8 +29,8 @@ SESSION = ReviewBaseline("session")
 UNCOMMITTED = ReviewBaseline("uncommitted")
 
 State = Literal["stands", "partly_undone", "undone"]
-Mark = Literal["pending", "partly", "kept", "undone", "conflict"]
-"""The user's decision about a file; `conflict` means that an undo conflicted with later changes."""
+Mark = Literal["pending", "partly", "kept", "undone", "conflict", "offered"]
+"""The user's decision about a file. `offered`: in a worktree only. `conflict`: an undo clashed with later changes."""
 
 
 class ChangedFile(NamedTuple):
@@ -56,7 +56,7 @@ class ChangedFile(NamedTuple):
         undone = [record for record in shown if record.is_undone]
         is_touched = bool(undone) or any(record.undone_hunks for record in shown)
         state: State = "undone" if len(undone) == len(shown) else "partly_undone" if is_touched else "stands"
-        mark: Mark = "undone" if state == "undone" else "pending"
+        mark: Mark = "pending" if state != "undone" else "offered" if shown[0].is_offered else "undone"
         return cls(path, tuple(records), shown, state, moved_from=moved_from, mark=mark)
 
     @property
@@ -98,6 +98,10 @@ class ChangedFile(NamedTuple):
     @property
     def is_by_user(self) -> bool:
         return not self.is_git and all(record.change.author == "person" for record in self.records)
+
+    @property
+    def is_offered(self) -> bool:
+        return self.standing[0].is_offered
 
     @property
     def authors(self) -> list[str]:
@@ -225,7 +229,7 @@ def judged(
 
 def _mark(file: ChangedFile, kept: Collection[HunkKey], compared: Compared | None, decided: int) -> Mark:
     if file.state == "undone":
-        return "undone"
+        return "offered" if file.is_offered else "undone"
     if file.is_by_user:
         return "kept"
     if compared is None:

@@ -107,8 +107,9 @@ class DiffPane(QWidget):
         self._show_counts()
 
     def _show_counts(self) -> None:
-        kept, undone = self.review.hunks.counts()
-        self.bar.show_counts(self.view.document.rows, kept=kept, undone=undone)
+        hunks = self.review.hunks
+        (kept, undone), is_offered = hunks.counts(), hunks.decisions.is_offered
+        self.bar.show_counts(self.view.document.rows, kept=kept, undone=undone, is_offered=is_offered)
 
     def _on_switched(self) -> None:
         self.editing.leave()

@@ -55,7 +55,7 @@ class FileBar(QWidget):
         self.save.setToolTip(self.tr("Write the file (Ctrl+S)"))
         decide = self._on_decided
         self._undo = compact_button(self.tr("Undo"), "undoShownFileButton", clicked=decide, variant="destructive")
-        self._redo = compact_button(self.tr("Redo"), "redoShownFileButton", clicked=decide)
+        self._redo = compact_button("", "redoShownFileButton", clicked=decide)
         self._keep = compact_button(object_name="keepShownFileButton", clicked=decide, variant="good")
         self._update_font()
         self._stage: EditStage = "reading"
@@ -78,7 +78,7 @@ class FileBar(QWidget):
         self.call.setAccessibleName(self.tr("Show the call: {0}").format(call))
         self._show_widgets()
 
-    def show_counts(self, rows: DiffRows, *, kept: int = 0, undone: int = 0) -> None:
+    def show_counts(self, rows: DiffRows, *, kept: int = 0, undone: int = 0, is_offered: bool = False) -> None:
         count, diff = len(rows.changes), rows.diff
         encoding = diff.new_encoding if diff.new_lines else diff.old_encoding
         self._encoding.setText(encoding_name(encoding) if encoding != "utf-8" else "")
@@ -86,7 +86,8 @@ class FileBar(QWidget):
         if kept:
             parts.append(self.tr("{0} kept").format(kept))
         if undone:
-            parts.append(self.tr("{0} undone").format(undone))
+            parts.append((self.tr("{0} not brought back") if is_offered else self.tr("{0} undone")).format(undone))
+        self._redo.setText(self.tr("Bring back") if is_offered else self.tr("Redo"))
         self._count.setText(" · ".join(parts) if count else "")
         self._is_undone = 0 < count == undone
         is_kept = not self._is_undone and 0 < count == kept + undone

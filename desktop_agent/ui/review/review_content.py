@@ -58,6 +58,7 @@ class ReviewContent(QWidget):
     diff_mode_changed = Signal(str)
     wrapping_changed = Signal(bool)
     enlarge_clicked = Signal()
+    bring_back_clicked = Signal()
 
     def __init__(
         self, theme: Theme, diff_source: DiffSource, git: GitSource | None, spawn: Spawn, parent: QWidget
@@ -130,6 +131,7 @@ class ReviewContent(QWidget):
         bar.undo.clicked.connect(partial(self._undo, ""))
         bar.undo_with_word.triggered.connect(self._undo_with_word)
         bar.redo.clicked.connect(self._redo)
+        bar.bring_back.clicked.connect(self.bring_back_clicked)
         bar.keep.clicked.connect(self.keep_all)
         bar.comments.clicked.connect(self.open_comments)
         bar.next.clicked.connect(self.go_to_undecided)
@@ -272,7 +274,8 @@ class ReviewContent(QWidget):
         call = _tr("turn {0} · {1}").format(made.turn, made.tool) if made is not None and made.tool else ""
         pane.show_file(file, call)
         kept, undone = frozenset(reviewed.kept(file)), reviewed.undone(file)
-        pane.set_decisions(HunkDecisions(kept, undone, self._undo_obstacle(file), file.is_by_user))
+        obstacle, is_undone = self._undo_obstacle(file), file.state == "undone"
+        pane.set_decisions(HunkDecisions(kept, undone, obstacle, file.is_by_user, is_undone, file.is_offered))
         comments = reviewed.transcript.changed.comments.values()
         pane.review.comments.set_comments(tuple(comment for comment in comments if comment.path == file.path))
         pane.editing.set_obstacle(edit_obstacle(reviewed.transcript, file))
@@ -308,7 +311,7 @@ class ReviewContent(QWidget):
         self._mark("kept")
 
     def _mark(self, state: ReviewState) -> None:
-        if (file := self._listing.files.current_file) and not file.is_by_user:
+        if (file := self._listing.files.current_file) and not file.is_by_user and file.mark != "offered":
             self._decisions.mark_files([file], state)
 
     def undo_file(self, reason: str = "") -> None:
@@ -361,7 +364,9 @@ class ReviewContent(QWidget):
         return BarState(
             decided=decided,
             total=total,
-            standing=sum(file.mark != "undone" and not file.is_by_user for file in files),
+            standing=sum(file.mark not in ("undone", "offered") and not file.is_by_user for file in files),
+            offered=sum(file.mark == "offered" for file in files),
+            has_worktree=transcript.session.worktree is not None,
             scope=self._scope(),
             is_running=transcript.turns.is_working,
             comments=len(transcript.changed.comments),
@@ -380,7 +385,8 @@ class ReviewContent(QWidget):
         return steps[-1] if steps else None
 
     def keep_all(self) -> None:
-        self._decisions.mark_files([file for file in self._listing.files.files if not is_decided(file)], "kept")
+        files = self._listing.files.files
+        self._decisions.mark_files([file for file in files if not is_decided(file) and file.mark != "offered"], "kept")
 
     def _undo(self, reason: str) -> None:
         self._decisions.problem.emit("")
@@ -397,7 +403,9 @@ class ReviewContent(QWidget):
         dialog.open()
 
     def _redo(self) -> None:
-        if (step := self._last_step()) is not None:
+        if self._state().offered:
+            self._decisions.submit(RedoChanges(selection=self._reviewed.selection()))
+        elif (step := self._last_step()) is not None:
             self._decisions.submit(RedoSteps(steps=(step.seq,)))
 
     def open_comments(self) -> None:

@@ -30,6 +30,7 @@ class ReviewPanel(QWidget):
     diff_mode_changed = Signal(str)  # a `RowMode`
     wrapping_changed = Signal(bool)
     enlarge_clicked = Signal()
+    bring_back_clicked = Signal()
 
     def __init__(
         self,
@@ -187,6 +188,7 @@ class ReviewPanel(QWidget):
         content.diff_mode_changed.connect(self.diff_mode_changed)
         content.wrapping_changed.connect(self.wrapping_changed)
         content.enlarge_clicked.connect(self.enlarge_clicked)
+        content.bring_back_clicked.connect(self.bring_back_clicked)
         self._pages.addWidget(content)
         return content
 

@@ -11,7 +11,7 @@ from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.answer_buttons import ShortcutButton
 from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.labels import ElidedLabel, make_label, show_text
+from desktop_agent.ui.widgets.labels import ElidedLabel, make_label, restyle, show_text
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, set_names, vbox
 
 Scope = Literal["turn", "since", "session", "git", "filtered"]
@@ -27,6 +27,9 @@ class BarState(NamedTuple):
     is_running: bool = False
     comments: int = 0
     redo_count: int = 0
+    offered: int = 0
+    """How many files of a worktree can be brought back, and none of their changes was."""
+    has_worktree: bool = False
 
 
 class UndoBar(QWidget):
@@ -37,7 +40,9 @@ class UndoBar(QWidget):
         self._problem = make_label(role="error", object_name="reviewProblem", wraps=True, is_plain=True)
         self._problem.hide()
         self._notice = ElidedLabel(role="secondary", object_name="undoNotice")
-        self.redo = make_button(self.tr("Redo"), "redoButton")
+        self.redo = make_button(object_name="redoButton")
+        self.bring_back = make_button(self.tr("Bring back…"), "bringBackButton")
+        self.bring_back.setToolTip(self.tr("Merge what the worktree has into the folder that it was made from"))
         self._summary = ElidedLabel(role="secondary", object_name="reviewSummary")
         self._progress = _Progress(theme)
         self._share = self._words_of_share = ""
@@ -54,7 +59,7 @@ class UndoBar(QWidget):
         self.undo_with_word = menu.addAction("")
         self._more.setMenu(menu)
         self.keep = make_button(object_name="keepAllButton", variant="primary")
-        notice = hbox(self._notice, self.redo, STRETCH, self.comments, spacing=Space.S)
+        notice = hbox(self._notice, self.redo, STRETCH, self.comments, self.bring_back, spacing=Space.S)
         undo = hbox(self.undo, self._more)
         buttons = hbox(self._summary, self._progress, STRETCH, self.next, undo, self.keep, spacing=Space.S)
         margins = (Space.M, Space.S, Space.M, Space.S)
@@ -69,14 +74,16 @@ class UndoBar(QWidget):
         self._progress.set_share(state.decided / state.total if state.total else 0)
         done = self.tr("Everything is decided") if state.decided == state.total else ""
         tips = self.tr("Go to the next undecided change"), self.tr("Keep what is undecided in these files")
-        for button, tip in zip((self.next, self.keep), tips, strict=True):
-            button.setEnabled(not done)
-            button.setToolTip(done or tip)
+        offered = self.tr("Nothing was brought back yet") if state.decided + state.offered == state.total else ""
+        for button, tip, obstacle in zip((self.next, self.keep), tips, (done, done or offered), strict=True):
+            button.setEnabled(not obstacle)
+            button.setToolTip(obstacle or tip)
         self.keep.setText(self._words(state.scope, self.tr("Keep all"), self.tr("Keep {0}"), state.total))
         self._show_undo(state)
         self._show_redo(state)
         self.comments.setText(plural("UndoBar", state.comments, "Send %n comment…", "Send %n comments…"))
         self.comments.setVisible(bool(state.comments))
+        self.bring_back.setVisible(state.has_worktree)
         self._fit()
 
     def set_uncaptured(self, paths: list[str], details: str) -> None:
@@ -131,12 +138,16 @@ class UndoBar(QWidget):
             "Redo the last undo, in %n files. If it conflicts with your later changes, you are asked.",
         )
         wait = turn_obstacle(is_running=state.is_running)
-        is_offered = bool(count)
-        self.redo.setVisible(is_offered)
+        self.redo.setVisible(bool(count or state.offered))
         self.redo.setEnabled(not wait)
-        self.redo.setToolTip(wait or redo)
-        changed = plural("UndoBar", count, "The last undo changed %n file.", "The last undo changed %n files.")
-        show_text(self._notice, changed if is_offered else "")
+        self.redo.setText(self.tr("Bring all back") if state.offered else self.tr("Redo"))
+        self.redo.setToolTip(wait or ("" if state.offered else redo))
+        restyle(self.redo, "variant", "primary" if state.offered else "")
+        restyle(self.keep, "variant", "" if state.offered else "primary")
+        said = plural("UndoBar", count, "The last undo changed %n file.", "The last undo changed %n files.")
+        if state.offered:
+            said = plural("UndoBar", state.offered, "%n file can be brought back.", "%n files can be brought back.")
+        show_text(self._notice, said if count or state.offered else "")
 
     def _words(self, scope: Scope, all_of_it: str, some_of_it: str, count: int) -> str:
         files = plural("UndoBar", count, "%n file", "%n files")

@@ -62,14 +62,14 @@ def _by(
 ) -> list[SessionGroup]:
     match grouping:
         case "nearby":
-            here = [session for session in sessions if session.workspace == workspace]
-            elsewhere = [session for session in sessions if session.workspace != workspace]
+            here = [session for session in sessions if session.home == workspace]
+            elsewhere = [session for session in sessions if session.home != workspace]
             return [
                 SessionGroup("here", _tr("This folder"), here),
                 SessionGroup("elsewhere", _tr("Other folders"), elsewhere, True),
             ]
         case "folder":
-            folders = _split((session.workspace, session) for session in sessions)
+            folders = _split((session.home, session) for session in sessions)
             first = sorted(folders, key=lambda folder: folder != workspace)  # others stay in order of last use
             names = _names(first)
             return [SessionGroup(f"folder:{folder}", names[folder], folders[folder]) for folder in first]
@@ -229,11 +229,15 @@ class SessionListModel(QAbstractListModel):
         return _words_tr("asks") if session.state == "waiting" else _words_tr("runs")
 
     def details(self, row: SessionRow) -> str:
-        if row.session is None or not self.arrangement.is_detailed:
-            return row.folder
-        usage = row.session.usage
-        cost = cost_text(usage.cost_usd, is_partial=usage.is_cost_partial)
-        return " · ".join(filter(None, [row.folder, self._turns(row.session), cost]))
+        worktree = row.session.worktree if row.session is not None else None
+        return self._details(row, f"⎇ {worktree.name}" if worktree is not None else "")
+
+    def _details(self, row: SessionRow, worktree: str) -> str:
+        facts = [row.folder, worktree]
+        if row.session is not None and self.arrangement.is_detailed:
+            usage = row.session.usage
+            facts += [self._turns(row.session), cost_text(usage.cost_usd, is_partial=usage.is_cost_partial)]
+        return " · ".join(filter(None, facts))
 
     def _tooltip(self, session: SessionSummary) -> str:
         facts = [
@@ -243,7 +247,7 @@ class SessionListModel(QAbstractListModel):
             long_moment(session.active_at, self._now(), QLocale()),
         ]
         said = " · ".join(filter(None, facts))
-        return plain_tooltip("\n".join([self.title(session), session.workspace, said]))
+        return plain_tooltip("\n".join([self.title(session), session.home, *_worktree_words(session), said]))
 
     def _spoken_state(self, session: SessionSummary) -> str:
         if session.state == "idle":
@@ -298,7 +302,7 @@ class SessionListModel(QAbstractListModel):
                 said = [
                     self.title(row.session),
                     self._spoken_state(row.session),
-                    self.details(row),
+                    self._details(row, "".join(_worktree_words(row.session))),
                     pinned,
                     archived,
                     selected,
@@ -329,11 +333,16 @@ class SessionListModel(QAbstractListModel):
                 return None
 
 
+def _worktree_words(session: SessionSummary) -> list[str]:
+    worktree = session.worktree
+    return [_words_tr("in the worktree {0}").format(worktree.name)] if worktree is not None else []
+
+
 def _rows_of(group: SessionGroup, workspace: str | None, folded: Collection[str]) -> Iterator[SessionRow]:
     is_folded = bool(group.heading) and group.key in folded
     if group.heading:
         yield SessionRow(None, heading=group.heading, group=group.key, folded=len(group.sessions) if is_folded else 0)
     if not is_folded:
         for session in group.sessions:
-            says_folder = group.says_folder and session.workspace != workspace
-            yield SessionRow(session, PurePath(session.workspace).name if says_folder else "")
+            says_folder = group.says_folder and session.home != workspace
+            yield SessionRow(session, PurePath(session.home).name if says_folder else "")

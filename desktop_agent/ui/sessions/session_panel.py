@@ -137,6 +137,7 @@ class SessionPanel(QWidget):
     rename_requested = Signal(str, str)  # id, title
     action_requested = Signal(str, object)  # a `SessionAction`, and a tuple of ids
     arranged = Signal(object)  # an `Arrangement`
+    bring_back_requested = Signal(str)  # the name of a worktree
 
     def __init__(self, theme: Theme, *, now: Callable[[], datetime] = local_now) -> None:
         super().__init__()
@@ -180,10 +181,19 @@ class SessionPanel(QWidget):
             clicked=self.new_requested,
             variant="flat",
         )
+        self.more_button = MenuButton()
+        set_names(self.more_button, "moreSessionsButton", self.tr("More ways to begin"))
+        self.more_button.setText("▾")
+        self.more_button.setToolTip(self.more_button.accessibleName())
+        self.more_button.setProperty("variant", "flat")
+        self.more_button.setProperty("compact", True)
+        self.more_button.hide()
         heading = make_label(self.tr("Sessions"), role="heading")
         self._arrange = ArrangeButton()
         self._arrange.arranged.connect(self._on_arranged)
-        top = hbox(heading, STRETCH, self._arrange, new, margins=(Space.S, 0, 0, 0), spacing=Space.XS)
+        top = hbox(
+            heading, STRETCH, self._arrange, hbox(new, self.more_button), margins=(Space.S, 0, 0, 0), spacing=Space.XS
+        )
 
         self._list = SessionRows(self._model, theme)
         self._list.setAccessibleName(self.tr("Sessions"))
@@ -324,6 +334,8 @@ class SessionPanel(QWidget):
         add("copy")
         menu.addAction(_tr("Select"), self._list.toggle).setShortcut(QKeySequence("Ctrl+Space"))
         menu.addSeparator()
+        if (worktree := session.worktree) is not None:
+            menu.addAction(_tr("Bring back…"), partial(self.bring_back_requested.emit, worktree.name))
         add("export")
         add("folder")
         link = f"desktop-agent://session/{session.id}"

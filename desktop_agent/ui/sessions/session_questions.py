@@ -23,7 +23,9 @@ def ask_to_delete(
     if len(sessions) == 1:
         title, text = _delete_tr("Delete session"), _delete_tr("Delete “{0}”?").format(titles[0])
         lost = _delete_tr("The conversation ({0}) and the undo history of its changes are deleted permanently.")
-        stays = _delete_tr("The files in {0} stay as they are.").format(named(sessions[0].workspace))
+        stays = _delete_tr("The files in {0} stay as they are.").format(named(sessions[0].home))
+        if (worktree := sessions[0].worktree) is not None:
+            stays = _delete_tr("Its worktree {0} stays, with its files and its branch.").format(worktree.name)
     else:
         title = _delete_tr("Delete sessions")
         text = plural("DeleteQuestion", len(sessions), "Delete %n session?", "Delete %n sessions?")

@@ -31,7 +31,7 @@ class SessionDelegate(ModelDelegate[SessionListModel]):
         row = self.model.row_at(index.row())
         if row.session is None:
             return QSize(0, _HEADING)
-        has_second = bool(row.folder) or self.model.arrangement.is_detailed
+        has_second = self.model.arrangement.is_detailed or bool(self.model.details(row))
         return QSize(0, _TWO_LINES if has_second else Height.LIST_ROW)
 
     def draw(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:

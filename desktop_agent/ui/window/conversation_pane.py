@@ -14,6 +14,7 @@ from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.banner import Banner, BannerFrame, few_lines
 from desktop_agent.ui.widgets.find_bar import FindBar
+from desktop_agent.ui.widgets.focus import announce
 from desktop_agent.ui.widgets.layouts import resize_within_screen, vbox
 from desktop_agent.ui.window.plan_bar import PlanBar
 from desktop_agent.ui.wording.visible_text import plain_tooltip
@@ -181,6 +182,31 @@ class ViewingBar(BannerFrame):
         self._button.setAccessibleDescription(hint)
 
 
+class WorktreeBar(BannerFrame):
+    """Says what became of a worktree, and offers to restore it."""
+
+    restore_requested = Signal(str)  # its name
+
+    def __init__(self) -> None:
+        super().__init__("worktreeBar")
+        self.setProperty("role", "bar")  # not a warning
+        self._title.setProperty("role", "strong")
+        self._name = ""
+        self._restore = self.add_button(self.tr("Restore"), "restoreWorktreeButton", self._on_restore)
+        self.add_button(self.tr("Dismiss"), "dismissWorktreeButton", self.hide, is_flat=True)
+
+    def tell(self, title: str, hint: str, restorable: str = "") -> None:
+        """`restorable` is the name of a worktree that can be restored."""
+        self._name = restorable
+        self.say(title, hint)
+        self._restore.setVisible(bool(restorable))
+        self.show()
+        announce(self, self.accessibleName())
+
+    def _on_restore(self) -> None:
+        self.restore_requested.emit(self._name)
+
+
 class ConversationPane(QWidget):
     def __init__(self, transcript: TranscriptView, plan: PlanBar, todos: TodoPanel) -> None:
         super().__init__()
@@ -191,8 +217,9 @@ class ConversationPane(QWidget):
         self.hold_banner = HoldBanner()
         self.banner = Banner()
         self.project_banner = ProjectBanner()
+        self.worktree_bar = WorktreeBar()
         self.find_bar = FindBar(
             transcript.finder, transcript.finder.found, transcript, self.tr("Find in the conversation"), name="findBar"
         )
         bars = (self.news_bar, self.crash_bar, self.viewing_bar, self.hold_banner, self.banner, self.project_banner)
-        vbox(*bars, self.find_bar, (transcript, 1), plan, todos, on=self)
+        vbox(*bars, self.worktree_bar, self.find_bar, (transcript, 1), plan, todos, on=self)

@@ -179,6 +179,8 @@ class SessionController(ShownSession):
         is_demo = session.model is not None and session.model.provider == "demo"
         if self._is_news("title", session.title, is_demo):
             self._window.top_bar.set_title(session.title, is_demo=is_demo)
+        if self._is_news("worktree", session.worktree):
+            self._window.top_bar.set_worktree(session.worktree)
         self._panels.pickers.show_mode(
             session.model, session.approval, session.sandbox, is_planning=session.is_planning
         )

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.core.base.plain_text import named
+from desktop_agent.core.protocol.model import WorktreeOrigin
 from desktop_agent.core.system.git.repository import RepoStatus
 from desktop_agent.ui import jobs_panel
 from desktop_agent.ui.theme import Height, Space, Theme
@@ -96,8 +97,11 @@ def main_menu(actions: Actions, parent: QWidget) -> QMenu:
     menu.addSeparator()
     session = (
         actions.new_session,
+        actions.new_worktree,
         actions.next_session,
         actions.previous_session,
+        actions.bring_back,
+        actions.worktrees,
         actions.new_window,
         actions.open_folder,
         actions.demo,
@@ -162,6 +166,10 @@ class TopBar(QWidget):
         self.demo_label.setToolTip(self.tr("A scripted model answers. Tools, changes and undo are real."))
         self.demo_label.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.demo_label.setVisible(False)
+        self.worktree_label = QLabel(self.tr("Worktree"), self)
+        self.worktree_label.setProperty("role", "tag")
+        self.worktree_label.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.worktree_label.setVisible(False)
         self.search_button = self._build_shortcut_button(self.tr("Search"), actions.search)
         self.search_button.setObjectName("searchButton")
         self.search_button.setAccessibleName(self.tr("Search all sessions"))
@@ -185,7 +193,10 @@ class TopBar(QWidget):
         layout = QHBoxLayout(self)
         layout.setContentsMargins(Space.M, 0, Space.M, 0)
         layout.setSpacing(Space.S)
-        for widget in (self.side_button, self.workspace_button, self.branch_button, self.demo_label):
+        for widget in (
+            *(self.side_button, self.workspace_button, self.branch_button),
+            *(self.worktree_label, self.demo_label),
+        ):
             layout.addWidget(widget)
         layout.addWidget(self.title_label, 1)
         for widget in (self.search_button, self.palette_button, self.jobs_button):
@@ -224,6 +235,15 @@ class TopBar(QWidget):
         button.setAccessibleName(self.tr("Branch {0}").format(status.branch or status.commit[:7]))
         button.setAccessibleDescription(branch_words(status))
         button.setToolTip(plain_tooltip(branch_words(status)))
+
+    def set_worktree(self, worktree: WorktreeOrigin | None) -> None:
+        """Show whether the session works in a worktree, whose branch and folder the bar shows."""
+        self.worktree_label.setVisible(worktree is not None)
+        if worktree is not None:
+            words = self.tr("This session works in the worktree {0}.\nThe files in {1} stay as they are.")
+            said = words.format(worktree.name, worktree.main)
+            self.worktree_label.setToolTip(plain_tooltip(said))
+            self.worktree_label.setAccessibleName(said)
 
     def set_title(self, title: str, *, is_demo: bool) -> None:
         self.title_label.setText(title[:_TITLE_CHARS] or self.tr("New session"))

@@ -1,6 +1,7 @@
 """Sessions as shown in lists and found by searches, their usage, and how full their context is."""
 
 from datetime import date, datetime
+from pathlib import PurePath
 from typing import Literal
 
 from msgspec import Struct, field
@@ -217,6 +218,11 @@ class WorktreeOrigin(Struct, frozen=True, kw_only=True):
     base: str
     """The commit that the branch started from."""
 
+    def home_of(self, workspace: str) -> str:
+        """Return the folder of the user's checkout that corresponds to a `workspace` in the worktree."""
+        _, _, inside = PurePath(workspace).as_posix().partition(f"/worktrees/{self.name}/")
+        return str(PurePath(self.main, *PurePath(inside).parts[1:]))
+
 
 class Spending(Struct, frozen=True, kw_only=True):
     """One day's usage and cost of one model."""
@@ -264,6 +270,11 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     asks: int = 0
     failure: str = ""
     """The code of the notice with which its last turn failed (`authentication`, `no_key` …); empty if it did not."""
+
+    @property
+    def home(self) -> str:
+        """The folder that the session belongs to, even if it works in a worktree."""
+        return self.worktree.home_of(self.workspace) if self.worktree is not None else self.workspace
 
     @property
     def is_listed(self) -> bool:

@@ -232,7 +232,8 @@ class DiffPainter:
             self._paint_label(painter, inner, bar_label(rows, index), "muted")
 
     def _paint_decided(self, painter: QPainter, rows: DiffRows, index: int, inner: QRect, bars: Bars) -> None:
-        state = bars.decisions.state(rows.key(index) or "")
+        key = rows.key(index) or ""
+        state = bars.decisions.state(key)
         buttons = bars.buttons[state]
         size = buttons.deviceIndependentSize().toSize()
         if index not in bars.live:
@@ -245,10 +246,10 @@ class DiffPainter:
         if state != "undone":
             self._paint_label(painter, label, text, "muted")
             return
-        self._paint_label(painter, label, text, "muted", is_struck=True)
+        self._paint_label(painter, label, text, "muted", is_struck=not bars.decisions.is_offered)
         behind = label.adjusted(self._bar_metrics.horizontalAdvance(text) + _LABEL_GAP, 0, 0, 0)
         if behind.width() > 0:
-            self._paint_label(painter, behind, _tr("undone"), "text")
+            self._paint_label(painter, behind, bars.decisions.words(key), "text")
 
     def _paint_label(self, painter: QPainter, rect: QRect, text: str, role: str, *, is_struck: bool = False) -> None:
         painter.setFont(self._struck_font if is_struck else self._bar_font)

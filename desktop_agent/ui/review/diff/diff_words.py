@@ -27,11 +27,22 @@ class HunkDecisions(NamedTuple):
     obstacle: str = ""
     is_own: bool = False
     """Whether the user made all of the file's changes, which are kept without being decided."""
+    is_undone: bool = False
+    """Whether no change of the file is in force."""
+    is_offered: bool = False
+    """Whether undone hunks are those of a worktree that were not brought back."""
 
     def state(self, key: HunkKey) -> HunkState:
-        if key in self.undone:
+        if self.is_undone or key in self.undone:
             return "undone"
         return "kept" if self.is_own or key in self.kept else "undecided"
+
+    def words(self, key: HunkKey) -> str:
+        return _state_words(self.state(key), is_offered=self.is_offered)
+
+    def is_open(self, key: HunkKey) -> bool:
+        state = self.state(key)
+        return state == "undecided" or (self.is_offered and state == "undone")
 
 
 def hunk_label(hunk: Hunk) -> str:
@@ -158,17 +169,18 @@ def row_words(rows: DiffRows, index: int, decisions: HunkDecisions | None = None
     if (key := rows.key(index)) is not None:
         text = _tr("Change {0} of {1}: {2}")
         text = text.format(rows.change_at(index) + 1, len(rows.changes), bar_label(rows, index))
-        return f"{text}, {_state_words(decisions.state(key))}" if decisions else text
+        return f"{text}, {decisions.words(key)}" if decisions else text
     text = _line_words(rows, index)
     if decisions and rows[index].kind not in ("gap", "context"):
         key = rows.keys[rows.change_at(index)]
-        if (state := decisions.state(key)) != "undecided":
-            return f"{text} ({_state_words(state)})"
+        if decisions.state(key) != "undecided":
+            return f"{text} ({decisions.words(key)})"
     return text
 
 
-def _state_words(state: HunkState) -> str:
-    return {"undecided": _tr("not decided"), "kept": _tr("kept"), "undone": _tr("undone")}[state]
+def _state_words(state: HunkState, *, is_offered: bool) -> str:
+    undone = _tr("not brought back") if is_offered else _tr("undone")
+    return {"undecided": _tr("not decided"), "kept": _tr("kept"), "undone": undone}[state]
 
 
 def _line_words(rows: DiffRows, index: int) -> str:

@@ -35,7 +35,7 @@ class HunkActions(QWidget):
         self._shown: object = None
         self._comment = self._make_button("commentHunkButton", self.tr("Comment"))
         self._undo = self._make_button("undoHunkButton", self.tr("Undo"), "destructive")
-        self._redo = self._make_button("redoHunkButton", self.tr("Redo"))
+        self._redo = self._make_button("redoHunkButton", "")
         self._keep = self._make_button("keepHunkButton", "", "good")
         hbox(self._comment, self._undo, self._redo, self._keep, on=self, spacing=Space.S - 2)
         self.setCursor(Qt.CursorShape.ArrowCursor)
@@ -47,12 +47,15 @@ class HunkActions(QWidget):
 
     def show_hunk(self, row: int, key: HunkKey, place: str, state: HunkState, decisions: HunkDecisions) -> None:
         self.row, self.key = row, key
-        shown = (place, state, decisions.obstacle, decisions.is_own)
+        shown = (place, state, decisions.obstacle, decisions.is_own, decisions.is_offered)
         if shown == self._shown:
             return
         self._shown = shown
         self._is_kept = state == "kept"
-        keys = self._keys
+        keys, redo, redo_named = self._keys, self.tr("Redo this change"), self.tr("Redo {0}")
+        if decisions.is_offered:
+            redo, redo_named = self.tr("Bring this change back"), self.tr("Bring back {0}")
+        self._redo.setText(self.tr("Bring back") if decisions.is_offered else self.tr("Redo"))
         self._keep.setText(self.tr("✓ Kept") if self._is_kept else self.tr("Keep"))
         self._show_buttons(is_undone=state == "undone")
         self._comment.setToolTip(keys.hint(self.tr("Write a comment on these lines"), "comment"))
@@ -62,13 +65,13 @@ class HunkActions(QWidget):
         self._keep.setEnabled(not decisions.is_own)
         for button, words in (
             (self._undo, keys.hint(self.tr("Undo this change"), "undo")),
-            (self._redo, keys.hint(self.tr("Redo this change"), "redo")),
+            (self._redo, keys.hint(redo, "redo")),
         ):
             button.setEnabled(not decisions.obstacle)
             button.setToolTip(decisions.obstacle or words)
         self._comment.setAccessibleName(self.tr("Comment on {0}").format(place))
         self._undo.setAccessibleName(self.tr("Undo {0}").format(place))
-        self._redo.setAccessibleName(self.tr("Redo {0}").format(place))
+        self._redo.setAccessibleName(redo_named.format(place))
         self._keep.setAccessibleName((self.tr("Kept: {0}") if self._is_kept else self.tr("Keep {0}")).format(place))
         self.resize(self.sizeHint())
 
@@ -122,7 +125,8 @@ class HunkOverlay(DiffOverlay):
         self.decisions: HunkDecisions = HunkDecisions()
         """The user's decisions, plus the hunks that the diff itself marks as undone."""
         self._pictures: dict[HunkState, QPixmap] = {}
-        self._can_revert = True
+        self._pictured: tuple[bool, bool] | None = None
+        """Whether the buttons of the pictures are enabled, and whether they bring back."""
         self._hovered: int | None = None
         self._pressed: QPushButton | None = None
         self._is_covered = False
@@ -161,7 +165,7 @@ class HunkOverlay(DiffOverlay):
         edge, neighbour = (len(keys) - 1, current - 1) if backwards else (0, current + 1)
         start = edge if from_edge else current if with_current else neighbour
         order = range(start, -1, -1) if backwards else range(max(start, 0), len(keys))
-        found = next((number for number in order if self.decisions.state(keys[number]) == "undecided"), None)
+        found = next((number for number in order if self.decisions.is_open(keys[number])), None)
         return found is not None and self._view.navigation.go_to_change(found)
 
     def counts(self) -> tuple[int, int]:
@@ -181,9 +185,9 @@ class HunkOverlay(DiffOverlay):
 
     def decorate(self, scene: Scene) -> Scene:
         decisions = self.decisions
-        can_revert = not decisions.obstacle
-        if not self._pictures or self._can_revert != can_revert:
-            self._can_revert = can_revert
+        wanted = not decisions.obstacle, decisions.is_offered
+        if not self._pictures or self._pictured != wanted:
+            self._pictured = wanted
             for state in _STATES:
                 self._template.show_hunk(-1, "", "", state, decisions)
                 self._pictures[state] = self._template.picture()
