@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -80,6 +80,9 @@ class SandboxSearch(Struct, frozen=True, kw_only=True):
         return f"{self.verdict} {best.name} does not work: {best.reason.rstrip('.')}. {best.hint}".rstrip()
 
 
+_Tried = tuple[Sandbox | None, SandboxReport]
+
+
 def landlock_abi() -> int:
     if sys.platform != "linux":
         return 0
@@ -92,7 +95,7 @@ def find_sandbox(environ: Mapping[str, str], *, abi: Callable[[], int] = landloc
 
     `environ` is the application's own.
     """
-    return _found([find() for find in _candidates(environ, abi, _problem_with)])
+    return _found(list(_candidates(environ, abi, _problem_with)))
 
 
 def find_tried_sandbox(environ: Mapping[str, str], tried: Path) -> SandboxSearch:
@@ -117,10 +120,10 @@ def find_tried_sandbox(environ: Mapping[str, str], tried: Path) -> SandboxSearch
                 write_atomically(tried, "\n".join([*known[1 - _MOST_MARKS :], mark]).encode(), mode=0o600)
         return problem
 
-    searches: list[tuple[Sandbox | None, SandboxReport]] = []
-    for find in _candidates(environ, landlock_abi, problem_with):
-        searches.append(find())
-        if searches[-1][0] is not None:
+    searches: list[_Tried] = []
+    for search in _candidates(environ, landlock_abi, problem_with):
+        searches.append(search)
+        if search[0] is not None:
             break
     return _found(searches)
 
@@ -145,85 +148,68 @@ def _mark_of(sandbox: Sandbox) -> str | None:
     return blake2b(repr(circumstances).encode()).hexdigest()
 
 
-def _found(searches: Sequence[tuple[Sandbox | None, SandboxReport]]) -> SandboxSearch:
+def _found(searches: Sequence[_Tried]) -> SandboxSearch:
     sandbox = next((sandbox for sandbox, _ in searches if sandbox is not None), None)
     return SandboxSearch(sandbox=sandbox, reports=tuple(report for _, report in searches))
 
 
-def _candidates(
-    environ: Mapping[str, str], abi: Callable[[], int], problem_with: Callable[[Sandbox], str]
-) -> list[Callable[[], tuple[Sandbox | None, SandboxReport]]]:
-    if sys.platform == "darwin":
-        return [lambda: _seatbelt(environ, problem_with)]
-    if sys.platform == "linux":
-        return [lambda: _bubblewrap(environ, problem_with), lambda: _landlock(environ, abi, problem_with)]
-    return []
-
-
 def every_sandbox(environ: Mapping[str, str]) -> tuple[Sandbox, ...]:
-    found = [find()[0] for find in _candidates(environ, landlock_abi, _problem_with)]
+    found = [sandbox for sandbox, _ in _candidates(environ, landlock_abi, _problem_with)]
     return tuple(sandbox for sandbox in found if sandbox is not None)
 
 
-if sys.platform == "linux":
-
-    def _bubblewrap(
-        environ: Mapping[str, str], problem_with: Callable[[Sandbox], str]
-    ) -> tuple[Sandbox | None, SandboxReport]:
-        program = find_program("bwrap", environ)
-        if program is None:
-            return _unavailable("bubblewrap", "The program bwrap is not installed.", _INSTALL)
-        guards = Guards.of(environ)
-        sandbox = Bubblewrap(program, guards)
-        problem = problem_with(sandbox)
-        if "disable-userns" in problem:
-            sandbox = Bubblewrap(program, guards, can_forbid_namespaces=False)
-            problem = problem_with(sandbox)
-        if "no listener" in problem:
-            sandbox = replace(sandbox, is_supervised=False)
-            problem = problem_with(sandbox)
-        if problem:
-            return _unavailable(sandbox.name, f"bwrap cannot confine: {problem}", _hint_for(problem))
-        return sandbox, SandboxReport(name=sandbox.name, is_available=True)
-
-    def _landlock(
-        environ: Mapping[str, str], abi: Callable[[], int], problem_with: Callable[[Sandbox], str]
-    ) -> tuple[Sandbox | None, SandboxReport]:
-        version = abi()
-        if version == 0:
+def _candidates(
+    environ: Mapping[str, str], abi: Callable[[], int], problem_with: Callable[[Sandbox], str]
+) -> Iterator[_Tried]:
+    """Try each sandbox of the system when it is asked for, the preferred one first."""
+    if sys.platform == "darwin":
+        if not Path(PROGRAM).exists():
+            yield _unavailable("seatbelt", f"{PROGRAM} is not there.")
+        else:
+            yield _tried(Seatbelt(Guards.of(environ)), "It cannot confine", lambda _: "", problem_with)
+    elif sys.platform == "linux":
+        if (program := find_program("bwrap", environ)) is None:
+            yield _unavailable("bubblewrap", "The program bwrap is not installed.", _INSTALL)
+        else:
+            yield _tried(Bubblewrap(program, Guards.of(environ)), "bwrap cannot confine", _hint_for, problem_with)
+        if (version := abi()) == 0:
             hint = "Add `landlock` to the kernel's `lsm=` boot parameter (Linux 6.2 or later), or use bubblewrap."
-            return _unavailable("landlock", "The kernel has no Landlock, or it is switched off.", hint)
-        if version < LEAST_ABI:
+            yield _unavailable("landlock", "The kernel has no Landlock, or it is switched off.", hint)
+        elif version < LEAST_ABI:
             reason = f"The kernel's Landlock (version {version}) cannot keep files from being truncated."
-            return _unavailable("landlock", reason, "Use Linux 6.2 or later, or bubblewrap.")
-        sandbox = Landlock(version, Guards.of(environ))
-        problem = problem_with(sandbox)
-        if "no listener" in problem:
+            yield _unavailable("landlock", reason, "Use Linux 6.2 or later, or bubblewrap.")
+        else:
+            sandbox = Landlock(version, Guards.of(environ))
+            yield _tried(sandbox, "Landlock cannot confine", lambda _: "Use bubblewrap.", problem_with)
+
+
+def _tried(
+    sandbox: Sandbox, what: str, hint_for: Callable[[str], str], problem_with: Callable[[Sandbox], str]
+) -> _Tried:
+    """Try a sandbox, and then with the powers that this machine has."""
+    problem, limits = problem_with(sandbox), ""
+    if sys.platform == "linux":
+        if isinstance(sandbox, Bubblewrap) and "disable-userns" in problem:
+            sandbox = replace(sandbox, can_forbid_namespaces=False)
+            problem = problem_with(sandbox)
+        if isinstance(sandbox, Bubblewrap | Landlock) and "no listener" in problem:
             sandbox = replace(sandbox, is_supervised=False)
             problem = problem_with(sandbox)
-        if problem:
-            return _unavailable(sandbox.name, f"Landlock cannot confine: {problem}", "Use bubblewrap.")
-        limits = (
-            "A command can change files and folders in the workspace but add none directly in its top folder, has no "
-            "loopback network, and cannot commit."
-        )
-        if not sandbox.is_supervised:
-            limits += (
-                " Another program, such as a container's, listens to system calls here, so it cannot open files to "
-                "others than their owner: `chmod +x` and copies that keep permissions fail."
-            )
-        return sandbox, SandboxReport(name=sandbox.name, is_available=True, reason=limits)
+        if isinstance(sandbox, Landlock):
+            limits = _LIMITS if sandbox.is_supervised else f"{_LIMITS} {_UNSUPERVISED}"
+    if problem:
+        return _unavailable(sandbox.name, f"{what}: {problem}", hint_for(problem))
+    return sandbox, SandboxReport(name=sandbox.name, is_available=True, reason=limits)
 
 
-def _seatbelt(
-    environ: Mapping[str, str], problem_with: Callable[[Sandbox], str]
-) -> tuple[Sandbox | None, SandboxReport]:
-    if not Path(PROGRAM).exists():
-        return _unavailable("seatbelt", f"{PROGRAM} is not there.")
-    sandbox = Seatbelt(Guards.of(environ))
-    if problem := problem_with(sandbox):
-        return _unavailable(sandbox.name, f"It cannot confine: {problem}")
-    return sandbox, SandboxReport(name=sandbox.name, is_available=True)
+_LIMITS = (
+    "A command can change files and folders in the workspace but add none directly in its top folder, has no loopback "
+    "network, and cannot commit."
+)
+_UNSUPERVISED = (
+    "Another program, such as a container's, listens to system calls here, so it cannot open files to others than "
+    "their owner: `chmod +x` and copies that keep permissions fail."
+)
 
 
 def _unavailable(name: str, reason: str, hint: str = "") -> tuple[None, SandboxReport]:
