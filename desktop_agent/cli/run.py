@@ -41,8 +41,7 @@ from desktop_agent.core.tools.files.suggest import closest_names
 from desktop_agent.core.worktrees.worktrees import NewWorktree
 from desktop_agent.headless.approval_command import ApprovalCommand
 from desktop_agent.headless.input_lines import ops_of
-from desktop_agent.headless.result import RunLogs, RunResult
-from desktop_agent.headless.runner import HeadlessRun, RunOptions, StreamedRun
+from desktop_agent.headless.runner import HeadlessRun, RunLogs, RunOptions, RunResult, StreamedRun
 from desktop_agent.library.output_schema import OutputSchema
 
 _EVERY_S = 1.0

@@ -15,7 +15,7 @@ from desktop_agent.core.base.errors import AgentError, UnsafeSettingsError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.context.tokens import Calibration
-from desktop_agent.core.mcp.server_pool import ServerPool
+from desktop_agent.core.mcp.connection import ServerPool
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.known_model import KnownModel, ListedModel
 from desktop_agent.core.models.model_catalog import MODELS_NAME, ModelCatalog

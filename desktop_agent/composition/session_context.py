@@ -81,13 +81,11 @@ from desktop_agent.core.tools.execution.effects import Effects
 from desktop_agent.core.tools.execution.runtime import Toolbox, ToolRuntime
 from desktop_agent.core.tools.execution.safeguard import Safeguard
 from desktop_agent.core.tools.execution.writers import RunningServer
-from desktop_agent.core.tools.gate import ApprovalGate, LiveJudging, ServerQuestions
-from desktop_agent.core.tools.judging import Judge, Policies
+from desktop_agent.core.tools.gate import ApprovalGate, Judge, LiveJudging, Policies, ServerQuestions
 from desktop_agent.core.tools.output import ContextLimits
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.secret_files import finder_of_secrets
-from desktop_agent.core.tools.servers.mcp_tool import McpTool, SessionTrust
-from desktop_agent.core.tools.servers.search_tools import DefinitionBudget, SearchTools
+from desktop_agent.core.tools.servers.mcp_tool import DefinitionBudget, McpTool, SearchTools, SessionTrust
 from desktop_agent.core.tools.servers.session_servers import SessionServers
 from desktop_agent.core.worktrees.bring_back import WorktreeOffer
 from desktop_agent.core.worktrees.worktrees import NewWorktree, hint_for_lost

@@ -26,8 +26,7 @@ from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.tools.builtin import AnyTool
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.servers.mcp_tool import BETWEEN, server_named_in
-from desktop_agent.headless.result import EXIT_CODES
-from desktop_agent.headless.runner import HeadlessRun, RunOptions, unattended_call
+from desktop_agent.headless.runner import EXIT_CODES, HeadlessRun, RunOptions, unattended_call
 
 _NO_VENDOR = ModelRef(provider=DEMO, model="scripted")
 """The model of the session. It has no vendor, because requests to a vendor's model would be booked as paid."""

@@ -21,8 +21,8 @@ from mcp import Client, StdioServerParameters, stdio_client
 
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.context.tokens import tool_tokens
+from desktop_agent.core.mcp.connection import ServerPool
 from desktop_agent.core.mcp.definition import Program, ServerDefinition
-from desktop_agent.core.mcp.server_pool import ServerPool
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.providers.scripted import Call, Say

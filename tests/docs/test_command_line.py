@@ -13,7 +13,7 @@ import pytest
 from desktop_agent.app.startup.arguments import parse_arguments
 from desktop_agent.cli import COMMANDS, WITH_VALUE
 from desktop_agent.cli.parser import build_parser
-from desktop_agent.headless.result import EXIT_CODES
+from desktop_agent.headless.runner import EXIT_CODES
 from tests.command_line import CommandLine
 from tests.core.mcp.conftest import PROGRAM
 from tests.e2e.run.agent import BEFORE, script

@@ -16,17 +16,19 @@ from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.headless.batch.cluster import ClusterWorkers, RemoteTask, TlsFiles, check_address, require_dask
-from desktop_agent.headless.batch.coordinator import (
+from desktop_agent.headless.batch.copies import sweep
+from desktop_agent.headless.batch.local_workers import LocalWorkers
+from desktop_agent.headless.batch.tasks import (
     Batch,
     BatchOptions,
     BatchSummary,
+    BatchTask,
     Results,
+    Workers,
+    read_tasks,
     results_in,
     summary_words,
 )
-from desktop_agent.headless.batch.copies import sweep
-from desktop_agent.headless.batch.local_workers import LocalWorkers
-from desktop_agent.headless.batch.tasks import BatchTask, Workers, read_tasks
 
 _LONGEST_BAR = 40
 

@@ -32,8 +32,7 @@ from desktop_agent.core.system.private_files import close_to_others
 from desktop_agent.headless.batch.copies import copy_of
 from desktop_agent.headless.batch.tasks import BatchTask, TaskOutcome, failed
 from desktop_agent.headless.input_lines import lines_of
-from desktop_agent.headless.result import RunResult, describe
-from desktop_agent.headless.runner import HeadlessRun
+from desktop_agent.headless.runner import HeadlessRun, RunResult, describe
 
 OWN_OPTIONS = (
     "json", "workspace", "prompt", "prompt-file", "resume", "continue", "worktree", "worktree-base", "stream",

@@ -24,7 +24,7 @@ from desktop_agent.core.mcp.definition import Program, ServerSandbox, folder_mea
 from desktop_agent.core.mcp.server_log import ServerLog
 from desktop_agent.core.sandbox.confinement import ConfinementSpec, Folders, is_within
 from desktop_agent.core.sandbox.find import Sandbox, SandboxSearch
-from desktop_agent.core.sandbox.home import launching
+from desktop_agent.core.sandbox.guarded import launching
 from desktop_agent.core.sandbox.host_proxy import AllowedHosts, HostProxy, proxy_variables
 from desktop_agent.core.system.environment import confined_environment
 from desktop_agent.core.system.network.connections import Resolver, system_resolver

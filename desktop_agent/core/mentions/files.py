@@ -44,7 +44,7 @@ from desktop_agent.core.tools.files.text_files import (
     looks_binary,
     recognised_encoding,
 )
-from desktop_agent.core.tools.judging import Policies
+from desktop_agent.core.tools.gate import Policies
 from desktop_agent.core.tools.output import LARGEST_PICTURE_BYTES, LONGEST_SIDE
 
 MOST_LISTED = 1_000

@@ -1,6 +1,6 @@
 """Bubblewrap: the command sees the machine's files read-only, in its own namespaces (files, processes, network).
 
-Home folders are empty except for what commands usually need (`home`). Secrets and `/run` are covered; `/tmp` is the
+Home folders are empty except for what commands usually need (`guarded`). Secrets and `/run` are covered; `/tmp` is the
 session's private folder. Paths that must not be created are covered by an empty mount on a placeholder.
 """
 
@@ -17,8 +17,7 @@ assert sys.platform == "linux"
 
 from desktop_agent.core.base.mount_stand_ins import is_stand_in
 from desktop_agent.core.sandbox.confinement import PROXY_PORT, ConfinementSpec, check, split_environment
-from desktop_agent.core.sandbox.guarded import Guards, folders_above, homes_in, protection_in
-from desktop_agent.core.sandbox.home import TEMP, HomeView
+from desktop_agent.core.sandbox.guarded import TEMP, Guards, HomeView, folders_above, homes_in, protection_in
 from desktop_agent.core.sandbox.landlock import filter_only
 from desktop_agent.core.system.processes.runner import Command
 

@@ -8,7 +8,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from desktop_agent.core.sandbox.confinement import ConfinementSpec, is_within
-from desktop_agent.core.sandbox.home import TEMP, Homes, named_in
+from desktop_agent.core.sandbox.guarded import TEMP, Homes, named_in
 
 _NAME = r"(?P<name>[A-Za-z0-9_][\w.+-]{0,63})"
 _QUOTED = rf"['\"‘`]?{_NAME}['\"’`]?"

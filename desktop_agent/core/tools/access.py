@@ -12,10 +12,10 @@ from desktop_agent.core.protocol.model import Capability, JsonObject, SandboxMod
 from desktop_agent.core.tools.builtin import AnyTool
 from desktop_agent.core.tools.builtin.write_plan import WritePlan
 from desktop_agent.core.tools.registry import ToolRegistry
-from desktop_agent.core.tools.servers.mcp_tool import McpTool
-from desktop_agent.core.tools.servers.search_tools import (
+from desktop_agent.core.tools.servers.mcp_tool import (
     Choice,
     DefinitionBudget,
+    McpTool,
     SearchTools,
     chosen,
     servers_in_words,

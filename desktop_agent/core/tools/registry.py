@@ -9,7 +9,7 @@ from desktop_agent.core.context.history_fold import SEARCH_TOOLS
 from desktop_agent.core.tools.builtin import AnyTool
 from desktop_agent.core.tools.builtin.write_plan import WritePlan
 from desktop_agent.core.tools.files.suggest import closest_names
-from desktop_agent.core.tools.servers.search_tools import SearchTools
+from desktop_agent.core.tools.servers.mcp_tool import SearchTools
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _MOST_NAMED = 50

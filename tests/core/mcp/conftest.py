@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.base.clock import SystemClock
-from desktop_agent.core.mcp.connection import Connection
+from desktop_agent.core.mcp.connection import Connection, ServerPool
 from desktop_agent.core.mcp.definition import Program, ServerDefinition
-from desktop_agent.core.mcp.server_pool import ServerPool
 
 PROGRAM = Path(__file__).with_name("program.py")
 

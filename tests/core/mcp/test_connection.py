@@ -9,10 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ServerError
-from desktop_agent.core.mcp.connection import MOST_FAILURES, Connection
+from desktop_agent.core.mcp.connection import MOST_FAILURES, Connection, ServerPool
 from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition
 from desktop_agent.core.mcp.sdk.sdk_results import MOST_PARTS, MOST_TOOLS, cut_long_lists
-from desktop_agent.core.mcp.server_pool import ServerPool
 from desktop_agent.core.mcp.server_status import CallReply, MediaPart, Progress, ServerState, TextPart
 from desktop_agent.core.protocol.model import Allowed, Decision, ServerQuestion
 from tests.core.mcp.conftest import Connect, server

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.mcp.client import SampledAnswer, SamplingRequest
+from desktop_agent.core.mcp.connection import ServerPool
 from desktop_agent.core.mcp.definition import Address, ServerDefinition
 from desktop_agent.core.mcp.sdk.http_transport import challenge_in
 from desktop_agent.core.mcp.sdk.oauth import SignInTransport
-from desktop_agent.core.mcp.server_pool import ServerPool
 from desktop_agent.core.mcp.server_status import Progress
 from tests.core.mcp.conftest import Connect
 from tests.core.mcp.test_connection import text_of, until

@@ -15,9 +15,8 @@ import psutil
 import pytest
 
 from desktop_agent.core.base.errors import ServerError
-from desktop_agent.core.mcp.connection import Connection
+from desktop_agent.core.mcp.connection import Connection, Lease, ServerPool
 from desktop_agent.core.mcp.sdk.process_transport import ServerProcess
-from desktop_agent.core.mcp.server_pool import Lease, ServerPool
 from tests.core.mcp.conftest import server
 from tests.core.stubborn import is_alive
 
@@ -215,7 +214,7 @@ HOLDER = """
 import asyncio, os, sys
 from pathlib import Path
 from desktop_agent.core.base.clock import SystemClock
-from desktop_agent.core.mcp.server_pool import ServerPool
+from desktop_agent.core.mcp.connection import ServerPool
 from tests.core.mcp.conftest import server
 
 async def hold():

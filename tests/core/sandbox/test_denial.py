@@ -9,8 +9,7 @@ import pytest
 
 from desktop_agent.core.sandbox.confinement import ConfinementSpec
 from desktop_agent.core.sandbox.denial import denial_in, misplaced_program_in
-from desktop_agent.core.sandbox.guarded import hidden_from
-from desktop_agent.core.sandbox.home import Homes
+from desktop_agent.core.sandbox.guarded import Homes, hidden_from
 from tests.core.sandbox.conftest import Place, Shell
 from tests.core.sandbox.test_home import found, program
 from tests.core.sandbox.test_ordinary_work import restricted

@@ -9,7 +9,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Aborted, Allowed, ApprovalRequest
 from desktop_agent.core.providers.scripted import Call, Say
-from desktop_agent.core.tools.judging import is_worse
+from desktop_agent.core.tools.gate import is_worse
 from desktop_agent.core.transcript import ToolEntry, Transcript
 from tests.core.tools.execution.test_execution import run
 from tests.harness import Ground, Open

@@ -6,8 +6,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.tools.builtin import AnyTool
 from desktop_agent.core.tools.builtin.web_fetch import WebFetch
-from desktop_agent.core.tools.builtin.web_search import WebSearch
-from desktop_agent.core.tools.web.engines import standard_engines
+from desktop_agent.core.tools.builtin.web_search import WebSearch, standard_engines
 from tests.pictures import png
 from tests.servers.web_server import LOOPBACK_BOOK, Canned, WebServer
 

@@ -19,8 +19,7 @@ from desktop_agent.core.protocol.model import SandboxMode, ToolResult
 from desktop_agent.core.sandbox.confinement import ConfinementSpec, confinement_for
 from desktop_agent.core.sandbox.denial import denial_in, misplaced_program_in
 from desktop_agent.core.sandbox.find import Sandbox, SandboxSearch, find_sandbox
-from desktop_agent.core.sandbox.guarded import Guards, hidden_from
-from desktop_agent.core.sandbox.home import Homes
+from desktop_agent.core.sandbox.guarded import Guards, Homes, hidden_from
 from desktop_agent.core.system.environment import confined_environment, leading_out
 from desktop_agent.core.system.private_files import make_private_folder
 from desktop_agent.core.system.processes.runner import Command

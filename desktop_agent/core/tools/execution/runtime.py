@@ -52,8 +52,14 @@ from desktop_agent.core.tools.execution.confiner import (
 from desktop_agent.core.tools.execution.effects import Effects
 from desktop_agent.core.tools.execution.safeguard import PlannedCommand
 from desktop_agent.core.tools.files.file_tool import require_notebooks
-from desktop_agent.core.tools.gate import ApprovalGate, NotApprovedError, Permit, ServerQuestions
-from desktop_agent.core.tools.judging import Case, arguments_digest
+from desktop_agent.core.tools.gate import (
+    ApprovalGate,
+    Case,
+    NotApprovedError,
+    Permit,
+    ServerQuestions,
+    arguments_digest,
+)
 from desktop_agent.core.tools.output import RESULT_LIMIT, ContextLimits, fit, fit_all
 from desktop_agent.core.tools.read_log import ReadLog
 from desktop_agent.core.tools.registry import ToolRegistry

@@ -9,10 +9,9 @@ from msgspec import Struct, field
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.base.plain_text import named
-from desktop_agent.core.mcp.connection import Connection
+from desktop_agent.core.mcp.connection import Connection, Lease, ServerPool
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.definition_file import Definitions
-from desktop_agent.core.mcp.server_pool import Lease, ServerPool
 from desktop_agent.core.mcp.server_status import OfferedTool
 from desktop_agent.core.mcp.trust import TrustedTools, definition_digest
 from desktop_agent.core.protocol import events as ev

@@ -13,9 +13,8 @@ import pytest
 
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.mcp.confining import ServerConfiner
-from desktop_agent.core.mcp.connection import Connection
+from desktop_agent.core.mcp.connection import Connection, ServerPool
 from desktop_agent.core.mcp.definition import Program, ServerDefinition, ServerSandbox
-from desktop_agent.core.mcp.server_pool import ServerPool
 from desktop_agent.core.mcp.server_status import TextPart
 from desktop_agent.core.sandbox.find import Sandbox, SandboxSearch
 from desktop_agent.core.tools.secret_files import secret_files, secrets_beside_programs

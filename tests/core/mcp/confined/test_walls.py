@@ -184,7 +184,7 @@ CONFINED = """
 import asyncio, os, sys
 from pathlib import Path
 from desktop_agent.core.base.clock import SystemClock
-from desktop_agent.core.mcp.server_pool import ServerPool
+from desktop_agent.core.mcp.connection import ServerPool
 from desktop_agent.core.mcp.definition import ServerSandbox
 from desktop_agent.core.sandbox.find import find_sandbox, SandboxSearch
 from tests.core.mcp.confined.conftest import Ground, Servers, confiner_for, said_by

@@ -19,9 +19,8 @@ from urllib.request import urlopen
 
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError, ServerError
-from desktop_agent.core.mcp.connection import Connection
+from desktop_agent.core.mcp.connection import Connection, ServerPool
 from desktop_agent.core.mcp.definition import Address, ServerDefinition
-from desktop_agent.core.mcp.server_pool import ServerPool
 from desktop_agent.core.mcp.server_status import OfferedTool
 from desktop_agent.core.protocol.model import Allowed, Answer, Decision, FormField, ServerQuestion
 from desktop_agent.core.providers.auth.keys import SystemKeyStore

@@ -12,9 +12,15 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.system.network.connections import Proxy
-from desktop_agent.core.tools.builtin.web_search import LARGEST_ANSWER_BYTES, WebSearch, search_client
+from desktop_agent.core.tools.builtin.web_search import (
+    LARGEST_ANSWER_BYTES,
+    LONGEST_SNIPPET,
+    LONGEST_TITLE,
+    WebSearch,
+    search_client,
+    standard_engines,
+)
 from desktop_agent.core.tools.web.download import AddressBook
-from desktop_agent.core.tools.web.engines import LONGEST_SNIPPET, LONGEST_TITLE, standard_engines
 from tests.core.tools.conftest import Workspace
 from tests.loop_time import LoopTime
 from tests.servers.web_server import LOOPBACK_BOOK, Canned, WebServer, redirect

@@ -9,7 +9,7 @@ import pytest
 
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.mcp.server_pool import ServerPool
+from desktop_agent.core.mcp.connection import ServerPool
 from desktop_agent.core.mcp.trust import MOST_INTRODUCED_CHARS, ToolTrust, TrustedTools
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import Allowed, Denied, JsonObject, Rule

@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from desktop_agent.core.base.clock import SystemClock
-from desktop_agent.core.mcp.connection import Connection
+from desktop_agent.core.mcp.connection import Connection, ServerPool
 from desktop_agent.core.mcp.definition import Address, ServerDefinition
-from desktop_agent.core.mcp.server_pool import ServerPool
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.providers.auth.server_sign_ins import KeyringCredentials, ServerKeyring, ServerSignIns
 from tests.core.mcp.test_connection import text_of
