@@ -46,7 +46,7 @@ from desktop_agent.ui.window.plan_bar import PlanBar
 from desktop_agent.ui.wording.phrases import POLICIES, approval_words
 
 _SIZE = QSize(820, 720)
-_LEAST_SIZE = QSize(420, 320)
+_LEAST_SIZE = QSize(600, 320)
 _READ, _CHANGES, _EDIT = range(3)
 
 
@@ -99,10 +99,10 @@ class PlanWindow(QWidget):
         QShortcut(QKeySequence("Ctrl+Return"), self, self._accept.click)
         QShortcut(QKeySequence("Ctrl+Alt+M"), self, self._send.click)
         QShortcut(QKeySequence("Escape"), self, self.close)
-        row = hbox((self._hint, 1), self._comment, self._place, self._approvals, self._accept, spacing=Space.S)
+        row = hbox(self._comment, STRETCH, self._place, self._approvals, self._accept, spacing=Space.S)
         head = hbox(self._tabs, STRETCH, self._send, spacing=Space.S)
         margins = (Space.L, Space.M, Space.L, Space.L)
-        vbox(head, (self._pages, 1), row, on=self, margins=margins, spacing=Space.M)
+        vbox(head, (self._pages, 1), self._hint, row, on=self, margins=margins, spacing=Space.M)
         resize_within_screen(self, _SIZE, _LEAST_SIZE)
         self._tabs.currentChanged.connect(self._turn_to)
         bar.changed.connect(self._show)

@@ -9,6 +9,7 @@ from tests.e2e.tour.scenes.extended import EXTENDED
 from tests.e2e.tour.scenes.film import FILM
 from tests.e2e.tour.scenes.history import HISTORY
 from tests.e2e.tour.scenes.places import PLACES
+from tests.e2e.tour.scenes.planning import PLANNING
 from tests.e2e.tour.scenes.questions import QUESTIONS
 from tests.e2e.tour.scenes.reviewing import REVIEW
 from tests.e2e.tour.scenes.used import USED
@@ -27,6 +28,7 @@ SCENES: Mapping[str, Scene] = {
     "extended": EXTENDED,
     "history": HISTORY,
     "used": USED,
+    "planning": PLANNING,
     "places": PLACES,
     "german": GERMAN,
     "chinese": CHINESE,
