@@ -397,6 +397,9 @@ class Navigator(Controller):
         finally:
             bar.show_plan(bar.shown)
         if await self.show_session(session_id):
+            for comment in source.transcript.changed.comments.values():
+                if not comment.path:
+                    self._panels.session.submit(ops.AddComment(comment=comment))
             self._panels.session.submit(ops.CarryOutPlan(text=plan))
         await self._refresh_list()
 

@@ -16,6 +16,7 @@ from desktop_agent.core.base.errors import AgentError, StorageError, WorkspaceEr
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import prompt_text
 from desktop_agent.core.commits.git_commit import commit_changes, undo_commit
+from desktop_agent.core.context.review_comments import prompt_of_comments
 from desktop_agent.core.context_window import ContextOp
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
@@ -430,7 +431,10 @@ class Session:
         await parts.recorder.record(ev.PlanAccepted(text=plan))
         is_pinned = await pins.add_plan(plan, parts.context_manager.settings().compaction.pins_tokens)
         words = await asyncio.to_thread(prompt_text, "carry_out.md")
-        await self._submit_prompt(words if is_pinned else f"{words}\n\n{plan}", "")
+        comments = [comment for comment in self.transcript.changed.comments.values() if not comment.path]
+        await self._submit_prompt(prompt_of_comments(words if is_pinned else f"{words}\n\n{plan}", comments), "")
+        if comments:  # those that the user did not send
+            await parts.recorder.record(ev.CommentsRemoved(comment_ids=tuple(comment.id for comment in comments)))
 
     async def _warn_of_address(self, model: ModelRef) -> None:
         """Warn, before the key is sent, if the model's address would receive it unencrypted."""

@@ -199,8 +199,8 @@ class TurnState(Fold):
     """The plan that the agent wrote last, or as the user edited it; empty if there is none. Done steps are ticked."""
     plan_before: str = ""
     """The plan before `plan_turn`, with which the agent's last version is compared."""
-    plan_turn: int = 0
-    """The last turn in which the agent wrote the plan."""
+    plan_turn: int | None = 0
+    """The last turn in which the agent wrote the plan. `None` after it was accepted: the next one is another plan."""
     turn: int = 0
     is_running: bool = False
     last_end: ev.TurnEndReason | None = None
@@ -268,7 +268,7 @@ class TurnState(Fold):
             case ev.PlanEdited(text=text):
                 self.plan = text
             case ev.PlanAccepted(text=text):
-                self.plan, self.todos = text, steps_of(text) or self.todos
+                self.plan, self.plan_turn, self.todos = text, None, steps_of(text) or self.todos
             case ev.ApprovalRequested(request=request, at=at) if is_known_call or request.spending is not None:
                 self.waiting[request.call_id] = request
                 self.asked_at[request.call_id] = at
@@ -286,7 +286,7 @@ class TurnState(Fold):
 
     def _write_plan(self, plan: str) -> None:
         if self.plan_turn != self.turn:
-            self.plan_before, self.plan_turn = self.plan, self.turn
+            self.plan_before, self.plan_turn = "" if self.plan_turn is None else self.plan, self.turn
         self.plan = plan
 
     def _stop_waiting(self, call_id: CallId) -> None:

@@ -1,5 +1,6 @@
 """The window of the plan: read it and comment on it, see what a revision changed, edit it, and have it carried out."""
 
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QSize, Qt, Signal
@@ -251,10 +252,11 @@ class PlanPage(QWidget):
             yield
         stream.close()
         self._stream = stream
-        source = stream.source
-        starts = [source.count("\n", 0, block.start) for block in stream.blocks]
-        ends = [source.count("\n", 0, max(block.start, block.end - 1)) + 1 for block in stream.blocks]
-        self._lines = list(zip(starts, ends, strict=True))
+        ends = [found for found, sign in enumerate(stream.source) if sign == "\n"]
+        self._lines = [
+            (bisect_left(ends, block.start), bisect_left(ends, max(block.start, block.end - 1)) + 1)
+            for block in stream.blocks
+        ]
         self._marked = (0, 0)
         self._hovered = -1
         self.column.set_blocks(stream.blocks, stream.references, 0)
@@ -268,7 +270,7 @@ class PlanPage(QWidget):
     def lay_out(self) -> None:
         width = min(self._area.viewport().width() - _LEFT - Space.L, _MAX_WIDTH)
         self.column.set_width(max(width, 120))
-        heights = self.comments.block_heights() if self._lines else {}
+        heights = self.comments.block_heights()
         for index in range(len(self._lines)):
             self.column.set_room(index, heights.get(index, 0))
         top = self._area.verticalScrollBar().value() - _TOP
@@ -363,10 +365,11 @@ class PlanPage(QWidget):
         with QPainter(self) as painter:
             painter.fillRect(event.rect(), colour("surface"))
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            for index, (start, end) in enumerate(self._lines):
+            first, _ = self.column.anchor(event.rect().top() - _TOP)
+            for index, (start, end) in enumerate(self._lines[first:], first):
                 area = self.block_area(index)
-                if not area.intersects(event.rect()):
-                    continue
+                if area.top() > event.rect().bottom():
+                    break
                 if min(self._marked) <= index <= max(self._marked) and self.comments.is_open:
                     painter.fillRect(area, colour("accent_weak"))
                 if not self._new_lines.isdisjoint(range(start, end)):

@@ -65,8 +65,12 @@ async def test_what_is_done_is_ticked_in_the_plan_and_the_rest_of_it_stays(groun
         [ticking({"id": "2", "status": "completed"}, {"id": "5", "content": "more", "status": "completed"})],
         [ticking({"id": "a", "content": "Log", "status": "completed"}, merge=False)],
     ]
-    async with ground.session([*moves, DONE]) as s:
+    comment = LineComment(id="c1", path="", side="new", start=8, end=9, quote="- [ ] log\n", text="Briefly")
+    async with ground.session([*moves, DONE, WRITE, DONE]) as s:
+        await s.carry_out(ops.AddComment(comment=comment), ev.CommentAdded)
         await s.carry_out(ops.CarryOutPlan(text=plan, approval="on_request"), ev.TurnEnded)
+        assert s.session.transcript.turns.prompts[1].endswith("the plan, line 9:\n> - [ ] log\nBriefly")
+        assert s.session.transcript.changed.comments == {}
         turns, session = s.session.transcript.turns, s.session.transcript.session
         begun = todos_of(s.rx.all(ev.ToolCallFinished)[0].result)
         assert [(todo.content, todo.status) for todo in begun or ()] == [
@@ -78,6 +82,9 @@ async def test_what_is_done_is_ticked_in_the_plan_and_the_rest_of_it_stays(groun
         assert turns.plan == plan.replace("* [ ]", "* [x]"), "only that step, and no other words"
         assert (session.approval, session.is_planning) == ("on_request", False)
         assert replay(s.rx.recorded).turns == turns
+        await s.carry_out(ops.SetMode(is_planning=True), ev.ModeSet)
+        await s.prompt("And now the next thing")
+        assert (turns.plan, turns.plan_before) == (PLAN, ""), "another plan is not compared with the accepted one"
 
 
 async def test_a_revision_is_compared_with_what_the_user_saw_before(ground: Ground) -> None:
