@@ -2057,6 +2057,10 @@
         <translation>Noch nicht</translation>
     </message>
     <message>
+        <source>Plan</source>
+        <translation>Plan</translation>
+    </message>
+    <message>
         <source>Remove</source>
         <translation>Entfernen</translation>
     </message>
@@ -10029,6 +10033,10 @@
 </context>
 <context>
     <name>SentComments</name>
+    <message>
+        <source>Plan</source>
+        <translation>Plan</translation>
+    </message>
     <message>
         <source>{0} · line {1}</source>
         <translation>{0} · Zeile {1}</translation>

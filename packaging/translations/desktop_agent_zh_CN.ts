@@ -2044,6 +2044,10 @@
         <translation>暂不</translation>
     </message>
     <message>
+        <source>Plan</source>
+        <translation>计划</translation>
+    </message>
+    <message>
         <source>Remove</source>
         <translation>移除</translation>
     </message>
@@ -9988,6 +9992,10 @@
 </context>
 <context>
     <name>SentComments</name>
+    <message>
+        <source>Plan</source>
+        <translation>计划</translation>
+    </message>
     <message>
         <source>{0} · line {1}</source>
         <translation>{0} · 第 {1} 行</translation>

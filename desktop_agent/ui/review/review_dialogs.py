@@ -89,7 +89,7 @@ class CommentsDialog(QDialog):
         first, last = comment.start + 1, max(comment.end, comment.start + 1)
         lines = self.tr("line {0}").format(first) if first == last else self.tr("lines {0}–{1}").format(first, last)
         side = self.tr(", before") if comment.side == "old" else ""
-        return f"{comment.path} · {lines}{side}"
+        return f"{comment.path or self.tr('Plan')} · {lines}{side}"
 
     def _on_remove(self) -> None:
         sender = self.sender()

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.base.plain_text import named
-from desktop_agent.core.context.review_comments import SentComment, comments_in
+from desktop_agent.core.context.review_comments import THE_PLAN, SentComment, comments_in
 from desktop_agent.core.protocol.events import PromptSubmitted, Steered
 from desktop_agent.core.protocol.model import Attachment
 from desktop_agent.ui.chat.cards.change import language_of
@@ -62,12 +62,13 @@ def _prose(text: str, start: int, hidden: Collection[str]) -> Iterator[Block]:
 
 
 def _code(comment: SentComment) -> Block:
+    place = _tr("Plan") if comment.path == THE_PLAN else named(comment.path)
     if not comment.last:
-        words = _tr("{0} · whole file").format(named(comment.path))
+        words = _tr("{0} · whole file").format(place)
     elif comment.last > comment.first:
-        words = _tr("{0} · lines {1}–{2}").format(named(comment.path), comment.first, comment.last)
+        words = _tr("{0} · lines {1}–{2}").format(place, comment.first, comment.last)
     else:
-        words = _tr("{0} · line {1}").format(named(comment.path), comment.first)
+        words = _tr("{0} · line {1}").format(place, comment.first)
     if comment.is_before:
         words = _tr("{0}, before the change").format(words)
     return Block(

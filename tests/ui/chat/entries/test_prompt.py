@@ -256,9 +256,14 @@ def test_comments_that_were_sent_are_cards_and_stay_the_text_that_was_sent(stage
 
 
 def test_a_comment_on_an_empty_line_is_not_on_the_whole_file() -> None:
-    text = prompt_of_comments("", (remark("a.py", 4, 5, "\n", "Why?"), remark("a.py", 0, 1, "\n", "And here?")))
+    comments = (remark("a.py", 4, 5, "\n", "Why?"), remark("a.py", 0, 1, "\n", "And here?"))
+    text = prompt_of_comments("", (*comments, remark("", 2, 3, "- [ ] x\n", "Too soon.")))
     shown = read_prompt(ev.PromptSubmitted(prompt_id="p", text=text, turn=1, at=NOW))
-    assert [block.label for block in shown.blocks if block.kind == "code"] == ["a.py · line 1", "a.py · line 5"]
+    assert [block.label for block in shown.blocks if block.kind == "code"] == [
+        "Plan · line 3",
+        "a.py · line 1",
+        "a.py · line 5",
+    ]
 
 
 def pasted(loads: Loads, name: str) -> Attachment:
