@@ -187,6 +187,7 @@ class SessionPanel(QWidget):
         self.more_button.setToolTip(self.more_button.accessibleName())
         self.more_button.setProperty("variant", "flat")
         self.more_button.setProperty("compact", True)
+        self.more_button.setFixedWidth(Space.XXL)
         self.more_button.hide()
         heading = make_label(self.tr("Sessions"), role="heading")
         self._arrange = ArrangeButton()

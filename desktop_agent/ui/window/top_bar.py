@@ -167,7 +167,7 @@ class TopBar(QWidget):
         self.demo_label.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.demo_label.setVisible(False)
         self.worktree_label = QLabel(self.tr("Worktree"), self)
-        self.worktree_label.setProperty("role", "tag")
+        self.worktree_label.setProperty("role", "secondary")
         self.worktree_label.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.worktree_label.setVisible(False)
         self.search_button = self._build_shortcut_button(self.tr("Search"), actions.search)

@@ -9,6 +9,7 @@ from desktop_agent.ui.window.plan_window import PlanPage
 from tests.e2e import orders
 from tests.e2e.by_hand.hands import Keyboard, Mouse
 from tests.e2e.by_hand.stage import Stage
+from tests.e2e.tour.scenes.worktrees import begin_repository
 from tests.servers.script import Answer, reply, text, tool_use
 
 NOTES = "notes.md"
@@ -171,3 +172,68 @@ class UndoingOutOfOrder:
     async def _first_turn(self, stage: Stage) -> None:
         picker = await stage.user.see(QComboBox, "baselinePicker")
         await stage.until(lambda: picker.currentText().startswith("Turn 1"), "the first turn is shown")
+
+
+class InAWorktree:
+    row = "Work in a worktree, and bring two of three changes back"
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        return (*orders.answers()[:2], reply(text("It is done.")))
+
+    async def begin(self, stage: Stage) -> None:
+        orders.reset_shop(stage.folder)
+        begin_repository(stage.folder)
+        await stage.until(stage.user.actions.new_worktree.isEnabled, "git is read")
+
+    async def by_mouse(self, stage: Stage, hand: Mouse) -> None:
+        await hand.click("moreSessionsButton")
+        await hand.choose("New session in a worktree")
+        await hand.click("createWorktreeButton")
+        await self._begun(stage)
+        await hand.write("Check the totals.")
+        await hand.click("sendButton")
+        await stage.see_question()
+        await hand.click_words("Allow once")
+        await stage.see_turn_end()
+        await hand.click("bringBackButton")
+        await self._offered(stage)
+        await hand.click("redoHunkButton")
+        await self._brought(stage, 1)
+        await hand.click("nextUndecidedButton")
+        await hand.click("redoHunkButton")
+
+    async def by_keyboard(self, stage: Stage, hand: Keyboard) -> None:
+        await hand.press("Ctrl+Alt+N")
+        await stage.user.see(QWidget, "createWorktreeButton")
+        await hand.press("Return")
+        await self._begun(stage)
+        await hand.write("Check the totals.")
+        await hand.press("Return")
+        await stage.see_question()
+        await hand.press("Ctrl+Shift+A")
+        await stage.see_turn_end()
+        await hand.press("Ctrl+Alt+J")
+        await self._offered(stage)
+        await hand.press("F8")
+        await hand.press("R")
+        await self._brought(stage, 1)
+        await hand.press("F8")
+        await hand.press("R")
+
+    async def end(self, stage: Stage) -> None:
+        await self._brought(stage, 2)
+        (record,) = (record for record in stage.transcript.changes.values() if record.is_offered)
+        assert len(record.undone_hunks) == 1
+
+    async def _begun(self, stage: Stage) -> None:
+        await stage.until(lambda: stage.transcript.session.worktree is not None, "the session works in a worktree")
+        await stage.user.activate()  # as a window manager does when a dialog closes
+        await stage.until(stage.user.composer.edit.hasFocus, "a message can be written")
+
+    async def _offered(self, stage: Stage) -> None:
+        await stage.until(lambda: stage.transcript.session.worktree is None, "the changes are offered")
+        await stage.see_changes(3)
+
+    async def _brought(self, stage: Stage, count: int) -> None:
+        await stage.until(lambda: len(stage.transcript.changed.undos) == count, "it is brought back")

@@ -14,6 +14,7 @@ from tests.e2e.tour.scenes.questions import QUESTIONS
 from tests.e2e.tour.scenes.reviewing import REVIEW
 from tests.e2e.tour.scenes.used import USED
 from tests.e2e.tour.scenes.welcome import WELCOME
+from tests.e2e.tour.scenes.worktrees import WORKTREES
 from tests.e2e.tour.scenes.writing import WRITING
 
 SCENES: Mapping[str, Scene] = {
@@ -21,6 +22,7 @@ SCENES: Mapping[str, Scene] = {
     "start": START,
     "turns": TURNS,
     "review": REVIEW,
+    "worktrees": WORKTREES,
     "writing": WRITING,
     "questions": QUESTIONS,
     "dialogs": DIALOGS,
