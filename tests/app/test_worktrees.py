@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QLineEdit, QListView, QPlainTextEdit, QPushButton
+from PySide6.QtWidgets import QLabel, QLineEdit, QListView, QMessageBox, QPlainTextEdit, QPushButton
 
 from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.ui.review.conflict.clash_dialog import ClashDialog
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.sessions.worktrees import WorktreeRow, WorktreesDialog, WorktreeSheet
 from desktop_agent.ui.widgets.buttons import Picker
@@ -227,3 +228,35 @@ def test_without_a_commit_there_is_no_worktree_to_begin(go: Go, project: Path) -
         assert user.actions.new_worktree.isEnabled()
 
     go([str(project)], journey)
+
+
+@pytest.mark.usefixtures("key")
+def test_what_clashes_with_an_edit_of_the_user_is_settled_and_the_worktree_outlives_its_session(
+    go: Go, repository: Path
+) -> None:
+    async def journey(user: Driver) -> None:
+        await begin(user, "calm")
+        session = user.transcript.session
+        tree = Path(session.workspace)
+        (tree / "a.txt").write_text(WORK)
+        (repository / "a.txt").write_text(written(line_30="mine"))
+        user.window.panels.sessions.bring_back_requested.emit("calm")
+        await user.until_true(lambda: user.transcript.session.workspace == str(repository), "it is offered")
+        await user.click("redoButton")
+        dialog = await user.see(ClashDialog, "undoConflictDialog")
+        assert (repository / "a.txt").read_text() == written(line_30="mine"), "nothing of the user's is overwritten"
+        dialog.close()
+        redo = await user.see(QPushButton, "redoButton")
+        assert redo.text() == "Bring all back", "what clashed can still be brought back"
+
+        user.window.panels.sessions.action_requested.emit("delete", (session.session_id,))
+        question = await user.see(QMessageBox, "deleteSessionDialog")
+        assert "Its worktree calm stays" in question.informativeText()
+        await user.click("deleteSessionButton")
+        await user.until_true(lambda: not any("calm" in row and "Bring" not in row for row in rows(user)), "deleted")
+        assert (tree / "a.txt").read_text() == WORK
+        user.actions.worktrees.trigger()
+        row = await user.see(WorktreeRow, "worktreeRow")
+        assert [*row.buttons] == ["bring_back", "remove"]
+
+    go([str(repository)], journey)

@@ -248,7 +248,7 @@ class ChangedFileList(FileList):
             return
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        is_open = file.mark not in ("undone", "offered") and not file.is_by_user
+        is_open = file.mark != "undone" and not (file.is_only_offered or file.is_by_user)
         can_revert, can_undo = self.can_revert, is_open and self.can_revert
         redo = self.tr("Bring this file back") if file.is_offered else self.tr("Redo this file")
         actions: tuple[tuple[FileAction, str, bool], ...] = (

@@ -104,6 +104,11 @@ class ChangedFile(NamedTuple):
         return self.standing[0].is_offered
 
     @property
+    def is_only_offered(self) -> bool:
+        """Whether none of it was brought back."""
+        return self.is_offered and self.state == "undone"
+
+    @property
     def authors(self) -> list[str]:
         return [] if self.is_git else list(dict.fromkeys(record.change.author for record in self.records))
 

@@ -311,7 +311,7 @@ class ReviewContent(QWidget):
         self._mark("kept")
 
     def _mark(self, state: ReviewState) -> None:
-        if (file := self._listing.files.current_file) and not file.is_by_user and file.mark != "offered":
+        if (file := self._listing.files.current_file) and not (file.is_by_user or file.is_only_offered):
             self._decisions.mark_files([file], state)
 
     def undo_file(self, reason: str = "") -> None:
@@ -364,8 +364,8 @@ class ReviewContent(QWidget):
         return BarState(
             decided=decided,
             total=total,
-            standing=sum(file.mark not in ("undone", "offered") and not file.is_by_user for file in files),
-            offered=sum(file.mark == "offered" for file in files),
+            standing=sum(file.mark != "undone" and not (file.is_only_offered or file.is_by_user) for file in files),
+            offered=sum(file.is_only_offered for file in files),
             has_worktree=transcript.session.worktree is not None,
             scope=self._scope(),
             is_running=transcript.turns.is_working,
@@ -386,7 +386,7 @@ class ReviewContent(QWidget):
 
     def keep_all(self) -> None:
         files = self._listing.files.files
-        self._decisions.mark_files([file for file in files if not is_decided(file) and file.mark != "offered"], "kept")
+        self._decisions.mark_files([file for file in files if not (is_decided(file) or file.is_only_offered)], "kept")
 
     def _undo(self, reason: str) -> None:
         self._decisions.problem.emit("")
