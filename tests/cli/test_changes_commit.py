@@ -392,6 +392,41 @@ def test_commits_are_signed_as_configured(changes: Command, repo: Repo, tmp_path
     assert repo.untouched() == before
 
 
+def test_a_key_that_needs_a_passphrase_is_said_and_asks_nobody(
+    changes: Command, repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, asking = tmp_path / "key", tmp_path / "askpass"
+    subprocess.check_call(["ssh-keygen", "-q", "-t", "ed25519", "-N", "secret", "-f", str(key)])
+    asking.write_text(f"#!/bin/sh\ntouch '{tmp_path}/asked'; sleep 1000\n")
+    asking.chmod(0o755)
+    for name, value in (("SSH_ASKPASS", str(asking)), ("SSH_ASKPASS_REQUIRE", "force"), ("DISPLAY", ":9")):
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+    for name, value in (("gpg.format", "ssh"), ("user.signingkey", f"{key}.pub"), ("commit.gpgsign", "true")):
+        repo.git("config", name, value)
+    before = repo.untouched()
+    ran = changes("commit", repo.session.id, "--message", "Signed")
+    assert (ran.code, "passphrase" in ran.err, (tmp_path / "asked").exists()) == (1, True, False)
+    assert repo.untouched() == before
+
+
+def test_a_repository_of_reftable(changes: Command, bare: Repo) -> None:
+    if not _is_at_least(bare.said("version"), 2, 45):
+        pytest.skip("git knows no reftable before 2.45")
+    shutil.rmtree(bare.folder / ".git")
+    bare.git("init", "-q", "--ref-format=reftable")
+    bare.session.write("a.txt", b"new\n")
+    assert changes("commit", bare.session.id, "--message", "First").code == 0
+    bare.session.write("a.txt", b"newer\n")
+    assert changes("commit", bare.session.id, "--message", "Second").code == 0
+    assert changes("commit", bare.session.id, "--undo").code == 0
+    assert (bare.said("log", "--format=%s"), bare.staged()) == ("First", [])
+
+
+def _is_at_least(version: str, *wanted: int) -> bool:
+    return tuple(map(int, version.split()[2].split(".")[:2])) >= wanted
+
+
 def test_outside_a_repository_it_says_so(changes: Command, session: RecordedSession) -> None:
     session.write("a.txt", b"new\n")
     ran = changes("commit", session.id, "--message", "No")
