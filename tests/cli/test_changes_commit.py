@@ -127,6 +127,18 @@ def test_later_changes_to_committed_lines_are_committed_in_turn(changes: Command
     assert (ran.json["left_out"], repo.blob("a.txt")) == ([], last)
 
 
+@pytest.mark.parametrize("later", [b"newer\n", b"new\nmore\n"])
+def test_a_created_file_that_was_committed_is_committed_again_as_it_became(
+    changes: Command, bare: Repo, later: bytes
+) -> None:
+    bare.session.write("a.txt", b"new\n")
+    assert changes("commit", bare.session.id, "--message", "One").code == 0
+    bare.session.write("a.txt", later, turn=2)
+    ran = changes("commit", bare.session.id, "--message", "Two", "--json")
+    assert (ran.json["left_out"], bare.blob("a.txt")) == ([], later)
+    assert changes("commit", bare.session.id, "--message", "Three").code == 1
+
+
 def test_staged_changes_stay_staged(changes: Command, repo: Repo) -> None:
     ours = repo.session.read("a.txt")
     (repo.folder / "a.txt").write_bytes(edited(TEXT, {15: b"mine\n", 30: b"my thirty\n"}))
@@ -417,7 +429,7 @@ def test_a_repository_of_reftable(changes: Command, bare: Repo) -> None:
     bare.git("init", "-q", "--ref-format=reftable")
     bare.session.write("a.txt", b"new\n")
     assert changes("commit", bare.session.id, "--message", "First").code == 0
-    bare.session.write("a.txt", b"newer\n")
+    bare.session.write("a.txt", b"newer\n", turn=2)
     assert changes("commit", bare.session.id, "--message", "Second").code == 0
     assert changes("commit", bare.session.id, "--undo").code == 0
     assert (bare.said("log", "--format=%s"), bare.staged()) == ("First", [])

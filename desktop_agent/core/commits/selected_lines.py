@@ -265,10 +265,11 @@ class _Fit:
         """Take the parts one by one. Begin with those that HEAD has already, which an earlier commit may have taken."""
         lines, file, status = self._lines, self.file, self.file.target
         waiting: list[_Unit] = []
+        created: Placed | None = None
         for unit in self._units:
             trial = lines.with_unit(file, status, unit)
-            if self._is_in_head(trial):
-                status = trial
+            if self._is_in_head(trial, created):
+                status, created = trial, created or (lines.composed(file, trial) if file.before is None else None)
             else:
                 waiting.append(unit)
         base = lines.composed(file, status)
@@ -289,12 +290,12 @@ class _Fit:
             return False
         return self._lines.is_missing(unit, disk.content) and not self._lines.is_missing(unit, every.content)
 
-    def _is_in_head(self, status: Status) -> bool:
+    def _is_in_head(self, status: Status, created: Placed | None) -> bool:
         try:
-            placed = self._lines.composed(self.file, status)
-            if self.file.before is None and placed is not None:
+            placed, before = self._lines.composed(self.file, status), self.file.before or created
+            if before is None and placed is not None:
                 return _is_alike(self._head.get(placed.path), self._lines.state(placed))
-            merged = self._into_head(self.file.before, placed)
+            merged = self._into_head(before, placed)
         except (ClashError, NeededError):
             return False
         return all(self._head.get(path) == state for path, state in merged.items())
