@@ -4463,7 +4463,7 @@
     </message>
     <message>
         <source>The agent is working in this session, so the worktree was not removed.</source>
-        <translation>智能体正在此会话中工作，因此未移除工作树。</translation>
+        <translation>代理正在此会话中工作，因此未移除工作树。</translation>
     </message>
     <message>
         <source>The agent is working, so nothing was summarised or undone.</source>
@@ -13671,7 +13671,7 @@ The files in {1} stay as they are.</source>
     </message>
     <message>
         <source>The agent works in a second checkout of {0}, on a branch of its own. Your files stay as they are until you bring its changes back.</source>
-        <translation>智能体在 {0} 的第二个检出中工作，使用自己的分支。在您取回其更改之前，您的文件保持不变。</translation>
+        <translation>代理在 {0} 的第二个检出中工作，使用自己的分支。在您取回其更改之前，您的文件保持不变。</translation>
     </message>
     <message>
         <source>The last commit</source>

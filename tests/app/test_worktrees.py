@@ -260,3 +260,24 @@ def test_what_clashes_with_an_edit_of_the_user_is_settled_and_the_worktree_outli
         assert [*row.buttons] == ["bring_back", "remove"]
 
     go([str(repository)], journey)
+
+
+@pytest.mark.usefixtures("key")
+def test_ten_sessions_are_beside_each_other_and_listed_with_what_each_has(go: Go, repository: Path) -> None:
+    async def journey(user: Driver) -> None:
+        for number in range(10):
+            await begin(user, f"tree-{number}")
+            tree = Path(user.transcript.session.workspace)
+            (tree / "a.txt").write_text(written(line_5=f"five of {number}"))
+        user.actions.worktrees.trigger()
+        dialog = await user.see(WorktreesDialog, "worktreesDialog")
+
+        def said() -> set[str]:
+            return {row.accessibleName() for row in dialog.findChildren(WorktreeRow)}
+
+        wanted = {f"tree-{number}, Not brought back: 1 file" for number in range(10)}
+        await user.until_true(lambda: said() == wanted, "each is counted")
+        dialog.close()
+        assert sum("in the worktree tree-" in row for row in rows(user)) == 10, "with the sessions of the folder"
+
+    go([str(repository)], journey)
