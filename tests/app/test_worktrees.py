@@ -10,6 +10,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit, QListView, QMessageBox, QPlainTextEdit, QPushButton
 
 from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.ui.review.change_listing import BaselinePicker
+from desktop_agent.ui.review.changed_file_list import ChangedFileList
 from desktop_agent.ui.review.conflict.clash_dialog import ClashDialog
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.sessions.worktrees import WorktreeRow, WorktreesDialog, WorktreeSheet
@@ -92,6 +94,14 @@ def test_a_session_works_in_a_worktree_and_two_of_three_hunks_are_brought_back(g
         assert (tree / "a.txt").read_text() == WORK
         assert (repository / "a.txt").read_text() == written()
         await user.until_true(lambda: any("in the worktree calm" in row for row in rows(user)), "the list says so")
+
+        git(tree, "commit", "-qam", "by hand")
+        picker = await user.see(BaselinePicker, "baselinePicker")
+        base = "Against the worktree's base"
+        await user.until_true(lambda: picker.findText(base) > 0, "its base is a baseline")
+        picker.activated.emit(picker.findText(base))
+        changes = await user.see(ChangedFileList, "changeList")
+        await user.until_true(lambda: [file.is_git for file in changes.files] == [True], "commits are in it")
 
         (repository / "a.txt").write_text(written(line_20="mine"))
         await user.click("bringBackButton")

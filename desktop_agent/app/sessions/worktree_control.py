@@ -72,10 +72,12 @@ class WorktreeControl(Controller):
     # -- a new session --
 
     async def _ask(self) -> None:
-        if (home := self._navigator.home) is None or self._sheet is not None:
+        if (home := self._navigator.home) is None:
             return
         name = await self._bench.worktrees.free_name()
         state = await self._panels.diffs.git_source().look(str(home))
+        if self._sheet is not None:  # it was asked for twice
+            return
         branches = [*filter(None, (state.branch, *state.branches))]
         sheet = self._sheet = WorktreeSheet(self._theme, str(home), name, branches, self._panels.window)
         sheet.wanted.connect(partial(self._on_wanted, home, sheet))
