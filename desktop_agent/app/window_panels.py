@@ -107,6 +107,7 @@ def build_panels(
         composer.controls.add(button)
     pickers.effort_button.hide()  # until a model has levels
     review = ReviewPanel(theme, diffs, spawner.spawn, make_git=diffs.git_source)
+    review.adds_trailer = lambda: live.current.ui.commit_trailer
     if (mode := window.memory.diff_mode) is not None:
         review.set_diff_mode(mode)
     review.set_wrapped(is_wrapped=window.memory.wraps_lines)

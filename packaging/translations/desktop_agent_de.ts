@@ -239,6 +239,10 @@
         <translation>Befehlspalette …</translation>
     </message>
     <message>
+        <source>Commit what you keep…</source>
+        <translation>Committen, was Sie behalten …</translation>
+    </message>
+    <message>
         <source>Export the conversation…</source>
         <translation>Unterhaltung exportieren …</translation>
     </message>
@@ -2090,6 +2094,146 @@
     <message>
         <source>lines {0}–{1}</source>
         <translation>Zeilen {0}–{1}</translation>
+    </message>
+</context>
+<context>
+    <name>CommitSheet</name>
+    <message numerus="yes">
+        <source>%n changes are left out.</source>
+        <translation>
+            <numerusform>%n Änderung bleibt ausgelassen.</numerusform>
+            <numerusform>%n Änderungen bleiben ausgelassen.</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n files</source>
+        <translation>
+            <numerusform>%n Datei</numerusform>
+            <numerusform>%n Dateien</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Add “{0}”</source>
+        <translation>„{0}“ anfügen</translation>
+    </message>
+    <message>
+        <source>All</source>
+        <translation>Alle</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Commit</source>
+        <translation>Committen</translation>
+    </message>
+    <message>
+        <source>Commit to {0}</source>
+        <translation>Auf {0} committen</translation>
+    </message>
+    <message>
+        <source>Commit, on no branch</source>
+        <translation>Committen, auf keinem Branch</translation>
+    </message>
+    <message>
+        <source>Committing…</source>
+        <translation>Wird committet …</translation>
+    </message>
+    <message>
+        <source>Draft</source>
+        <translation>Entwerfen</translation>
+    </message>
+    <message>
+        <source>Kept</source>
+        <translation>Behaltene</translation>
+    </message>
+    <message>
+        <source>Looking…</source>
+        <translation>Sucht …</translation>
+    </message>
+    <message>
+        <source>Message</source>
+        <translation>Nachricht</translation>
+    </message>
+    <message>
+        <source>Message of the commit</source>
+        <translation>Nachricht des Commits</translation>
+    </message>
+    <message>
+        <source>Stop</source>
+        <translation>Anhalten</translation>
+    </message>
+    <message>
+        <source>Subject, then an empty line and the reason if it is not plain</source>
+        <translation>Betreff, dann eine Leerzeile und der Grund, falls er nicht klar ist</translation>
+    </message>
+    <message>
+        <source>The model of this conversation writes the message, in the repository&apos;s style</source>
+        <translation>Das Modell dieser Unterhaltung schreibt die Nachricht, im Stil des Repositorys</translation>
+    </message>
+    <message>
+        <source>The model writes the message…</source>
+        <translation>Das Modell schreibt die Nachricht …</translation>
+    </message>
+    <message>
+        <source>The subject has {0} of {1} characters</source>
+        <translation>Der Betreff hat {0} von {1} Zeichen</translation>
+    </message>
+    <message>
+        <source>The subject is long: {0} of {1} characters</source>
+        <translation>Der Betreff ist lang: {0} von {1} Zeichen</translation>
+    </message>
+    <message>
+        <source>There is nothing to commit: git has these lines, or they are left out.</source>
+        <translation>Es gibt nichts zu committen: git hat diese Zeilen schon, oder sie bleiben ausgelassen.</translation>
+    </message>
+    <message>
+        <source>There is nothing to commit: what the review lists is committed or undone already.</source>
+        <translation>Es gibt nichts zu committen: Was die Prüfung auflistet, ist schon committet oder rückgängig gemacht.</translation>
+    </message>
+    <message>
+        <source>This file</source>
+        <translation>Diese Datei</translation>
+    </message>
+    <message>
+        <source>Tick everything that the review lists</source>
+        <translation>Alles ankreuzen, was die Prüfung auflistet</translation>
+    </message>
+    <message>
+        <source>Tick only {0}</source>
+        <translation>Nur {0} ankreuzen</translation>
+    </message>
+    <message>
+        <source>Tick what you decided to keep</source>
+        <translation>Ankreuzen, was Sie behalten wollen</translation>
+    </message>
+    <message>
+        <source>Tick what you want to commit.</source>
+        <translation>Kreuzen Sie an, was Sie committen wollen.</translation>
+    </message>
+    <message>
+        <source>What git and its hooks say</source>
+        <translation>Was git und seine Hooks ausgeben</translation>
+    </message>
+    <message>
+        <source>git does not know who you are. Run `git config --global user.name` and `user.email`.</source>
+        <translation>git weiß nicht, wer Sie sind. Setzen Sie `git config --global user.name` und `user.email`.</translation>
+    </message>
+    <message>
+        <source>runs {0}</source>
+        <translation>führt {0} aus</translation>
+    </message>
+    <message>
+        <source>signed</source>
+        <translation>signiert</translation>
+    </message>
+    <message numerus="yes">
+        <source>{0} of %n changes, in {1}</source>
+        <translation>
+            <numerusform>{0} von %n Änderung, in {1}</numerusform>
+            <numerusform>{0} von %n Änderungen, in {1}</numerusform>
+        </translation>
     </message>
 </context>
 <context>
@@ -4285,6 +4429,10 @@
         <translation>Es ist kein Branch ausgecheckt, deshalb gibt es nichts zu pushen.</translation>
     </message>
     <message>
+        <source>No model can write the message.</source>
+        <translation>Kein Modell kann die Nachricht schreiben.</translation>
+    </message>
+    <message>
         <source>No profile of Anthropic&apos;s tools is signed in.</source>
         <translation>Kein Profil der Werkzeuge von Anthropic ist angemeldet.</translation>
     </message>
@@ -4493,6 +4641,10 @@
         <translation>Der Agent arbeitet, deshalb bleibt der Branch.</translation>
     </message>
     <message>
+        <source>The agent is working.</source>
+        <translation>Der Agent arbeitet.</translation>
+    </message>
+    <message>
         <source>The answer ended unexpectedly ({0}), so the call was not run.</source>
         <translation>Die Antwort endete unerwartet ({0}), daher wurde der Aufruf nicht ausgeführt.</translation>
     </message>
@@ -4577,6 +4729,10 @@
         <translation>Der Schlüssel ist ungültig: Er ist leer oder enthält Zeichen, die Schlüssel nicht haben.</translation>
     </message>
     <message>
+        <source>The message could not be written.</source>
+        <translation>Die Nachricht konnte nicht geschrieben werden.</translation>
+    </message>
+    <message>
         <source>The messages must begin and end with one of the user.</source>
         <translation>Die Nachrichten müssen mit einer des Benutzers beginnen und enden.</translation>
     </message>
@@ -4587,6 +4743,10 @@
     <message>
         <source>The model was asked {0} times in this call, and no more.</source>
         <translation>Das Modell wurde in diesem Aufruf {0}-mal gefragt; mehr ist nicht möglich.</translation>
+    </message>
+    <message>
+        <source>The model wrote no message.</source>
+        <translation>Das Modell hat keine Nachricht geschrieben.</translation>
     </message>
     <message>
         <source>The name of this installation could not be kept, which the sign-in needs.</source>
@@ -4637,6 +4797,10 @@
         <translation>Der Anmeldedienst konnte nicht erreicht werden.</translation>
     </message>
     <message>
+        <source>The spending limit is reached.</source>
+        <translation>Das Ausgabenlimit ist erreicht.</translation>
+    </message>
+    <message>
         <source>The undo of turn {0} changed it since, so it was left alone.</source>
         <translation>Das Rückgängigmachen von Runde {0} hat sie seither geändert; diese Fassung wurde unberührt gelassen.</translation>
     </message>
@@ -4683,6 +4847,10 @@
     <message>
         <source>There is no undo that can be redone.</source>
         <translation>Es gibt kein Rückgängigmachen, das sich wiederherstellen ließe.</translation>
+    </message>
+    <message>
+        <source>There is nothing to commit.</source>
+        <translation>Es gibt nichts zu committen.</translation>
     </message>
     <message>
         <source>These credentials may not use {0}.</source>
@@ -4737,6 +4905,10 @@
         <translation>TrueType-Schrift</translation>
     </message>
     <message>
+        <source>Try again, or write it yourself.</source>
+        <translation>Versuchen Sie es noch einmal, oder schreiben Sie sie selbst.</translation>
+    </message>
+    <message>
         <source>Undo the agent&apos;s changes: those of the last turn, or what you name</source>
         <translation>Die Änderungen des Agenten zurücknehmen: die der letzten Runde, oder was Sie nennen</translation>
     </message>
@@ -4763,6 +4935,10 @@
     <message>
         <source>WOFF2 font</source>
         <translation>WOFF2-Schrift</translation>
+    </message>
+    <message>
+        <source>Wait until the turn has ended, or stop it.</source>
+        <translation>Warten Sie, bis die Runde zu Ende ist, oder halten Sie sie an.</translation>
     </message>
     <message>
         <source>WebAssembly module</source>
@@ -4795,6 +4971,14 @@
     <message>
         <source>Write it as `{0}`.</source>
         <translation>Man schreibt `{0}`.</translation>
+    </message>
+    <message>
+        <source>Write it yourself, or choose another model.</source>
+        <translation>Schreiben Sie sie selbst, oder wählen Sie ein anderes Modell.</translation>
+    </message>
+    <message>
+        <source>Write the message yourself, or raise the limit.</source>
+        <translation>Schreiben Sie die Nachricht selbst, oder erhöhen Sie das Limit.</translation>
     </message>
     <message>
         <source>XZ data</source>
@@ -6118,6 +6302,10 @@
         <translation>Agent</translation>
     </message>
     <message>
+        <source>committed</source>
+        <translation>committet</translation>
+    </message>
+    <message>
         <source>created</source>
         <translation>erstellt</translation>
     </message>
@@ -6499,6 +6687,10 @@
     <message>
         <source>Write the file (Ctrl+S)</source>
         <translation>Datei schreiben (Strg+S)</translation>
+    </message>
+    <message>
+        <source>{0} committed</source>
+        <translation>{0} committet</translation>
     </message>
     <message>
         <source>{0} kept</source>
@@ -7625,6 +7817,14 @@
     <message>
         <source>Open the conversation this is a copy of</source>
         <translation>Die Unterhaltung öffnen, von der dies eine Kopie ist</translation>
+    </message>
+    <message>
+        <source>Take the commit back. The files, and what is staged, stay as they are.</source>
+        <translation>Den Commit zurücknehmen. Die Dateien und das Vorgemerkte bleiben, wie sie sind.</translation>
+    </message>
+    <message>
+        <source>Undo commit</source>
+        <translation>Commit zurücknehmen</translation>
     </message>
 </context>
 <context>
@@ -11169,6 +11369,10 @@
         <translation>Microsoft Foundry</translation>
     </message>
     <message>
+        <source>Name the model in commits</source>
+        <translation>Das Modell in Commits nennen</translation>
+    </message>
+    <message>
         <source>One conversation</source>
         <translation>Eine Unterhaltung</translation>
     </message>
@@ -11539,6 +11743,10 @@
     <message>
         <source>Who sends them. The SDK takes a second longer to start. For clouds and profiles it is always used.</source>
         <translation>Wer sie sendet. Das SDK braucht beim Start eine Sekunde länger. Für Clouds und Profile wird es immer verwendet.</translation>
+    </message>
+    <message>
+        <source>With a line `Assisted-by:` at the end of the message. The sheet of a commit has a tick for it, too.</source>
+        <translation>Mit einer Zeile `Assisted-by:` am Ende der Nachricht. Auch im Fenster des Commits lässt sie sich ankreuzen.</translation>
     </message>
     <message>
         <source>all</source>
@@ -12305,6 +12513,13 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
         </translation>
     </message>
     <message numerus="yes">
+        <source>%n changes left out</source>
+        <translation>
+            <numerusform>%n Änderung ausgelassen</numerusform>
+            <numerusform>%n Änderungen ausgelassen</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
         <source>%n characters</source>
         <translation>
             <numerusform>%n Zeichen</numerusform>
@@ -12396,6 +12611,14 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
     <message>
         <source>Asked: {reason} · {answer}</source>
         <translation>Gefragt: {reason} · {answer}</translation>
+    </message>
+    <message>
+        <source>Changed by hooks: {files}</source>
+        <translation>Von Hooks geändert: {files}</translation>
+    </message>
+    <message>
+        <source>Committed {commit} on {branch}: {subject}</source>
+        <translation>{commit} auf {branch} committet: {subject}</translation>
     </message>
     <message>
         <source>Create</source>
@@ -12605,6 +12828,10 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
         <translation>Dieses Bild ist zu groß, um angezeigt zu werden.</translation>
     </message>
     <message>
+        <source>Undid the commit {commit}. Its changes are uncommitted again.</source>
+        <translation>Den Commit {commit} zurückgenommen. Seine Änderungen sind wieder nicht committet.</translation>
+    </message>
+    <message>
         <source>Undid {files}</source>
         <translation>{files} rückgängig gemacht</translation>
     </message>
@@ -12694,6 +12921,10 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
     <message>
         <source>in progress</source>
         <translation>in Arbeit</translation>
+    </message>
+    <message>
+        <source>no branch</source>
+        <translation>keinem Branch</translation>
     </message>
     <message>
         <source>no matches</source>
@@ -12853,6 +13084,14 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
         <translation>Zurückholen …</translation>
     </message>
     <message>
+        <source>Commit what you keep with git, and nothing else</source>
+        <translation>Mit git committen, was Sie behalten, und sonst nichts</translation>
+    </message>
+    <message>
+        <source>Commit…</source>
+        <translation>Committen …</translation>
+    </message>
+    <message>
         <source>Keep all</source>
         <translation>Alle behalten</translation>
     </message>
@@ -12879,6 +13118,10 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
     <message>
         <source>Next undecided change</source>
         <translation>Nächste unentschiedene Änderung</translation>
+    </message>
+    <message>
+        <source>Nothing is left to commit</source>
+        <translation>Es gibt nichts mehr zu committen</translation>
     </message>
     <message>
         <source>Nothing is left to undo</source>
@@ -12910,6 +13153,10 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
             <numerusform>%n Kommentare senden …</numerusform>
         </translation>
     </message>
+    <message>
+        <source>Take back “{0}” ({1}). The files, and what is staged, stay as they are.</source>
+        <translation>„{0}“ ({1}) zurücknehmen. Die Dateien und das Vorgemerkte bleiben, wie sie sind.</translation>
+    </message>
     <message numerus="yes">
         <source>The last undo changed %n files.</source>
         <translation>
@@ -12920,6 +13167,10 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
     <message>
         <source>Undo all</source>
         <translation>Alles rückgängig</translation>
+    </message>
+    <message>
+        <source>Undo commit</source>
+        <translation>Commit zurücknehmen</translation>
     </message>
     <message>
         <source>Undo session</source>
@@ -13785,6 +14036,25 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
     <message>
         <source>Worktrees</source>
         <translation>Worktrees</translation>
+    </message>
+</context>
+<context>
+    <name>_Choice</name>
+    <message>
+        <source>Line endings</source>
+        <translation>Zeilenenden</translation>
+    </message>
+    <message>
+        <source>Permissions</source>
+        <translation>Zugriffsrechte</translation>
+    </message>
+    <message>
+        <source>What is committed</source>
+        <translation>Was committet wird</translation>
+    </message>
+    <message>
+        <source>left out: {0}</source>
+        <translation>ausgelassen: {0}</translation>
     </message>
 </context>
 <context>

@@ -239,6 +239,10 @@
         <translation>命令面板…</translation>
     </message>
     <message>
+        <source>Commit what you keep…</source>
+        <translation>提交保留的更改…</translation>
+    </message>
+    <message>
         <source>Export the conversation…</source>
         <translation>导出对话…</translation>
     </message>
@@ -2076,6 +2080,143 @@
     <message>
         <source>lines {0}–{1}</source>
         <translation>第 {0}–{1} 行</translation>
+    </message>
+</context>
+<context>
+    <name>CommitSheet</name>
+    <message numerus="yes">
+        <source>%n changes are left out.</source>
+        <translation>
+            <numerusform>有 %n 处更改未包含在内。</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n files</source>
+        <translation>
+            <numerusform>%n 个文件</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Add “{0}”</source>
+        <translation>添加“{0}”</translation>
+    </message>
+    <message>
+        <source>All</source>
+        <translation>全部</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Commit</source>
+        <translation>提交</translation>
+    </message>
+    <message>
+        <source>Commit to {0}</source>
+        <translation>提交到 {0}</translation>
+    </message>
+    <message>
+        <source>Commit, on no branch</source>
+        <translation>提交(不在任何分支上)</translation>
+    </message>
+    <message>
+        <source>Committing…</source>
+        <translation>正在提交…</translation>
+    </message>
+    <message>
+        <source>Draft</source>
+        <translation>起草</translation>
+    </message>
+    <message>
+        <source>Kept</source>
+        <translation>已保留</translation>
+    </message>
+    <message>
+        <source>Looking…</source>
+        <translation>正在查找…</translation>
+    </message>
+    <message>
+        <source>Message</source>
+        <translation>说明</translation>
+    </message>
+    <message>
+        <source>Message of the commit</source>
+        <translation>提交说明</translation>
+    </message>
+    <message>
+        <source>Stop</source>
+        <translation>停止</translation>
+    </message>
+    <message>
+        <source>Subject, then an empty line and the reason if it is not plain</source>
+        <translation>标题，然后空一行，原因不明显时再写原因</translation>
+    </message>
+    <message>
+        <source>The model of this conversation writes the message, in the repository&apos;s style</source>
+        <translation>由此对话的模型按仓库的风格撰写说明</translation>
+    </message>
+    <message>
+        <source>The model writes the message…</source>
+        <translation>模型正在撰写说明…</translation>
+    </message>
+    <message>
+        <source>The subject has {0} of {1} characters</source>
+        <translation>标题有 {0} 个字符，上限 {1} 个</translation>
+    </message>
+    <message>
+        <source>The subject is long: {0} of {1} characters</source>
+        <translation>标题过长：{0} 个字符，上限 {1} 个</translation>
+    </message>
+    <message>
+        <source>There is nothing to commit: git has these lines, or they are left out.</source>
+        <translation>没有可提交的内容：git 已有这些行，或者它们未包含在内。</translation>
+    </message>
+    <message>
+        <source>There is nothing to commit: what the review lists is committed or undone already.</source>
+        <translation>没有可提交的内容：审阅中列出的更改都已提交或已撤销。</translation>
+    </message>
+    <message>
+        <source>This file</source>
+        <translation>此文件</translation>
+    </message>
+    <message>
+        <source>Tick everything that the review lists</source>
+        <translation>勾选审阅中列出的全部更改</translation>
+    </message>
+    <message>
+        <source>Tick only {0}</source>
+        <translation>仅勾选 {0}</translation>
+    </message>
+    <message>
+        <source>Tick what you decided to keep</source>
+        <translation>勾选您决定保留的更改</translation>
+    </message>
+    <message>
+        <source>Tick what you want to commit.</source>
+        <translation>请勾选要提交的内容。</translation>
+    </message>
+    <message>
+        <source>What git and its hooks say</source>
+        <translation>git 及其钩子的输出</translation>
+    </message>
+    <message>
+        <source>git does not know who you are. Run `git config --global user.name` and `user.email`.</source>
+        <translation>git 不知道您是谁。请运行 `git config --global user.name` 和 `user.email`。</translation>
+    </message>
+    <message>
+        <source>runs {0}</source>
+        <translation>运行 {0}</translation>
+    </message>
+    <message>
+        <source>signed</source>
+        <translation>已签名</translation>
+    </message>
+    <message numerus="yes">
+        <source>{0} of %n changes, in {1}</source>
+        <translation>
+            <numerusform>{1}中的 {0}/%n 处更改</numerusform>
+        </translation>
     </message>
 </context>
 <context>
@@ -4270,6 +4411,10 @@
         <translation>没有检出任何分支，因此没有可推送的内容。</translation>
     </message>
     <message>
+        <source>No model can write the message.</source>
+        <translation>没有模型可以撰写说明。</translation>
+    </message>
+    <message>
         <source>No profile of Anthropic&apos;s tools is signed in.</source>
         <translation>Anthropic 的工具没有带登录信息的配置文件。</translation>
     </message>
@@ -4478,6 +4623,10 @@
         <translation>智能体正在工作，因此没有切换分支。</translation>
     </message>
     <message>
+        <source>The agent is working.</source>
+        <translation>代理正在工作。</translation>
+    </message>
+    <message>
         <source>The answer ended unexpectedly ({0}), so the call was not run.</source>
         <translation>回答因其他原因停止（{0}），因此未执行该调用。</translation>
     </message>
@@ -4562,6 +4711,10 @@
         <translation>这不是密钥：为空，或含有密钥不会有的字符。</translation>
     </message>
     <message>
+        <source>The message could not be written.</source>
+        <translation>无法撰写说明。</translation>
+    </message>
+    <message>
         <source>The messages must begin and end with one of the user.</source>
         <translation>消息必须以用户的消息开始和结束。</translation>
     </message>
@@ -4572,6 +4725,10 @@
     <message>
         <source>The model was asked {0} times in this call, and no more.</source>
         <translation>在此次调用中，模型已被询问 {0} 次，不能再多。</translation>
+    </message>
+    <message>
+        <source>The model wrote no message.</source>
+        <translation>模型没有写出说明。</translation>
     </message>
     <message>
         <source>The name of this installation could not be kept, which the sign-in needs.</source>
@@ -4622,6 +4779,10 @@
         <translation>无法连接到登录服务。</translation>
     </message>
     <message>
+        <source>The spending limit is reached.</source>
+        <translation>已达到支出上限。</translation>
+    </message>
+    <message>
         <source>The undo of turn {0} changed it since, so it was left alone.</source>
         <translation>第 {0} 轮的撤销此后更改了它；该版本保留不动。</translation>
     </message>
@@ -4668,6 +4829,10 @@
     <message>
         <source>There is no undo that can be redone.</source>
         <translation>没有可以重做的撤销。</translation>
+    </message>
+    <message>
+        <source>There is nothing to commit.</source>
+        <translation>没有可提交的内容。</translation>
     </message>
     <message>
         <source>These credentials may not use {0}.</source>
@@ -4722,6 +4887,10 @@
         <translation>TrueType 字体</translation>
     </message>
     <message>
+        <source>Try again, or write it yourself.</source>
+        <translation>请重试，或自行撰写。</translation>
+    </message>
+    <message>
         <source>Undo the agent&apos;s changes: those of the last turn, or what you name</source>
         <translation>撤销代理的更改：上一轮的，或您指定的</translation>
     </message>
@@ -4748,6 +4917,10 @@
     <message>
         <source>WOFF2 font</source>
         <translation>WOFF2 字体</translation>
+    </message>
+    <message>
+        <source>Wait until the turn has ended, or stop it.</source>
+        <translation>请等待本轮结束，或停止它。</translation>
     </message>
     <message>
         <source>WebAssembly module</source>
@@ -4780,6 +4953,14 @@
     <message>
         <source>Write it as `{0}`.</source>
         <translation>写法是 `{0}`。</translation>
+    </message>
+    <message>
+        <source>Write it yourself, or choose another model.</source>
+        <translation>请自行撰写，或选择其他模型。</translation>
+    </message>
+    <message>
+        <source>Write the message yourself, or raise the limit.</source>
+        <translation>请自行撰写说明，或提高上限。</translation>
     </message>
     <message>
         <source>XZ data</source>
@@ -6097,6 +6278,10 @@
         <translation>代理</translation>
     </message>
     <message>
+        <source>committed</source>
+        <translation>已提交</translation>
+    </message>
+    <message>
         <source>created</source>
         <translation>已创建</translation>
     </message>
@@ -6476,6 +6661,10 @@
     <message>
         <source>Write the file (Ctrl+S)</source>
         <translation>写入文件 (Ctrl+S)</translation>
+    </message>
+    <message>
+        <source>{0} committed</source>
+        <translation>{0} 处已提交</translation>
     </message>
     <message>
         <source>{0} kept</source>
@@ -7598,6 +7787,14 @@
     <message>
         <source>Open the conversation this is a copy of</source>
         <translation>打开此副本的原对话</translation>
+    </message>
+    <message>
+        <source>Take the commit back. The files, and what is staged, stay as they are.</source>
+        <translation>撤回此提交。文件和已暂存的内容保持不变。</translation>
+    </message>
+    <message>
+        <source>Undo commit</source>
+        <translation>撤回提交</translation>
     </message>
 </context>
 <context>
@@ -11125,6 +11322,10 @@
         <translation>Microsoft Foundry</translation>
     </message>
     <message>
+        <source>Name the model in commits</source>
+        <translation>在提交中注明模型</translation>
+    </message>
+    <message>
         <source>One conversation</source>
         <translation>一次对话</translation>
     </message>
@@ -11495,6 +11696,10 @@
     <message>
         <source>Who sends them. The SDK takes a second longer to start. For clouds and profiles it is always used.</source>
         <translation>由谁发送。SDK 启动要多一秒。云和配置文件始终使用它。</translation>
+    </message>
+    <message>
+        <source>With a line `Assisted-by:` at the end of the message. The sheet of a commit has a tick for it, too.</source>
+        <translation>在说明末尾添加一行 `Assisted-by:`。提交窗口中也有对应的勾选框。</translation>
     </message>
     <message>
         <source>all</source>
@@ -12256,6 +12461,12 @@ The files in {1} stay as they are.</source>
         </translation>
     </message>
     <message numerus="yes">
+        <source>%n changes left out</source>
+        <translation>
+            <numerusform>%n 处更改未包含</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
         <source>%n characters</source>
         <translation>
             <numerusform>%n 个字符</numerusform>
@@ -12336,6 +12547,14 @@ The files in {1} stay as they are.</source>
     <message>
         <source>Asked: {reason} · {answer}</source>
         <translation>询问：{reason} · {answer}</translation>
+    </message>
+    <message>
+        <source>Changed by hooks: {files}</source>
+        <translation>钩子更改了：{files}</translation>
+    </message>
+    <message>
+        <source>Committed {commit} on {branch}: {subject}</source>
+        <translation>已在 {branch} 上提交 {commit}：{subject}</translation>
     </message>
     <message>
         <source>Create</source>
@@ -12540,6 +12759,10 @@ The files in {1} stay as they are.</source>
         <translation>此图片过大，无法显示。</translation>
     </message>
     <message>
+        <source>Undid the commit {commit}. Its changes are uncommitted again.</source>
+        <translation>已撤回提交 {commit}。其更改恢复为未提交。</translation>
+    </message>
+    <message>
         <source>Undid {files}</source>
         <translation>已撤销 {files}</translation>
     </message>
@@ -12628,6 +12851,10 @@ The files in {1} stay as they are.</source>
     <message>
         <source>in progress</source>
         <translation>进行中</translation>
+    </message>
+    <message>
+        <source>no branch</source>
+        <translation>无分支</translation>
     </message>
     <message>
         <source>no matches</source>
@@ -12782,6 +13009,14 @@ The files in {1} stay as they are.</source>
         <translation>取回…</translation>
     </message>
     <message>
+        <source>Commit what you keep with git, and nothing else</source>
+        <translation>用 git 仅提交您保留的更改</translation>
+    </message>
+    <message>
+        <source>Commit…</source>
+        <translation>提交…</translation>
+    </message>
+    <message>
         <source>Keep all</source>
         <translation>全部保留</translation>
     </message>
@@ -12808,6 +13043,10 @@ The files in {1} stay as they are.</source>
     <message>
         <source>Next undecided change</source>
         <translation>下一处未决定的更改</translation>
+    </message>
+    <message>
+        <source>Nothing is left to commit</source>
+        <translation>没有可提交的内容</translation>
     </message>
     <message>
         <source>Nothing is left to undo</source>
@@ -12837,6 +13076,10 @@ The files in {1} stay as they are.</source>
             <numerusform>发送 %n 条评论…</numerusform>
         </translation>
     </message>
+    <message>
+        <source>Take back “{0}” ({1}). The files, and what is staged, stay as they are.</source>
+        <translation>撤回“{0}”（{1}）。文件和已暂存的内容保持不变。</translation>
+    </message>
     <message numerus="yes">
         <source>The last undo changed %n files.</source>
         <translation>
@@ -12846,6 +13089,10 @@ The files in {1} stay as they are.</source>
     <message>
         <source>Undo all</source>
         <translation>全部撤销</translation>
+    </message>
+    <message>
+        <source>Undo commit</source>
+        <translation>撤回提交</translation>
     </message>
     <message>
         <source>Undo session</source>
@@ -13703,6 +13950,25 @@ The files in {1} stay as they are.</source>
     <message>
         <source>Worktrees</source>
         <translation>工作树</translation>
+    </message>
+</context>
+<context>
+    <name>_Choice</name>
+    <message>
+        <source>Line endings</source>
+        <translation>行尾</translation>
+    </message>
+    <message>
+        <source>Permissions</source>
+        <translation>权限</translation>
+    </message>
+    <message>
+        <source>What is committed</source>
+        <translation>要提交的内容</translation>
+    </message>
+    <message>
+        <source>left out: {0}</source>
+        <translation>未包含：{0}</translation>
     </message>
 </context>
 <context>

@@ -155,6 +155,7 @@ _BODIES: tuple[ev.KnownEvent, ...] = (
         parent="123456789abcdef0123456789abcdef012345678",
         branch="refs/heads/main",
         subject="Count the last page",
+        message="Count the last page\n\nIt was left out.\n",
         paths=("src/a.py",),
         left_out=(LeftOut(path="src/a.py", hunk="0123456789abcdef", reason="HEAD has other lines in the same place."),),
         hooks_output="pre-commit: formatted",

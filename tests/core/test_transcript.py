@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import TextBlock, ThinkingBlock
 from desktop_agent.core.transcript import (
+    CommitEntry,
     CompactionEntry,
     NoticeEntry,
     Patch,
@@ -48,7 +49,16 @@ def test_a_session_reads_in_the_order_it_happened() -> None:
     transcript = replay(SAMPLE_EVENTS)
     kinds = [entry.kind if isinstance(entry, TextEntry) else type(entry) for entry in transcript.entries]
     past = [ev.PromptSubmitted, "thinking", "text", ToolEntry, ToolEntry, ev.Steered, NoticeEntry, *[UndoEntry] * 2]
-    assert kinds == [*past, ev.Rewound, CompactionEntry, ev.CommandRun, ev.CommandRun, ev.SessionForked]
+    assert kinds == [
+        *past,
+        CommitEntry,
+        ev.CommitUndone,
+        ev.Rewound,
+        CompactionEntry,
+        ev.CommandRun,
+        ev.CommandRun,
+        ev.SessionForked,
+    ]
     assert transcript.session.title == "Fix the page count"
     assert transcript.session.last_seq == len(SAMPLE_EVENTS)
     assert transcript.turns.usage.output_tokens == 2

@@ -72,6 +72,15 @@ class GitReview:
     async def versions(self, folder: str, change: FileChange) -> tuple[bytes | None, bytes | None]:
         return await asyncio.to_thread(_contents, Path(folder), change)
 
+    async def is_unpushed_tip(self, folder: str, commit: str) -> bool:
+        repository = await asyncio.to_thread(find_repository, Path(folder))
+        if repository is None:
+            return False
+        head = await read_git(repository, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        if isinstance(head, NoStatus) or os.fsdecode(head).strip() != commit:
+            return False
+        return await read_git(repository, "for-each-ref", "--count=1", f"--contains={commit}", "refs/remotes") == b""
+
     async def committed(self, folder: str, change: FileChange) -> CommittedFile:
         return await asyncio.to_thread(_committed, Path(folder), change)
 

@@ -44,6 +44,7 @@ _IN_PROGRESS: Final = {
     "MERGE_HEAD": "A merge", "CHERRY_PICK_HEAD": "A cherry-pick", "REVERT_HEAD": "A revert",
     "rebase-merge": "A rebase", "rebase-apply": "A rebase",
 }  # fmt: skip
+_SUBJECTS: Final = 20
 _HOOKS: Final = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit")
 
 
@@ -55,6 +56,26 @@ async def preview(transcript: Transcript, ledger: Ledger, selections: Sequence[C
     """Raises `AgentError` where a commit would. Runs filters of the repository, but no hooks."""
     async with _opened(ledger) as commits:
         return (await commits.plan(transcript, selections)).fitted
+
+
+async def prepare(
+    transcript: Transcript, ledger: Ledger, selections: Sequence[ChangeSelection]
+) -> tuple[ev.CommitPrepared, Fitted, str]:
+    """Like `preview`, with what else is known, and the subjects of the last commits, the newest first."""
+    async with _opened(ledger) as commits:
+        plan = await commits.plan(transcript, selections)
+        author, subjects = await commits.author_and_subjects(plan.tip)
+        found, fitted = plan.tip, plan.fitted
+        prepared = ev.CommitPrepared(
+            selections=tuple(selections),
+            paths=tuple(sorted(fitted.committed)),
+            left_out=tuple(fitted.left_out),
+            branch=found.branch,
+            author=author,
+            is_signed=found.is_signed,
+            hooks=found.hooks,
+        )
+        return prepared, fitted, subjects
 
 
 async def commit_changes(
@@ -161,9 +182,9 @@ class _Commits:
         (oid, branch), listed = finding.result(), listing.result()
         records = (record.partition("\n") for record in listed.split("\0")[:-1])
         settings = {name: value if is_set else "true" for name, is_set, value in records}
-        has_hooks = any(name.startswith("hook.") for name in settings)
-        has_hooks = has_hooks or await asyncio.to_thread(self._has_hooks, settings.get("core.hookspath", ""))
-        return Tip(oid, branch, settings, has_hooks)
+        named = dict.fromkeys(name.split(".")[1] for name in settings if name.startswith("hook."))
+        hooks = *await asyncio.to_thread(self._hooks_in, settings.get("core.hookspath", "")), *named
+        return Tip(oid, branch, settings, hooks)
 
     async def _head(self, known: tuple[str, str] | None) -> tuple[str, str]:
         if known is not None:
@@ -175,9 +196,14 @@ class _Commits:
         oid, branch, *_ = head.split("\n")
         return oid, branch if branch != "HEAD" else ""
 
-    def _has_hooks(self, named: str) -> bool:
+    def _hooks_in(self, named: str) -> list[str]:
         folder = self._root / Path(named).expanduser() if named else common_folder(self._git_dir) / "hooks"
-        return any(os.access(folder / name, os.X_OK) for name in _HOOKS)
+        return [name for name in _HOOKS if os.access(folder / name, os.X_OK)]
+
+    async def author_and_subjects(self, tip: Tip) -> tuple[str, str]:
+        log = self._git.run("log", f"-{_SUBJECTS}", "--format=%s", *([tip.oid] if tip.oid else ["--max-count=0"]))
+        (code, author, _), (_, subjects, _) = await asyncio.gather(self._git.run("var", "GIT_AUTHOR_IDENT"), log)
+        return "" if code else author.partition(">")[0] + ">", subjects
 
     async def _ignored(self, paths: set[str]) -> list[str]:
         if not paths:
@@ -208,21 +234,21 @@ class _Commits:
             raise AgentError("There is nothing to commit.", detail=reasons)
         states = {self._prefix + path: state for path, state in fitted.committed.items()}
         objects = plan.objects
-        hooks = _Hooks(self._git, objects.index.environ, tell, is_on=tip.has_hooks)
-        before = await self._look() if tip.has_hooks else {}
+        hooks = _Hooks(self._git, objects.index.environ, tell, is_on=bool(tip.hooks))
+        before = await self._look() if tip.hooks else {}
         try:
             tree = await objects.tree(states, plan.head, partial(hooks.run, "pre-commit"))
             place, cleanup = self._git_dir / "COMMIT_EDITMSG", tip.settings.get("commit.cleanup", "")
             text = await hooks.worded(message, place, cleanup)
         except AgentError as error:
-            if touched := self._names(await self._touched(before) if tip.has_hooks else ()):
+            if touched := self._names(await self._touched(before) if tip.hooks else ()):
                 error.detail += f"\nA hook changed these files: {', '.join(map(name_on_a_line, touched))}"
             raise
         moved = await objects.difference(tip.tree, tree)
         if not moved:
             raise AgentError("There is nothing to commit.", hint="HEAD has these changes already.")
         kept = {self._prefix + path: state for path, state in fitted.staged.items()}
-        signed = ("-S",) if tip.is_set("commit.gpgsign") else ()
+        signed = ("-S",) if tip.is_signed else ()
         argv = (*(("-p", tip.oid) if tip.oid else ()), *signed, "-F", "-", tree)
         async with asyncio.TaskGroup() as group:
             asking = self._git.ask("-c", "i18n.commitEncoding=UTF-8", "commit-tree", *argv, stdin=text)
@@ -233,13 +259,14 @@ class _Commits:
         with _too_late_to_stop(self._move(plan, moved, kept, following.result(), commit, reason)) as moving:
             await unhurried(moving)
             await hooks.run("post-commit", may_fail=True)
-            touched = await self._touched(before) if tip.has_hooks else touched
+            touched = await self._touched(before) if tip.hooks else touched
         return ev.ChangesCommitted(
             selections=tuple(selections),
             commit=commit,
             parent=tip.oid,
             branch=tip.branch,
             subject=subject,
+            message=text,
             paths=self._names(moved),
             left_out=tuple(fitted.left_out),
             hooks_output="\n".join(hooks.output),
@@ -254,7 +281,9 @@ class _Commits:
 
     async def _touched(self, before: Mapping[str, tuple[str, Mark]]) -> set[str]:
         after = await self._look()
-        return {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+        for path in before.keys() - after.keys():  # as committed now, which a hook need not have done
+            after[path] = before[path][0], await asyncio.to_thread(mark_of, self._root / path)
+        return {path for path in after if path not in before or before[path][1] != after[path][1]}
 
     def _names(self, paths: Iterable[str]) -> tuple[str, ...]:
         return tuple(sorted(map(self._inner, paths)))

@@ -49,7 +49,8 @@ class Tip(Struct, frozen=True):
     """Empty before the first commit."""
     branch: str
     settings: Mapping[str, str]
-    has_hooks: bool
+    hooks: tuple[str, ...]
+    """The hooks that a commit runs, and the names under which the configuration defines others."""
 
     @property
     def none(self) -> str:
@@ -58,6 +59,10 @@ class Tip(Struct, frozen=True):
     @property
     def tree(self) -> str:
         return self.oid or self.none
+
+    @property
+    def is_signed(self) -> bool:
+        return self.is_set("commit.gpgsign")
 
     def is_set(self, name: str) -> bool:
         return self.settings.get(name, "").lower() in ("true", "yes", "on", "1")

@@ -42,7 +42,7 @@ class Opened:
         """Return `plain` where libgit2 could act differently. `index`: the user's; `is_raw`: nothing is converted."""
         settings, common = plain.tip.settings, common_folder(plain.git.repository.git_dir)
         is_odd = any(name.startswith(("extensions.", "core.fsync", "diff.ignoresubmodules")) for name in settings)
-        is_odd = is_odd or plain.tip.has_hooks or os.name == "nt" or settings.get("core.filemode") == "false"
+        is_odd = is_odd or bool(plain.tip.hooks) or os.name == "nt" or settings.get("core.filemode") == "false"
         is_odd = is_odd or index is None or index[:8] != _INDEX_WITHOUT_FLAGS or not "".join(paths).isprintable()
         packed = read_regular(common / "packed-refs", 2**30)
         if is_odd or (common / "refs/replace").exists() or b" refs/replace/" in packed or plain.tip.oid != self.head[0]:

@@ -66,6 +66,8 @@ class Fitted(Struct):
     """What to commit, and what becomes of the staged versions that differ from HEAD. Only what changes is listed."""
 
     committed: States = field(default_factory=States)
+    before: States = field(default_factory=States)
+    """The committed files as they are in HEAD."""
     staged: States = field(default_factory=States)
     left_out: list[LeftOut] = field(default_factory=list[LeftOut])
 
@@ -122,6 +124,7 @@ class SelectedLines:
         fitted = Fitted(left_out=[*self._left_out, *(left for one in fits for left in one.left_out)])
         puts = [put for one in fits for put in one.committed.items() if head.get(put[0]) != put[1]]
         fitted.committed = dict(sorted(puts, key=lambda put: put[1] is not None))  # a file that arrives comes last
+        fitted.before = {path: head.get(path) for path in fitted.committed}
         for one in fits:
             fitted.staged |= {path: state for path, state in one.staged.items() if path in fitted.committed}
         return fitted

@@ -446,6 +446,8 @@ class ChangesCommitted(DurableEvent, frozen=True, kw_only=True):
     branch: str = ""
     """The full name of the branch; empty while detached."""
     subject: str
+    message: str = ""
+    """The whole message, as hooks and git left it; empty in old journals."""
     paths: tuple[str, ...]
     left_out: tuple[LeftOut, ...] = ()
     hooks_output: str = ""
@@ -485,7 +487,7 @@ class Rewound(DurableEvent, frozen=True, kw_only=True):
     scope: RewindScope
 
 
-RequestPurpose = Literal["turn", "summary", "title", "server"]
+RequestPurpose = Literal["turn", "summary", "title", "server", "commit"]
 """`server`: a question of an MCP server."""
 
 
@@ -593,6 +595,32 @@ class ContextInspected(Tagged, frozen=True, kw_only=True):
     report: ContextReport
 
 
+class CommitPrepared(Tagged, frozen=True, kw_only=True):
+    """What a commit of these changes would take, and how git would make it: the answer to `PrepareCommit`."""
+
+    selections: tuple[ChangeSelection, ...]
+    paths: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    branch: str = ""
+    """The full name of the branch; empty while detached."""
+    author: str = ""
+    """The name and address of the author; empty if git knows none."""
+    is_signed: bool = False
+    hooks: tuple[str, ...] = ()
+    obstacle: str = ""
+    """Why no commit can be made; empty if one can."""
+    hint: str = ""
+
+
+class CommitDrafted(Tagged, frozen=True, kw_only=True):
+    """The model's message for a commit: the answer to `DraftCommit`. Without text, it was stopped or failed."""
+
+    text: str = ""
+    obstacle: str = ""
+    """Why there is no text; empty if the user stopped it."""
+    hint: str = ""
+
+
 class CommandJudged(Tagged, frozen=True, kw_only=True):
     """The judgement of an edited command: the answer to `JudgeCommand`, in one or two steps."""
 
@@ -613,6 +641,8 @@ LiveEvent = (
     | HostedCallReported
     | CommandJudged
     | GitOutputDelta
+    | CommitPrepared
+    | CommitDrafted
     | PromptRejected
     | RetryWaitReported
     | ModelRequestReported

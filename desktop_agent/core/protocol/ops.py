@@ -131,6 +131,18 @@ class RedoSteps(Tagged, frozen=True, kw_only=True):
     reason: str = ""
 
 
+class PrepareCommit(Tagged, frozen=True, kw_only=True):
+    """Ask what a commit of these changes would take. `CommitPrepared` answers; nothing is changed."""
+
+    selections: tuple[ChangeSelection, ...]
+
+
+class DraftCommit(Tagged, frozen=True, kw_only=True):
+    """Let the session's model write a message for a commit of these changes. `CommitDrafted` answers."""
+
+    selections: tuple[ChangeSelection, ...]
+
+
 class CommitChanges(Tagged, frozen=True, kw_only=True):
     """Commit the agent's selected standing changes with git, and nothing else. Refused while a turn is running."""
 
@@ -327,6 +339,8 @@ Op = (
     | UndoDifferences
     | RedoChanges
     | RedoSteps
+    | PrepareCommit
+    | DraftCommit
     | CommitChanges
     | UndoCommit
     | WriteFile

@@ -5,7 +5,7 @@ The mailbox task and the turn that it started make all changes, so no lock is ne
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, suppress
 from typing import assert_never
 
@@ -15,13 +15,14 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import AgentError, StorageError, WorkspaceError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import prompt_text
-from desktop_agent.core.commits.git_commit import commit_changes, undo_commit
+from desktop_agent.core.commits.git_commit import commit_changes, prepare, undo_commit
 from desktop_agent.core.context.review_comments import prompt_of_comments
 from desktop_agent.core.context_window import ContextOp
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, ModelRef
 from desktop_agent.core.providers.provider import EarlyStart, ProviderPool
+from desktop_agent.core.session.commit_drafting import CommitDrafting
 from desktop_agent.core.session.failure_notices import NOT_FETCHED, notice_of, readable_address_notice
 from desktop_agent.core.session.prompt_queue import ArrivedPrompt, ArrivingPrompts
 from desktop_agent.core.session.recorder import capture_events
@@ -63,6 +64,7 @@ ChangeOp = (
     | ops.UndoDifferences
     | ops.RedoChanges
     | ops.RedoSteps
+    | ops.PrepareCommit
     | ops.CommitChanges
     | ops.UndoCommit
     | ops.WriteFile
@@ -95,6 +97,8 @@ class ChangeOps:
                 await self._revert_selected("redo", op)
             case ops.RedoSteps():
                 await self._revert("redo", op)
+            case ops.PrepareCommit(selections=selections):
+                self._log.emit(await self._prepared(selections))
             case ops.CommitChanges() | ops.UndoCommit():
                 await self._commit(op)
             case ops.WriteFile():
@@ -142,6 +146,16 @@ class ChangeOps:
             raise
         except AgentError as error:
             await self._log.record(replace(notice_of(error, None), code="not_written"))
+
+    async def _prepared(self, selections: Sequence[ChangeSelection]) -> ev.CommitPrepared:
+        obstacle, hint = "The agent is working.", "Wait until the turn has ended, or stop it."
+        if not self._turns.is_running:
+            await self._turns.get_ready()
+            try:
+                return (await prepare(self._state.transcript, self._ledger, selections))[0]
+            except AgentError as error:
+                obstacle, hint = error.title, error.hint
+        return ev.CommitPrepared(selections=tuple(selections), obstacle=obstacle, hint=hint)
 
     async def _commit(self, op: ops.CommitChanges | ops.UndoCommit) -> None:
         if not await self._begin("not_committed", "nothing was committed"):
@@ -214,6 +228,7 @@ class Session:
             on_storage_failure=self._report_storage_failure,
         )
         self._changes = ChangeOps(parts, self._turns)
+        self._drafting = CommitDrafting(parts, self._providers)
         self._arriving = ArrivingPrompts(parts.mentions, self._mailbox.put_nowait)
         controls = SessionControls(
             perform=self._perform,
@@ -308,8 +323,11 @@ class Session:
                 await self._turns.continue_left(call_id, decision)
             case ops.AnswerApproval(call_id=call_id, decision=decision):
                 self._parts.approvals.answer(call_id, decision)
+            case ops.DraftCommit(selections=selections):
+                self._drafting.begin(selections)
             case ops.Interrupt():
                 self._arriving.stop()
+                self._drafting.stop()
                 await self._turns.interrupt()
             case ops.TryNow():
                 self._parts.retries.skip()
@@ -468,6 +486,7 @@ class Session:
             ends.push_async_callback(parts.effects.jobs.aclose)
             ends.push_async_callback(parts.jobs.aclose)
             ends.push_async_callback(parts.titling.aclose)
+            ends.push_async_callback(self._drafting.aclose)
             ends.push_async_callback(self._early.aclose)
             for close in self._providers.closers():
                 ends.push_async_callback(close)

@@ -127,6 +127,9 @@ class SpendingGuard(Struct, kw_only=True, eq=False):
             answer = await self._ask(turn, question)
         return "interrupted"
 
+    async def is_limit_reached(self, turn: int) -> bool:
+        return self._cost_reached(turn) is not None or await self._question() is not None
+
     async def warn_of_unknown_price(self, turn: int, usage: Usage, model: ModelRef) -> None:
         """Warn, once for each model, that cost limits do not apply because the price of the model is unknown."""
         spending = self.settings.current.spending

@@ -190,6 +190,7 @@ class KeySettings(Section, frozen=True, kw_only=True):
     keep_file: tuple[str, ...] = _keys("Keep the file in review", "Ctrl+Shift+K")
     undo_file: tuple[str, ...] = _keys("Undo the file in review", "Ctrl+Shift+U")
     keep_all: tuple[str, ...] = _keys("Keep everything listed in the review", "Ctrl+Alt+K")
+    commit: tuple[str, ...] = _keys("Commit what you keep…", "Ctrl+Alt+G")
     send_comments: tuple[str, ...] = _keys("Send the comments of the review…", "Ctrl+Alt+M")
     toggle_side: tuple[str, ...] = _keys("Sessions and files", "Ctrl+B")
     toggle_review: tuple[str, ...] = _keys("Review", "Ctrl+Shift+R")

@@ -228,6 +228,11 @@ class UiSettings(Section, frozen=True, kw_only=True):
         "Underline misspelled words",
         "In your message, with the system's dictionaries for your languages and English, where installed.",
     )
+    commit_trailer: bool = setting(
+        False,
+        "Name the model in commits",
+        "With a line `Assisted-by:` at the end of the message. The sheet of a commit has a tick for it, too.",
+    )
     opens_approvals: bool = setting(
         False,
         "Show questions in a dialog",

@@ -124,6 +124,8 @@ class ChangeState(Fold):
     turned: list[UndoEffect] = field(default_factory=list[UndoEffect])
     commits: list[ev.ChangesCommitted] = field(default_factory=list[ev.ChangesCommitted])
     """The session's commits that were not undone, oldest first."""
+    message_back: str = ""
+    """The message of the commit that was undone last, until the next commit."""
     uncaptured: list[tuple[int, Uncaptured]] = field(default_factory=list[tuple[int, Uncaptured]])
     """Changes that could not be recorded, each with its turn."""
     destroyed: dict[CallId, Destroyed] = field(default_factory=dict[CallId, Destroyed])
@@ -186,7 +188,9 @@ class ChangeState(Fold):
                 self._revert(event, turn)
             case ev.ChangesCommitted():
                 self.commits.append(event)
+                self.message_back = ""
             case ev.CommitUndone(commit=commit):
+                self.message_back = "".join(one.message for one in self.commits if one.commit == commit)
                 self.commits = [one for one in self.commits if one.commit != commit]
             case ev.ReviewMarked(path=path, hunks=hunks, state=state):
                 kept = self.kept.setdefault(path, set())

@@ -173,6 +173,12 @@ class CompactionEntry(Struct, kw_only=True):
     is_in_force: bool = True
 
 
+class CommitEntry(Struct, kw_only=True):
+    event: ev.ChangesCommitted
+    is_last: bool = True
+    """Whether it is the session's last commit that was not undone."""
+
+
 class PageEntry(Struct, kw_only=True):
     """A placeholder for entries that are not loaded. `Transcript.pages` says where they are."""
 
@@ -191,6 +197,8 @@ Entry = (
     | SpendingEntry
     | NoticeEntry
     | UndoEntry
+    | CommitEntry
+    | ev.CommitUndone
     | ev.Rewound
     | CompactionEntry
     | ev.CommandRun

@@ -6,7 +6,14 @@ from typing import cast
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.base.plain_text import duration_text
-from desktop_agent.core.protocol.events import Rewound, SessionForked, TurnEnded, TurnEndReason
+from desktop_agent.core.protocol.events import (
+    ChangesCommitted,
+    CommitUndone,
+    Rewound,
+    SessionForked,
+    TurnEnded,
+    TurnEndReason,
+)
 from desktop_agent.core.protocol.model import (
     Aborted,
     Allowed,
@@ -17,7 +24,15 @@ from desktop_agent.core.protocol.model import (
     TodoItem,
     ToolState,
 )
-from desktop_agent.core.transcript import CUT_OFF_KEY, CompactionEntry, PageEntry, ToolEntry, UndoEntry, todos_of
+from desktop_agent.core.transcript import (
+    CUT_OFF_KEY,
+    CommitEntry,
+    CompactionEntry,
+    PageEntry,
+    ToolEntry,
+    UndoEntry,
+    todos_of,
+)
 from desktop_agent.ui.translation.core_words import core_words, plural
 from desktop_agent.ui.wording.visible_text import visible
 
@@ -44,6 +59,7 @@ _PREFIXES = {
 RUN = "Run"
 _LONGEST_WORD = 40
 _NOTED_FILES = 3
+_SHORT_ID = 8
 
 
 def _verb(tool: str) -> str:
@@ -309,10 +325,17 @@ _TURN_ENDS: dict[TurnEndReason, str] = {
 _UNTIMED: dict[TurnEndReason, str] = {"completed": "Done", "interrupted": "Interrupted"}
 
 
-def sentence(entry: UndoEntry | Rewound | CompactionEntry | SessionForked | TurnEnded) -> str:
+LineEntry = UndoEntry | CommitEntry | CommitUndone | Rewound | CompactionEntry | SessionForked | TurnEnded
+
+
+def sentence(entry: LineEntry) -> str:
     match entry:
         case UndoEntry():
             return _undo(entry)
+        case CommitEntry(event=event):
+            return _committed(event)
+        case CommitUndone(commit=commit):
+            return say("Undid the commit {commit}. Its changes are uncommitted again.").format(commit=short_id(commit))
         case Rewound():
             return say(_REWINDS[entry.scope]).format(turn=entry.turn)
         case CompactionEntry():
@@ -362,6 +385,30 @@ def _undo(entry: UndoEntry) -> str:
     parts += noted[:_NOTED_FILES]
     if len(noted) > _NOTED_FILES:
         parts.append(say("{count} more only partly restored").format(count=len(noted) - _NOTED_FILES))
+    return " · ".join(parts)
+
+
+def short_id(commit: str) -> str:
+    return commit[:_SHORT_ID]
+
+
+def branch_name(branch: str) -> str:
+    return visible(branch.removeprefix("refs/heads/")) if branch else say("no branch")
+
+
+def _committed(event: ChangesCommitted) -> str:
+    words = say("Committed {commit} on {branch}: {subject}")
+    files = ", ".join(map(visible, event.paths[:_NOTED_FILES]))
+    count = _COUNTS["files"](len(event.paths))
+    parts = [
+        words.format(commit=short_id(event.commit), branch=branch_name(event.branch), subject=visible(event.subject)),
+        f"{count} ({files}{'…' if len(event.paths) > _NOTED_FILES else ''})",
+    ]
+    if event.left_out:
+        parts.append(counted(len(event.left_out), "%n change left out", "%n changes left out"))
+    if event.changed_by_hooks:
+        hooked = ", ".join(map(visible, event.changed_by_hooks[:_NOTED_FILES]))
+        parts.append(say("Changed by hooks: {files}").format(files=hooked))
     return " · ".join(parts)
 
 

@@ -108,8 +108,9 @@ class DiffPane(QWidget):
 
     def _show_counts(self) -> None:
         hunks = self.review.hunks
-        (kept, undone), is_offered = hunks.counts(), hunks.decisions.is_offered
-        self.bar.show_counts(self.view.document.rows, kept=kept, undone=undone, is_offered=is_offered)
+        (kept, undone, committed), is_offered = hunks.counts(), hunks.decisions.is_offered
+        rows = self.view.document.rows
+        self.bar.show_counts(rows, kept=kept, undone=undone, committed=committed, is_offered=is_offered)
 
     def _on_switched(self) -> None:
         self.editing.leave()

@@ -84,6 +84,10 @@ class GitSource(Protocol):
 
     async def look(self, folder: str) -> GitState: ...
 
+    async def is_unpushed_tip(self, folder: str, commit: str) -> bool:
+        """Whether the commit is checked out, and no remote branch has it."""
+        ...
+
     async def changes(self, folder: str, branch: str) -> tuple[FileChange, ...]:
         """Return the files that differ from the last commit, or the merge base with `branch`; untracked files, too."""
         ...

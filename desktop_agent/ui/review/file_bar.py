@@ -78,7 +78,9 @@ class FileBar(QWidget):
         self.call.setAccessibleName(self.tr("Show the call: {0}").format(call))
         self._show_widgets()
 
-    def show_counts(self, rows: DiffRows, *, kept: int = 0, undone: int = 0, is_offered: bool = False) -> None:
+    def show_counts(
+        self, rows: DiffRows, *, kept: int = 0, undone: int = 0, committed: int = 0, is_offered: bool = False
+    ) -> None:
         count, diff = len(rows.changes), rows.diff
         encoding = diff.new_encoding if diff.new_lines else diff.old_encoding
         self._encoding.setText(encoding_name(encoding) if encoding != "utf-8" else "")
@@ -87,6 +89,8 @@ class FileBar(QWidget):
             parts.append(self.tr("{0} kept").format(kept))
         if undone:
             parts.append((self.tr("{0} not brought back") if is_offered else self.tr("{0} undone")).format(undone))
+        if committed:
+            parts.append(self.tr("{0} committed").format(committed))
         self._redo.setText(self.tr("Bring back") if is_offered else self.tr("Redo"))
         self._count.setText(" · ".join(parts) if count else "")
         self._is_undone = 0 < count == undone

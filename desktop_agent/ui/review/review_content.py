@@ -22,12 +22,14 @@ from desktop_agent.core.protocol.ops import (
     RedoSteps,
     RemoveComment,
     SendComments,
+    UndoCommit,
 )
 from desktop_agent.core.transcript import Transcript, UndoEntry, UndoStep
 from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.review.change_listing import ChangeListing
 from desktop_agent.ui.review.changed_file_list import FileAction
 from desktop_agent.ui.review.changed_files import ChangedFile, ReviewBaseline, is_decided, progress
+from desktop_agent.ui.review.commit_sheet import Committing
 from desktop_agent.ui.review.conflict.clash_dialog import ClashDialog
 from desktop_agent.ui.review.diff.diff_words import HunkChoice, HunkDecisions
 from desktop_agent.ui.review.diff_pane import DiffPane
@@ -73,6 +75,7 @@ class ReviewContent(QWidget):
         self._counts = NetCounts(self._source, spawn, self)
         self._reviewed = Reviewed(self._git, self._counts)
         self._decisions = ReviewDecisions(self._reviewed, self._counts, diff_source, git, spawn, self)
+        self.committing = Committing(theme, self._reviewed, diff_source, spawn, self)
         self._shown_state: object = None
         self._disk_state: object = None
         self._last_undo: UndoEntry | None = None
@@ -133,6 +136,8 @@ class ReviewContent(QWidget):
         bar.redo.clicked.connect(self._redo)
         bar.bring_back.clicked.connect(self.bring_back_clicked)
         bar.keep.clicked.connect(self.keep_all)
+        bar.commit.clicked.connect(self.commit)
+        bar.undo_commit.clicked.connect(self.undo_commit)
         bar.comments.clicked.connect(self.open_comments)
         bar.next.clicked.connect(self.go_to_undecided)
 
@@ -149,6 +154,7 @@ class ReviewContent(QWidget):
 
     def set_transcript(self, transcript: Transcript, submit: Submit) -> None:
         """Show another session's changes. Undos before that are not announced."""
+        self.committing.close()
         self._reviewed.set_transcript(transcript)
         self._shown_state = self._disk_state = None
         self._pane.forget()
@@ -237,9 +243,11 @@ class ReviewContent(QWidget):
     def _ask_git_again(self) -> None:
         transcript = self._reviewed.transcript
         # Git may answer differently now.
-        state = len(transcript.changes), transcript.turns.is_running
+        commits = transcript.changed.commits
+        state = len(transcript.changes), transcript.turns.is_running, [one.commit for one in commits]
         if state != self._disk_state:
             self._disk_state = state
+            self._git.look_at_commit(commits[-1] if commits else None)
             if self._reviewed.baseline.is_git:
                 self._git.load(self._reviewed.baseline)
 
@@ -275,7 +283,9 @@ class ReviewContent(QWidget):
         pane.show_file(file, call)
         kept, undone = frozenset(reviewed.kept(file)), reviewed.undone(file)
         obstacle, is_undone = self._undo_obstacle(file), file.state == "undone"
-        pane.set_decisions(HunkDecisions(kept, undone, obstacle, file.is_by_user, is_undone, file.is_offered))
+        pane.set_decisions(
+            HunkDecisions(kept, undone, obstacle, file.is_by_user, is_undone, file.is_offered, reviewed.committed(file))
+        )
         comments = reviewed.transcript.changed.comments.values()
         pane.review.comments.set_comments(tuple(comment for comment in comments if comment.path == file.path))
         pane.editing.set_obstacle(edit_obstacle(reviewed.transcript, file))
@@ -371,6 +381,8 @@ class ReviewContent(QWidget):
             is_running=transcript.turns.is_working,
             comments=len(transcript.changed.comments),
             redo_count=len(step.open_paths(transcript.changes)) if step is not None else 0,
+            has_git=self._git.state is not None and not self._git.state.obstacle,
+            last_commit=self._git.last_commit,
         )
 
     def _scope(self) -> Scope:
@@ -387,6 +399,15 @@ class ReviewContent(QWidget):
     def keep_all(self) -> None:
         files = self._listing.files.files
         self._decisions.mark_files([file for file in files if not (is_decided(file) or file.is_only_offered)], "kept")
+
+    def commit(self) -> None:
+        file = self._listing.files.current_file
+        if self._bar.commit.isEnabled() and self._bar.commit.isVisibleTo(self) and file is not None:
+            self.committing.open(self._listing.files.files, file.path, self._decisions.submit)
+
+    def undo_commit(self) -> None:
+        if commits := self._reviewed.transcript.changed.commits:
+            self._decisions.submit(UndoCommit(commit=commits[-1].commit))
 
     def _undo(self, reason: str) -> None:
         self._decisions.problem.emit("")

@@ -57,6 +57,8 @@ class ReviewPanel(QWidget):
         self._has_title = True
         self._session: tuple[Transcript, Submit] | None = None
         self.content: ReviewContent | None = None
+        self.adds_trailer: Callable[[], bool] = bool
+        """Whether a commit gets the trailer unless its sheet says otherwise."""
         self._is_preparing = False
         self._preparation = GradualWork(self, pause_ms=_PAUSE_MS)
         self.is_prepared = False
@@ -183,6 +185,7 @@ class ReviewPanel(QWidget):
         from desktop_agent.ui.review.review_content import ReviewContent
 
         content = ReviewContent(self._theme, self._diff_source, self._git, self._spawn, self)
+        content.committing.adds_trailer = self.adds_trailer
         content.file_open_requested.connect(self.file_open_requested)
         content.call_requested.connect(self.call_requested)
         content.diff_mode_changed.connect(self.diff_mode_changed)

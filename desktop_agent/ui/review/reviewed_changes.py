@@ -9,7 +9,8 @@ from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import HunkKey
-from desktop_agent.core.diff.hunks import all_keys, review_hunks
+from desktop_agent.core.diff.hunks import WHOLE_FILE, all_keys, review_hunks
+from desktop_agent.core.protocol.events import ChangesCommitted
 from desktop_agent.core.protocol.model import ChangeSelection, FileChange, FileDiff, Uncaptured
 from desktop_agent.core.transcript import ChangeRecord, Transcript
 from desktop_agent.core.undo.path_tracking import recorded_of
@@ -74,18 +75,27 @@ class GitListing(QObject):
         self.files: tuple[ChangedFile, ...] = ()
         self.is_loading = False
         self.problem = ""
+        self._commit: ChangesCommitted | None = None
+        self.last_commit: ChangesCommitted | None = None
+        """The session's last commit, if an undo can take it back: it is checked out, and no remote branch has it."""
 
     def set_folder(self, folder: str) -> None:
         self._folder = folder
         self._baseline = None
         self._questions += 1
         self.state, self.files, self.is_loading, self.problem = None, (), False, ""
+        self._commit = self.last_commit = None
         self.look()
 
     def look(self) -> None:
         if self._git is not None and self._folder:
             self._looks += 1
             self._spawn(self._look(self._git, self._looks))
+
+    def look_at_commit(self, commit: ChangesCommitted | None) -> None:
+        if commit != self._commit:
+            self._commit = commit
+            self.look()
 
     def load(self, baseline: ReviewBaseline) -> None:
         """Ask git for the files of this baseline. Files of the same baseline stay listed until the answer arrives."""
@@ -99,9 +109,12 @@ class GitListing(QObject):
         self._spawn(self._load(self._git, baseline.branch, self._questions))
 
     async def _look(self, git: GitSource, number: int) -> None:
-        state = await git.look(self._folder)
-        if isValid(self) and number == self._looks and state != self.state:
-            self.state = state
+        folder, commit = self._folder, self._commit
+        state = await git.look(folder)
+        can_undo = commit is not None and await git.is_unpushed_tip(folder, commit.commit)
+        found = state, commit if can_undo else None
+        if isValid(self) and number == self._looks and found != (self.state, self.last_commit):
+            self.state, self.last_commit = found
             self.changed.emit()
 
     async def _load(self, git: GitSource, branch: str, number: int) -> None:
@@ -224,7 +237,7 @@ class Reviewed:
         """Return a value that changes whenever the displayed state does."""
         transcript = self.transcript
         kept = [(path, frozenset(keys)) for path, keys in transcript.changed.kept.items()]
-        git = self._git.state, self._git.files, self._git.is_loading, self._git.problem
+        git = self._git.last_commit, self._git.state, self._git.files, self._git.is_loading, self._git.problem
         return (
             self.baseline,
             self.turns,
@@ -232,12 +245,25 @@ class Reviewed:
             self._changes_state(),
             kept,
             list(transcript.changed.comments.values()),
+            [commit.commit for commit in transcript.changed.commits],
             self.uncaptured(),
             git,
         )
 
     def kept(self, file: ChangedFile) -> set[HunkKey]:
         return self.transcript.changed.kept.get(file.path, set())
+
+    def committed(self, file: ChangedFile) -> frozenset[HunkKey]:
+        """Return the hunks that commits of the session have; `WHOLE_FILE` if they have all of them."""
+        found: set[HunkKey] = set()
+        for commit in self.transcript.changed.commits:
+            left_out = {one.hunk for one in commit.left_out if one.path == file.path}
+            for selection in commit.selections if None not in left_out else ():
+                if selection.hunks:
+                    found.update(key for key in selection.hunks if selection.path == file.path and key not in left_out)
+                elif not left_out and file.path in commit.paths and _covers(commit.seq, selection, file):
+                    found.add(WHOLE_FILE)
+        return frozenset(found)
 
     def undone(self, file: ChangedFile) -> frozenset[HunkKey]:
         compared = self._counts.known(file)
@@ -294,3 +320,12 @@ class Reviewed:
 
     def _records(self) -> list[ChangeRecord]:
         return records_of(self.baseline, self.transcript, self.turns)
+
+
+def _covers(seq: int, selection: ChangeSelection, file: ChangedFile) -> bool:
+    """Whether a commit, made as event `seq`, took all standing changes of the file."""
+    return all(
+        record.seq < seq and selection.includes(record.change, turn=record.turn, call_id=record.call_id)
+        for record in file.standing
+        if not record.is_undone
+    )

@@ -6,6 +6,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QMenu, QWidget
 
+from desktop_agent.core.protocol.events import ChangesCommitted
 from desktop_agent.ui.review.diff_source import turn_obstacle
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import plural
@@ -13,6 +14,7 @@ from desktop_agent.ui.widgets.answer_buttons import ShortcutButton
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label, restyle, show_text
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, set_names, vbox
+from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 Scope = Literal["turn", "since", "session", "git", "filtered"]
 
@@ -30,6 +32,9 @@ class BarState(NamedTuple):
     offered: int = 0
     """How many files of a worktree can be brought back, and none of their changes was."""
     has_worktree: bool = False
+    has_git: bool = False
+    last_commit: ChangesCommitted | None = None
+    """The session's last commit, if it can be undone."""
 
 
 class UndoBar(QWidget):
@@ -59,9 +64,12 @@ class UndoBar(QWidget):
         self.undo_with_word = menu.addAction("")
         self._more.setMenu(menu)
         self.keep = make_button(object_name="keepAllButton", variant="primary")
-        notice = hbox(self._notice, self.redo, STRETCH, self.comments, self.bring_back, spacing=Space.S)
+        self.commit = make_button(self.tr("Commit…"), "commitButton")
+        self.undo_commit = make_button(self.tr("Undo commit"), "undoCommitButton")
+        waiting = (self.undo_commit, self.comments, self.bring_back)
+        notice = hbox(self._notice, self.redo, STRETCH, *waiting, spacing=Space.S)
         undo = hbox(self.undo, self._more)
-        buttons = hbox(self._summary, self._progress, STRETCH, self.next, undo, self.keep, spacing=Space.S)
+        buttons = hbox(self._summary, self._progress, STRETCH, self.next, undo, self.keep, self.commit, spacing=Space.S)
         margins = (Space.M, Space.S, Space.M, Space.S)
         vbox(self._warning, self._problem, notice, buttons, on=self, margins=margins, spacing=Space.S)
 
@@ -81,6 +89,7 @@ class UndoBar(QWidget):
         self.keep.setText(self._words(state.scope, self.tr("Keep all"), self.tr("Keep {0}"), state.total))
         self._show_undo(state)
         self._show_redo(state)
+        self._show_commit(state)
         self.comments.setText(plural("UndoBar", state.comments, "Send %n comment…", "Send %n comments…"))
         self.comments.setVisible(bool(state.comments))
         self.bring_back.setVisible(state.has_worktree)
@@ -106,7 +115,9 @@ class UndoBar(QWidget):
 
     def _fit(self) -> None:
         """Leave out the bar of the progress, and then the words about it, where the buttons need the room."""
-        buttons = [button for button in (self.next, self.undo, self._more, self.keep) if button.isVisibleTo(self)]
+        buttons = [
+            button for button in (self.next, self.undo, self._more, self.keep, self.commit) if button.isVisibleTo(self)
+        ]
         room = self.width() - 2 * Space.M - sum(button.sizeHint().width() + Space.S for button in buttons)
         words = self._summary.fontMetrics().horizontalAdvance(self._words_of_share)
         self._summary.setText(self._words_of_share if words <= room or not self._share else self._share)
@@ -148,6 +159,18 @@ class UndoBar(QWidget):
         if state.offered:
             said = plural("UndoBar", state.offered, "%n file can be brought back.", "%n files can be brought back.")
         show_text(self._notice, said if count or state.offered else "")
+
+    def _show_commit(self, state: BarState) -> None:
+        wait = turn_obstacle(is_running=state.is_running)
+        obstacle = wait or ("" if state.standing else self.tr("Nothing is left to commit"))
+        self.commit.setVisible(state.has_git)
+        self.commit.setEnabled(not obstacle)
+        self.commit.setToolTip(obstacle or self.tr("Commit what you keep with git, and nothing else"))
+        self.undo_commit.setVisible(state.last_commit is not None)
+        self.undo_commit.setEnabled(not wait)
+        if (last := state.last_commit) is not None:
+            words = self.tr("Take back “{0}” ({1}). The files, and what is staged, stay as they are.")
+            self.undo_commit.setToolTip(wait or plain_tooltip(words.format(last.subject, last.commit[:8])))
 
     def _words(self, scope: Scope, all_of_it: str, some_of_it: str, count: int) -> str:
         files = plural("UndoBar", count, "%n file", "%n files")

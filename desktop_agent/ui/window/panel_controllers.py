@@ -154,6 +154,7 @@ class ReviewController(PanelController):
         view.entry_actions.changes_requested.connect(self._show_call)
         view.entry_actions.rewind_requested.connect(self._ask_how_to_rewind)
         view.entry_actions.recover_requested.connect(self._recover)
+        session.submit_on(view.entry_actions.commit_undo_requested, ops.UndoCommit, "commit")
         files.file_actions.history = self._history_of
         files.file_actions.turn_requested.connect(self._show_turn)
         files.file_actions.show_changes_requested.connect(self._show_changes_of)
@@ -164,10 +165,15 @@ class ReviewController(PanelController):
         self._on_review(actions.keep_file, lambda content: content.keep_file())
         self._on_review(actions.undo_file, lambda content: content.undo_file())
         self._on_review(actions.keep_all, lambda content: content.keep_all())
+        self._on_review(actions.commit, lambda content: content.commit())
         self._on_review(actions.send_comments, lambda content: content.open_comments())
         actions.undo_turn.triggered.connect(self._undo_last_turn)
         actions.redo_turn.triggered.connect(self._redo_last_undo)
         actions.rewind.triggered.connect(self._rewind_last_turn)
+
+    def follow(self, event: ev.Event) -> None:
+        if self._review.content is not None:
+            self._review.content.committing.follow(event)
 
     def _show_call(self, call_id: str, path: str = "", turn: int | None = None) -> None:
         self._window.show_review()

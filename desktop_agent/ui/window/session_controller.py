@@ -153,6 +153,7 @@ class SessionController(ShownSession):
 
     def _on_happened(self, event: ev.Event) -> None:
         self._context.follow(event)
+        self._review.follow(event)
         match event:
             case _ if self.read_only:
                 pass  # questions and queued prompts are for the window that writes the session

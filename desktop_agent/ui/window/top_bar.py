@@ -115,7 +115,7 @@ def main_menu(actions: Actions, parent: QWidget) -> QMenu:
     )
     going = (actions.choose_branch, actions.go_to_file, actions.filter_files, actions.find, actions.search)
     _add(menu, _tr("Go to"), (*going, None, actions.next_undecided, actions.previous_undecided))
-    deciding = (actions.keep_file, actions.undo_file, actions.keep_all, actions.send_comments)
+    deciding = (actions.keep_file, actions.undo_file, actions.keep_all, actions.commit, actions.send_comments)
     _add(menu, _tr("Changes"), (actions.undo_turn, actions.redo_turn, None, actions.choose_changes, *deciding))
     panels = (actions.toggle_side, actions.toggle_review, actions.enlarge_review, actions.toggle_jobs)
     showing = (*panels, actions.open_inbox)

@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QPushButton
 
 from desktop_agent.core.base.errors import ProviderFault
 from desktop_agent.core.context.summaries import summary_text
-from desktop_agent.core.protocol.events import Rewound, SessionForked, TurnEnded
-from desktop_agent.core.transcript import RETRYING, CompactionEntry, NoticeEntry, UndoEntry
+from desktop_agent.core.protocol.events import CommitUndone, Rewound, SessionForked, TurnEnded
+from desktop_agent.core.transcript import RETRYING, CommitEntry, CompactionEntry, NoticeEntry, UndoEntry
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.entries.entry import FOLD_INDENT, EntryPlace, EntryWidget, LabelLine
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
@@ -159,29 +159,50 @@ class LineWidget(EntryWidget):
         self._sign = ""
         self._text = ""
         self._passage: TextPassage | None = None
-        self._open: QPushButton | None = None
-        if isinstance(place.row.entry, SessionForked):
-            self._open = compact_button(self.tr("Open it"), "openSourceButton", variant="flat", parent=self)
-            self._open.setAccessibleName(self.tr("Open the conversation this is a copy of"))
-            self._open.clicked.connect(partial(place.actions.session_requested.emit, place.row.entry.source))
+        self._button: QPushButton | None = None
+        entry, actions = place.row.entry, place.actions
+        if isinstance(entry, SessionForked):
+            clicked = partial(actions.session_requested.emit, entry.source)
+            self._add_button(
+                self.tr("Open it"), "openSourceButton", self.tr("Open the conversation this is a copy of"), clicked
+            )
+        elif isinstance(entry, CommitEntry):
+            clicked = partial(actions.commit_undo_requested.emit, entry.event.commit)
+            words = self.tr("Take the commit back. The files, and what is staged, stay as they are.")
+            self._add_button(self.tr("Undo commit"), "undoThisCommitButton", words, clicked)
         self.refresh()
+
+    def _add_button(self, text: str, name: str, words: str, clicked: Slot) -> None:
+        self._button = compact_button(text, name, clicked=clicked, variant="flat", tooltip=words, parent=self)
+        self._button.setAccessibleName(words)
 
     def refresh(self) -> None:
         entry = self.row.entry
-        assert isinstance(entry, UndoEntry | Rewound | SessionForked | TurnEnded)
-        turned = "↶" if isinstance(entry, UndoEntry) and entry.purpose == "undo" else "↷"
-        self._sign = {UndoEntry: turned, Rewound: "⟲", SessionForked: "↳", TurnEnded: ""}[type(entry)]
+        assert isinstance(entry, UndoEntry | CommitEntry | CommitUndone | Rewound | SessionForked | TurnEnded)
+        turned = "↷" if isinstance(entry, UndoEntry) and entry.purpose == "redo" else "↶"
+        signs: dict[type[object], str] = {
+            UndoEntry: turned,
+            CommitEntry: "✓",
+            CommitUndone: turned,
+            Rewound: "⟲",
+            SessionForked: "↳",
+        }
+        self._sign = signs.get(type(entry), "")
         self._text = entry_words.sentence(entry)
         self.setAccessibleName(self._text)
+        if self._button is not None and isinstance(entry, CommitEntry):
+            self._button.setVisible(entry.is_last)
+            self.fit()
+            self.update()
 
     def set_width(self, width: int) -> None:
         font = self.styles.secondary
         room = width - _INDENT
-        if self._open is not None:
-            size = self._open.sizeHint()
+        if self._button is not None and not self._button.isHidden():
+            size = self._button.sizeHint()
             text_width = int(QFontMetricsF(font).horizontalAdvance(self._text)) + 2
             room = max(0, min(room - size.width() - Space.S, text_width))
-            self._open.setGeometry(_INDENT + room + Space.S, 0, size.width(), CODE_LINE)
+            self._button.setGeometry(_INDENT + room + Space.S, 0, size.width(), CODE_LINE)
         self._passage = TextPassage(RichText(self._text), font, (), width=room, line_height=CODE_LINE)
 
     def entry_height(self) -> int:

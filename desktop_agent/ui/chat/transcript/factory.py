@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import datetime
 
-from desktop_agent.core.protocol.events import CommandRun, PromptSubmitted, Rewound, SessionForked, Steered, TurnEnded
+from desktop_agent.core.protocol.events import CommandRun, PromptSubmitted, Steered
 from desktop_agent.core.transcript import (
     CompactionEntry,
     NoticeEntry,
@@ -11,7 +11,6 @@ from desktop_agent.core.transcript import (
     SpendingEntry,
     TextEntry,
     ToolEntry,
-    UndoEntry,
 )
 from desktop_agent.ui.chat.cards.tool_body import CardLoader
 from desktop_agent.ui.chat.entries.entry import EntryPlace, EntryWidget
@@ -42,5 +41,5 @@ def make_widget(place: EntryPlace, now: Callable[[], datetime], loader: CardLoad
             return CommandWidget(place, loader)
         case CompactionEntry():
             return CompactionWidget(place)
-        case UndoEntry() | Rewound() | SessionForked() | TurnEnded():
+        case _:
             return LineWidget(place)

@@ -1,14 +1,12 @@
 """Estimated heights of rows that were never on screen."""
 
-from desktop_agent.core.protocol.events import CommandRun, PromptSubmitted, Rewound, SessionForked, Steered, TurnEnded
+from desktop_agent.core.protocol.events import CommandRun, PromptSubmitted, Steered
 from desktop_agent.core.transcript import (
-    CompactionEntry,
     NoticeEntry,
     PageEntry,
     SpendingEntry,
     TextEntry,
     ToolEntry,
-    UndoEntry,
 )
 from desktop_agent.ui.chat.entries.entry import EntryRow
 from desktop_agent.ui.chat.text.styles import TextStyles
@@ -66,7 +64,7 @@ class HeightEstimates:
                 height = _NOTICE
             case CommandRun():
                 height = _LINE + self._estimate_text(entry.output, self.width)
-            case UndoEntry() | Rewound() | CompactionEntry() | SessionForked() | TurnEnded():
+            case _:
                 height = _LINE
         return height + self._gap
 

@@ -5,15 +5,13 @@ from typing import Literal, NamedTuple
 
 from PySide6.QtGui import QGuiApplication
 
-from desktop_agent.core.protocol.events import CommandRun, PromptSubmitted, Rewound, SessionForked, Steered, TurnEnded
+from desktop_agent.core.protocol.events import CommandRun, PromptSubmitted, Steered
 from desktop_agent.core.transcript import (
-    CompactionEntry,
     NoticeEntry,
     PageEntry,
     SpendingEntry,
     TextEntry,
     ToolEntry,
-    UndoEntry,
     spending_line,
 )
 from desktop_agent.ui.chat import entry_words
@@ -76,7 +74,7 @@ def copied_row(row: EntryRow) -> str:
             return entry_words.page(entry)
         case CommandRun():
             return f"{entry.text}\n{answer_words(entry.output)}"
-        case UndoEntry() | Rewound() | CompactionEntry() | SessionForked() | TurnEnded():
+        case _:
             return entry_words.sentence(entry)
 
 

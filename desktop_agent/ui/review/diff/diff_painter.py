@@ -242,7 +242,7 @@ class DiffPainter:
         draw_mark(painter, QPointF(inner.left() + _MARK_RADIUS + 0.5, inner.center().y() + 0.5), state, self._colour)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
         label = inner.adjusted(_MARK_ROOM, 0, -size.width() - _LABEL_GAP, 0)
-        text = bar_label(rows, index)
+        text = bars.decisions.label(rows, index)
         if state != "undone":
             self._paint_label(painter, label, text, "muted")
             return

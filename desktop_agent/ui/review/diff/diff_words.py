@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.base.ids import HunkKey
+from desktop_agent.core.diff.hunks import WHOLE_FILE
 from desktop_agent.core.diff.rows import DiffRow, DiffRows, Gap, LineSide
 from desktop_agent.core.diff.text import without_ending
 from desktop_agent.core.protocol.model import Author, FileDiff, Hunk, LineComment, MovedBlock
@@ -31,6 +32,15 @@ class HunkDecisions(NamedTuple):
     """Whether no change of the file is in force."""
     is_offered: bool = False
     """Whether undone hunks are those of a worktree that were not brought back."""
+    committed: frozenset[HunkKey] = frozenset()
+    """The hunks that a commit of the session has; `WHOLE_FILE` stands for all."""
+
+    def is_committed(self, key: HunkKey) -> bool:
+        return key in self.committed or WHOLE_FILE in self.committed
+
+    def label(self, rows: DiffRows, index: int) -> str:
+        label, key = bar_label(rows, index), rows.key(index)
+        return f"{label} · {_tr('committed')}" if key is not None and self.is_committed(key) else label
 
     def state(self, key: HunkKey) -> HunkState:
         if self.is_undone or key in self.undone:
@@ -168,7 +178,8 @@ def row_words(rows: DiffRows, index: int, decisions: HunkDecisions | None = None
     """Return the text about a row for screen readers."""
     if (key := rows.key(index)) is not None:
         text = _tr("Change {0} of {1}: {2}")
-        text = text.format(rows.change_at(index) + 1, len(rows.changes), bar_label(rows, index))
+        label = decisions.label(rows, index) if decisions else bar_label(rows, index)
+        text = text.format(rows.change_at(index) + 1, len(rows.changes), label)
         return f"{text}, {decisions.words(key)}" if decisions else text
     text = _line_words(rows, index)
     if decisions and rows[index].kind not in ("gap", "context"):

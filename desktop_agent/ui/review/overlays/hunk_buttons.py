@@ -168,9 +168,10 @@ class HunkOverlay(DiffOverlay):
         found = next((number for number in order if self.decisions.is_open(keys[number])), None)
         return found is not None and self._view.navigation.go_to_change(found)
 
-    def counts(self) -> tuple[int, int]:
-        states = Counter(map(self.decisions.state, self._view.document.rows.keys))
-        return states["kept"], states["undone"]
+    def counts(self) -> tuple[int, int, int]:
+        keys = self._view.document.rows.keys
+        states = Counter(map(self.decisions.state, keys))
+        return states["kept"], states["undone"], sum(map(self.decisions.is_committed, keys))
 
     def set_diff(self, diff: FileDiff | None) -> None:
         self._hovered = None
