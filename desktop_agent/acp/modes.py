@@ -32,7 +32,7 @@ _SANDBOXES: Final[dict[SandboxMode, tuple[str, str]]] = {
 }
 
 
-class Modes:
+class SessionModes:
     def __init__(self, bench: Workbench, session: Session) -> None:
         self._bench = bench
         self._session = session

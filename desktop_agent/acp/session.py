@@ -12,7 +12,7 @@ from urllib.request import url2pathname
 
 from msgspec import Struct, ValidationError, convert
 
-from desktop_agent.acp.modes import Modes
+from desktop_agent.acp.modes import SessionModes
 from desktop_agent.acp.peer import (
     AUTH_REQUIRED,
     CANCELLED,
@@ -83,7 +83,7 @@ class EditorSession(ServedSession):
 
     async def open(self, session: Session, workspace: Path, before: Sequence[ev.JournalEvent] = ()) -> None:
         """Serve the session, and tell the editor of earlier events, then of new ones. Raises like `begin`."""
-        self.modes, self._workspace = Modes(self._bench, session), workspace
+        self.modes, self._workspace = SessionModes(self._bench, session), workspace
         shows_notices = self._editor.shows_notices
         self.updates = Updates(workspace, self._bench.blobs, session.transcript, shows_notices=shows_notices)
         await self.begin(session)
