@@ -1,7 +1,8 @@
 """Forks processes for Anthropic's SDK from one that has imported it: importing takes a second.
 
 In the tests' process `warm_sdk` starts the one that imports. The command that it yields is run in place of
-`sdk_worker`: it passes its files, its variables and its process group on to a fork, and ends with it.
+`sdk_worker`, whose name it has. It passes its files, its variables and its process group on to a fork, and ends with
+it.
 """
 
 import gc
@@ -32,7 +33,7 @@ def warm_sdk() -> Generator[tuple[int, list[str]]]:
         with subprocess.Popen(serving, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
             assert process.stdout is not None
             assert process.stdout.readline() == b"ready\n"
-            yield process.pid, [sys.executable, "-I", "-S", __file__, "fork", address]
+            yield process.pid, [sys.executable, "-I", "-S", __file__, "fork", address, _WORKER]
 
 
 def _serve(address: str) -> None:
