@@ -48,7 +48,7 @@ class Room:
         transcript, composer = TranscriptView(theme), Composer(theme)
         self.review = ReviewPanel(theme, self.source, self._spawn)
         jobs, files, pickers = JobsPanel(theme, lambda: NOW), FileTree(theme, self._leave), ModePickers(composer)
-        todos, plan = TodoPanel(theme), PlanBar(theme)
+        todos, plan = TodoPanel(theme), PlanBar()
         pane = ConversationPane(transcript, plan, todos)
         self.frame.set_panels(QWidget(), files, pane, composer, self.review, jobs)
         panels = SessionPanels(self.frame, theme, transcript, composer, pickers, self.review, files, jobs, todos, plan)

@@ -36,7 +36,7 @@ class Review:
         await self.user.until_true(lambda: self.module.read_text() == orders.module_with(*edits), what)
 
     async def see_counts(self, kept: int, undone: int) -> None:
-        await self.user.until_true(lambda: self.overlays.hunks.counts() == (kept, undone), "the marks are drawn")
+        await self.user.until_true(lambda: self.overlays.hunks.counts() == (kept, undone, 0), "the marks are drawn")
 
     async def press(self, key: Qt.Key) -> None:
         self.view.setFocus()

@@ -40,7 +40,7 @@ IN_A_ROW: tuple[type[Journey], ...] = (
 )
 """Journeys in one window, each in a new session."""
 
-QUICK_ONES = (Mentioning, Queueing, EditingACommand, Planning, GoingByPalette, UsingTheTerminal, InAWorktree)
+QUICK_ONES = (Mentioning, Queueing, EditingACommand, Planning, GoingByPalette, InAWorktree, UsingTheTerminal)
 """The journeys of every run, by keyboard: a widget out of order breaks them."""
 
 AT_A_START: tuple[type[Journey], ...] = (FirstChange, AfterACrash)

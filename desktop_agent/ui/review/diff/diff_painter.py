@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from PySide6.QtCore import QCoreApplication, QPoint, QPointF, QRect, QRectF, Qt
+from PySide6.QtCore import QCoreApplication, QLineF, QPoint, QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QFontMetricsF, QPainter, QPen, QPixmap, QPolygonF
 
 from desktop_agent.core.diff.hunks import Moves
@@ -36,8 +36,11 @@ _LABEL_GAP = 8
 
 
 def draw_mark(painter: QPainter, centre: QPointF, mark: Mark | HunkState, colour_of: Callable[[str], QColor]) -> None:
-    """Draw a ring: full for kept, half full for partly kept, empty for undecided, struck through for undone."""
-    role = {"partly": "accent", "kept": "accent", "conflict": "warning_text"}.get(mark, "faint")
+    """Draw a ring: full for kept, half full for partly kept, empty for undecided, struck through for undone.
+
+    It has a cross for offered, and a line for a conflict.
+    """
+    role = {"partly": "accent", "kept": "accent", "offered": "accent", "conflict": "warning_text"}.get(mark, "faint")
     colour = colour_of(role)
     ring = QRectF(centre.x() - _MARK_RADIUS, centre.y() - _MARK_RADIUS, 2 * _MARK_RADIUS, 2 * _MARK_RADIUS)
     painter.setPen(QPen(colour, 1.3))
@@ -48,6 +51,13 @@ def draw_mark(painter: QPainter, centre: QPointF, mark: Mark | HunkState, colour
         painter.drawPie(ring, 90 * 16, 180 * 16)
     elif mark == "undone":
         painter.drawLine(ring.bottomLeft(), ring.topRight())
+    elif mark == "offered":
+        painter.drawLines(
+            [
+                QLineF(ring.left(), centre.y(), ring.right(), centre.y()),
+                QLineF(centre.x(), ring.top(), centre.x(), ring.bottom()),
+            ]
+        )
     elif mark == "conflict":
         painter.drawLine(QPointF(centre.x(), ring.top() + 2), QPointF(centre.x(), ring.bottom() - 2))
 

@@ -92,6 +92,9 @@ class Git:
         self.folders_asked.append(folder)
         return self.state
 
+    async def is_unpushed_tip(self, folder: str, commit: str) -> bool:
+        return False
+
     async def changes(self, folder: str, branch: str) -> tuple[FileChange, ...]:
         self.branches_asked.append(branch)
         change = change_of("git:a.py", "a.py", self.contents["one"], self.contents["two"], author="person")
