@@ -93,7 +93,8 @@ class GitListing(QObject):
             self._spawn(self._look(self._git, self._looks))
 
     def look_at_commit(self, commit: ChangesCommitted | None) -> None:
-        if commit != self._commit:
+        has_no_repository = self.state is not None and bool(self.state.obstacle)
+        if commit != self._commit or has_no_repository:  # one may have been made since
             self._commit = commit
             self.look()
 

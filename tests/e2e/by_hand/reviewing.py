@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from PySide6.QtCore import QPoint
-from PySide6.QtWidgets import QComboBox, QWidget
+from PySide6.QtWidgets import QComboBox, QLabel, QWidget
 
 from desktop_agent.ui.window.plan_window import PlanPage
 from tests.e2e import orders
@@ -172,6 +172,58 @@ class UndoingOutOfOrder:
     async def _first_turn(self, stage: Stage) -> None:
         picker = await stage.user.see(QComboBox, "baselinePicker")
         await stage.until(lambda: picker.currentText().startswith("Turn 1"), "the first turn is shown")
+
+
+class Committing:
+    row = "Keep two of three changes, and commit them"
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        return (*orders.answers()[:2], reply(text("It is done.")))
+
+    async def begin(self, stage: Stage) -> None:
+        orders.reset_shop(stage.folder)
+        begin_repository(stage.folder)
+        await stage.ask("Check the totals.")
+        await stage.allow()
+        await stage.see_turn_end()
+        await stage.see_changes(3)
+        await stage.user.see(QWidget, "commitButton")
+
+    async def by_mouse(self, stage: Stage, hand: Mouse) -> None:
+        await hand.click("keepHunkButton")
+        await self._kept(stage, 1)
+        await hand.click("nextUndecidedButton")
+        await hand.click("keepHunkButton")
+        await self._kept(stage, 2)
+        await hand.click("commitButton")
+        await self._prepared(stage)
+        await hand.write("orders: check the totals")
+        await hand.click("commitChangesButton")
+
+    async def by_keyboard(self, stage: Stage, hand: Keyboard) -> None:
+        await hand.press("F8")
+        await hand.press("K")
+        await self._kept(stage, 1)
+        await hand.press("F8")
+        await hand.press("K")
+        await self._kept(stage, 2)
+        await hand.press("Ctrl+Alt+G")
+        await self._prepared(stage)
+        await hand.write("orders: check the totals")
+        await hand.press("Ctrl+Return")
+
+    async def end(self, stage: Stage) -> None:
+        await stage.until(lambda: bool(stage.transcript.changed.commits), "it is committed")
+        (commit,) = stage.transcript.changed.commits
+        assert (commit.subject, commit.paths) == ("orders: check the totals", (orders.MODULE,))
+
+    async def _kept(self, stage: Stage, count: int) -> None:
+        await stage.until(lambda: len(stage.transcript.changed.kept.get(orders.MODULE, ())) == count, "it is kept")
+
+    async def _prepared(self, stage: Stage) -> None:
+        count = await stage.user.see(QLabel, "commitCount")
+        await stage.until(lambda: count.text().startswith("2 of 3"), "the kept ones are ticked")
 
 
 class InAWorktree:

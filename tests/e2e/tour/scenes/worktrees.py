@@ -1,6 +1,5 @@
 """A session in a worktree, its changes brought back, and the list of worktrees."""
 
-import os
 import subprocess
 from pathlib import Path
 
@@ -19,10 +18,9 @@ CTRL_ALT = CTRL | Qt.KeyboardModifier.AltModifier
 
 
 def begin_repository(folder: Path) -> None:
-    who = [f"GIT_{role}_{what}" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")]
-    environ = os.environ | dict.fromkeys(who, "ada@example.org")
-    for line in ("init -q -b main", "add -A", "commit -qm begin", "branch release"):
-        subprocess.run(["git", *line.split()], cwd=folder, env=environ, check=True)  # noqa: TID251 - no loop runs here
+    who = ("config user.name Ada", "config user.email ada@example.org")
+    for line in ("init -q -b main", *who, "add -A", "commit --allow-empty -qm begin", "branch -f release"):
+        subprocess.run(["git", *line.split()], cwd=folder, check=True)  # noqa: TID251 - no loop runs here
 
 
 async def _play(tour: Tourist) -> None:
