@@ -219,7 +219,8 @@ class Committing:
         assert (commit.subject, commit.paths) == ("orders: check the totals", (orders.MODULE,))
 
     async def _kept(self, stage: Stage, count: int) -> None:
-        await stage.until(lambda: len(stage.transcript.changed.kept.get(orders.MODULE, ())) == count, "it is kept")
+        review = await stage.see_changes(3)
+        await stage.until(lambda: review.hunks.counts()[0] == count, "the review shows it as kept")
 
     async def _prepared(self, stage: Stage) -> None:
         count = await stage.user.see(QLabel, "commitCount")
@@ -289,3 +290,5 @@ class InAWorktree:
 
     async def _brought(self, stage: Stage, count: int) -> None:
         await stage.until(lambda: len(stage.transcript.changed.undos) == count, "it is brought back")
+        review = await stage.see_changes(3)
+        await stage.until(lambda: review.hunks.counts()[1] == 3 - count, "the review shows it")
