@@ -172,8 +172,9 @@ def _mention(text: str, match: re.Match[str]) -> PathMention | None:
 
 
 def _path_in(quotes: str) -> str:
-    """Return the path in quotation marks. C quotes, for a name that is not UTF-8, are kept."""
-    return quotes if real_name(quotes) != quotes else unescaped(quotes[1:-1])
+    """Return the path in quotation marks. C quotes are kept if they mean another name, such as one in Latin-1."""
+    plain, name = unescaped(quotes[1:-1]), real_name(quotes)
+    return plain if name in (quotes, plain) else quotes
 
 
 def _numbers(lines: re.Match[str] | None) -> tuple[int, int]:

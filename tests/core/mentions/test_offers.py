@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from desktop_agent.core.base.errors import UsageError
@@ -95,6 +95,7 @@ def labels(typed: str, sources: MentionSources) -> list[str]:
 
 
 @given(st.lists(st.text(min_size=1, max_size=12).filter(lambda name: "/" not in name), max_size=6), st.text(max_size=3))
+@example(["0 ", " 0", "a\\b "], "")
 def test_every_path_that_is_offered_is_written_as_it_is_read(names: list[str], query: str) -> None:
     sources = MentionSources(paths=FolderPaths([*names, *(f"folder/{name}" for name in names)]))
     paths = [offer for offer in offers_for(TypedMention(0, "", query), sources) if offer.kind in ("file", "folder")]
