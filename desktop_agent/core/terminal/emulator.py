@@ -181,6 +181,8 @@ class Emulator:
             yield
 
     def _take(self, token: Token) -> None:
+        if token.kind != "text" and token.final != "b":
+            self._writer.last = ""
         match token.kind:
             case "text":
                 self._writer.write(token.text)

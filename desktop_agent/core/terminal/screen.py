@@ -186,13 +186,14 @@ _LINES = str.maketrans("`abcdefghijklmnopqrstuvwxyz{|}~", "◆▒␉␌␍␊°�
 class Writer:
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
-        self._last = ""
+        self.last = ""
+        """The character that can be repeated: the one just before, if nothing else came in between (ECMA-48, REP)."""
 
     def write(self, text: str) -> None:
         cursor = self._screen.cursor
         if cursor.draws_lines[cursor.character_set]:
             text = text.translate(_LINES)
-        self._last = text[-1]
+        self.last = text[-1]
         if text.isascii() or (width(text) == 1 if len(text) == 1 else all(width(character) == 1 for character in text)):
             self._write_narrow(text)
             return
@@ -263,8 +264,8 @@ class Writer:
             self._screen.move_to(None, cursor.column + width)
 
     def repeat(self, count: int) -> None:
-        if self._last:
-            self.write(self._last * min(count, self._screen.columns))
+        if self.last:
+            self.write(self.last * min(count, self._screen.columns))
 
 
 Numbers = list[int]

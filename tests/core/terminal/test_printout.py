@@ -5,7 +5,7 @@ import random
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from desktop_agent.core.terminal.printout import COLUMNS, ROWS, Printout, joined, plain_text
@@ -74,6 +74,7 @@ def test_text_without_control_sequences_is_read_as_itself(text: str) -> None:
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=60), st.randoms(use_true_random=False))
+@example(["word ", "\n", "\x1b[9b"], random.Random(0))
 def test_it_does_not_matter_how_an_output_is_cut(pieces: list[str], chance: random.Random) -> None:
     text = "".join(pieces)
     cuts = sorted({0, len(text), *(chance.randrange(len(text) + 1) for _ in range(20))})
