@@ -273,6 +273,7 @@ _MODULES = (
         "core/merge/merge.py",
     ),
     *("core/system/workspace.py", "core/system/git/branches.py", "composition/session_opener.py"),
+    *("core/commits", "core/worktrees"),
     *("core/providers/provider.py", "core/providers/http_provider.py", "core/providers/http_connection.py"),
     *("core/providers/wire_format.py", "core/providers/sdk_connection.py", "core/providers/sdk_worker.py"),
     *("core/providers/faults.py", "core/providers/auth/credential.py"),

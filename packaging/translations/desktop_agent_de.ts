@@ -4157,6 +4157,14 @@
         <translation>Ein gespeicherter Verweis auf einen Dateiinhalt ist beschädigt.</translation>
     </message>
     <message>
+        <source>A worktree needs a git repository, and {0} is in none.</source>
+        <translation>Ein Worktree braucht ein Git-Repository, und {0} ist in keinem.</translation>
+    </message>
+    <message>
+        <source>A worktree starts from a commit.</source>
+        <translation>Ein Worktree geht von einem Commit aus.</translation>
+    </message>
+    <message>
         <source>AVI video</source>
         <translation>AVI-Video</translation>
     </message>
@@ -4185,6 +4193,18 @@
         <translation>Ein Ereignis kann nicht aufgezeichnet werden, daher hat der Agent angehalten.</translation>
     </message>
     <message>
+        <source>Another file that takes its place, or whose place it takes, is left out.</source>
+        <translation>Eine andere Datei, die ihren Platz einnimmt oder deren Platz sie einnimmt, wird ausgelassen.</translation>
+    </message>
+    <message>
+        <source>Another process makes or moves the worktree {0}.</source>
+        <translation>Ein anderer Prozess legt den Worktree {0} an oder verschiebt ihn.</translation>
+    </message>
+    <message>
+        <source>Another program has locked the index of git.</source>
+        <translation>Ein anderes Programm hat den Index von Git gesperrt.</translation>
+    </message>
+    <message>
         <source>Another session changed it since, so it was left alone.</source>
         <translation>Eine andere Sitzung hat sie seither geändert; diese Fassung wurde unberührt gelassen.</translation>
     </message>
@@ -4193,12 +4213,20 @@
         <translation>Der Befehl einer anderen Sitzung lief gleichzeitig und kann diese Änderung gemacht haben. Um sie rückgängig zu machen, wählen Sie nur diese Datei aus.</translation>
     </message>
     <message>
+        <source>Another version of {0} is staged.</source>
+        <translation>Eine andere Version von {0} ist vorgemerkt.</translation>
+    </message>
+    <message>
         <source>Ask whoever runs the proxy, or change {0}.</source>
         <translation>Fragen Sie den Betreiber des Proxys, oder ändern Sie {0}.</translation>
     </message>
     <message>
         <source>BMP image</source>
         <translation>BMP-Bild</translation>
+    </message>
+    <message>
+        <source>Bring back the worktree {0}.</source>
+        <translation>Den Worktree {0} zurückholen.</translation>
     </message>
     <message>
         <source>Check the application&apos;s data folder: `desktop-agent doctor`.</source>
@@ -4225,8 +4253,16 @@
         <translation>Wählen Sie mit --account einen anderen Namen.</translation>
     </message>
     <message>
+        <source>Choose another name.</source>
+        <translation>Wählen Sie einen anderen Namen.</translation>
+    </message>
+    <message>
         <source>Claude Code is signed in on this machine. Anthropic does not permit other applications to use the sign-in of a Claude subscription, so it is not read.</source>
         <translation>Claude Code ist auf diesem Rechner angemeldet. Anthropic erlaubt anderen Anwendungen nicht, die Anmeldung eines Claude-Abonnements zu verwenden, deshalb wird sie nicht gelesen.</translation>
+    </message>
+    <message>
+        <source>Close it, then try again.</source>
+        <translation>Schließen Sie sie, und versuchen Sie es dann noch einmal.</translation>
     </message>
     <message>
         <source>Close older sign-in pages, then sign in again.</source>
@@ -4281,12 +4317,20 @@
         <translation>FLAC-Audio</translation>
     </message>
     <message>
+        <source>Free some disk space.</source>
+        <translation>Schaffen Sie Platz auf dem Datenträger.</translation>
+    </message>
+    <message>
         <source>GIF image</source>
         <translation>GIF-Bild</translation>
     </message>
     <message>
         <source>Get them with `git pull`, and push then.</source>
         <translation>Holen Sie sie mit `git pull`, und pushen Sie dann.</translation>
+    </message>
+    <message>
+        <source>Git ignores it.</source>
+        <translation>Git ignoriert sie.</translation>
     </message>
     <message>
         <source>Git no longer has its earlier content.</source>
@@ -4299,6 +4343,26 @@
     <message>
         <source>HDF5 data</source>
         <translation>HDF5-Daten</translation>
+    </message>
+    <message>
+        <source>HEAD does not have this file. Commit the file itself with git first.</source>
+        <translation>HEAD hat diese Datei nicht. Committen Sie zuerst die Datei selbst mit Git.</translation>
+    </message>
+    <message>
+        <source>HEAD has another file at this path.</source>
+        <translation>HEAD hat unter diesem Pfad eine andere Datei.</translation>
+    </message>
+    <message>
+        <source>HEAD has other lines in the same place.</source>
+        <translation>HEAD hat an derselben Stelle andere Zeilen.</translation>
+    </message>
+    <message>
+        <source>HEAD has these changes already.</source>
+        <translation>HEAD hat diese Änderungen schon.</translation>
+    </message>
+    <message>
+        <source>HEAD was moved meanwhile, or cannot be moved.</source>
+        <translation>HEAD wurde inzwischen bewegt oder kann nicht bewegt werden.</translation>
     </message>
     <message>
         <source>HEIC image</source>
@@ -4321,12 +4385,28 @@
         <translation>Sie wurde ein Hardlink auf eine andere Datei. Ein Wiederherstellen nach dem Rückgängigmachen macht sie zu einer eigenen Datei.</translation>
     </message>
     <message>
+        <source>It belongs to another repository in the worktree.</source>
+        <translation>Sie gehört zu einem anderen Repository im Worktree.</translation>
+    </message>
+    <message>
+        <source>It belongs to the repository in {0}.</source>
+        <translation>Sie gehört zum Repository in {0}.</translation>
+    </message>
+    <message>
         <source>It changed on disk or cannot be written. Nothing was changed.</source>
         <translation>Sie hat sich auf der Platte geändert oder kann nicht geschrieben werden. Es wurde nichts geändert.</translation>
     </message>
     <message>
+        <source>It has conflicts in the worktree. Resolve them there first.</source>
+        <translation>Sie hat im Worktree Konflikte. Lösen Sie diese zuerst dort.</translation>
+    </message>
+    <message>
         <source>It has many new files that were not copied. An undo leaves them in place.</source>
         <translation>Er hat viele neue Dateien, die nicht kopiert wurden. Ein Rückgängigmachen lässt sie dort.</translation>
+    </message>
+    <message>
+        <source>It is a merge.</source>
+        <translation>Er ist eine Zusammenführung.</translation>
     </message>
     <message>
         <source>It is a picture, and this session&apos;s model does not accept pictures.</source>
@@ -4341,8 +4421,16 @@
         <translation>Es ist nicht klar, zu welchem Remote gepusht werden soll.</translation>
     </message>
     <message>
+        <source>It is not the last commit any more.</source>
+        <translation>Er ist nicht mehr der letzte Commit.</translation>
+    </message>
+    <message>
         <source>It is sent there only. Take the account out and sign in again, or use a key.</source>
         <translation>Sie wird nur dorthin gesendet. Entfernen Sie das Konto und melden Sie sich erneut an, oder verwenden Sie einen Schlüssel.</translation>
+    </message>
+    <message>
+        <source>It is the worktree {0}. `desktop-agent worktrees restore {1}` puts it back.</source>
+        <translation>Es ist der Worktree {0}. `desktop-agent worktrees restore {1}` stellt ihn wieder her.</translation>
     </message>
     <message>
         <source>It was a hard link to a file that is not a regular file of this folder, and that file keeps the previous content.</source>
@@ -4371,6 +4459,10 @@
     <message>
         <source>Its next requests are sent without an effort. Choose another model, or reset the effort with /effort default.</source>
         <translation>Die nächsten Anfragen werden ohne Aufwand gesendet. Wählen Sie ein anderes Modell, oder setzen Sie den Aufwand mit /effort default zurück.</translation>
+    </message>
+    <message>
+        <source>Its submodules are empty. `git submodule update --init` in the worktree fills them.</source>
+        <translation>Seine Submodule sind leer. `git submodule update --init` im Worktree füllt sie.</translation>
     </message>
     <message>
         <source>JPEG 2000 image</source>
@@ -4413,12 +4505,28 @@
         <translation>Legen Sie zuerst einen Branch an.</translation>
     </message>
     <message>
+        <source>Make one with `git init` and a first commit.</source>
+        <translation>Legen Sie eines mit `git init` und einem ersten Commit an.</translation>
+    </message>
+    <message>
         <source>Make one with `git init`.</source>
         <translation>Legen Sie mit `git init` eines an.</translation>
     </message>
     <message>
         <source>Matroska or WebM video</source>
         <translation>Matroska- oder WebM-Video</translation>
+    </message>
+    <message>
+        <source>Move it away, then try again.</source>
+        <translation>Verschieben Sie es, und versuchen Sie es dann noch einmal.</translation>
+    </message>
+    <message>
+        <source>Move it back with `git worktree move {0} {1}`.</source>
+        <translation>Verschieben Sie ihn mit `git worktree move {0} {1}` zurück.</translation>
+    </message>
+    <message>
+        <source>Move it back with `git worktree move`, or remove it with `git worktree remove`.</source>
+        <translation>Verschieben Sie ihn mit `git worktree move` zurück, oder entfernen Sie ihn mit `git worktree remove`.</translation>
     </message>
     <message>
         <source>Name one with `git config remote.pushDefault`.</source>
@@ -4443,6 +4551,18 @@
     <message>
         <source>No user was there to allow it.</source>
         <translation>Niemand war da, um es zu erlauben.</translation>
+    </message>
+    <message>
+        <source>Nothing is left of it.</source>
+        <translation>Es ist nichts davon übrig.</translation>
+    </message>
+    <message>
+        <source>Nothing was changed.</source>
+        <translation>Es wurde nichts geändert.</translation>
+    </message>
+    <message>
+        <source>Nothing was changed. Check it with `git fsck`.</source>
+        <translation>Es wurde nichts geändert. Prüfen Sie es mit `git fsck`.</translation>
     </message>
     <message>
         <source>Nothing was changed. Commit or stash what would be lost, and switch then.</source>
@@ -4541,6 +4661,10 @@
         <translation>Entfernen Sie ihn zuerst: `{0}`.</translation>
     </message>
     <message>
+        <source>Revert it with git.</source>
+        <translation>Machen Sie ihn mit Git rückgängig.</translation>
+    </message>
+    <message>
         <source>SQLite database</source>
         <translation>SQLite-Datenbank</translation>
     </message>
@@ -4597,6 +4721,10 @@
         <translation>Melden Sie sich an: `desktop-agent auth sign-in {0} --account {1}`.</translation>
     </message>
     <message>
+        <source>Something else is at {0}.</source>
+        <translation>Unter {0} ist etwas anderes.</translation>
+    </message>
+    <message>
         <source>Something else is there now.</source>
         <translation>Dort steht jetzt etwas anderes.</translation>
     </message>
@@ -4619,6 +4747,10 @@
     <message>
         <source>TIFF image</source>
         <translation>TIFF-Bild</translation>
+    </message>
+    <message>
+        <source>The agent did not make this change, or may not have made it. Commit it with git.</source>
+        <translation>Diese Änderung ist nicht oder vielleicht nicht vom Agenten. Committen Sie sie mit Git.</translation>
     </message>
     <message>
         <source>The agent did not make this change, so it was left alone. It is undone only when requested explicitly.</source>
@@ -4669,6 +4801,10 @@
         <translation>Der Befehl, der den Worktree einrichtet, ist mit Code {0} fehlgeschlagen.</translation>
     </message>
     <message>
+        <source>The commit was pushed already.</source>
+        <translation>Der Commit wurde schon gepusht.</translation>
+    </message>
+    <message>
         <source>The commit was stopped.</source>
         <translation>Der Commit wurde angehalten.</translation>
     </message>
@@ -4697,12 +4833,24 @@
         <translation>Die Dateien in diesem Ordner überschreiten das Limit von {0} MiB für Kopien.</translation>
     </message>
     <message>
+        <source>The files of the worktree are in {0}.</source>
+        <translation>Die Dateien des Worktrees sind in {0}.</translation>
+    </message>
+    <message>
         <source>The folder has other contents, so it was kept.</source>
         <translation>Der Ordner hat weiteren Inhalt, daher wurde er behalten.</translation>
     </message>
     <message>
         <source>The folder is not in a git repository.</source>
         <translation>Der Ordner ist in keinem Git-Repository.</translation>
+    </message>
+    <message>
+        <source>The folder of the worktree {0} belongs to another repository.</source>
+        <translation>Der Ordner des Worktrees {0} gehört zu einem anderen Repository.</translation>
+    </message>
+    <message>
+        <source>The folder of the worktree {0} is gone.</source>
+        <translation>Der Ordner des Worktrees {0} ist weg.</translation>
     </message>
     <message>
         <source>The folder was gone before this write could be verified.</source>
@@ -4713,6 +4861,10 @@
         <translation>Im Ordner {0} kann nicht gearbeitet werden ({1}).</translation>
     </message>
     <message>
+        <source>The folder {0} could not be moved.</source>
+        <translation>Der Ordner {0} konnte nicht verschoben werden.</translation>
+    </message>
+    <message>
         <source>The folder {0} is not the one that this conversation worked in, which was moved, removed or replaced.</source>
         <translation>Der Ordner {0} ist nicht der, in dem diese Unterhaltung gearbeitet hat: Jener wurde verschoben, gelöscht oder ersetzt.</translation>
     </message>
@@ -4721,8 +4873,16 @@
         <translation>Der Zustand des Ordners vor dem Befehl ist nicht mehr bekannt, die Änderungen des Befehls daher auch nicht.</translation>
     </message>
     <message>
+        <source>The hook {0} refused the commit.</source>
+        <translation>Der Hook {0} hat den Commit abgelehnt.</translation>
+    </message>
+    <message>
         <source>The identity that {0} sent does not belong to this sign-in. Nothing was saved.</source>
         <translation>Die Identität, die {0} gesendet hat, gehört nicht zu dieser Anmeldung. Es wurde nichts gespeichert.</translation>
+    </message>
+    <message>
+        <source>The index of git cannot be written.</source>
+        <translation>Der Index von Git kann nicht geschrieben werden.</translation>
     </message>
     <message>
         <source>The key is not valid: it is empty or contains characters that keys do not have.</source>
@@ -4731,6 +4891,10 @@
     <message>
         <source>The message could not be written.</source>
         <translation>Die Nachricht konnte nicht geschrieben werden.</translation>
+    </message>
+    <message>
+        <source>The message of the commit is empty.</source>
+        <translation>Die Nachricht des Commits ist leer.</translation>
     </message>
     <message>
         <source>The messages must begin and end with one of the user.</source>
@@ -4773,8 +4937,20 @@
         <translation>Der Proxy verlangt Benutzername und Passwort: http://benutzer:passwort@host:port in {0}.</translation>
     </message>
     <message>
+        <source>The record of the worktree cannot be written.</source>
+        <translation>Der Eintrag des Worktrees kann nicht geschrieben werden.</translation>
+    </message>
+    <message>
         <source>The redo of turn {0} changed it since, so it was left alone.</source>
         <translation>Das Wiederherstellen von Runde {0} hat sie seither geändert; diese Fassung wurde unberührt gelassen.</translation>
+    </message>
+    <message>
+        <source>The repository has no commit yet.</source>
+        <translation>Das Repository hat noch keinen Commit.</translation>
+    </message>
+    <message>
+        <source>The repository of the worktree {0} is not at {1} any more.</source>
+        <translation>Das Repository des Worktrees {0} ist nicht mehr unter {1}.</translation>
     </message>
     <message>
         <source>The rule could not be revoked, so it still applies.</source>
@@ -4787,6 +4963,10 @@
     <message>
         <source>The server requires a key: enter it in Settings.</source>
         <translation>Der Server verlangt einen Schlüssel: Geben Sie ihn in den Einstellungen ein.</translation>
+    </message>
+    <message>
+        <source>The session of the worktree {0} is open.</source>
+        <translation>Die Sitzung des Worktrees {0} ist offen.</translation>
     </message>
     <message>
         <source>The sign-in of {0} belongs to {1}, not to {2}.</source>
@@ -4813,12 +4993,36 @@
         <translation>Die Einstellungen des Benutzers lassen keinen Server das Modell fragen.</translation>
     </message>
     <message>
+        <source>The worktree could not be made, and nothing is left of it.</source>
+        <translation>Der Worktree konnte nicht angelegt werden, und es ist nichts von ihm übrig.</translation>
+    </message>
+    <message>
         <source>The worktree was not set up, because there is no shell.</source>
         <translation>Der Worktree wurde nicht eingerichtet, weil es keine Shell gibt.</translation>
     </message>
     <message>
+        <source>The worktree {0} is in its place.</source>
+        <translation>Der Worktree {0} ist an seinem Platz.</translation>
+    </message>
+    <message>
+        <source>The worktree {0} is in the trash already.</source>
+        <translation>Der Worktree {0} ist schon im Papierkorb.</translation>
+    </message>
+    <message>
+        <source>The worktree {0} was moved to {1}.</source>
+        <translation>Der Worktree {0} wurde nach {1} verschoben.</translation>
+    </message>
+    <message>
+        <source>The worktrees cannot be written.</source>
+        <translation>Die Worktrees können nicht geschrieben werden.</translation>
+    </message>
+    <message>
         <source>There are no usable credentials for {0}.</source>
         <translation>Für {0} gibt es keine brauchbaren Zugangsdaten.</translation>
+    </message>
+    <message>
+        <source>There is a worktree or branch of the name {0} already.</source>
+        <translation>Es gibt schon einen Worktree oder Branch mit dem Namen {0}.</translation>
     </message>
     <message>
         <source>There is another account of {0} called {1}.</source>
@@ -4827,6 +5031,10 @@
     <message>
         <source>There is no active summary.</source>
         <translation>Es gilt keine Zusammenfassung.</translation>
+    </message>
+    <message>
+        <source>There is no commit {0}.</source>
+        <translation>Es gibt keinen Commit {0}.</translation>
     </message>
     <message>
         <source>There is no model named “{0}” here.</source>
@@ -4847,6 +5055,10 @@
     <message>
         <source>There is no undo that can be redone.</source>
         <translation>Es gibt kein Rückgängigmachen, das sich wiederherstellen ließe.</translation>
+    </message>
+    <message>
+        <source>There is no worktree {0}.</source>
+        <translation>Es gibt keinen Worktree {0}.</translation>
     </message>
     <message>
         <source>There is nothing to commit.</source>
@@ -4909,8 +5121,16 @@
         <translation>Versuchen Sie es noch einmal, oder schreiben Sie sie selbst.</translation>
     </message>
     <message>
+        <source>Undo it with git.</source>
+        <translation>Machen Sie ihn mit Git rückgängig.</translation>
+    </message>
+    <message>
         <source>Undo the agent&apos;s changes: those of the last turn, or what you name</source>
         <translation>Die Änderungen des Agenten zurücknehmen: die der letzten Runde, oder was Sie nennen</translation>
+    </message>
+    <message>
+        <source>Unstage it first. Nothing was changed.</source>
+        <translation>Nehmen Sie die Vormerkung zuerst zurück. Es wurde nichts geändert.</translation>
     </message>
     <message>
         <source>Update Desktop Agent to go on with it.</source>
@@ -4925,6 +5145,10 @@
         <translation>Verwenden Sie einen API-Schlüssel oder ein Profil der eigenen Werkzeuge von Anthropic (`ant auth login`).</translation>
     </message>
     <message>
+        <source>Use letters, digits, `-` and `_`, at most 60.</source>
+        <translation>Verwenden Sie Buchstaben, Ziffern, `-` und `_`, höchstens 60.</translation>
+    </message>
+    <message>
         <source>WAV audio</source>
         <translation>WAV-Audio</translation>
     </message>
@@ -4937,6 +5161,10 @@
         <translation>WOFF2-Schrift</translation>
     </message>
     <message>
+        <source>Wait for it, then try again.</source>
+        <translation>Warten Sie darauf, und versuchen Sie es dann noch einmal.</translation>
+    </message>
+    <message>
         <source>Wait until the turn has ended, or stop it.</source>
         <translation>Warten Sie, bis die Runde zu Ende ist, oder halten Sie sie an.</translation>
     </message>
@@ -4947,6 +5175,10 @@
     <message>
         <source>WebP image</source>
         <translation>WebP-Bild</translation>
+    </message>
+    <message>
+        <source>What is staged changed meanwhile.</source>
+        <translation>Das Vorgemerkte hat sich inzwischen geändert.</translation>
     </message>
     <message>
         <source>Which setting, and which value?</source>
@@ -4989,8 +5221,16 @@
         <translation>Sie sind für {0} nicht angemeldet.</translation>
     </message>
     <message>
+        <source>You changed these lines since. Commit them with git.</source>
+        <translation>Sie haben diese Zeilen seitdem geändert. Committen Sie sie mit Git.</translation>
+    </message>
+    <message>
         <source>You signed in with a different {0} account.</source>
         <translation>Sie haben sich mit einem anderen Konto bei {0} angemeldet.</translation>
+    </message>
+    <message>
+        <source>You staged another version of the same lines.</source>
+        <translation>Sie haben eine andere Version derselben Zeilen vorgemerkt.</translation>
     </message>
     <message>
         <source>Your rule `{0}` is for this tool as it was. It applies again once you allow the tool as it is now.</source>
@@ -5035,6 +5275,14 @@
     <message>
         <source>`/rewind` lists the turns.</source>
         <translation>`/rewind` zählt die Runden auf.</translation>
+    </message>
+    <message>
+        <source>`desktop-agent worktrees list` lists them.</source>
+        <translation>`desktop-agent worktrees list` listet sie auf.</translation>
+    </message>
+    <message>
+        <source>`desktop-agent worktrees restore {0}` puts back what git knows of it.</source>
+        <translation>`desktop-agent worktrees restore {0}` stellt wieder her, was Git davon kennt.</translation>
     </message>
     <message>
         <source>`jobs` can run other programs</source>
@@ -5265,8 +5513,24 @@
         <translation>Ihrer Google-Anmeldung</translation>
     </message>
     <message>
+        <source>{0} Finish or abort it with git first.</source>
+        <translation>{0} Beenden Sie das zuerst mit Git, oder brechen Sie es ab.</translation>
+    </message>
+    <message>
+        <source>{0} If no git is running, remove {1}.</source>
+        <translation>{0} Falls kein Git läuft, entfernen Sie {1}.</translation>
+    </message>
+    <message>
         <source>{0} It is not part of the conversation.</source>
         <translation>{0} Das gehört nicht zur Unterhaltung.</translation>
+    </message>
+    <message>
+        <source>{0} Resolve them with git first.</source>
+        <translation>{0} Lösen Sie sie zuerst mit Git.</translation>
+    </message>
+    <message>
+        <source>{0} Try again.</source>
+        <translation>{0} Versuchen Sie es noch einmal.</translation>
     </message>
     <message>
         <source>{0} accounts cannot be of the kind {1}; possible: {2}</source>
@@ -5289,6 +5553,10 @@
         <translation>{0} kann mit diesen Einstellungen nicht gefragt werden.</translation>
     </message>
     <message>
+        <source>{0} cannot be the name of a worktree.</source>
+        <translation>{0} kann nicht der Name eines Worktrees sein.</translation>
+    </message>
+    <message>
         <source>{0} did not let git in, so nothing was pushed.</source>
         <translation>{0} hat git nicht eingelassen, deshalb wurde nichts gepusht.</translation>
     </message>
@@ -5299,6 +5567,14 @@
     <message>
         <source>{0} has commits that you do not have, so nothing was pushed.</source>
         <translation>{0} hat Commits, die Sie nicht haben, deshalb wurde nichts gepusht.</translation>
+    </message>
+    <message>
+        <source>{0} has conflicts.</source>
+        <translation>{0} hat Konflikte.</translation>
+    </message>
+    <message>
+        <source>{0} is in progress.</source>
+        <translation>{0} läuft gerade.</translation>
     </message>
     <message>
         <source>{0} is reserved for the account without a name</source>

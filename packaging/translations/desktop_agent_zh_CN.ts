@@ -4139,6 +4139,14 @@
         <translation>存储的文件内容引用已损坏。</translation>
     </message>
     <message>
+        <source>A worktree needs a git repository, and {0} is in none.</source>
+        <translation>工作树需要 Git 仓库，而 {0} 不在任何仓库中。</translation>
+    </message>
+    <message>
+        <source>A worktree starts from a commit.</source>
+        <translation>工作树从一个提交开始。</translation>
+    </message>
+    <message>
         <source>AVI video</source>
         <translation>AVI 视频</translation>
     </message>
@@ -4167,6 +4175,18 @@
         <translation>发生的事情无法记录，因此代理已停止。</translation>
     </message>
     <message>
+        <source>Another file that takes its place, or whose place it takes, is left out.</source>
+        <translation>占据其位置的文件，或其位置被它占据的文件，未包含在内。</translation>
+    </message>
+    <message>
+        <source>Another process makes or moves the worktree {0}.</source>
+        <translation>另一个进程正在创建或移动工作树 {0}。</translation>
+    </message>
+    <message>
+        <source>Another program has locked the index of git.</source>
+        <translation>另一个程序锁定了 Git 的索引。</translation>
+    </message>
+    <message>
         <source>Another session changed it since, so it was left alone.</source>
         <translation>另一个会话此后更改了它；该版本保留不动。</translation>
     </message>
@@ -4175,12 +4195,20 @@
         <translation>另一个会话的命令同时在运行，因此可能是它所为。请单独选择该文件来撤销。</translation>
     </message>
     <message>
+        <source>Another version of {0} is staged.</source>
+        <translation>已暂存 {0} 的另一个版本。</translation>
+    </message>
+    <message>
         <source>Ask whoever runs the proxy, or change {0}.</source>
         <translation>请询问代理服务器的管理者，或更改 {0}。</translation>
     </message>
     <message>
         <source>BMP image</source>
         <translation>BMP 图像</translation>
+    </message>
+    <message>
+        <source>Bring back the worktree {0}.</source>
+        <translation>取回工作树 {0}。</translation>
     </message>
     <message>
         <source>Check the application&apos;s data folder: `desktop-agent doctor`.</source>
@@ -4207,8 +4235,16 @@
         <translation>请用 --account 选择另一个名称。</translation>
     </message>
     <message>
+        <source>Choose another name.</source>
+        <translation>请选择其他名称。</translation>
+    </message>
+    <message>
         <source>Claude Code is signed in on this machine. Anthropic does not permit other applications to use the sign-in of a Claude subscription, so it is not read.</source>
         <translation>Claude Code 已在此计算机上登录。Anthropic 不允许其他应用程序使用 Claude 订阅的登录，因此不会读取它。</translation>
+    </message>
+    <message>
+        <source>Close it, then try again.</source>
+        <translation>请将其关闭，然后重试。</translation>
     </message>
     <message>
         <source>Close older sign-in pages, then sign in again.</source>
@@ -4263,12 +4299,20 @@
         <translation>FLAC 音频</translation>
     </message>
     <message>
+        <source>Free some disk space.</source>
+        <translation>请释放一些磁盘空间。</translation>
+    </message>
+    <message>
         <source>GIF image</source>
         <translation>GIF 图像</translation>
     </message>
     <message>
         <source>Get them with `git pull`, and push then.</source>
         <translation>请先用 `git pull` 获取这些提交，然后再推送。</translation>
+    </message>
+    <message>
+        <source>Git ignores it.</source>
+        <translation>Git 忽略它。</translation>
     </message>
     <message>
         <source>Git no longer has its earlier content.</source>
@@ -4281,6 +4325,26 @@
     <message>
         <source>HDF5 data</source>
         <translation>HDF5 数据</translation>
+    </message>
+    <message>
+        <source>HEAD does not have this file. Commit the file itself with git first.</source>
+        <translation>HEAD 中没有此文件。请先用 Git 提交该文件。</translation>
+    </message>
+    <message>
+        <source>HEAD has another file at this path.</source>
+        <translation>HEAD 在此路径有另一个文件。</translation>
+    </message>
+    <message>
+        <source>HEAD has other lines in the same place.</source>
+        <translation>HEAD 在同一位置有不同的行。</translation>
+    </message>
+    <message>
+        <source>HEAD has these changes already.</source>
+        <translation>HEAD 已包含这些更改。</translation>
+    </message>
+    <message>
+        <source>HEAD was moved meanwhile, or cannot be moved.</source>
+        <translation>HEAD 已被移动，或无法移动。</translation>
     </message>
     <message>
         <source>HEIC image</source>
@@ -4303,12 +4367,28 @@
         <translation>它成为某个文件的另一个名称（硬链接）。撤销后重做会使其成为独立文件。</translation>
     </message>
     <message>
+        <source>It belongs to another repository in the worktree.</source>
+        <translation>它属于工作树中的另一个仓库。</translation>
+    </message>
+    <message>
+        <source>It belongs to the repository in {0}.</source>
+        <translation>它属于 {0} 中的仓库。</translation>
+    </message>
+    <message>
         <source>It changed on disk or cannot be written. Nothing was changed.</source>
         <translation>它在磁盘上已更改，或无法写入。一切保持原样。</translation>
     </message>
     <message>
+        <source>It has conflicts in the worktree. Resolve them there first.</source>
+        <translation>它在工作树中有冲突。请先在那里解决。</translation>
+    </message>
+    <message>
         <source>It has many new files that were not copied. An undo leaves them in place.</source>
         <translation>其中有许多新文件，未保留副本。撤销会将它们留在那里。</translation>
+    </message>
+    <message>
+        <source>It is a merge.</source>
+        <translation>这是一个合并提交。</translation>
     </message>
     <message>
         <source>It is a picture, and this session&apos;s model does not accept pictures.</source>
@@ -4323,8 +4403,16 @@
         <translation>不清楚要推送到哪个远程仓库。</translation>
     </message>
     <message>
+        <source>It is not the last commit any more.</source>
+        <translation>它已不是最后一个提交。</translation>
+    </message>
+    <message>
         <source>It is sent there only. Take the account out and sign in again, or use a key.</source>
         <translation>它只会发送到那里。请移除该账户并重新登录，或使用密钥。</translation>
+    </message>
+    <message>
+        <source>It is the worktree {0}. `desktop-agent worktrees restore {1}` puts it back.</source>
+        <translation>这是工作树 {0}。`desktop-agent worktrees restore {1}` 可将其恢复。</translation>
     </message>
     <message>
         <source>It was a hard link to a file that is not a regular file of this folder, and that file keeps the previous content.</source>
@@ -4353,6 +4441,10 @@
     <message>
         <source>Its next requests are sent without an effort. Choose another model, or reset the effort with /effort default.</source>
         <translation>之后的请求不再发送它。请选择其他模型，或用 /effort default 恢复默认。</translation>
+    </message>
+    <message>
+        <source>Its submodules are empty. `git submodule update --init` in the worktree fills them.</source>
+        <translation>其子模块为空。在工作树中运行 `git submodule update --init` 可填充它们。</translation>
     </message>
     <message>
         <source>JPEG 2000 image</source>
@@ -4395,12 +4487,28 @@
         <translation>请先新建一个分支。</translation>
     </message>
     <message>
+        <source>Make one with `git init` and a first commit.</source>
+        <translation>请用 `git init` 和首个提交创建一个。</translation>
+    </message>
+    <message>
         <source>Make one with `git init`.</source>
         <translation>请用 `git init` 创建一个。</translation>
     </message>
     <message>
         <source>Matroska or WebM video</source>
         <translation>Matroska 或 WebM 视频</translation>
+    </message>
+    <message>
+        <source>Move it away, then try again.</source>
+        <translation>请将其移走，然后重试。</translation>
+    </message>
+    <message>
+        <source>Move it back with `git worktree move {0} {1}`.</source>
+        <translation>请用 `git worktree move {0} {1}` 将其移回。</translation>
+    </message>
+    <message>
+        <source>Move it back with `git worktree move`, or remove it with `git worktree remove`.</source>
+        <translation>请用 `git worktree move` 将其移回，或用 `git worktree remove` 将其移除。</translation>
     </message>
     <message>
         <source>Name one with `git config remote.pushDefault`.</source>
@@ -4425,6 +4533,18 @@
     <message>
         <source>No user was there to allow it.</source>
         <translation>没有用户在场允许此操作。</translation>
+    </message>
+    <message>
+        <source>Nothing is left of it.</source>
+        <translation>没有留下任何内容。</translation>
+    </message>
+    <message>
+        <source>Nothing was changed.</source>
+        <translation>未做任何更改。</translation>
+    </message>
+    <message>
+        <source>Nothing was changed. Check it with `git fsck`.</source>
+        <translation>未做任何更改。请用 `git fsck` 检查。</translation>
     </message>
     <message>
         <source>Nothing was changed. Commit or stash what would be lost, and switch then.</source>
@@ -4523,6 +4643,10 @@
         <translation>请先将其移除：`{0}`。</translation>
     </message>
     <message>
+        <source>Revert it with git.</source>
+        <translation>请用 Git 还原它。</translation>
+    </message>
+    <message>
         <source>SQLite database</source>
         <translation>SQLite 数据库</translation>
     </message>
@@ -4579,6 +4703,10 @@
         <translation>请登录：`desktop-agent auth sign-in {0} --account {1}`。</translation>
     </message>
     <message>
+        <source>Something else is at {0}.</source>
+        <translation>{0} 处有其他内容。</translation>
+    </message>
+    <message>
         <source>Something else is there now.</source>
         <translation>那里现在是其他内容。</translation>
     </message>
@@ -4601,6 +4729,10 @@
     <message>
         <source>TIFF image</source>
         <translation>TIFF 图像</translation>
+    </message>
+    <message>
+        <source>The agent did not make this change, or may not have made it. Commit it with git.</source>
+        <translation>此更改不是或可能不是智能体所做。请用 Git 提交它。</translation>
     </message>
     <message>
         <source>The agent did not make this change, so it was left alone. It is undone only when requested explicitly.</source>
@@ -4651,6 +4783,10 @@
         <translation>设置工作树的命令失败，退出码为 {0}。</translation>
     </message>
     <message>
+        <source>The commit was pushed already.</source>
+        <translation>该提交已被推送。</translation>
+    </message>
+    <message>
         <source>The commit was stopped.</source>
         <translation>提交已停止。</translation>
     </message>
@@ -4679,12 +4815,24 @@
         <translation>文件夹超过保留副本的 {0} MiB 上限。</translation>
     </message>
     <message>
+        <source>The files of the worktree are in {0}.</source>
+        <translation>工作树的文件位于 {0}。</translation>
+    </message>
+    <message>
         <source>The folder has other contents, so it was kept.</source>
         <translation>其中还有其他内容，因此已保留。</translation>
     </message>
     <message>
         <source>The folder is not in a git repository.</source>
         <translation>该文件夹不在 git 仓库中。</translation>
+    </message>
+    <message>
+        <source>The folder of the worktree {0} belongs to another repository.</source>
+        <translation>工作树 {0} 的文件夹属于另一个仓库。</translation>
+    </message>
+    <message>
+        <source>The folder of the worktree {0} is gone.</source>
+        <translation>工作树 {0} 的文件夹已不存在。</translation>
     </message>
     <message>
         <source>The folder was gone before this write could be verified.</source>
@@ -4695,6 +4843,10 @@
         <translation>无法在文件夹 {0} 中工作（{1}）。</translation>
     </message>
     <message>
+        <source>The folder {0} could not be moved.</source>
+        <translation>无法移动文件夹 {0}。</translation>
+    </message>
+    <message>
         <source>The folder {0} is not the one that this conversation worked in, which was moved, removed or replaced.</source>
         <translation>文件夹 {0} 不是此对话曾使用的文件夹：那个文件夹已被移走、删除或替换。</translation>
     </message>
@@ -4703,8 +4855,16 @@
         <translation>命令之前文件夹的内容已不得而知，因此其更改也无从得知。</translation>
     </message>
     <message>
+        <source>The hook {0} refused the commit.</source>
+        <translation>钩子 {0} 拒绝了该提交。</translation>
+    </message>
+    <message>
         <source>The identity that {0} sent does not belong to this sign-in. Nothing was saved.</source>
         <translation>{0} 发送的身份不属于此次登录。未保存任何内容。</translation>
+    </message>
+    <message>
+        <source>The index of git cannot be written.</source>
+        <translation>无法写入 Git 的索引。</translation>
     </message>
     <message>
         <source>The key is not valid: it is empty or contains characters that keys do not have.</source>
@@ -4713,6 +4873,10 @@
     <message>
         <source>The message could not be written.</source>
         <translation>无法撰写说明。</translation>
+    </message>
+    <message>
+        <source>The message of the commit is empty.</source>
+        <translation>提交信息为空。</translation>
     </message>
     <message>
         <source>The messages must begin and end with one of the user.</source>
@@ -4755,8 +4919,20 @@
         <translation>需要用户名和密码：在 {0} 中写 http://user:password@host:port。</translation>
     </message>
     <message>
+        <source>The record of the worktree cannot be written.</source>
+        <translation>无法写入工作树的记录。</translation>
+    </message>
+    <message>
         <source>The redo of turn {0} changed it since, so it was left alone.</source>
         <translation>第 {0} 轮的重做此后更改了它；该版本保留不动。</translation>
+    </message>
+    <message>
+        <source>The repository has no commit yet.</source>
+        <translation>该仓库还没有提交。</translation>
+    </message>
+    <message>
+        <source>The repository of the worktree {0} is not at {1} any more.</source>
+        <translation>工作树 {0} 的仓库已不在 {1}。</translation>
     </message>
     <message>
         <source>The rule could not be revoked, so it still applies.</source>
@@ -4769,6 +4945,10 @@
     <message>
         <source>The server requires a key: enter it in Settings.</source>
         <translation>服务器需要密钥：请在设置中输入。</translation>
+    </message>
+    <message>
+        <source>The session of the worktree {0} is open.</source>
+        <translation>工作树 {0} 的会话处于打开状态。</translation>
     </message>
     <message>
         <source>The sign-in of {0} belongs to {1}, not to {2}.</source>
@@ -4795,12 +4975,36 @@
         <translation>用户的设置不允许任何服务器询问模型。</translation>
     </message>
     <message>
+        <source>The worktree could not be made, and nothing is left of it.</source>
+        <translation>无法创建工作树，也没有留下任何内容。</translation>
+    </message>
+    <message>
         <source>The worktree was not set up, because there is no shell.</source>
         <translation>没有可用的 shell，因此未设置工作树。</translation>
     </message>
     <message>
+        <source>The worktree {0} is in its place.</source>
+        <translation>工作树 {0} 在原位。</translation>
+    </message>
+    <message>
+        <source>The worktree {0} is in the trash already.</source>
+        <translation>工作树 {0} 已在回收站中。</translation>
+    </message>
+    <message>
+        <source>The worktree {0} was moved to {1}.</source>
+        <translation>工作树 {0} 已被移动到 {1}。</translation>
+    </message>
+    <message>
+        <source>The worktrees cannot be written.</source>
+        <translation>无法写入工作树。</translation>
+    </message>
+    <message>
         <source>There are no usable credentials for {0}.</source>
         <translation>没有可用于 {0} 的凭据。</translation>
+    </message>
+    <message>
+        <source>There is a worktree or branch of the name {0} already.</source>
+        <translation>已存在名为 {0} 的工作树或分支。</translation>
     </message>
     <message>
         <source>There is another account of {0} called {1}.</source>
@@ -4809,6 +5013,10 @@
     <message>
         <source>There is no active summary.</source>
         <translation>没有生效的摘要。</translation>
+    </message>
+    <message>
+        <source>There is no commit {0}.</source>
+        <translation>没有提交 {0}。</translation>
     </message>
     <message>
         <source>There is no model named “{0}” here.</source>
@@ -4829,6 +5037,10 @@
     <message>
         <source>There is no undo that can be redone.</source>
         <translation>没有可以重做的撤销。</translation>
+    </message>
+    <message>
+        <source>There is no worktree {0}.</source>
+        <translation>没有工作树 {0}。</translation>
     </message>
     <message>
         <source>There is nothing to commit.</source>
@@ -4891,8 +5103,16 @@
         <translation>请重试，或自行撰写。</translation>
     </message>
     <message>
+        <source>Undo it with git.</source>
+        <translation>请用 Git 撤销它。</translation>
+    </message>
+    <message>
         <source>Undo the agent&apos;s changes: those of the last turn, or what you name</source>
         <translation>撤销代理的更改：上一轮的，或您指定的</translation>
+    </message>
+    <message>
+        <source>Unstage it first. Nothing was changed.</source>
+        <translation>请先取消暂存。未做任何更改。</translation>
     </message>
     <message>
         <source>Update Desktop Agent to go on with it.</source>
@@ -4907,6 +5127,10 @@
         <translation>请使用 API 密钥，或 Anthropic 自己的工具的配置文件（`ant auth login`）。</translation>
     </message>
     <message>
+        <source>Use letters, digits, `-` and `_`, at most 60.</source>
+        <translation>请使用字母、数字、`-` 和 `_`，最多 60 个。</translation>
+    </message>
+    <message>
         <source>WAV audio</source>
         <translation>WAV 音频</translation>
     </message>
@@ -4919,6 +5143,10 @@
         <translation>WOFF2 字体</translation>
     </message>
     <message>
+        <source>Wait for it, then try again.</source>
+        <translation>请等待其完成，然后重试。</translation>
+    </message>
+    <message>
         <source>Wait until the turn has ended, or stop it.</source>
         <translation>请等待本轮结束，或停止它。</translation>
     </message>
@@ -4929,6 +5157,10 @@
     <message>
         <source>WebP image</source>
         <translation>WebP 图像</translation>
+    </message>
+    <message>
+        <source>What is staged changed meanwhile.</source>
+        <translation>暂存的内容已发生变化。</translation>
     </message>
     <message>
         <source>Which setting, and which value?</source>
@@ -4971,8 +5203,16 @@
         <translation>您尚未登录 {0}。</translation>
     </message>
     <message>
+        <source>You changed these lines since. Commit them with git.</source>
+        <translation>您之后更改了这些行。请用 Git 提交它们。</translation>
+    </message>
+    <message>
         <source>You signed in with a different {0} account.</source>
         <translation>您登录的 {0} 账户不是此账户。</translation>
+    </message>
+    <message>
+        <source>You staged another version of the same lines.</source>
+        <translation>您暂存了这些行的另一个版本。</translation>
     </message>
     <message>
         <source>Your rule `{0}` is for this tool as it was. It applies again once you allow the tool as it is now.</source>
@@ -5017,6 +5257,14 @@
     <message>
         <source>`/rewind` lists the turns.</source>
         <translation>`/rewind` 列出各轮。</translation>
+    </message>
+    <message>
+        <source>`desktop-agent worktrees list` lists them.</source>
+        <translation>`desktop-agent worktrees list` 会列出它们。</translation>
+    </message>
+    <message>
+        <source>`desktop-agent worktrees restore {0}` puts back what git knows of it.</source>
+        <translation>`desktop-agent worktrees restore {0}` 可恢复 Git 所知的内容。</translation>
     </message>
     <message>
         <source>`jobs` can run other programs</source>
@@ -5247,8 +5495,24 @@
         <translation>您的 Google 登录</translation>
     </message>
     <message>
+        <source>{0} Finish or abort it with git first.</source>
+        <translation>{0} 请先用 Git 完成或中止它。</translation>
+    </message>
+    <message>
+        <source>{0} If no git is running, remove {1}.</source>
+        <translation>{0} 如果没有 Git 在运行，请删除 {1}。</translation>
+    </message>
+    <message>
         <source>{0} It is not part of the conversation.</source>
         <translation>{0} 这不属于对话的一部分。</translation>
+    </message>
+    <message>
+        <source>{0} Resolve them with git first.</source>
+        <translation>{0} 请先用 Git 解决。</translation>
+    </message>
+    <message>
+        <source>{0} Try again.</source>
+        <translation>{0} 请重试。</translation>
     </message>
     <message>
         <source>{0} accounts cannot be of the kind {1}; possible: {2}</source>
@@ -5271,6 +5535,10 @@
         <translation>使用这些设置无法向 {0} 发出请求。</translation>
     </message>
     <message>
+        <source>{0} cannot be the name of a worktree.</source>
+        <translation>{0} 不能用作工作树名称。</translation>
+    </message>
+    <message>
         <source>{0} did not let git in, so nothing was pushed.</source>
         <translation>{0} 拒绝了 git 的访问，因此没有推送任何内容。</translation>
     </message>
@@ -5281,6 +5549,14 @@
     <message>
         <source>{0} has commits that you do not have, so nothing was pushed.</source>
         <translation>{0} 上有您没有的提交，因此没有推送任何内容。</translation>
+    </message>
+    <message>
+        <source>{0} has conflicts.</source>
+        <translation>{0} 有冲突。</translation>
+    </message>
+    <message>
+        <source>{0} is in progress.</source>
+        <translation>{0}正在进行中。</translation>
     </message>
     <message>
         <source>{0} is reserved for the account without a name</source>
