@@ -98,12 +98,12 @@ QListView[variant="boxed"]:focus { border: 2px solid $accent; padding: 2px; }
 QTreeView::item, QListView::item { min-height: ${list_row}px; border-radius: ${control}px; }
 QTreeView::item:hover, QListView::item:hover { background: $sunken; }
 QTreeView::item:selected, QListView::item:selected { background: $accent_weak; color: $accent_text; }
-QTreeView::indicator {
+QTreeView::indicator, QCheckBox::indicator {
   width: 13px; height: 13px; background: $surface; border: 1px solid $control_border; border-radius: 3px;
 }
-QTreeView::indicator:checked { image: url("$tick"); }
+QTreeView::indicator:checked, QCheckBox::indicator:checked { image: url("$tick"); }
 QTreeView::indicator:indeterminate { background: $accent_weak; border-color: $accent; }
-QTreeView::indicator:disabled { border-color: $border; }
+QTreeView::indicator:disabled, QCheckBox::indicator:disabled { border-color: $border; }
 QTableView {
   background: transparent; border: none; outline: none;
   selection-background-color: transparent; /* its delegates draw rounded rows */
