@@ -21,7 +21,6 @@ from desktop_agent.core.store.journal.journal_reader import read_journal
 from desktop_agent.core.store.session_catalog import SessionCatalog
 from desktop_agent.core.store.verify import Finding, Repaired, Report, repair, verify
 from desktop_agent.core.transcript import (
-    CommitEntry,
     CompactionEntry,
     Entry,
     NoticeEntry,
@@ -148,8 +147,8 @@ def _describe(entry: Entry) -> str:  # noqa: C901 - one closed vocabulary
             return f"! {spending_line(entry)}"
         case UndoEntry(purpose=purpose, outcomes=outcomes):
             return "\n".join([f"{purpose}:", *(f"  {describe_outcome(outcome)}" for outcome in outcomes)])
-        case CommitEntry(event=event):
-            return f"— committed {event.commit[:12]}: {event.subject} —"
+        case ev.ChangesCommitted():
+            return f"— committed {entry.commit[:12]}: {entry.subject} —"
         case ev.CommitUndone(commit=commit):
             return f"— the commit {commit[:12]} was undone —"
         case ev.Rewound(turn=turn, scope=scope):

@@ -8094,14 +8094,6 @@
         <source>Open the conversation this is a copy of</source>
         <translation>Die Unterhaltung öffnen, von der dies eine Kopie ist</translation>
     </message>
-    <message>
-        <source>Take the commit back. The files, and what is staged, stay as they are.</source>
-        <translation>Den Commit zurücknehmen. Die Dateien und das Vorgemerkte bleiben, wie sie sind.</translation>
-    </message>
-    <message>
-        <source>Undo commit</source>
-        <translation>Commit zurücknehmen</translation>
-    </message>
 </context>
 <context>
     <name>ListDecisions</name>

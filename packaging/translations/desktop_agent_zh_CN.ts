@@ -8064,14 +8064,6 @@
         <source>Open the conversation this is a copy of</source>
         <translation>打开此副本的原对话</translation>
     </message>
-    <message>
-        <source>Take the commit back. The files, and what is staged, stay as they are.</source>
-        <translation>撤回此提交。文件和已暂存的内容保持不变。</translation>
-    </message>
-    <message>
-        <source>Undo commit</source>
-        <translation>撤回提交</translation>
-    </message>
 </context>
 <context>
     <name>ListDecisions</name>

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import TextBlock, ThinkingBlock
 from desktop_agent.core.transcript import (
-    CommitEntry,
     CompactionEntry,
     NoticeEntry,
     Patch,
@@ -51,7 +50,7 @@ def test_a_session_reads_in_the_order_it_happened() -> None:
     past = [ev.PromptSubmitted, "thinking", "text", ToolEntry, ToolEntry, ev.Steered, NoticeEntry, *[UndoEntry] * 2]
     assert kinds == [
         *past,
-        CommitEntry,
+        ev.ChangesCommitted,
         ev.CommitUndone,
         ev.Rewound,
         CompactionEntry,

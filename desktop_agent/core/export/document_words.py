@@ -18,7 +18,6 @@ from desktop_agent.core.providers.strict_json import repaired
 from desktop_agent.core.store.journal.journal_reader import Damage
 from desktop_agent.core.terminal.printout import plain_text
 from desktop_agent.core.transcript import (
-    CommitEntry,
     CompactionEntry,
     Entry,
     NoticeEntry,
@@ -76,8 +75,8 @@ def line_of(entry: Entry) -> str:
             verb = "Taken back" if purpose == "undo" else "Applied again"
             files = (f"{name_on_a_line(one.path)} ({'removed' if one.is_removed else one.state})" for one in outcomes)
             return one_line(f"{verb}: {', '.join(files)}", 600)
-        case CommitEntry(event=event):
-            return one_line(f"Committed {event.commit[:12]}: {event.subject}", 600)
+        case ev.ChangesCommitted():
+            return one_line(f"Committed {entry.commit[:12]}: {entry.subject}", 600)
         case ev.CommitUndone(commit=commit):
             return f"The commit {commit[:12]} was undone."
         case ev.Rewound(turn=turn, scope=scope):

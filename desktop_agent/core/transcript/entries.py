@@ -173,12 +173,6 @@ class CompactionEntry(Struct, kw_only=True):
     is_in_force: bool = True
 
 
-class CommitEntry(Struct, kw_only=True):
-    event: ev.ChangesCommitted
-    is_last: bool = True
-    """Whether it is the session's last commit that was not undone."""
-
-
 class PageEntry(Struct, kw_only=True):
     """A placeholder for entries that are not loaded. `Transcript.pages` says where they are."""
 
@@ -197,7 +191,7 @@ Entry = (
     | SpendingEntry
     | NoticeEntry
     | UndoEntry
-    | CommitEntry
+    | ev.ChangesCommitted
     | ev.CommitUndone
     | ev.Rewound
     | CompactionEntry

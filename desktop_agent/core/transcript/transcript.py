@@ -30,7 +30,6 @@ from desktop_agent.core.transcript.change_state import CHANGE_EVENTS, ChangeStat
 from desktop_agent.core.transcript.entries import (
     CUT_OFF_KEY,
     ChangeRecord,
-    CommitEntry,
     CompactionEntry,
     Destroyed,
     Entry,
@@ -249,15 +248,6 @@ class EntryFold(Fold):
                 patches.append(Patch("update", index))
         return patches
 
-    def note_last_commit(self, commits: Sequence[ev.ChangesCommitted]) -> list[Patch]:
-        patches: list[Patch] = []
-        last = commits[-1].commit if commits else ""
-        for index, entry in enumerate(self.paged.entries):
-            if isinstance(entry, CommitEntry) and entry.is_last != (entry.event.commit == last):
-                entry.is_last = not entry.is_last
-                patches.append(Patch("update", index))
-        return patches
-
     def _stream(self, kind: Literal["text", "thinking"], turn: int, text: str) -> list[Patch]:
         if self._open:
             index = self.paged.base + self._open[-1]
@@ -468,7 +458,6 @@ class Transcript(Struct):
             if paged.page_of_call(call_id) == number and (entry := page.paged.tool_entry(call_id)) is not None:
                 entry.is_recovered = known.is_recovered
         page.shown.note_in_force(self.context.compaction_in_force)
-        page.shown.note_last_commit(self.changed.commits)
         return [paged.put_in(number, page.paged)]
 
     def page_out(self, page: JournalPage) -> None:
@@ -504,8 +493,7 @@ class Transcript(Struct):
             if isinstance(event, ev.ChangesUndone | ev.ChangesRedone):
                 patches = [self.shown.add(self.changed.undos[-1]), *self.shown.note_recovered(self.changed.destroyed)]
             elif isinstance(event, ev.ChangesCommitted | ev.CommitUndone):
-                entry = CommitEntry(event=event) if isinstance(event, ev.ChangesCommitted) else event
-                patches = [self.shown.add(entry), *self.shown.note_last_commit(self.changed.commits)]
+                patches = [self.shown.add(event)]
             patches.append(CHANGES)
         elif kind in _SUMMARISING:
             patches += self.shown.note_in_force(self.context.compaction_in_force)

@@ -26,7 +26,6 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.transcript import (
     CUT_OFF_KEY,
-    CommitEntry,
     CompactionEntry,
     PageEntry,
     ToolEntry,
@@ -325,15 +324,15 @@ _TURN_ENDS: dict[TurnEndReason, str] = {
 _UNTIMED: dict[TurnEndReason, str] = {"completed": "Done", "interrupted": "Interrupted"}
 
 
-LineEntry = UndoEntry | CommitEntry | CommitUndone | Rewound | CompactionEntry | SessionForked | TurnEnded
+LineEntry = UndoEntry | ChangesCommitted | CommitUndone | Rewound | CompactionEntry | SessionForked | TurnEnded
 
 
 def sentence(entry: LineEntry) -> str:
     match entry:
         case UndoEntry():
             return _undo(entry)
-        case CommitEntry(event=event):
-            return _committed(event)
+        case ChangesCommitted():
+            return _committed(entry)
         case CommitUndone(commit=commit):
             return say("Undid the commit {commit}. Its changes are uncommitted again.").format(commit=short_id(commit))
         case Rewound():

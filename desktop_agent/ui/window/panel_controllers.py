@@ -154,7 +154,6 @@ class ReviewController(PanelController):
         view.entry_actions.changes_requested.connect(self._show_call)
         view.entry_actions.rewind_requested.connect(self._ask_how_to_rewind)
         view.entry_actions.recover_requested.connect(self._recover)
-        session.submit_on(view.entry_actions.commit_undo_requested, ops.UndoCommit, "commit")
         files.file_actions.history = self._history_of
         files.file_actions.turn_requested.connect(self._show_turn)
         files.file_actions.show_changes_requested.connect(self._show_changes_of)

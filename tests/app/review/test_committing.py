@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QLabel, QPlainTextEdit, QPushButton, QTreeWidget, QTreeWidgetItem
 
-from desktop_agent.core.transcript import CommitEntry
+from desktop_agent.core.protocol.events import ChangesCommitted
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.review.commit_sheet import CommitSheet
 from desktop_agent.ui.review.overlays.diff_review import DiffReview
@@ -271,7 +271,7 @@ def test_what_a_hook_changed_is_said_in_the_conversation(repo: Repo, window: Win
         await committer.open()
         await committer.commit("one")
         entry = user.transcript.entries[-1]
-        assert isinstance(entry, CommitEntry)
+        assert isinstance(entry, ChangesCommitted)
         assert entry_words.sentence(entry).endswith("Changed by hooks: tidy.txt")
 
     window(journey)

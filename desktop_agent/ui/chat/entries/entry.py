@@ -78,7 +78,6 @@ class EntryActions(QObject):
     edit_closed = Signal(int)  # the turn; the edit was sent or dropped
     session_requested = Signal(str)  # a session's id
     rewind_requested = Signal(int)  # the turn
-    commit_undo_requested = Signal(str)  # the commit's id
     example_chosen = Signal(str)  # the prompt
     summary_edit_requested = Signal()
     summary_undo_requested = Signal()

@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QPushButton
 
 from desktop_agent.core.base.errors import ProviderFault
 from desktop_agent.core.context.summaries import summary_text
-from desktop_agent.core.protocol.events import CommitUndone, Rewound, SessionForked, TurnEnded
-from desktop_agent.core.transcript import RETRYING, CommitEntry, CompactionEntry, NoticeEntry, UndoEntry
+from desktop_agent.core.protocol.events import ChangesCommitted, CommitUndone, Rewound, SessionForked, TurnEnded
+from desktop_agent.core.transcript import RETRYING, CompactionEntry, NoticeEntry, UndoEntry
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.entries.entry import FOLD_INDENT, EntryPlace, EntryWidget, LabelLine
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
@@ -166,10 +166,6 @@ class LineWidget(EntryWidget):
             self._add_button(
                 self.tr("Open it"), "openSourceButton", self.tr("Open the conversation this is a copy of"), clicked
             )
-        elif isinstance(entry, CommitEntry):
-            clicked = partial(actions.commit_undo_requested.emit, entry.event.commit)
-            words = self.tr("Take the commit back. The files, and what is staged, stay as they are.")
-            self._add_button(self.tr("Undo commit"), "undoThisCommitButton", words, clicked)
         self.refresh()
 
     def _add_button(self, text: str, name: str, words: str, clicked: Slot) -> None:
@@ -178,11 +174,11 @@ class LineWidget(EntryWidget):
 
     def refresh(self) -> None:
         entry = self.row.entry
-        assert isinstance(entry, UndoEntry | CommitEntry | CommitUndone | Rewound | SessionForked | TurnEnded)
+        assert isinstance(entry, UndoEntry | ChangesCommitted | CommitUndone | Rewound | SessionForked | TurnEnded)
         turned = "↷" if isinstance(entry, UndoEntry) and entry.purpose == "redo" else "↶"
         signs: dict[type[object], str] = {
             UndoEntry: turned,
-            CommitEntry: "✓",
+            ChangesCommitted: "✓",
             CommitUndone: turned,
             Rewound: "⟲",
             SessionForked: "↳",
@@ -190,10 +186,6 @@ class LineWidget(EntryWidget):
         self._sign = signs.get(type(entry), "")
         self._text = entry_words.sentence(entry)
         self.setAccessibleName(self._text)
-        if self._button is not None and isinstance(entry, CommitEntry):
-            self._button.setVisible(entry.is_last)
-            self.fit()
-            self.update()
 
     def set_width(self, width: int) -> None:
         font = self.styles.secondary
