@@ -33,6 +33,7 @@ from desktop_agent.headless.input_lines import lines_of
 from desktop_agent.library.turns import RevertOp
 
 PROTOCOL_VERSION: Final = 1
+MOST_WAITING_BYTES: Final = 64 * 1024 * 1024
 _PAGE: Final = 50
 _HUNK: Final = ("old_start", "old_end", "new_start", "new_end")
 _SIGN_IN: Final = "terminal"
@@ -76,26 +77,43 @@ class _Selected(_Named, rename="camel"):
 
 
 class Output:
-    """Writes lines in a thread of its own, because an editor may be slow to read."""
+    """Writes lines in a thread of its own, because an editor may be slow to read.
+
+    If more than `MOST_WAITING_BYTES` wait, the editor has stopped reading: the output is closed after what waits.
+    """
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
+        self._taken_bytes = 0
+        self._written_bytes = 0
+        self._is_closed = False
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._write, name="output lines", daemon=True)
         self._thread.start()
 
     def send(self, line: str) -> None:
-        self._lines.put(line.encode() + b"\n")
+        if self._is_closed:
+            return
+        content = line.encode() + b"\n"
+        self._taken_bytes += len(content)
+        self._lines.put(content)
+        if self._taken_bytes - self._written_bytes > MOST_WAITING_BYTES:
+            self._close()
 
     async def aclose(self, patience_s: float = 2.0) -> None:
-        self._lines.put(None)
+        self._close()
         await asyncio.to_thread(self._thread.join, patience_s)
+
+    def _close(self) -> None:
+        self._is_closed = True
+        self._lines.put(None)
 
     def _write(self) -> None:
         with suppress(OSError), self._file:  # when the editor has gone, its input ends, too
             while (line := self._lines.get()) is not None:
                 self._file.write(line)
                 self._file.flush()
+                self._written_bytes += len(line)
 
 
 class AcpAgent:

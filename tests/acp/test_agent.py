@@ -18,6 +18,7 @@ from acp.schema import AllowedOutcome, PermissionOption, RequestPermissionRespon
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from desktop_agent.acp.agent import MOST_WAITING_BYTES, Output
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.providers.scripted import Call, Fail, Hang, Say
 from tests.acp.editor import CAPABILITIES, Editor, RefusedError, editing, editor_on, pipes_of, served
@@ -325,3 +326,14 @@ async def test_a_turn_that_cannot_be_recorded_ends_with_an_error(
         with pytest.raises(RefusedError, match="could not be"):
             await editor.prompt(session, "go")
         assert await editor.prompt(session, "again") == "end_turn"
+
+
+def test_an_editor_that_stops_reading_gets_whole_lines_and_then_the_end() -> None:
+    reading, writing = os.pipe()
+    output, line = Output(os.fdopen(writing, "wb")), "x" * 2**20
+    for _ in range(2 * MOST_WAITING_BYTES // len(line)):
+        output.send(line)
+    with os.fdopen(reading, "rb") as file:
+        lines = file.read().splitlines(keepends=True)
+    assert set(lines) == {line.encode() + b"\n"}
+    assert len(lines) <= MOST_WAITING_BYTES // len(line) + 2, "no more is kept for it"
