@@ -272,7 +272,12 @@ _MODULES = (
         "core/changes/workspace_files.py",
         "core/merge/merge.py",
     ),
-    *("core/system/workspace.py", "core/system/git/branches.py", "composition/session_opener.py"),
+    *(
+        "core/system/workspace.py",
+        "core/system/git/branches.py",
+        "core/system/git/git_process.py",
+        "composition/session_opener.py",
+    ),
     *("core/commits", "core/worktrees"),
     *("core/providers/provider.py", "core/providers/http_provider.py", "core/providers/http_connection.py"),
     *("core/providers/wire_format.py", "core/providers/sdk_connection.py", "core/providers/sdk_worker.py"),

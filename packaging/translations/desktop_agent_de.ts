@@ -3513,6 +3513,10 @@
         <translation>AWS-Zugriffsschlüssel …{0} ({1}), Region {2}</translation>
     </message>
     <message>
+        <source>Install git.</source>
+        <translation>Installieren Sie Git.</translation>
+    </message>
+    <message>
         <source>The file is too large to be compared.</source>
         <translation>Die Datei ist zu groß für einen Vergleich.</translation>
     </message>
@@ -4157,10 +4161,6 @@
         <translation>Ein gespeicherter Verweis auf einen Dateiinhalt ist beschädigt.</translation>
     </message>
     <message>
-        <source>A worktree needs a git repository, and {0} is in none.</source>
-        <translation>Ein Worktree braucht ein Git-Repository, und {0} ist in keinem.</translation>
-    </message>
-    <message>
         <source>A worktree starts from a commit.</source>
         <translation>Ein Worktree geht von einem Commit aus.</translation>
     </message>
@@ -4503,10 +4503,6 @@
     <message>
         <source>Make a branch first.</source>
         <translation>Legen Sie zuerst einen Branch an.</translation>
-    </message>
-    <message>
-        <source>Make one with `git init` and a first commit.</source>
-        <translation>Legen Sie eines mit `git init` und einem ersten Commit an.</translation>
     </message>
     <message>
         <source>Make one with `git init`.</source>

@@ -3495,6 +3495,10 @@
         <translation>AWS 访问密钥 …{0}（{1}），区域 {2}</translation>
     </message>
     <message>
+        <source>Install git.</source>
+        <translation>请安装 Git。</translation>
+    </message>
+    <message>
         <source>The file is too large to be compared.</source>
         <translation>文件过大，无法比较。</translation>
     </message>
@@ -4139,10 +4143,6 @@
         <translation>存储的文件内容引用已损坏。</translation>
     </message>
     <message>
-        <source>A worktree needs a git repository, and {0} is in none.</source>
-        <translation>工作树需要 Git 仓库，而 {0} 不在任何仓库中。</translation>
-    </message>
-    <message>
         <source>A worktree starts from a commit.</source>
         <translation>工作树从一个提交开始。</translation>
     </message>
@@ -4485,10 +4485,6 @@
     <message>
         <source>Make a branch first.</source>
         <translation>请先新建一个分支。</translation>
-    </message>
-    <message>
-        <source>Make one with `git init` and a first commit.</source>
-        <translation>请用 `git init` 和首个提交创建一个。</translation>
     </message>
     <message>
         <source>Make one with `git init`.</source>

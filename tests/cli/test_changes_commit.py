@@ -442,7 +442,7 @@ def _is_at_least(version: str, *wanted: int) -> bool:
 def test_outside_a_repository_it_says_so(changes: Command, session: RecordedSession) -> None:
     session.write("a.txt", b"new\n")
     ran = changes("commit", session.id, "--message", "No")
-    assert (ran.code, "not in a git repository" in ran.err) == (1, True)
+    assert (ran.code, "not in a git repository" in ran.err) == (2, True)  # as any folder that cannot be used
 
 
 def test_a_repository_of_sha256(changes: Command, bare: Repo) -> None:

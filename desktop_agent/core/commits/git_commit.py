@@ -34,7 +34,7 @@ from desktop_agent.core.merge.merge import ClashError, merge_states
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.system.git.git_process import UsersGit
-from desktop_agent.core.system.git.repository import common_folder, find_repository
+from desktop_agent.core.system.git.repository import common_folder
 from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.transcript import Transcript
 
@@ -102,12 +102,10 @@ async def undo_commit(ledger: Ledger, commit: str) -> ev.CommitUndone:
 
 @asynccontextmanager
 async def _opened(ledger: Ledger) -> "AsyncGenerator[_Commits]":
-    repository = await asyncio.to_thread(find_repository, ledger.files.root)
-    if repository is None:
-        raise AgentError("The folder is not in a git repository.", hint="Make one with `git init`.")
+    git = await UsersGit.around(ledger.files.root)
     folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="desktop-agent-commit-"))
     try:
-        yield _Commits(await asyncio.to_thread(UsersGit.of, repository), ledger, folder)
+        yield _Commits(git, ledger, folder)
     except BaseExceptionGroup as errors:  # of what runs side by side
         error = cast("BaseException", errors)
         while isinstance(error, BaseExceptionGroup):

@@ -28,8 +28,8 @@ from desktop_agent.core.changes.workspace_files import folders_above
 from desktop_agent.core.protocol.model import FileImage, WorktreeOrigin
 from desktop_agent.core.store.session_folder import LOCK_NAME, SessionLock, is_locked
 from desktop_agent.core.system.file_writes import write_atomically
-from desktop_agent.core.system.git.git_process import UsersGit
-from desktop_agent.core.system.git.repository import common_folder, find_repository
+from desktop_agent.core.system.git.git_process import NoRepositoryError, UsersGit
+from desktop_agent.core.system.git.repository import common_folder
 from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.system.processes.child import unhurried
 
@@ -468,17 +468,13 @@ def hint_for_lost(folder: Path, root: Path) -> str:
 
 
 async def git_in(folder: Path) -> UsersGit:
-    repository = await asyncio.to_thread(find_repository, folder)
-    if repository is None:
-        hint = "Make one with `git init` and a first commit."
-        raise UsageError(f"A worktree needs a git repository, and {folder} is in none.", hint=hint)
-    return await asyncio.to_thread(UsersGit.of, repository, _FAILED)
+    return await UsersGit.around(folder, _FAILED)
 
 
 async def git_of(worktree: Worktree) -> UsersGit:
     try:
         return await git_in(Path(worktree.main))
-    except UsageError as error:
+    except NoRepositoryError as error:
         title = f"The repository of the worktree {worktree.name} is not at {worktree.main} any more."
         raise AgentError(title, hint=f"The files of the worktree are in {worktree.path}.") from error
 

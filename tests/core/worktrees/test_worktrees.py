@@ -105,7 +105,7 @@ async def test_what_cannot_be_made_is_refused_in_words_and_leaves_nothing(
 
 async def test_without_a_repository_or_a_commit_there_is_no_worktree(tmp_path: Path, repo: Repo) -> None:
     (tmp_path / "plain").mkdir()
-    with pytest.raises(UsageError, match="is in none"):
+    with pytest.raises(UsageError, match="not in a git repository"):
         await repo.worktrees.make(tmp_path / "plain", NewWorktree())
     repo.git("init", "-q", str(tmp_path / "empty"))
     with pytest.raises(UsageError, match="has no commit yet"):

@@ -108,10 +108,7 @@ async def push(folder: Path, pushed: Push, tell: Tell) -> None:
 
 
 async def _git_in(folder: Path) -> UsersGit:
-    repository = await asyncio.to_thread(find_repository, folder)
-    if repository is None:
-        raise AgentError("The folder is not in a git repository.", hint="Make one with `git init`.")
-    return await asyncio.to_thread(UsersGit.of, repository, "git failed, so nothing was changed.")
+    return await UsersGit.around(folder, "git failed, so nothing was changed.")
 
 
 async def _current(git: UsersGit) -> str:

@@ -21,7 +21,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.base.errors import AgentError, UsageError
 from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.system.git.repository import (
     FileState,
@@ -123,6 +123,9 @@ async def pinned(repository: Repository) -> AsyncGenerator["PinnedGit | NoStatus
 _KEPT_VARIABLES: Final = re.compile(r"GIT_(AUTHOR|COMMITTER|CONFIG_(GLOBAL|SYSTEM|NOSYSTEM)|SSH|SSL|TRACE|EXEC_PATH).*")
 
 
+class NoRepositoryError(UsageError): ...
+
+
 class UsersGit(Struct, frozen=True):
     """Git as the user runs it: with the configuration, filters, hooks and keys. Use it only for what the user asked.
 
@@ -134,8 +137,15 @@ class UsersGit(Struct, frozen=True):
     _failure: str
 
     @classmethod
-    def of(cls, repository: Repository, failure: str = "git failed, so nothing was committed.") -> "UsersGit":
-        """`failure` is the title of errors. Blocks."""
+    async def around(cls, folder: Path, failure: str = "git failed, so nothing was committed.") -> "UsersGit":
+        """Raises `NoRepositoryError`. `failure` is the title of other errors."""
+        return await asyncio.to_thread(cls._around, folder, failure)
+
+    @classmethod
+    def _around(cls, folder: Path, failure: str) -> "UsersGit":
+        repository = find_repository(folder)
+        if repository is None:
+            raise NoRepositoryError("The folder is not in a git repository.", hint="Make one with `git init`.")
         own = child_environment(os.environ).items()
         environ = {name: value for name, value in own if name[:4] != "GIT_" or _KEPT_VARIABLES.fullmatch(name)}
         environ["PATH"] = search_path(os.environ, repository.root) or _NOWHERE
