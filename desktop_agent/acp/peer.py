@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 
 class RpcError(Exception):
-    """An error of one side that the other is told. `data` is anything that JSON can express."""
+    """An error that one side sends to the other. `data` is JSON."""
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
         super().__init__(message)

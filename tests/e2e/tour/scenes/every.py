@@ -2,6 +2,7 @@ from collections.abc import Mapping
 
 from tests.e2e.tour.scene import Scene
 from tests.e2e.tour.scenes.background import BACKGROUND
+from tests.e2e.tour.scenes.committing import COMMITTING
 from tests.e2e.tour.scenes.demo import START, TURNS
 from tests.e2e.tour.scenes.dialogs import DIALOGS
 from tests.e2e.tour.scenes.elsewhere import CHINESE, DOUBLE, GERMAN
@@ -22,6 +23,7 @@ SCENES: Mapping[str, Scene] = {
     "start": START,
     "turns": TURNS,
     "review": REVIEW,
+    "committing": COMMITTING,
     "worktrees": WORKTREES,
     "writing": WRITING,
     "questions": QUESTIONS,
