@@ -344,10 +344,13 @@ def test_a_question_that_grows_is_scrolled_into_sight(stage: Stage, most: int) -
     card.updateGeometry()
     sight = part(popup, QScrollArea, "inboxList").viewport()
     stage.qtbot.waitUntil(lambda: row.height() > most)
-    stage.qtbot.wait(0)
-    shown = row.rect().translated(row.mapTo(sight, QPoint(0, 0)))
-    assert shown.top() in range(sight.height())
-    assert shown.bottom() < sight.height() or shown.top() < 20
+
+    def is_in_sight() -> bool:
+        shown = row.rect().translated(row.mapTo(sight, QPoint(0, 0)))
+        is_begun = shown.top() in range(sight.height())
+        return is_begun and (shown.bottom() < sight.height() or shown.top() < 20)
+
+    stage.qtbot.waitUntil(is_in_sight)
     popup.close_popup()
 
 
