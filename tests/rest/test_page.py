@@ -241,9 +241,9 @@ async def test_a_servers_tool_is_asked_about_with_its_arguments_and_no_other_num
         assert f"{HOSTILE}⟨U+202E⟩" in called
         await _picture(page, "called")
         await allow(page)
-        await page("waitForSelector", ".card .allow:disabled")
+        await page("waitForSelector", ".card:has-text('answer in the window')")  # the next one, not that just answered
         assert "12345678901234567" not in str(await page("textContent", ".card .called"))
-        assert "answer in the window" in str(await page("textContent", ".card"))
+        assert await page("evaluate", "document.querySelector('.allow').disabled") is True
 
 
 async def test_the_page_stays_at_the_end_and_shows_a_question_there(page: Browser, tmp_path: Path) -> None:
