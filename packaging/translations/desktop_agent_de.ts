@@ -383,6 +383,10 @@
         <translation>Datei in der Prüfung rückgängig machen</translation>
     </message>
     <message>
+        <source>Undo the last commit</source>
+        <translation>Letzten Commit rückgängig machen</translation>
+    </message>
+    <message>
         <source>Usage…</source>
         <translation>Nutzung …</translation>
     </message>

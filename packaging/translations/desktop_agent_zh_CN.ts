@@ -383,6 +383,10 @@
         <translation>撤销审阅中的文件</translation>
     </message>
     <message>
+        <source>Undo the last commit</source>
+        <translation>撤销最近一次提交</translation>
+    </message>
+    <message>
         <source>Usage…</source>
         <translation>用量…</translation>
     </message>

@@ -158,7 +158,8 @@ class ChangeOps:
         return ev.CommitPrepared(selections=tuple(selections), obstacle=obstacle, hint=hint)
 
     async def _commit(self, op: ops.CommitChanges | ops.UndoCommit) -> None:
-        if not await self._begin("not_committed", "nothing was committed"):
+        consequence = "the commit stays" if isinstance(op, ops.UndoCommit) else "nothing was committed"
+        if not await self._begin("not_committed", consequence):
             return
         if isinstance(op, ops.UndoCommit):
             work = undo_commit(self._ledger, op.commit)

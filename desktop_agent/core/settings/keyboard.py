@@ -191,6 +191,7 @@ class KeySettings(Section, frozen=True, kw_only=True):
     undo_file: tuple[str, ...] = _keys("Undo the file in review", "Ctrl+Shift+U")
     keep_all: tuple[str, ...] = _keys("Keep everything listed in the review", "Ctrl+Alt+K")
     commit: tuple[str, ...] = _keys("Commit what you keep…", "Ctrl+Alt+G")
+    undo_commit: tuple[str, ...] = _keys("Undo the last commit", "Ctrl+Shift+G")
     send_comments: tuple[str, ...] = _keys("Send the comments of the review…", "Ctrl+Alt+M")
     toggle_side: tuple[str, ...] = _keys("Sessions and files", "Ctrl+B")
     toggle_review: tuple[str, ...] = _keys("Review", "Ctrl+Shift+R")

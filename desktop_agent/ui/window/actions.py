@@ -53,6 +53,7 @@ class Actions:
         self.undo_file = self._add("undo_file", _tr("Undo the file in review"), "Ctrl+Shift+U")
         self.keep_all = self._add("keep_all", _tr("Keep everything listed in the review"), "Ctrl+Alt+K")
         self.commit = self._add("commit", _tr("Commit what you keep…"), "Ctrl+Alt+G")
+        self.undo_commit = self._add("undo_commit", _tr("Undo the last commit"), "Ctrl+Shift+G")
         self.send_comments = self._add("send_comments", _tr("Send the comments of the review…"), "Ctrl+Alt+M")
         self.toggle_side = self._add("toggle_side", _tr("Sessions and files"), "Ctrl+B")
         self.toggle_review = self._add("toggle_review", _tr("Review"), "Ctrl+Shift+R")

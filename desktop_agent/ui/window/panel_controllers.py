@@ -165,6 +165,7 @@ class ReviewController(PanelController):
         self._on_review(actions.undo_file, lambda content: content.undo_file())
         self._on_review(actions.keep_all, lambda content: content.keep_all())
         self._on_review(actions.commit, lambda content: content.commit())
+        self._on_review(actions.undo_commit, lambda content: content.undo_commit())
         self._on_review(actions.send_comments, lambda content: content.open_comments())
         actions.undo_turn.triggered.connect(self._undo_last_turn)
         actions.redo_turn.triggered.connect(self._redo_last_undo)

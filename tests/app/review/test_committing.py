@@ -161,7 +161,7 @@ def window(go: Go, project: Path) -> Iterator[Window]:
         yield Window(go, project, server)
 
 
-def test_two_of_three_hunks_are_committed_and_one_click_takes_the_commit_back(repo: Repo, window: Window) -> None:
+def test_two_of_three_hunks_are_committed_and_one_key_takes_the_commit_back(repo: Repo, window: Window) -> None:
     (repo.folder / "staged.txt").write_text("mine\n")
     repo.git("add", "staged.txt")
     staged = repo.git("diff", "--cached")
@@ -186,7 +186,12 @@ def test_two_of_three_hunks_are_committed_and_one_click_takes_the_commit_back(re
         await user.click("cancelCommitButton")
         await committer.see_closed()
 
-        await user.click("undoCommitButton")
+        repo.git("commit", "-qm", "mine", "--allow-empty")
+        user.actions.undo_commit.trigger()
+        await user.until_true(lambda: bool(user.notices), "it is refused")
+        assert (repo.message, user.notices[0].code) == ("mine", "not_committed")
+        repo.git("reset", "-q", "--soft", "HEAD^")
+        user.actions.undo_commit.trigger()
         await user.until_true(lambda: not user.transcript.changed.commits, "the commit is undone")
         assert repo.message == "notes: begin"
         assert (repo.git("diff", "--cached"), (repo.folder / "notes.txt").read_text()) == (staged, text_with(OURS))
