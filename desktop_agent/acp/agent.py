@@ -13,10 +13,10 @@ from typing import BinaryIO, Final, TypeVar
 from msgspec import Struct, ValidationError, convert, field
 from msgspec.structs import replace
 
-from desktop_agent.acp.peer import INVALID_PARAMS, NOT_FOUND, Handler, Peer, RpcError
 from desktop_agent.acp.session import Editor, EditorSession
 from desktop_agent.composition.session_context import SessionOptions
 from desktop_agent.composition.workbench import Workbench
+from desktop_agent.core.agents.peer import INVALID_PARAMS, NOT_FOUND, Handler, Peer, RpcError
 from desktop_agent.core.base.errors import SessionNotFoundError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.learned import learned

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final, cast, get_args
 
-from desktop_agent.acp.peer import INVALID_PARAMS, RpcError
 from desktop_agent.composition.workbench import Workbench
+from desktop_agent.core.agents.peer import INVALID_PARAMS, RpcError
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.models.known_model import KnownModel, effort_meant, levels_of
 from desktop_agent.core.models.vendors import DEMO

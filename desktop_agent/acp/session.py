@@ -13,7 +13,9 @@ from urllib.request import url2pathname
 from msgspec import Struct, ValidationError, convert
 
 from desktop_agent.acp.modes import SessionModes
-from desktop_agent.acp.peer import (
+from desktop_agent.acp.updates import Update, Updates, form_schema
+from desktop_agent.composition.workbench import Workbench
+from desktop_agent.core.agents.peer import (
     AUTH_REQUIRED,
     CANCELLED,
     INTERNAL_ERROR,
@@ -22,8 +24,6 @@ from desktop_agent.acp.peer import (
     Peer,
     RpcError,
 )
-from desktop_agent.acp.updates import Update, Updates, form_schema
-from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.mentions.pasted import PASTED_SOURCE, PastedContents

@@ -16,7 +16,7 @@ import pytest
 
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.mcp.connection import Connection, Lease, ServerPool
-from desktop_agent.core.mcp.sdk.process_transport import ServerProcess
+from desktop_agent.core.system.processes.line_process import LineProcess
 from tests.core.mcp.conftest import server
 from tests.core.stubborn import is_alive
 
@@ -184,7 +184,7 @@ async def left() -> tuple[int, int, int]:
 
 def living() -> int:
     gc.collect()
-    return sum(isinstance(each, Connection | ServerProcess) for each in gc.get_objects())
+    return sum(isinstance(each, Connection | LineProcess) for each in gc.get_objects())
 
 
 async def test_no_fault_of_a_server_leaves_anything_behind(pool: ServerPool, tmp_path: Path) -> None:

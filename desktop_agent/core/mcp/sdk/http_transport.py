@@ -25,10 +25,10 @@ from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.base.web_address import address_of, is_readable_on_the_way
 from desktop_agent.core.mcp.client import BearerTokens, Challenge, ConnectionLostError, SignInNeededError
 from desktop_agent.core.mcp.definition import Address
-from desktop_agent.core.mcp.sdk.process_transport import MOST_BYTES
 from desktop_agent.core.protocol.codec import as_object, text_in
 from desktop_agent.core.system.network.connections import Proxy, causes_of, names_of, proxy_for
 from desktop_agent.core.system.network.http_client import server_client, server_transport
+from desktop_agent.core.system.processes.line_process import MOST_BYTES
 
 logger = logging.getLogger(__name__)
 

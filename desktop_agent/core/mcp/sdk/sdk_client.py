@@ -35,7 +35,7 @@ from desktop_agent.core.mcp.client import (
 from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition
 from desktop_agent.core.mcp.sdk.asked_back import AskedBack, pages_wanted
 from desktop_agent.core.mcp.sdk.http_transport import HttpLink, TokenAccess, reaching
-from desktop_agent.core.mcp.sdk.process_transport import NOT_READABLE, UNREADABLE, ServerProcess, Streams, running
+from desktop_agent.core.mcp.sdk.process_transport import NOT_READABLE, UNREADABLE, Streams, explaining_its_end, running
 from desktop_agent.core.mcp.sdk.sdk_results import (
     Sieve,
     completing,
@@ -59,6 +59,7 @@ from desktop_agent.core.mcp.server_status import (
 )
 from desktop_agent.core.protocol.codec import as_object
 from desktop_agent.core.protocol.model import Decision, ServerQuestion
+from desktop_agent.core.system.processes.line_process import LineProcess
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 
 MOST_COMPLETIONS = 100
@@ -75,7 +76,7 @@ _KNOWN = (
 
 
 @contextmanager
-def in_words(way: ServerProcess | HttpLink) -> Generator[None]:
+def in_words(way: LineProcess | HttpLink) -> Generator[None]:
     try:
         yield
     except TimeoutError:  # an `OSError` that the setter of the time limit handles
@@ -99,7 +100,7 @@ def _leaves(error: Exception) -> Iterator[Exception]:
         yield error
 
 
-def _explained(error: Exception, way: ServerProcess | HttpLink) -> ServerError:
+def _explained(error: Exception, way: LineProcess | HttpLink) -> ServerError:
     if isinstance(error, ServerError):
         return error
     if isinstance(error, ValidationError):
@@ -177,7 +178,7 @@ class ServerClient:
     """A connected server, by the SDK's client. Methods raise `ServerError` with a readable message."""
 
     def __init__(
-        self, client: SdkClient, facts: ServerFacts, way: ServerProcess | HttpLink, asked: AskedBack, sieve: Sieve
+        self, client: SdkClient, facts: ServerFacts, way: LineProcess | HttpLink, asked: AskedBack, sieve: Sieve
     ) -> None:
         self.facts = facts
         self._client = client
@@ -191,7 +192,7 @@ class ServerClient:
 
     @property
     def pid(self) -> int | None:
-        return self._way.child.pid if isinstance(self._way, ServerProcess) and self._way.child is not None else None
+        return self._way.child.pid if isinstance(self._way, LineProcess) else None
 
     async def tools(self) -> tuple[OfferedTool, ...]:
         with in_words(self._way):
@@ -314,7 +315,7 @@ async def open_client(
             process = running(runner, program, command, surroundings.confine, surroundings.log)
             async with (
                 process as (server, streams),
-                server.explaining_its_end(),
+                explaining_its_end(server),
                 _agreed(definition, nullcontext(streams), surroundings, server) as client,
             ):
                 yield client
@@ -352,7 +353,7 @@ async def _agreed(
     definition: ServerDefinition,
     transport: Transport | AbstractAsyncContextManager[Streams],
     surroundings: Surroundings,
-    way: ServerProcess | HttpLink,
+    way: LineProcess | HttpLink,
 ) -> AsyncGenerator[ServerClient]:
     async def heard(message: IncomingMessage) -> None:
         if isinstance(message, mcp_types.ToolListChangedNotification):

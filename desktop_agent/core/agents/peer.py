@@ -23,6 +23,9 @@ CANCEL: Final = "$/cancel_request"
 _MOST_RUNNING: Final = 256
 """How many requests of the other side run at once. A side with more of them is not answered."""
 
+_LARGE: Final = 256 * 1024
+"""Longer lines are read in a thread."""
+
 _Id = int | str | None
 
 Handler = Callable[[JsonObject], Awaitable[JsonObject]]
@@ -50,11 +53,16 @@ class Peer:
         send: Callable[[str], None],
         answer: Mapping[str, Handler],
         hear: Mapping[str, Callable[[JsonObject], None]],
+        pass_over: Callable[[bytes], None] | None = None,
     ) -> None:
-        """`send` takes a line; `answer` has the requests, and `hear` the notifications, that this side knows."""
+        """`send` takes a line; `answer` has the requests, and `hear` the notifications, that this side knows.
+
+        `pass_over` is called with a line that is not JSON, which is otherwise refused.
+        """
         self._send = send
         self._answer = answer
         self._hear = hear
+        self._pass_over = pass_over
         self._last_id = 0
         self._asked: dict[int, asyncio.Future[JsonObject]] = {}
         self._running: dict[_Id, asyncio.Task[None]] = {}
@@ -66,7 +74,7 @@ class Peer:
                 if line is None:
                     self._refuse(None, RpcError(PARSE_ERROR, "The line is too long."))
                 elif line.strip():
-                    self._take(line)
+                    await self._take(line)
         finally:
             for asked in self._asked.values():
                 asked.cancel()
@@ -96,11 +104,14 @@ class Peer:
     def _write(self, message: JsonObject) -> None:
         self._send(json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":")))
 
-    def _take(self, line: bytes) -> None:
+    async def _take(self, line: bytes) -> None:
         try:
-            found: object = json.loads(line)
+            found: object = await asyncio.to_thread(json.loads, line) if len(line) > _LARGE else json.loads(line)
         except (ValueError, RecursionError):
-            self._refuse(None, RpcError(PARSE_ERROR, "The line is not JSON."))
+            if self._pass_over is not None:
+                self._pass_over(line)
+            else:
+                self._refuse(None, RpcError(PARSE_ERROR, "The line is not JSON."))
             return
         message, method = as_object(found), as_object(found).get("method")
         number = message.get("id")

@@ -1,0 +1,1 @@
+"""Agents of other programs, which are driven over the Agent Client Protocol."""
