@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import cast
 
 from desktop_agent.cli.console import Console
+from desktop_agent.core.agents.definition import AgentDefinitions, read_agents
 from desktop_agent.core.base.errors import UnsafeSettingsError, UsageError
 from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.mcp.definition_file import Definitions, read_definitions
@@ -160,8 +161,8 @@ def trust(args: argparse.Namespace, console: Console) -> None:
         raise UsageError(f"The project's settings cannot be used: {proposal.problems[0]}")
     if not args.dry_run:
         settings.remember("ignored" if args.ignore else "trusted", proposal.text)
-    servers = read_definitions(proposal.tables)
-    for problem in (*proposal.problems, *servers.problems):
+    servers, agents = read_definitions(proposal.tables), read_agents(proposal.tables)
+    for problem in (*proposal.problems, *servers.problems, *agents.problems):
         console.say(f"warning: {problem}")
     changes = [
         {"key": change.key, "before": change.before, "after": change.after, "line": change.line}
@@ -172,10 +173,11 @@ def trust(args: argparse.Namespace, console: Console) -> None:
     result["servers"] = [
         {"name": server.name, "runs": server.in_full, "enabled": server.is_enabled} for server in servers.servers
     ]
-    console.result(result, _as_text(proposal, servers, answer))
+    result["agents"] = [{"name": agent.name, "runs": agent.in_full} for agent in agents.agents]
+    console.result(result, _as_text(proposal, servers, agents, answer))
 
 
-def _as_text(proposal: ProjectProposal, servers: Definitions, answer: str | None) -> str:
+def _as_text(proposal: ProjectProposal, servers: Definitions, agents: AgentDefinitions, answer: str | None) -> str:
     heads = {
         "trusted": f"{proposal.path} is trusted as it is now. It changes:",
         "ignored": f"{proposal.path} is ignored as it is now. It would change:",
@@ -188,6 +190,8 @@ def _as_text(proposal: ProjectProposal, servers: Definitions, answer: str | None
     for server in servers.servers:
         off = "" if server.is_enabled else " (switched off)"
         changes.append(f"  {starts} the MCP server {server.name} start: {server.in_full}{off}")
+    offers = "offers" if answer == "trusted" else "would offer"
+    changes += [f"  {offers} the agent {agent.name}: {agent.in_full}" for agent in agents.agents]
     return "\n".join([heads[answer], *(changes or ["  nothing"])])
 
 

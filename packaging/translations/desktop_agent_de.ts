@@ -5613,10 +5613,6 @@
         <translation>Adresse: {0}</translation>
     </message>
     <message>
-        <source>args must be a list or string</source>
-        <translation>args muss eine Liste oder ein Text sein</translation>
-    </message>
-    <message>
         <source>binary data</source>
         <translation>Binärdaten</translation>
     </message>
@@ -5655,14 +5651,6 @@
     <message>
         <source>encoding {0} → {1}</source>
         <translation>Kodierung {0} → {1}</translation>
-    </message>
-    <message>
-        <source>env entries provided as strings must be KEY=VALUE</source>
-        <translation>Einträge von env als Text müssen die Form KEY=VALUE haben</translation>
-    </message>
-    <message>
-        <source>env must be a table, a list of tables or of KEY=VALUE</source>
-        <translation>env muss eine Tabelle sein oder eine Liste von Tabellen oder von KEY=VALUE</translation>
     </message>
     <message>
         <source>every public host</source>
@@ -5859,10 +5847,6 @@
     <message>
         <source>the open folder</source>
         <translation>den geöffneten Ordner</translation>
-    </message>
-    <message>
-        <source>the value of {0} must be a text</source>
-        <translation>der Wert von {0} muss ein Text sein</translation>
     </message>
     <message>
         <source>there is no home folder for {0}</source>
@@ -9418,6 +9402,10 @@
         <translation>Ignorieren</translation>
     </message>
     <message>
+        <source>These settings would offer the agent {0}</source>
+        <translation>Diese Einstellungen würden den Agenten {0} anbieten</translation>
+    </message>
+    <message>
         <source>These settings would start the MCP server {0}</source>
         <translation>Diese Einstellungen würden den MCP-Server {0} starten</translation>
     </message>
@@ -9432,10 +9420,6 @@
 </context>
 <context>
     <name>ProjectPage</name>
-    <message>
-        <source>A project can only make the rules stricter and define MCP servers, and only after you trust its current file.</source>
-        <translation>Ein Projekt kann die Regeln nur verschärfen und MCP-Server festlegen, und erst, nachdem Sie seiner jetzigen Datei vertraut haben.</translation>
-    </message>
     <message>
         <source>Ignore</source>
         <translation>Ignorieren</translation>
@@ -9461,6 +9445,10 @@
         <translation>Diese Einstellungen warten auf Ihre Antwort. Sie würden ändern:</translation>
     </message>
     <message>
+        <source>You could choose these agents. Those not marked as confined can do everything you can:</source>
+        <translation>Sie könnten diese Agenten wählen. Die nicht als eingeschränkt gekennzeichneten können alles, was Sie können:</translation>
+    </message>
+    <message>
         <source>You ignore these settings. They would change:</source>
         <translation>Sie ignorieren diese Einstellungen. Sie würden ändern:</translation>
     </message>
@@ -9471,6 +9459,10 @@
     <message>
         <source>Trust</source>
         <translation>Vertrauen</translation>
+    </message>
+    <message>
+        <source>A project can only make the rules stricter and define MCP servers and agents, and only after you trust its current file.</source>
+        <translation>Ein Projekt kann die Regeln nur verschärfen und MCP-Server und Agenten festlegen, und erst, nachdem Sie seiner jetzigen Datei vertraut haben.</translation>
     </message>
     <message>
         <source>Trust the project&apos;s settings</source>

@@ -5595,10 +5595,6 @@
         <translation>地址：{0}</translation>
     </message>
     <message>
-        <source>args must be a list or string</source>
-        <translation>args 必须是列表或文本</translation>
-    </message>
-    <message>
         <source>binary data</source>
         <translation>二进制数据</translation>
     </message>
@@ -5637,14 +5633,6 @@
     <message>
         <source>encoding {0} → {1}</source>
         <translation>编码 {0} → {1}</translation>
-    </message>
-    <message>
-        <source>env entries provided as strings must be KEY=VALUE</source>
-        <translation>env 中的文本条目必须写成 KEY=VALUE</translation>
-    </message>
-    <message>
-        <source>env must be a table, a list of tables or of KEY=VALUE</source>
-        <translation>env 必须是表、表的列表或 KEY=VALUE 的列表</translation>
     </message>
     <message>
         <source>every public host</source>
@@ -5841,10 +5829,6 @@
     <message>
         <source>the open folder</source>
         <translation>打开的文件夹</translation>
-    </message>
-    <message>
-        <source>the value of {0} must be a text</source>
-        <translation>{0} 的值必须是文本</translation>
     </message>
     <message>
         <source>there is no home folder for {0}</source>
@@ -9385,6 +9369,10 @@
         <translation>忽略</translation>
     </message>
     <message>
+        <source>These settings would offer the agent {0}</source>
+        <translation>它会提供代理 {0}</translation>
+    </message>
+    <message>
         <source>These settings would start the MCP server {0}</source>
         <translation>它会启动 MCP 服务器 {0}</translation>
     </message>
@@ -9399,10 +9387,6 @@
 </context>
 <context>
     <name>ProjectPage</name>
-    <message>
-        <source>A project can only make the rules stricter and define MCP servers, and only after you trust its current file.</source>
-        <translation>项目只能收紧规则并定义 MCP 服务器，且须在您信任其当前文件之后。</translation>
-    </message>
     <message>
         <source>Ignore</source>
         <translation>忽略</translation>
@@ -9428,6 +9412,10 @@
         <translation>这些设置正在等待您的答复。它们将更改：</translation>
     </message>
     <message>
+        <source>You could choose these agents. Those not marked as confined can do everything you can:</source>
+        <translation>您可以选择这些代理。未标明受限的代理可以做您能做的一切：</translation>
+    </message>
+    <message>
         <source>You ignore these settings. They would change:</source>
         <translation>您忽略了这些设置。它们将更改：</translation>
     </message>
@@ -9438,6 +9426,10 @@
     <message>
         <source>Trust</source>
         <translation>信任</translation>
+    </message>
+    <message>
+        <source>A project can only make the rules stricter and define MCP servers and agents, and only after you trust its current file.</source>
+        <translation>项目只能收紧规则并定义 MCP 服务器和代理，且须在您信任其当前文件之后。</translation>
     </message>
     <message>
         <source>Trust the project&apos;s settings</source>

@@ -116,13 +116,16 @@ def test_what_trust_would_start_is_named_with_its_whole_command_line(config: Com
         '[[mcp.definitions]]\nname = "a"\ncommand = "sh"\nargs = ["-c", "rm -rf ~"]\n'
         '[[mcp.definitions]]\nname = "b"\nenabled = false\nurl = "https://mcp.example/?x=1"\n'
         '[[mcp.definitions]]\nname = "c"\n'
+        '[[agents]]\nname = "d"\ncommand = "sh"\nargs = ["-c", "rm -rf /"]\n'
     )
     ran = config("trust", "--dry-run")
     assert "  would let the MCP server a start: sh -c 'rm -rf ~'\n" in ran.out
     assert "b start: https://mcp.example/?x=1 (switched off)" in ran.out
     assert f"{project}:9: mcp.definitions 3: " in ran.err
+    assert "  would offer the agent d: sh -c 'rm -rf /'\n" in ran.out
     shown = config("trust", "--dry-run", "--json").json
     assert shown["servers"][0] == {"name": "a", "runs": "sh -c 'rm -rf ~'", "enabled": True}
+    assert shown["agents"] == [{"name": "d", "runs": "sh -c 'rm -rf /'"}]
 
 
 def test_what_is_ignored_does_not_hold_and_is_not_warned_about(config: Command, project: Path) -> None:

@@ -2,9 +2,12 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Protocol
+
+from desktop_agent.core.base.errors import CredentialsError
 
 
 class Keyring(Protocol):
@@ -13,6 +16,33 @@ class Keyring(Protocol):
     def set(self, entry: str, secret: str, /) -> None: ...
 
     def delete(self, entry: str, /) -> None: ...
+
+
+def keep_all(keyring: Keyring, secrets: Mapping[str, str]) -> None:
+    """Store secrets by their entries, all or none. Blocks. Raises `CredentialsError`."""
+    kept: list[str] = []
+    try:
+        for entry, secret in secrets.items():
+            keyring.set(entry, secret)
+            kept.append(entry)
+    except CredentialsError:
+        with suppress(CredentialsError):
+            for entry in kept:
+                keyring.delete(entry)
+        raise
+
+
+def read_all(
+    keyring: Keyring, entries: Mapping[str, str], missing: Callable[[str], CredentialsError]
+) -> Mapping[str, str]:
+    """Return the secrets of entries, by the same names. Blocks. Raises `CredentialsError`, also for a missing one."""
+    found: dict[str, str] = {}
+    for name, entry in entries.items():
+        value = keyring.get(entry)
+        if value is None:
+            raise missing(name)
+        found[name] = value
+    return found
 
 
 HIDDEN = "***"

@@ -1,9 +1,7 @@
 """Server definitions as the user or a project wrote them: how to start or reach a server, and what confines it."""
 
-import os
 import re
 import shlex
-import shutil
 from collections.abc import Collection, Iterable, Mapping
 from hashlib import blake2b
 from pathlib import Path
@@ -16,7 +14,7 @@ from msgspec.structs import asdict
 from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.settings.table_file import flag_in, texts_in
-from desktop_agent.core.system.processes.shell import find_program
+from desktop_agent.core.system.processes.shell import joined_words, program_meant
 
 SANDBOX_KEYS = ("sandbox", "folders", "read_folders", "hosts")
 
@@ -60,8 +58,12 @@ def sandbox_in(values: Mapping[str, object]) -> ServerSandbox | None:
     return ServerSandbox(
         folders=_folders(values, "folders"),
         read_folders=_folders(values, "read_folders"),
-        hosts=tuple(dict.fromkeys(map(_host, texts_in(values, "hosts")))),
+        hosts=hosts_in(values),
     )
+
+
+def hosts_in(values: Mapping[str, object]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(map(_host, texts_in(values, "hosts"))))
 
 
 def sandbox_table(sandbox: ServerSandbox | None) -> dict[str, object]:
@@ -176,7 +178,7 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
     def where(self) -> str:
         match self.reached_by:
             case Program() as program:
-                return shlex.join((program.command, *program.args))
+                return joined_words((program.command, *program.args))
             case Address() as address:
                 return address.url.partition("?")[0]
 
@@ -185,11 +187,10 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
         """Return everything that decides what runs, with values of variables and headers, for the question of trust."""
         match self.reached_by:
             case Program() as program:
-                variables = [f"{name}={shlex.quote(value)}" for name, value in program.env.items()]
-                variables += [f"{name}=(from your keyring)" for name in program.secret_env]
+                argv = (program.command, *program.args)
                 folder = f"(in {program.cwd})" if program.cwd else ""
                 confined = f"({program.sandbox.in_full})" if program.sandbox is not None else ""
-                words = [*variables, shlex.join((program.command, *program.args)), folder, confined]
+                words = [start_in_full(argv, program.env, program.secret_env), folder, confined]
             case Address() as address:
                 headers = [f"{name}: {value}" for name, value in address.headers.items()]
                 headers += [f"{name}: from your keyring" for name in address.secret_headers]
@@ -214,18 +215,20 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
     def missing_program(self, environ: Mapping[str, str], workspace: Path) -> str | None:
         """Return the program that starts the server if it is not found, else `None`. Blocks."""
         program = self.reached_by
-        if not isinstance(program, Program):
+        if not isinstance(program, Program) or program_meant(program.command, environ, workspace, program.cwd):
             return None
-        if os.sep in program.command:  # a path is meant as it is, also in the workspace
-            found = shutil.which(str(workspace / program.cwd / program.command))
-        else:
-            found = find_program(program.command, environ, workspace)
-        return None if found else program.command
+        return program.command
 
     @property
     def secrets(self) -> Collection[str]:
         """Return values that must not be shown or written: any variable of the server may be a credential."""
         return tuple(self.reached_by.env.values()) if isinstance(self.reached_by, Program) else ()
+
+
+def start_in_full(argv: Iterable[str], env: Mapping[str, str], secrets: Iterable[str]) -> str:
+    variables = [f"{name}={shlex.quote(value)}" for name, value in env.items()]
+    variables += [f"{name}=(from your keyring)" for name in secrets]
+    return " ".join((*variables, joined_words(argv)))
 
 
 def _client_in_full(address: Address) -> str:

@@ -4,7 +4,6 @@ Secrets are in the keyring, each for one address. Functions that read it block, 
 """
 
 import re
-import shlex
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -12,10 +11,10 @@ from typing import Literal, cast, get_args
 from urllib.parse import urlsplit
 
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
-from desktop_agent.core.base.errors import CredentialsError, UsageError
-from desktop_agent.core.base.secrets import Keyring, is_secret_pair
+from desktop_agent.core.base.errors import CredentialsError
+from desktop_agent.core.base.secrets import Keyring, is_secret_pair, keep_all, read_all
 from desktop_agent.core.base.web_address import address_of, has_userinfo, is_readable_on_the_way, why_no_address
 from desktop_agent.core.mcp.definition import (
     CALL_TIMEOUT_S,
@@ -31,7 +30,18 @@ from desktop_agent.core.mcp.definition import (
     sandbox_table,
 )
 from desktop_agent.core.settings.loading import FileProblem, FoundTable
-from desktop_agent.core.settings.table_file import TableList, choice_in, flag_in, size_in, table_of, text_in, texts_in
+from desktop_agent.core.settings.table_file import (
+    NamedTables,
+    choice_in,
+    flag_in,
+    pairs_in,
+    size_in,
+    table_of,
+    text_in,
+    texts_in,
+    unusual,
+    words_in,
+)
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 
 SIGN_IN_KEYS = ("client_id", "issuer", "grant", "callback_port")
@@ -79,35 +89,16 @@ def without_secrets(definition: ServerDefinition) -> tuple[ServerDefinition, Map
     return replace(definition, reached_by=reached_by), secrets
 
 
-def keep_secrets(keyring: Keyring, definition: ServerDefinition, secrets: Mapping[str, str]) -> None:
-    """Store the values of a server's secret headers or variables, all or none."""
-    kept: list[str] = []
-    try:
-        for name, value in secrets.items():
-            keyring.set(_entry(definition, name), value)
-            kept.append(name)
-    except CredentialsError:
-        with suppress(CredentialsError):
-            for name in kept:
-                keyring.delete(_entry(definition, name))
-        raise
-
-
 def read_secrets(keyring: Keyring, definition: ServerDefinition) -> Mapping[str, str]:
     """Return the secret headers or variables of a server. Raises also when a value is missing."""
-    found: dict[str, str] = {}
-    for name in _names(definition):
-        value = keyring.get(_entry(definition, name))
-        if value is None:
-            what, option = (
-                ("header", "--header") if isinstance(definition.reached_by, Address) else ("variable", "--env")
-            )
-            raise CredentialsError(
-                f"The keyring has no value for its {what} {name}.",
-                hint=f"Remove the server, and add it again with {option} '{name}=…'.",
-            )
-        found[name] = value
-    return found
+    is_header = isinstance(definition.reached_by, Address)
+    what, option = ("header", "--header") if is_header else ("variable", "--env")
+
+    def missing(name: str) -> CredentialsError:
+        hint = f"Remove the server, and add it again with {option} '{name}=…'."
+        return CredentialsError(f"The keyring has no value for its {what} {name}.", hint=hint)
+
+    return read_all(keyring, {name: _entry(definition, name) for name in _names(definition)}, missing)
 
 
 def forget_secrets(keyring: Keyring, definition: ServerDefinition) -> None:
@@ -120,6 +111,10 @@ def _names(definition: ServerDefinition) -> tuple[str, ...]:
     return reached_by.secret_headers if isinstance(reached_by, Address) else reached_by.secret_env
 
 
+def _by_entry(definition: ServerDefinition, secrets: Mapping[str, str]) -> dict[str, str]:
+    return {_entry(definition, name): value for name, value in secrets.items()}
+
+
 def _entry(definition: ServerDefinition, header: str) -> str:
     if isinstance(definition.reached_by, Program):
         return f"mcp:{definition.name}/env/{header}"
@@ -130,6 +125,7 @@ def _entry(definition: ServerDefinition, header: str) -> str:
 # ruff: noqa: TRY004 - one kind of error for everything wrong with a definition
 
 LIST = "mcp.definitions"
+_SERVERS = NamedTables(key=LIST, noun="server", command="mcp")
 
 _NAME = re.compile(r"(?!.*__|.{33})[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9-])?")
 """Names of servers begin tools' names, so they are short and lack the separator `__`."""
@@ -167,25 +163,16 @@ def used_definitions(settings: WorkspaceSettings) -> Definitions:
 
 def read_definitions(tables: Iterable[FoundTable]) -> Definitions:
     """Return the servers that the tables define. A project's server never replaces a user's."""
-    found: dict[str, ServerDefinition] = {}
-    problems: list[FileProblem] = []
-    for table in tables:
-        if table.key != LIST:
-            continue
-        try:
-            definition = definition_in(table.value)
-            _require_no_secrets(definition, is_project=table.is_project)
-        except ValueError as error:
-            problems.append(table.problem(str(error)))
-            continue
-        if definition.name in found:
-            message = f"there is another server named {definition.name!r}; only the first counts"
-            problems.append(table.problem(message))
-        else:
-            origin: DefinedBy = "project" if table.is_project else "user"
-            folder = table.path.parent.parent if table.is_project else table.path.parent
-            found[definition.name] = replace(with_folder(definition, folder), defined_by=origin)
-    return Definitions(servers=tuple(found.values()), problems=tuple(problems))
+    servers, problems = _SERVERS.read(tables, _defined)
+    return Definitions(servers=servers, problems=problems)
+
+
+def _defined(table: FoundTable) -> ServerDefinition:
+    definition = definition_in(table.value)
+    _require_no_secrets(definition, is_project=table.is_project)
+    origin: DefinedBy = "project" if table.is_project else "user"
+    folder = table.path.parent.parent if table.is_project else table.path.parent
+    return replace(with_folder(definition, folder), defined_by=origin)
 
 
 def _require_no_secrets(definition: ServerDefinition, *, is_project: bool) -> None:
@@ -238,8 +225,8 @@ def _program(values: Mapping[str, object]) -> Program:
         raise ValueError("mcp definition missing required 'command'")
     return Program(
         command=text_in(values, "command"),
-        args=_arguments(values.get("args", [])),
-        env=_variables(values.get("env", {})),
+        args=words_in(values, "args"),
+        env=pairs_in(values, "env"),
         secret_env=texts_in(values, "secret_env"),
         cwd=text_in(values, "cwd"),
         encoding=text_in(values, "encoding") or "utf-8",
@@ -262,7 +249,7 @@ def _address(values: Mapping[str, object]) -> Address:
         raise ValueError(f"url cannot be used: {why}")
     address = Address(
         url=url,
-        headers=_variables(values.get("headers", {})),
+        headers=pairs_in(values, "headers"),
         secret_headers=texts_in(values, "secret_headers"),
         allow_unencrypted="allow_unencrypted" in values and flag_in(values, "allow_unencrypted"),
     )
@@ -277,38 +264,6 @@ def _address(values: Mapping[str, object]) -> Address:
 def _require_none_of(values: Mapping[str, object], keys: Iterable[str], what: str) -> None:
     if wrong := next((key for key in keys if key in values), None):
         raise ValueError(f"{what} has no {wrong!r}")
-
-
-def _arguments(value: object) -> tuple[str, ...]:
-    if isinstance(value, str):
-        return tuple(shlex.split(value))
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in cast("list[object]", value)):
-        raise ValueError("args must be a list or string")
-    return tuple(cast("list[str]", value))
-
-
-def _variables(value: object) -> dict[str, str]:
-    entries = cast("list[object]", value) if isinstance(value, list) else [value]
-    found: dict[str, str] = {}
-    for entry in entries:
-        if isinstance(entry, str):
-            name, sign, text = entry.partition("=")
-            if not sign or not name:
-                raise ValueError("env entries provided as strings must be KEY=VALUE")
-            found[name] = text
-        elif isinstance(entry, dict):
-            found |= _texts(cast("dict[str, object]", entry))
-        else:
-            raise ValueError("env must be a table, a list of tables or of KEY=VALUE")
-    return found
-
-
-def _texts(entry: Mapping[str, object]) -> dict[str, str]:
-    if set(entry) == {"name", "value"}:  # as lists of tables are often written
-        entry = {str(entry["name"]): entry["value"]}
-    if wrong := next((key for key, text in entry.items() if not isinstance(text, str)), None):
-        raise ValueError(f"the value of {wrong} must be a text")
-    return cast("dict[str, str]", dict(entry))
 
 
 def _positive(values: Mapping[str, object], key: str, usual: float) -> float:
@@ -341,30 +296,9 @@ def add_definitions(
     this raises. `keep_others` is called when it is certain that the servers can be added. Raises `UsageError` for a
     name that exists or a broken file, `CredentialsError` and `StorageError`; nothing is added then.
     """
-    refused: dict[str, CredentialsError] = {}
-    split = [without_secrets(definition) for definition in definitions]
-    tables = [table_of_definition(definition) for definition, _ in split]
-
-    def change(entries: TableList) -> None:
-        for table in tables:
-            if _place_of(entries, str(table["name"])) is not None:
-                raise UsageError(
-                    f"There is a server named {table['name']!r} already.",
-                    hint=f"Remove it first: `desktop-agent mcp remove {table['name']}`.",
-                )
-        keep_others()
-        for table, (definition, secrets) in zip(tables, split, strict=True):
-            try:
-                keep_secrets(keyring, definition, secrets)
-            except CredentialsError as error:
-                refused[definition.name] = error
-                if len(refused) == len(split):
-                    raise
-            else:
-                entries.append(table, is_spaced=True)
-
-    _change_list(path, change)
-    return tuple((name, error.title) for name, error in refused.items())
+    split = (without_secrets(definition) for definition in definitions)
+    new = [(table_of_definition(public), _by_entry(public, secrets)) for public, secrets in split]
+    return _SERVERS.add(path, new, keyring, keep_others)
 
 
 def replace_definition(path: Path, definition: ServerDefinition, keyring: Keyring) -> None:
@@ -376,7 +310,7 @@ def replace_definition(path: Path, definition: ServerDefinition, keyring: Keyrin
     table = table_of_definition(public)
 
     def change(before: Mapping[str, object]) -> dict[str, object | None]:
-        keep_secrets(keyring, public, secrets)
+        keep_all(keyring, _by_entry(public, secrets))
         with suppress(ValueError):  # what was there could not be read
             old = definition_in(dict(before))
             kept = {_entry(public, name) for name in _names(public)}
@@ -384,26 +318,19 @@ def replace_definition(path: Path, definition: ServerDefinition, keyring: Keyrin
                 keyring.delete(entry)
         return {key: table.get(key) for key in KEYS}
 
-    _change_one(path, definition.name, change)
+    _SERVERS.change(path, definition.name, change)
 
 
 def remove_definition(path: Path, name: str) -> ServerDefinition | None:
     """Remove a server; return `None` if it was unusable. Leaves the keyring. Raises `UsageError`, `StorageError`."""
-    removed: list[Mapping[str, object]] = []
-
-    def change(entries: TableList) -> None:
-        place = _required(entries, name)
-        removed.append(entries.plain()[place])
-        entries.remove(place)
-
-    _change_list(path, change)
+    removed = _SERVERS.remove(path, name)
     with suppress(ValueError):
-        return definition_in(removed[0])
+        return definition_in(removed)
     return None
 
 
 def switch_server(path: Path, name: str, *, is_enabled: bool) -> None:
-    _change_one(path, name, lambda _: {"enabled": None if is_enabled else False})
+    _SERVERS.change(path, name, lambda _: {"enabled": None if is_enabled else False})
 
 
 def switch_tool(path: Path, name: str, tool: str, *, is_enabled: bool) -> None:
@@ -412,49 +339,17 @@ def switch_tool(path: Path, name: str, tool: str, *, is_enabled: bool) -> None:
         disabled += [] if is_enabled else [tool]
         return {"disabled_tools": disabled or None}
 
-    _change_one(path, name, change)
+    _SERVERS.change(path, name, change)
 
 
 def table_of_definition(definition: ServerDefinition) -> dict[str, object]:
     match definition.reached_by:
         case Program() as program:
-            reached = _unusual(program, Program(command="")) | sandbox_table(program.sandbox)
+            reached = unusual(program, Program(command="")) | sandbox_table(program.sandbox)
         case Address() as address:
-            reached = _unusual(address, Address(url=""))
+            reached = unusual(address, Address(url=""))
     usual = ServerDefinition(name="", reached_by=definition.reached_by, defined_by=definition.defined_by)
-    others = {_KEYS_OF_FIELDS.get(field, field): value for field, value in _unusual(definition, usual).items()}
+    others = {_KEYS_OF_FIELDS.get(field, field): value for field, value in unusual(definition, usual).items()}
     table = {"name": definition.name, **reached, **others}
     definition_in(table)  # what is written must be what can be read
     return table
-
-
-def _unusual(values: Struct, usual: Struct) -> dict[str, object]:
-    found = {field: value for field, value in asdict(values).items() if value != getattr(usual, field)}
-    return {field: list(cast("tuple[object, ...]", v)) if isinstance(v, tuple) else v for field, v in found.items()}
-
-
-def _change_list(path: Path, change: Callable[[TableList], None]) -> None:
-    from desktop_agent.core.settings.settings_file import change_tables  # with a parser that takes a while to import
-
-    change_tables(path, LIST, lambda tables: change(TableList(tables)))
-
-
-def _change_one(path: Path, name: str, change: Callable[[Mapping[str, object]], Mapping[str, object | None]]) -> None:
-    def change_one(entries: TableList) -> None:
-        place = _required(entries, name)
-        entries.update(place, change(entries.plain()[place]))
-
-    _change_list(path, change_one)
-
-
-def _required(entries: TableList, name: str) -> int:
-    place = _place_of(entries, name)
-    if place is None:
-        known = [str(entry.get("name")) for entry in entries.plain()]
-        hint = f"Available: {', '.join(known)}." if known else "None is defined: `desktop-agent mcp add` defines one."
-        raise UsageError(f"There is no server named {name!r} in your settings.", hint=hint)
-    return place
-
-
-def _place_of(entries: TableList, name: str) -> int | None:
-    return entries.find(lambda entry: entry.get("name") == name)

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import cast
@@ -24,6 +23,7 @@ from desktop_agent.core.mcp.definition import (
 )
 from desktop_agent.core.mcp.definition_file import definition_in, with_folder
 from desktop_agent.core.protocol.codec import as_object
+from desktop_agent.core.system.processes.shell import split_words
 
 _NODE = "Node.js, for npx."
 _UV = "uv, for uvx."
@@ -108,7 +108,7 @@ def typed_definition(
         typed = {"headers": [f"{header}={value}" for header, value in headers], "client_id": client_id}
         given = {key: value for key, value in typed.items() if value}
         return definition_in({"name": name.strip(), "url": where, **given})
-    words = shlex.split(where, posix=os.name == "posix")
+    words = split_words(where)
     if not words:
         raise ValueError("it needs a command line or an address")
     typed = {"name": name.strip(), "command": words[0], "args": words[1:], "env": dict(env)}

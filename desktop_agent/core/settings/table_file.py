@@ -1,16 +1,19 @@
-"""A TOML file that is a list of tables, `[[rule]]`. Reading names every fault; editing keeps everything else.
+"""Lists of tables in TOML, `[[rule]]`, in files of their own or in the settings. Editing keeps everything else.
 
 The functions `…_in` return validated values of one table, and raise `ValueError`.
 """
 
-from collections.abc import Callable, Collection, Hashable, Mapping
+import shlex
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
-from msgspec.structs import replace
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
-from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.errors import CredentialsError, StorageError, UsageError
+from desktop_agent.core.base.secrets import Keyring, keep_all
 from desktop_agent.core.settings.loading import FileProblem, FoundTable, read_file, tables_in
 from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
 
@@ -148,6 +151,121 @@ class TableFile:
             raise StorageError(f"The {self._plural} could not be saved.", detail=f"{self.path}: {error}") from error
 
 
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+D = TypeVar("D", bound=_Named)
+
+
+class NamedTables(Struct, frozen=True, kw_only=True):
+    """A list of settings files, `[[agents]]`, whose tables each define something that has a name."""
+
+    key: str
+    noun: str
+    command: str
+    """The command that adds and removes them."""
+
+    def read(
+        self, tables: Iterable[FoundTable], read: Callable[[FoundTable], D]
+    ) -> tuple[tuple[D, ...], tuple[FileProblem, ...]]:
+        """Return what the usable tables define, and the problems of the others. Only the first with a name counts."""
+        found: dict[str, D] = {}
+        problems: list[FileProblem] = []
+        for table in tables:
+            if table.key != self.key:
+                continue
+            try:
+                made = read(table)
+            except ValueError as error:
+                problems.append(table.problem(str(error)))
+                continue
+            if found.setdefault(made.name, made) is not made:
+                message = f"there is another {self.noun} named {made.name!r}; only the first counts"
+                problems.append(table.problem(message))
+        return tuple(found.values()), tuple(problems)
+
+    def add(
+        self,
+        path: Path,
+        new: Collection[tuple[Mapping[str, object], Mapping[str, str]]],
+        keyring: Keyring,
+        keep_others: Callable[[], None] = lambda: None,
+    ) -> tuple[tuple[str, str], ...]:
+        """Add tables to the settings file, and the secrets of each, by their entries, to the keyring. Blocks.
+
+        Tables whose secrets the keyring refuses are left out and returned, by name with the reason; if it refuses all,
+        this raises. `keep_others` is called when it is certain that they can be added. Raises `UsageError` for a name
+        that exists or a broken file, `CredentialsError` and `StorageError`; nothing is added then.
+        """
+        refused: dict[str, CredentialsError] = {}
+
+        def change(entries: TableList) -> None:
+            for table, _ in new:
+                if _place_of(entries, name := str(table["name"])) is not None:
+                    hint = f"Remove it first: `desktop-agent {self.command} remove {name}`."
+                    raise UsageError(f"There is {_with_article(self.noun)} named {name!r} already.", hint=hint)
+            keep_others()
+            for table, secrets in new:
+                try:
+                    keep_all(keyring, secrets)
+                except CredentialsError as error:
+                    refused[str(table["name"])] = error
+                    if len(refused) == len(new):
+                        raise
+                else:
+                    entries.append(table, is_spaced=True)
+
+        self._change_list(path, change)
+        return tuple((name, error.title) for name, error in refused.items())
+
+    def remove(self, path: Path, name: str) -> Mapping[str, object]:
+        """Remove a table and return it. Blocks. Raises `UsageError`, `StorageError`."""
+        removed: list[Mapping[str, object]] = []
+
+        def change(entries: TableList) -> None:
+            place = self._required(entries, name)
+            removed.append(entries.plain()[place])
+            entries.remove(place)
+
+        self._change_list(path, change)
+        return removed[0]
+
+    def change(
+        self, path: Path, name: str, change: Callable[[Mapping[str, object]], Mapping[str, object | None]]
+    ) -> None:
+        """Set the values that `change` returns; `None` removes one. Blocks. Raises `UsageError`, `StorageError`."""
+
+        def change_one(entries: TableList) -> None:
+            place = self._required(entries, name)
+            entries.update(place, change(entries.plain()[place]))
+
+        self._change_list(path, change_one)
+
+    def _change_list(self, path: Path, change: Callable[[TableList], None]) -> None:
+        from desktop_agent.core.settings.settings_file import change_tables  # its parser takes a while to import
+
+        change_tables(path, self.key, lambda tables: change(TableList(tables)))
+
+    def _required(self, entries: TableList, name: str) -> int:
+        place = _place_of(entries, name)
+        if place is None:
+            known = [str(entry.get("name")) for entry in entries.plain()]
+            none = f"None is defined: `desktop-agent {self.command} add` defines one."
+            hint = f"Available: {', '.join(known)}." if known else none
+            raise UsageError(f"There is no {self.noun} named {name!r} in your settings.", hint=hint)
+        return place
+
+
+def _place_of(entries: TableList, name: str) -> int | None:
+    return entries.find(lambda entry: entry.get("name") == name)
+
+
+def _with_article(noun: str) -> str:
+    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
+
+
 # ruff: noqa: TRY004 - one kind of error for everything wrong with an entry
 
 
@@ -180,6 +298,48 @@ def texts_in(values: Mapping[str, object], key: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in cast("list[object]", value)):
         raise ValueError(f"{key} must be a list of texts")
     return tuple(cast("list[str]", value))
+
+
+def words_in(values: Mapping[str, object], key: str) -> tuple[str, ...]:
+    """Return arguments: a list of texts, or one text that is split as a shell does."""
+    value = values.get(key, [])
+    if isinstance(value, str):
+        return tuple(shlex.split(value))
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in cast("list[object]", value)):
+        raise ValueError(f"{key} must be a list or string")
+    return tuple(cast("list[str]", value))
+
+
+def pairs_in(values: Mapping[str, object], key: str) -> dict[str, str]:
+    """Return variables or headers: a table, a list of tables (also with `name` and `value`), or a list of KEY=VALUE."""
+    value = values.get(key, {})
+    entries = cast("list[object]", value) if isinstance(value, list) else [value]
+    found: dict[str, str] = {}
+    for entry in entries:
+        if isinstance(entry, str):
+            name, sign, text = entry.partition("=")
+            if not sign or not name:
+                raise ValueError("env entries provided as strings must be KEY=VALUE")
+            found[name] = text
+        elif isinstance(entry, dict):
+            found |= _texts(cast("dict[str, object]", entry))
+        else:
+            raise ValueError("env must be a table, a list of tables or of KEY=VALUE")
+    return found
+
+
+def _texts(entry: Mapping[str, object]) -> dict[str, str]:
+    if set(entry) == {"name", "value"}:  # as lists of tables are often written
+        entry = {str(entry["name"]): entry["value"]}
+    if wrong := next((key for key, text in entry.items() if not isinstance(text, str)), None):
+        raise ValueError(f"the value of {wrong} must be a text")
+    return cast("dict[str, str]", dict(entry))
+
+
+def unusual(values: Struct, usual: Struct) -> dict[str, object]:
+    """Return what differs from `usual`, as values of a table."""
+    found = {field: value for field, value in asdict(values).items() if value != getattr(usual, field)}
+    return {field: list(cast("tuple[object, ...]", v)) if isinstance(v, tuple) else v for field, v in found.items()}
 
 
 def flag_in(values: Mapping[str, object], key: str) -> bool:

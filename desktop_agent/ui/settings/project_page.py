@@ -7,6 +7,7 @@ from functools import partial
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QVBoxLayout
 
+from desktop_agent.core.agents.definition import AgentDefinitions, read_agents
 from desktop_agent.core.mcp.definition_file import Definitions, read_definitions
 from desktop_agent.core.settings.loading import FileProblem
 from desktop_agent.core.settings.values import declared_settings
@@ -40,8 +41,8 @@ class ProjectPage(Page):
             self.tr("Ignore"), "ignoreProjectButton", accessible_name=ignore, clicked=partial(answer, "ignored")
         )
         about = self.tr(
-            "A project can only make the rules stricter and define MCP servers, and only after you trust its "
-            "current file."
+            "A project can only make the rules stricter and define MCP servers and agents, and only after you trust "
+            "its current file."
         )
         buttons = hbox(self._trust, self._ignore, STRETCH, spacing=Space.S)
         add_parts(self.column, Note(about), self._path, self._answer, self._lines, buttons, STRETCH)
@@ -61,26 +62,30 @@ class ProjectPage(Page):
         while (item := self._lines.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
                 widget.deleteLater()
-        servers = read_definitions(proposal.tables)
+        servers, agents = read_definitions(proposal.tables), read_agents(proposal.tables)
         changes = change_lines(proposal.changes)
-        if not changes and not servers.servers:
+        if not changes and not servers.servers and not agents.agents:
             changes = [self.tr("Nothing, because these settings already apply or are refused.")]
         for text in changes:
             self._lines.addWidget(Note(text, "text"))
         self._show_servers(server_lines(servers), is_trusted=answer == "trusted")
-        for text in problem_lines((*proposal.problems, *servers.problems)):
+        about_agents = self.tr("You could choose these agents. Those not marked as confined can do everything you can:")
+        self._show_programs(about_agents, agent_lines(agents))
+        for text in problem_lines((*proposal.problems, *servers.problems, *agents.problems)):
             self._lines.addWidget(Note(text, "warning"))
         is_readable = not any(problem.is_about_the_file for problem in proposal.problems)
         self._trust.setVisible(answer != "trusted" and is_readable)
         self._ignore.setVisible(answer != "ignored")
 
     def _show_servers(self, lines: Sequence[str], *, is_trusted: bool) -> None:
-        if not lines:
-            return
         about = self.tr("These MCP servers could start. Servers not marked as confined can do everything you can:")
         if is_trusted:
             about = self.tr("These MCP servers may start. Servers not marked as confined can do everything you can:")
-        self._lines.addWidget(Note(about, "warning"))
+        self._show_programs(about, lines)
+
+    def _show_programs(self, about: str, lines: Sequence[str]) -> None:
+        if lines:
+            self._lines.addWidget(Note(about, "warning"))
         for text in lines:
             label = make_label(text, object_name="projectServer", wraps=True, is_plain=True, is_selectable=True)
             self._lines.addWidget(label)
@@ -101,6 +106,11 @@ def server_lines(servers: Definitions) -> list[str]:
     off = QCoreApplication.translate("ProjectPage", "{0} (switched off)")
     lines = ((server.is_enabled, f"{server.name}: {server.in_full}") for server in servers.servers)
     return [_breakable(line if is_enabled else off.format(line)) for is_enabled, line in lines]
+
+
+def agent_lines(agents: AgentDefinitions) -> list[str]:
+    """Return a line, not shortened, for each agent that could be chosen if the project is trusted."""
+    return [_breakable(f"{agent.name}: {agent.in_full}") for agent in agents.agents]
 
 
 def problem_lines(problems: Sequence[FileProblem]) -> list[str]:

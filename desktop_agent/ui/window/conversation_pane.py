@@ -52,18 +52,24 @@ class ProjectBanner(BannerFrame):
 
     def show_proposal(self, proposal: ProjectProposal) -> None:
         # Not needed for the first paint.
+        from desktop_agent.core.agents.definition import read_agents
         from desktop_agent.core.mcp.definition_file import read_definitions
-        from desktop_agent.ui.settings.project_page import change_lines, problem_lines, server_lines
+        from desktop_agent.ui.settings.project_page import agent_lines, change_lines, problem_lines, server_lines
 
-        found = read_definitions(proposal.tables)
-        starts = self.tr("These settings would start the MCP server {0}")
-        servers = [starts.format(line) for line in server_lines(found)]
-        lines = servers + change_lines(proposal.changes) + problem_lines((*proposal.problems, *found.problems))
+        servers, agents = read_definitions(proposal.tables), read_agents(proposal.tables)
+        starts, offers = (
+            self.tr("These settings would start the MCP server {0}"),
+            self.tr("These settings would offer the agent {0}"),
+        )
+        programs = [starts.format(line) for line in server_lines(servers)]
+        programs += [offers.format(line) for line in agent_lines(agents)]
+        problems = problem_lines((*proposal.problems, *servers.problems, *agents.problems))
+        lines = programs + change_lines(proposal.changes) + problems
         shown = few_lines(lines, longest=160)
         title = self.tr("This project has its own settings. They apply only if you trust them.")
         self.say(title, "\n".join(shown))
-        is_whole = shown[: len(servers)] == servers  # programs are trusted only if shown in full
-        self._trust.setVisible(is_whole and bool(servers or proposal.changes))
+        is_whole = shown[: len(programs)] == programs  # they are trusted only if shown in full
+        self._trust.setVisible(is_whole and bool(programs or proposal.changes))
         self.show()
 
 

@@ -1,9 +1,14 @@
-"""Finds the shell that commands run in (bash, else `sh`, without a profile), and the programs that we run."""
+"""Finds the shell that commands run in (bash, else `sh`, without a profile), and the programs that we run.
+
+Command lines that people type are split and joined as their system's shell does.
+"""
 
 import os
 import re
+import shlex
 import shutil
-from collections.abc import Mapping
+import subprocess
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
@@ -15,6 +20,43 @@ def find_program(name: str, environ: Mapping[str, str], workspace: Path | None =
     """Return the absolute path of a program on the `search_path`. Blocks."""
     found = shutil.which(name, path=search_path(environ, workspace))
     return found if found and _is_trusted(Path(found), workspace) else None
+
+
+def program_meant(command: str, environ: Mapping[str, str], workspace: Path, cwd: str = "") -> str | None:
+    """Return the program that a command names. A path is meant as it is, also in the workspace. Blocks."""
+    if os.sep in command or "/" in command:
+        return shutil.which(str(workspace / cwd / command))
+    return find_program(command, environ, workspace)
+
+
+def split_words(line: str, *, is_windows: bool = os.name == "nt") -> list[str]:
+    """Split a command line. Raises `ValueError` for a quotation without an end, except by the rules of Windows."""
+    if not is_windows:
+        return shlex.split(line)
+    words: list[str] = []
+    is_inside = is_quoted = False
+    for piece in _WINDOWS_PIECE.finditer(line):
+        slashes, quote, space, text = piece.groups(default="")
+        if space and not is_quoted:
+            is_inside = False
+            continue
+        if not is_inside:
+            words.append("")
+            is_inside = True
+        if quote:  # of the backslashes before it, each pair is one
+            words[-1] += "\\" * (len(slashes) // 2) + quote * (len(slashes) % 2)
+            is_quoted ^= len(slashes) % 2 == 0
+        else:
+            words[-1] += slashes + space + text
+    return words
+
+
+_WINDOWS_PIECE = re.compile(r'(\\*)(")|([ \t]+)|(\\+|[^\\" \t]+)')
+"""https://learn.microsoft.com/windows/win32/api/shellapi/nf-shellapi-commandlinetoargvw"""
+
+
+def joined_words(words: Iterable[str]) -> str:
+    return subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
 
 
 def search_path(environ: Mapping[str, str], workspace: Path | None = None) -> str:

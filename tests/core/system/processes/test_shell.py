@@ -7,9 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from desktop_agent.core.system.git.git_process import query_status
-from desktop_agent.core.system.processes.shell import find_program, search_path
+from desktop_agent.core.system.processes.shell import find_program, joined_words, search_path, split_words
 
 
 def program(path: Path) -> Path:
@@ -80,3 +82,13 @@ async def test_a_git_that_a_workspace_brings_along_is_not_run(
     monkeypatch.setenv("PATH", path.format(os.environ["PATH"], repository))
     await query_status(repository)
     assert not (repository / "trace").exists()
+
+
+@given(st.lists(st.text("ab \t\"\\'", max_size=6)))
+def test_a_command_line_of_windows_is_split_by_its_rules(words: list[str]) -> None:
+    assert split_words(subprocess.list2cmdline(words), is_windows=True) == words
+
+
+@given(st.lists(st.text(max_size=6)))
+def test_a_command_line_is_split_as_the_shell_does(words: list[str]) -> None:
+    assert split_words(joined_words(words)) == words

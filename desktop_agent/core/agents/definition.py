@@ -1,0 +1,206 @@
+"""Agents of other programs as the user or a project configured them: `[[agents]]` of the settings.
+
+The values of their secret variables are in the keyring. Functions that read it block, and raise `CredentialsError`.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import cast
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from desktop_agent.core.agents.installed import find_agent, known_agent
+from desktop_agent.core.base.errors import CredentialsError, UsageError
+from desktop_agent.core.base.plain_text import named
+from desktop_agent.core.base.secrets import Keyring, is_secret_pair, read_all
+from desktop_agent.core.mcp.definition import DefinedBy, ServerSandbox, hosts_in, start_in_full
+from desktop_agent.core.protocol.model import SandboxMode
+from desktop_agent.core.settings.loading import FileProblem, FoundTable
+from desktop_agent.core.settings.table_file import (
+    NamedTables,
+    choice_in,
+    pairs_in,
+    table_of,
+    text_in,
+    texts_in,
+    unusual,
+    words_in,
+)
+from desktop_agent.core.system.processes.shell import joined_words, program_meant, split_words
+
+AGENTS = NamedTables(key="agents", noun="agent", command="agents")
+KEYS = ("name", "command", "args", "env", "secrets", "sandbox", "hosts", "mode")
+NOT_CONFINED = "Runs outside the sandbox, as in your terminal."
+
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,30}[A-Za-z0-9])?")
+_VARIABLE = re.compile(r"[^=\0]+")
+
+
+class AgentDefinition(Struct, frozen=True, kw_only=True):
+    name: str
+    command: str
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Variables that are added to the environment, from which credentials were removed."""
+    secrets: tuple[str, ...] = ()
+    """The variables whose values are in the keyring."""
+    sandbox: SandboxMode | None = None
+    """`None`: the agent is not confined, as if the user had started it in a terminal."""
+    hosts: tuple[str, ...] = ()
+    """The hosts that a confined agent may reach, as in `ServerSandbox`."""
+    mode: str = ""
+    """The id of the agent's mode that is set; empty for the safest of those that ask."""
+    defined_by: DefinedBy = "user"
+
+    @property
+    def where(self) -> str:
+        return joined_words((self.command, *self.args))
+
+    @property
+    def in_full(self) -> str:
+        """Return everything that decides what runs, for the question of trust."""
+        confined = f" ({self._limits.in_full})" if self.sandbox is not None else ""
+        return named(start_in_full((self.command, *self.args), self.env, self.secrets) + confined)
+
+    @property
+    def confinement(self) -> str:
+        return NOT_CONFINED if self.sandbox is None else self._limits.words
+
+    @property
+    def _limits(self) -> ServerSandbox:
+        return ServerSandbox(folders=(".",) if self.sandbox == "restricted" else (), hosts=self.hosts)
+
+    def missing_program(self, environ: Mapping[str, str], workspace: Path) -> str | None:
+        """Return the program that starts the agent if it is not found, else `None`. Blocks."""
+        return None if program_meant(self.command, environ, workspace) else self.command
+
+
+class AgentDefinitions(Struct, frozen=True, kw_only=True):
+    agents: tuple[AgentDefinition, ...] = ()
+    problems: tuple[FileProblem, ...] = ()
+
+    def named(self, name: str) -> AgentDefinition | None:
+        return next((agent for agent in self.agents if agent.name == name), None)
+
+
+def agent_meant(
+    agents: Iterable[AgentDefinition], reference: str, environ: Mapping[str, str], workspace: Path | None = None
+) -> AgentDefinition:
+    """Return the agent with a configured or a known name, else the one that a command line starts. Blocks.
+
+    Raises `UsageError` if there is neither the name nor the program.
+    """
+    configured = next((agent for agent in agents if agent.name == reference), None)
+    if configured is not None:
+        return configured
+    if (known := known_agent(reference)) is not None:
+        found = find_agent(known, environ, workspace)
+        if found is None:
+            raise UsageError(f"{known.title} is not installed.", hint=known.needs)
+        return AgentDefinition(name=known.name, command=found.program, args=known.args, env=found.env)
+    try:
+        words = split_words(reference)
+    except ValueError as error:
+        raise UsageError(f"The agent's command line cannot be read: {error}.") from error
+    if words and program_meant(words[0], environ, workspace or Path.cwd()) is not None:
+        return AgentDefinition(name=Path(words[0]).stem, command=words[0], args=tuple(words[1:]))
+    if len(words) == 1:
+        title = f"There is no agent named {named(reference)}, and no program of that name."
+    else:
+        title = f"There is no program {named(words[0])} to start the agent." if words else "No agent is named."
+    raise UsageError(title, hint="`desktop-agent agents list` lists the agents that you configured or installed.")
+
+
+def read_agents(tables: Iterable[FoundTable]) -> AgentDefinitions:
+    """Return the agents that the tables define. A project's agent never replaces a user's."""
+    agents, problems = AGENTS.read(tables, _defined)
+    return AgentDefinitions(agents=agents, problems=problems)
+
+
+def _defined(table: FoundTable) -> AgentDefinition:
+    agent = agent_in(table.value)
+    if table.is_project and agent.secrets:
+        raise ValueError("a project's agent gets no secrets from your keyring: remove secrets")
+    return replace(agent, defined_by="project" if table.is_project else "user")
+
+
+def agent_in(entry: object) -> AgentDefinition:
+    """Raise `ValueError`, whose message names the mistake."""
+    values = table_of(entry, KEYS)
+    name = text_in(values, "name", is_needed=True)
+    if _NAME.fullmatch(name) is None:
+        raise ValueError("name may have at most 32 letters, digits, '-', '_' and '.'")
+    env, secrets = pairs_in(values, "env"), texts_in(values, "secrets")
+    if wrong := [each for each in (*env, *secrets) if _VARIABLE.fullmatch(each) is None]:
+        raise ValueError(f"{wrong[0]!r} cannot be the name of a variable")
+    sandbox = choice_in(values, "sandbox", ("restricted", "strict", "none"), "none")
+    if sandbox == "none" and "hosts" in values:
+        raise ValueError("'hosts' is for an agent in the sandbox: add sandbox = \"restricted\"")
+    return AgentDefinition(
+        name=name,
+        command=text_in(values, "command", is_needed=True),
+        args=words_in(values, "args"),
+        env=env,
+        secrets=secrets,
+        sandbox=None if sandbox == "none" else cast("SandboxMode", sandbox),
+        hosts=hosts_in(values),
+        mode=text_in(values, "mode"),
+    )
+
+
+def table_of_agent(agent: AgentDefinition) -> dict[str, object]:
+    values = unusual(agent, AgentDefinition(name="", command="", defined_by=agent.defined_by))
+    agent_in(values)  # what is written must be what can be read
+    return values
+
+
+def add_agents(path: Path, agents: Collection[AgentDefinition], keyring: Keyring) -> tuple[tuple[str, str], ...]:
+    """Add agents to the settings file, and the values of their secret variables to the keyring.
+
+    Blocks, raises and returns as `NamedTables.add`.
+    """
+    new: list[tuple[dict[str, object], dict[str, str]]] = []
+    for agent in agents:
+        secrets = {name: value for name, value in agent.env.items() if value and _is_secret(agent, name, value)}
+        public = {name: value for name, value in agent.env.items() if name not in secrets}
+        kept = replace(agent, env=public, secrets=tuple(dict.fromkeys((*agent.secrets, *secrets))))
+        new.append((table_of_agent(kept), {_entry(agent.name, name): value for name, value in secrets.items()}))
+    return AGENTS.add(path, new, keyring)
+
+
+def _is_secret(agent: AgentDefinition, name: str, value: str) -> bool:
+    return name in agent.secrets or is_secret_pair(name, value)
+
+
+def change_agent(path: Path, name: str, **values: object) -> None:
+    """Set values of an agent in the settings file; `None` removes one. Blocks. Raises like `NamedTables.change`."""
+    AGENTS.change(path, name, lambda _: values)
+
+
+def remove_agent(path: Path, name: str, keyring: Keyring) -> None:
+    """Remove an agent, and only then its secrets, so that a locked keyring cannot prevent the removal. Blocks."""
+    removed = AGENTS.remove(path, name)
+    with suppress(ValueError):  # it was unusable
+        try:
+            for variable in agent_in(removed).secrets:
+                keyring.delete(_entry(name, variable))
+        except CredentialsError as error:
+            title = f"{name} is no longer defined, but its secrets are still in the keyring. {error.title}"
+            raise CredentialsError(title, hint=error.hint, detail=error.detail) from error
+
+
+def read_agent_secrets(keyring: Keyring, agent: AgentDefinition) -> Mapping[str, str]:
+    """Return the secret variables of an agent. Blocks. Raises `CredentialsError`, also when a value is missing."""
+
+    def missing(variable: str) -> CredentialsError:
+        hint = f"Remove the agent, and add it again with --secret {variable}."
+        return CredentialsError(f"The keyring has no value for {variable} of the agent {agent.name}.", hint=hint)
+
+    return read_all(keyring, {name: _entry(agent.name, name) for name in agent.secrets}, missing)
+
+
+def _entry(agent: str, variable: str) -> str:
+    return f"agent:{agent}/env/{variable}"

@@ -1,0 +1,113 @@
+"""The agents that are known by name, and where they are installed. Starts nothing."""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from desktop_agent.core.system.processes.shell import find_program
+
+
+class KnownAgent(Struct, frozen=True, kw_only=True):
+    name: str
+    title: str
+    programs: tuple[str, ...]
+    """The programs that may start it; an older one's name is last."""
+    args: tuple[str, ...] = ()
+    install: str
+    """What a person types to install it."""
+
+    @property
+    def needs(self) -> str:
+        return f"Install it with `{self.install}`."
+
+
+KNOWN_AGENTS: tuple[KnownAgent, ...] = (
+    KnownAgent(
+        name="claude", title="Claude Code", programs=("claude-agent-acp", "claude-code-acp"),
+        install="npm install -g @agentclientprotocol/claude-agent-acp",
+    ),
+    KnownAgent(
+        name="codex", title="Codex", programs=("codex-acp",), install="npm install -g @agentclientprotocol/codex-acp"
+    ),
+    KnownAgent(
+        name="gemini", title="Gemini CLI", programs=("gemini",), args=("--acp",),
+        install="npm install -g @google/gemini-cli",
+    ),
+    KnownAgent(
+        name="opencode", title="OpenCode", programs=("opencode",), args=("acp",),
+        install="npm install -g opencode-ai",
+    ),
+    KnownAgent(
+        name="qwen", title="Qwen Code", programs=("qwen",), args=("--acp",),
+        install="npm install -g @qwen-code/qwen-code",
+    ),
+    KnownAgent(
+        name="copilot", title="GitHub Copilot", programs=("copilot",), args=("--acp",),
+        install="npm install -g @github/copilot",
+    ),
+    KnownAgent(
+        name="kimi", title="Kimi Code", programs=("kimi",), args=("acp",),
+        install="npm install -g @moonshot-ai/kimi-code",
+    ),
+    KnownAgent(
+        name="vibe", title="Mistral Vibe", programs=("vibe-acp",), install="uv tool install mistral-vibe"
+    ),
+    KnownAgent(
+        name="goose", title="Goose", programs=("goose",), args=("acp",), install="brew install block-goose-cli"
+    ),
+)  # fmt: skip
+
+
+def known_agent(name: str) -> KnownAgent | None:
+    return next((agent for agent in KNOWN_AGENTS if agent.name == name), None)
+
+
+class Found(Struct, frozen=True):
+    program: str
+    env: Mapping[str, str]
+    """`PATH`, if the program is not on it: what starts an agent of npm looks there for `node`."""
+
+
+def find_agent(known: KnownAgent, environ: Mapping[str, str], workspace: Path | None = None) -> Found | None:
+    """Look on `PATH`, then where npm and other installers put programs. Blocks."""
+    for program in known.programs:
+        if find_program(program, environ, workspace) is not None:
+            return Found(program, {})
+        for folder in _folders(environ):
+            path = os.pathsep.join((str(folder), environ.get("PATH", os.defpath)))
+            if (found := find_program(program, {**environ, "PATH": str(folder)}, workspace)) is not None:
+                return Found(found, {"PATH": path})
+    return None
+
+
+_PLACES = (
+    ".local/bin", ".npm-global/bin", ".volta/bin", ".bun/bin", ".opencode/bin", "AppData/Roaming/npm",
+    "/opt/homebrew/bin", "/usr/local/bin",
+)  # fmt: skip
+_PREFIX = re.compile(r"^\s*prefix\s*=\s*(.+?)\s*$", re.MULTILINE)
+_LARGEST_NPMRC = 2**16
+
+
+def _folders(environ: Mapping[str, str]) -> Iterator[Path]:
+    """Yield folders of programs that a desktop's `PATH` often lacks, as shells get it from their start-up files."""
+    home = Path(environ.get("HOME") or environ.get("USERPROFILE") or os.sep)
+    prefixes = [environ.get("npm_config_prefix", ""), environ.get("NPM_CONFIG_PREFIX", "")]
+    npmrc = home / ".npmrc"
+    try:
+        if npmrc.is_file():
+            with npmrc.open(encoding="utf-8", errors="replace") as file:
+                prefixes += _PREFIX.findall(file.read(_LARGEST_NPMRC))
+    except OSError:
+        pass  # unreadable: npm could not read it either
+    for prefix in filter(None, prefixes):
+        folder = Path(re.sub(r"^(?:~|\$\{HOME\})(?=/)", lambda _: str(home), prefix))
+        yield folder if os.name == "nt" else folder / "bin"
+    yield from (home / place for place in _PLACES)
+    yield from sorted((home / ".nvm/versions/node").glob("*/bin"), key=_version, reverse=True)
+
+
+def _version(folder: Path) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", folder.parent.name)]
