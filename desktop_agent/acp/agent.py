@@ -13,7 +13,8 @@ from typing import BinaryIO, Final, TypeVar
 from msgspec import Struct, ValidationError, convert, field
 from msgspec.structs import replace
 
-from desktop_agent.acp.session import Editor, EditorSession
+from desktop_agent.acp.editor import Editor
+from desktop_agent.acp.session import EditorSession
 from desktop_agent.composition.session_context import SessionOptions
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.agents.peer import INVALID_PARAMS, NOT_FOUND, Handler, Peer, RpcError
@@ -33,6 +34,7 @@ from desktop_agent.headless.input_lines import lines_of
 from desktop_agent.library.turns import RevertOp
 
 PROTOCOL_VERSION: Final = 1
+PATIENCE_S: Final = 10.0
 MOST_WAITING_BYTES: Final = 64 * 1024 * 1024
 _PAGE: Final = 50
 _HUNK: Final = ("old_start", "old_end", "new_start", "new_end")
@@ -117,7 +119,10 @@ class Output:
 
 
 class AcpAgent:
-    def __init__(self, bench: Workbench, options: SessionOptions, output: Output) -> None:
+    def __init__(
+        self, bench: Workbench, options: SessionOptions, output: Output, *, patience_s: float = PATIENCE_S
+    ) -> None:
+        """`patience_s` is how long the editor may take to answer about a file."""
         self._bench = bench
         self._options = options
         self._output = output
@@ -139,7 +144,7 @@ class AcpAgent:
             "_desktop-agent/undo": self._undo,
             "_desktop-agent/redo": self._redo,
         }
-        self._editor = Editor(Peer(output.send, answer, {"session/cancel": self._cancel}))
+        self._editor = Editor(Peer(output.send, answer, {"session/cancel": self._cancel}), patience_s)
 
     async def run(self, descriptor: int) -> None:
         """Serve until the input ends. Then the sessions are closed, and questions wait on in them."""
@@ -153,9 +158,7 @@ class AcpAgent:
 
     async def _initialize(self, params: JsonObject) -> JsonObject:
         able = object_in(params, "clientCapabilities")
-        forms = object_in(able, "elicitation")
-        self._editor.shows_notices = "notices" in object_in(able, "session")
-        self._editor.fills_forms = "form" in forms
+        self._editor.note_abilities(able)
         methods = [_terminal_sign_in()] if object_in(able, "auth").get("terminal") is True else []
         return {
             "protocolVersion": PROTOCOL_VERSION,
@@ -177,10 +180,10 @@ class AcpAgent:
     async def _new(self, params: JsonObject) -> JsonObject:
         place = _read(params, _Place)
         folder = await _folder(place.cwd)
-        options = replace(self._options, servers=_servers(place.mcp_servers))
         opened = EditorSession(self._bench, self._editor, _now)
+        options = replace(self._options, servers=_servers(place.mcp_servers), editor=opened.files)
         made = await self._bench.opener.open_unattended(folder, None, options, opened.hear, is_attended=True)
-        await self._begin(opened, made.session.id, opened.open(made.session, folder))
+        await self._begin(opened, made.session.id, opened.open(made.session))
         return {"sessionId": made.session.id, **await opened.modes.document()}
 
     async def _load(self, params: JsonObject) -> JsonObject:
@@ -197,11 +200,10 @@ class AcpAgent:
             await self._end(session_id)
             journal = await asyncio.to_thread(self._journal, session_id)
             events, _ = await asyncio.to_thread(read_journal, journal, self._bench.blobs)
-            options = SessionOptions(servers=_servers(place.mcp_servers))
             opened = EditorSession(self._bench, self._editor, _now)
+            options = SessionOptions(servers=_servers(place.mcp_servers), editor=opened.files)
             made = await self._bench.opener.open(session_id, opened.hear, options)
-            root = Path(made.session.transcript.session.workspace)
-            await self._begin(opened, session_id, opened.open(made.session, root, events if is_replayed else ()))
+            await self._begin(opened, session_id, opened.open(made.session, events if is_replayed else ()))
         return await opened.modes.document()
 
     def _journal(self, session_id: SessionId) -> Path:

@@ -5,13 +5,15 @@ import base64
 import binascii
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Final, cast
 from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
-from msgspec import Struct, ValidationError, convert
+from msgspec import ValidationError, convert
 
+from desktop_agent.acp.editor import Editor, EditorFiles
 from desktop_agent.acp.modes import SessionModes
 from desktop_agent.acp.updates import Update, Updates, form_schema
 from desktop_agent.composition.workbench import Workbench
@@ -21,7 +23,6 @@ from desktop_agent.core.agents.peer import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
-    Peer,
     RpcError,
 )
 from desktop_agent.core.base.ids import CallId
@@ -52,15 +53,6 @@ _MARKS: Final = {"image/png": "png", "image/jpeg": "jpg"}
 _NO: Final = "deny"
 
 
-class Editor(Struct):
-    """The editor, and what it can do."""
-
-    peer: Peer
-    shows_notices: bool = False
-    fills_forms: bool = False
-    opens_addresses: bool = False
-
-
 class EditorSession(ServedSession):
     def __init__(self, bench: Workbench, editor: Editor, now: Callable[[], datetime]) -> None:
         super().__init__(bench.blobs, self._on_session_end)
@@ -68,6 +60,7 @@ class EditorSession(ServedSession):
         self._editor = editor
         self._now = now
         self._events: asyncio.Queue[ev.Event] = asyncio.Queue()
+        self.files = EditorFiles(editor, lambda: self.session.id, self._events.put_nowait)
         self._telling: asyncio.Task[None] | None = None
         self._asking: dict[CallId, asyncio.Task[None]] = {}
         self._ended: asyncio.Future[ev.TurnEnded | ev.CommandRun] | None = None
@@ -81,11 +74,21 @@ class EditorSession(ServedSession):
         super().hear(event)
         self._events.put_nowait(event)
 
-    async def open(self, session: Session, workspace: Path, before: Sequence[ev.JournalEvent] = ()) -> None:
-        """Serve the session, and tell the editor of earlier events, then of new ones. Raises like `begin`."""
-        self.modes, self._workspace = SessionModes(self._bench, session), workspace
+    @cached_property
+    def modes(self) -> SessionModes:
+        return SessionModes(self._bench, self.session)
+
+    @cached_property
+    def updates(self) -> Updates:
         shows_notices = self._editor.shows_notices
-        self.updates = Updates(workspace, self._bench.blobs, session.transcript, shows_notices=shows_notices)
+        return Updates(self._workspace, self._bench.blobs, self.session.transcript, shows_notices=shows_notices)
+
+    @property
+    def _workspace(self) -> Path:
+        return Path(self.session.transcript.session.workspace)
+
+    async def open(self, session: Session, before: Sequence[ev.JournalEvent] = ()) -> None:
+        """Serve the session, and tell the editor of earlier events, then of new ones. Raises like `begin`."""
         await self.begin(session)
         for event in before:
             await self._tell(event)

@@ -81,6 +81,7 @@ from desktop_agent.core.tools.execution.effects import Effects
 from desktop_agent.core.tools.execution.runtime import Toolbox, ToolRuntime
 from desktop_agent.core.tools.execution.safeguard import Safeguard
 from desktop_agent.core.tools.execution.writers import RunningServer
+from desktop_agent.core.tools.files.open_texts import Editor, OpenTexts
 from desktop_agent.core.tools.gate import ApprovalGate, Judge, LiveJudging, Policies, ServerQuestions
 from desktop_agent.core.tools.output import ContextLimits
 from desktop_agent.core.tools.registry import ToolRegistry
@@ -156,6 +157,8 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     """Called with what the command prints that sets up the worktree."""
     brings_back: WorktreeOffer | None = None
     """The changes of a worktree that a new session offers to bring back."""
+    editor: Editor | None = None
+    """The editor that shows the session, with texts that are not saved."""
 
     def system_prompt(self, root: Path, opened_at: datetime) -> str:
         """Blocks briefly: it reads shipped files."""
@@ -207,8 +210,15 @@ class SessionContext:
         self._capture = self._make_capture()
         copies = SafetyCopies(self.root, self._folder / "safety", self._safety_limits)
         self.safeguard = Safeguard(self.root, copies, self._folder / "safety", writable=self._allowed_folders)
+        self._texts = OpenTexts(options.editor)
         self.effects = Effects(
-            self.ledger, self._capture, self.safeguard, self.recorder, self._last_number, self._watched_images
+            self.ledger,
+            self._capture,
+            self.safeguard,
+            self.recorder,
+            self._last_number,
+            self._watched_images,
+            self._texts,
         )
         self._processes = ProcessRunner(app.clock, limits=self._command_limits, end=self._folder / "ended")
         self.jobs = self._make_jobs()
@@ -514,6 +524,7 @@ class SessionContext:
             environ=child_environment(app.environ, passed),
             kept_back=kept_back_from(app.environ, passed),
             spool_folder=app.paths.data / "spool",
+            texts=self._texts,
             todos=lambda: self.state.transcript.turns.todos,
             limits=lambda: ContextLimits(**asdict(self.settings.current.tools.limits)),
         )

@@ -16,6 +16,7 @@ from jsonschema import Draft202012Validator
 from desktop_agent.acp.agent import AcpAgent, Output
 from desktop_agent.composition.session_context import SessionOptions
 from desktop_agent.core.providers.scripted import Reply, Script, ScriptedProvider, in_order
+from tests.command_line import PROGRAM
 from tests.harness import MODEL, PATIENCE_S, Ground
 from tests.npm.programs import npm_folder
 
@@ -52,7 +53,7 @@ def judge(method: str, kind: str, content: object) -> None:
 class RefusedError(Exception):
     def __init__(self, error: dict[str, Any]) -> None:
         super().__init__(error["message"])
-        self.code: int = error["code"]
+        self.code: int = error.get("code", -32603)
 
 
 async def first_option(params: dict[str, Any]) -> dict[str, Any]:
@@ -63,7 +64,10 @@ async def first_option(params: dict[str, Any]) -> dict[str, Any]:
 class Editor:
     writer: asyncio.StreamWriter
     reader: asyncio.StreamReader
-    answers: dict[str, Answering] = field(default_factory=lambda: {"session/request_permission": first_option})
+    buffers: dict[Path, str] = field(default_factory=dict[Path, str])
+    """The texts that are open and not saved."""
+    saves: list[Path] = field(default_factory=list[Path])
+    answers: dict[str, Answering] = field(default_factory=dict[str, Answering])
     updates: list[dict[str, Any]] = field(default_factory=list)
     asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     cancelled: list[int] = field(default_factory=list)
@@ -72,6 +76,26 @@ class Editor:
     _waiting: dict[int, tuple[str, asyncio.Future[Any]]] = field(default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _came: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    def __post_init__(self) -> None:
+        self.answers = {
+            "session/request_permission": first_option,
+            "fs/read_text_file": self.read_file,
+            "fs/write_text_file": self.save_file,
+        }
+
+    async def read_file(self, params: dict[str, Any]) -> dict[str, Any]:
+        path = Path(params["path"])
+        if path in self.buffers:
+            return {"content": self.buffers[path]}
+        return {"content": (await asyncio.to_thread(path.read_bytes)).decode()}
+
+    async def save_file(self, params: dict[str, Any]) -> dict[str, Any]:
+        path = Path(params["path"])
+        await asyncio.to_thread(path.write_bytes, params["content"].encode())
+        self.buffers.pop(path, None)
+        self.saves.append(path)
+        return {}
 
     def write(self, message: dict[str, Any]) -> None:
         self.writer.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
@@ -93,8 +117,8 @@ class Editor:
         judge(method, "Notification", params)
         self.write({"method": method, "params": params})
 
-    async def start(self, cwd: Path, **more: Any) -> str:
-        await self.ask("initialize", protocolVersion=1, clientCapabilities=CAPABILITIES)
+    async def start(self, cwd: Path, able: dict[str, Any] = CAPABILITIES, **more: Any) -> str:
+        await self.ask("initialize", protocolVersion=1, clientCapabilities=able)
         return (await self.ask("session/new", cwd=str(cwd), mcpServers=[], **more))["sessionId"]
 
     async def prompt(self, session: str, *blocks: dict[str, Any] | str) -> str:
@@ -149,7 +173,11 @@ class Editor:
         self.asked.append((method, params))
         async with self._came:
             self._came.notify_all()
-        result = await self.answers[method](params)
+        try:
+            result = await self.answers[method](params)
+        except RefusedError as error:
+            self.write({"id": message["id"], "error": {"code": error.code, "message": str(error)}})
+            return
         judge(method, "Response", result)
         self.write({"id": message["id"], "result": result})
 
@@ -198,7 +226,8 @@ async def served(ground: Ground, script: Script | Iterable[Reply] = (), **option
     provider = ScriptedProvider(script if callable(script) else in_order(script), clock=ground.clock)
     to_agent, from_agent = os.pipe(), os.pipe()
     output = Output(os.fdopen(from_agent[1], "wb"))
-    agent = AcpAgent(ground.bench(provider), SessionOptions(model=MODEL, **options), output)
+    patience_s = options.pop("patience_s", PATIENCE_S)
+    agent = AcpAgent(ground.bench(provider), SessionOptions(model=MODEL, **options), output, patience_s=patience_s)
     serving = asyncio.create_task(agent.run(to_agent[0]))
     try:
         async with pipes_of(to_agent[1], from_agent[0]) as pipes:
@@ -207,3 +236,17 @@ async def served(ground: Ground, script: Script | Iterable[Reply] = (), **option
         async with asyncio.timeout(PATIENCE_S):
             await serving
         os.close(to_agent[0])
+
+
+@asynccontextmanager
+async def program_with_demo(environ: dict[str, str]) -> AsyncGenerator[tuple[asyncio.subprocess.Process, Editor]]:
+    """Serve an editor as a program, with the demo model."""
+    to_agent, from_agent = os.pipe(), os.pipe()
+    program = await asyncio.create_subprocess_exec(
+        *PROGRAM, "acp", "--provider", "demo", stdin=to_agent[0], stdout=from_agent[1], env=environ
+    )
+    os.close(to_agent[0])
+    os.close(from_agent[1])
+    async with pipes_of(to_agent[1], from_agent[0]) as pipes, editor_on(pipes) as editor:
+        yield program, editor
+    await program.wait()

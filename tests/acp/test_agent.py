@@ -6,8 +6,6 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any, cast
@@ -21,8 +19,7 @@ from hypothesis import strategies as st
 from desktop_agent.acp.agent import MOST_WAITING_BYTES, Output
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.providers.scripted import Call, Fail, Hang, Say
-from tests.acp.editor import CAPABILITIES, Editor, RefusedError, editing, editor_on, pipes_of, served
-from tests.command_line import PROGRAM
+from tests.acp.editor import CAPABILITIES, RefusedError, editing, program_with_demo, served
 from tests.core.mcp.conftest import PROGRAM as SERVER
 from tests.dropping_disk import dropping_disk
 from tests.harness import Ground
@@ -123,12 +120,12 @@ async def test_a_session_is_loaded_as_it_was_after_the_agent_was_killed(tmp_path
     workspace, environ = tmp_path / "demo", os.environ | {"DESKTOP_AGENT_HOME": str(tmp_path / "home")}
     (workspace / "pagination").mkdir(parents=True)
     (workspace / "pagination" / "pages.py").write_text("def pages() -> int:\n    return 1\n")
-    async with _program(environ) as (program, editor):
+    async with program_with_demo(environ) as (program, editor):
         session = await editor.start(workspace)
         assert await editor.prompt(session, "Show me") == "end_turn"
         said, calls = editor.text(), editor.seen("tool_call")
         program.send_signal(signal.SIGKILL)
-    async with _program(environ) as (program, editor):
+    async with program_with_demo(environ) as (program, editor):
         await editor.ask("initialize", protocolVersion=1, clientCapabilities=CAPABILITIES)
         listed = (await editor.ask("session/list", cwd=str(workspace)))["sessions"]
         assert [one["sessionId"] for one in listed] == [session]
@@ -136,19 +133,6 @@ async def test_a_session_is_loaded_as_it_was_after_the_agent_was_killed(tmp_path
         assert (editor.text("user_message_chunk"), editor.text()) == ("Show me", said)
         assert editor.seen("tool_call") == calls
     assert program.returncode == 0
-
-
-@asynccontextmanager
-async def _program(environ: dict[str, str]) -> AsyncGenerator[tuple[asyncio.subprocess.Process, Editor]]:
-    to_agent, from_agent = os.pipe(), os.pipe()
-    program = await asyncio.create_subprocess_exec(
-        *PROGRAM, "acp", "--provider", "demo", stdin=to_agent[0], stdout=from_agent[1], env=environ
-    )
-    os.close(to_agent[0])
-    os.close(from_agent[1])
-    async with pipes_of(to_agent[1], from_agent[0]) as pipes, editor_on(pipes) as editor:
-        yield program, editor
-    await program.wait()
 
 
 class _SdkEditor:

@@ -151,6 +151,10 @@ _BROKEN_LINK = (
 _LEFT_NAMES = "It was a hard link to the same file as {}, which keeps the previous content."
 
 
+Hand = Callable[[FileChange, FileState], bool]
+"""Has another program write the new state of a file. Returns whether that was tried."""
+
+
 class LedgerWrite(Struct, frozen=True):
     """A recorded change to write, and the folders to remove with the file if they are then empty."""
 
@@ -202,9 +206,10 @@ class Ledger:
         self._blobs.put_many([state.content for state in (before, after) if state is not None])
         return OutsideFile(path=transition.path, before=before.image(), after=after.image() if after else None)
 
-    def apply(self, changes: Sequence[FileChange]) -> None:
+    def apply(self, changes: Sequence[FileChange], hand: Hand | None = None) -> tuple[str, ...]:
         """Write the after-images if every file still matches its before-image; otherwise write none of them.
 
+        `hand` may have another program write a changed file. What that wrote instead stays; its paths are returned.
         Raises `ToolError` if a file changed meanwhile or could not be written; written files are then restored. The
         error is fatal if the workspace is missing.
         """
@@ -227,12 +232,16 @@ class Ledger:
                     "again, then redo the edit against its current content."
                 )
         done: list[tuple[FileChange, FileState | None]] = []
+        foreign: list[str] = []
         try:
             for change, before, after in states:
                 done.append((change, before))
                 if self.files.is_at(change.path, change.after):
                     continue  # it is another name of a file that was just written
-                self._write(change.path, after, seen[change.path], before)
+                if hand is None or before is None or after is None or not hand(change, after):
+                    self._write(change.path, after, seen[change.path], before)
+                elif not self._finish_handed(change, before, after):
+                    foreign.append(change.path)
         except OSError as error:
             failed, _ = done[-1]
             for change, before in reversed(done):
@@ -242,6 +251,17 @@ class Ledger:
                         self._restore(change, before, self.images.state(change.after) if is_ours else ANYTHING)
             path = failed.path
             raise ToolError(f"{path} could not be written: {error.strerror or error}. Nothing was changed.") from error
+        return tuple(foreign)
+
+    def _finish_handed(self, change: FileChange, before: FileState, after: FileState) -> bool:
+        """Write what the other program did not. Return False if it wrote something else, which stays."""
+        seen, now = mark_of(self.files.root / change.path), self.files.current(change.path)
+        if now is None or now.kind != before.kind or now.content not in (before.content, after.content):
+            return False
+        if now != after or now.extras != before.extras:
+            whole = structs.replace(after, extras=after.extras or before.extras)
+            self._write(change.path, whole, seen, now)
+        return True
 
     def move_folder(self, contents: FolderContents, to: str) -> None:
         """Move a folder. Raises `ToolError` if it changed or cannot be moved; then nothing was changed."""

@@ -74,7 +74,7 @@ class FileMentions(Struct, eq=False):
         place = await asyncio.to_thread(_find, mention, boundary)
         assert place is not None  # only what is not certain may be text
         await self._require_allowed(place, _ASK_INSTEAD)
-        return await asyncio.to_thread(_whole_text, mention, place, boundary)
+        return await asyncio.to_thread(self._whole_text, mention, place, boundary)
 
     async def include(self, path: str) -> Attachment:
         """Return a file, also outside the workspace, that the user named. Raises `UsageError` and `StorageError`."""
@@ -119,7 +119,7 @@ class FileMentions(Struct, eq=False):
         )
 
     def _read(self, mention: PathMention, place: ResolvedPath, boundary: Boundary | None) -> Attachment:
-        with _opened(mention, place, boundary) as file:
+        with self._opened(mention, place, boundary) as file:
             before = os.fstat(file.fileno())
             read = self._content(mention, place, file, before.st_size)
             digest = file_digest(file) if read.kind == "file" and before.st_size <= LARGEST_EDITED_BYTES else None
@@ -156,6 +156,34 @@ class FileMentions(Struct, eq=False):
         image = self._box.blobs.put_ref(content, picture.media_type)
         return replace(read, kind="picture", media_type=picture.media_type, text=text, images=(image,))
 
+    @contextmanager
+    def _opened(
+        self, mention: PathMention, place: ResolvedPath, boundary: Boundary | None
+    ) -> Generator[BufferedReader]:
+        """Open a file, which must be within the boundary, if there is one. Blocks. Raises `UsageError`."""
+        try:
+            if not stat.S_ISREG(place.absolute.stat().st_mode):
+                raise UsageError("It is a device, pipe or socket, which cannot be read as a file.")
+            with place.absolute.open("rb") as file:
+                if boundary is not None:
+                    boundary.require_opened(file.fileno(), mention.path)
+                with self._box.texts.opened(place.absolute, file) as shown:
+                    yield shown
+        except ToolError as error:
+            raise UsageError(str(error)) from error
+        except OSError as error:
+            raise UsageError(f"It could not be read: {error.strerror or error}.") from error
+
+    def _whole_text(self, mention: PathMention, place: ResolvedPath, boundary: Boundary) -> str:
+        if place.absolute.is_dir():
+            raise UsageError("It is a folder, which defines nothing.")
+        with self._opened(mention, place, boundary) as file:
+            content = file.read(LARGEST_EDITED_BYTES + 1)
+        if len(content) > LARGEST_EDITED_BYTES or looks_binary(content):
+            raise UsageError("It is not a code file: it is not text, or too large.")
+        mark, encoding = byte_order_mark(content)
+        return content[len(mark) :].decode((not mark and recognised_encoding(content)) or encoding, "replace")
+
 
 def _find(mention: PathMention, boundary: Boundary) -> ResolvedPath | None:
     """Return the path that a mention means; `None` if it is only text. Blocks."""
@@ -177,33 +205,6 @@ def _find(mention: PathMention, boundary: Boundary) -> ResolvedPath | None:
     similar = paths_named(place.absolute.name, boundary.root) or closest_paths(place.absolute, boundary.root)
     hint = f"Did you mean {' or '.join(f'`{each}`' for each in similar)}?" if similar else ""
     raise UsageError("There is no such file in the folder of this session.", hint=hint)
-
-
-@contextmanager
-def _opened(mention: PathMention, place: ResolvedPath, boundary: Boundary | None) -> Generator[BufferedReader]:
-    """Open a file, which must be within the boundary, if there is one. Blocks. Raises `UsageError`."""
-    try:
-        if not stat.S_ISREG(place.absolute.stat().st_mode):
-            raise UsageError("It is a device, pipe or socket, which cannot be read as a file.")
-        with place.absolute.open("rb") as file:
-            if boundary is not None:
-                boundary.require_opened(file.fileno(), mention.path)
-            yield file
-    except ToolError as error:
-        raise UsageError(str(error)) from error
-    except OSError as error:
-        raise UsageError(f"It could not be read: {error.strerror or error}.") from error
-
-
-def _whole_text(mention: PathMention, place: ResolvedPath, boundary: Boundary) -> str:
-    if place.absolute.is_dir():
-        raise UsageError("It is a folder, which defines nothing.")
-    with _opened(mention, place, boundary) as file:
-        content = file.read(LARGEST_EDITED_BYTES + 1)
-    if len(content) > LARGEST_EDITED_BYTES or looks_binary(content):
-        raise UsageError("It is not a code file: it is not text, or too large.")
-    mark, encoding = byte_order_mark(content)
-    return content[len(mark) :].decode((not mark and recognised_encoding(content)) or encoding, "replace")
 
 
 def _named(path: str, boundary: Boundary) -> ResolvedPath:

@@ -32,6 +32,7 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.system.files import FileTransition
 from desktop_agent.core.system.processes.runner import Command
+from desktop_agent.core.tools.files.open_texts import NO_TEXTS, OpenTexts
 from desktop_agent.core.tools.files.ripgrep import SearchGround
 from desktop_agent.core.tools.output import ContextLimits
 from desktop_agent.core.tools.read_log import ReadLog
@@ -75,6 +76,7 @@ class ToolContext(SearchGround, frozen=True, kw_only=True):
     emit_output: Callable[[str], None]
     keep: Callable[[bytes, str], BlobRef]
     """Stores content of the given media type permanently. Blocks: call it from a thread."""
+    texts: OpenTexts = NO_TEXTS
     clock: Clock = field(default_factory=SystemClock)
     todos: Callable[[], tuple[TodoItem, ...]] = tuple
     limits: ContextLimits = field(default_factory=ContextLimits)

@@ -3,6 +3,8 @@
 import asyncio
 import os
 import re
+import shutil
+import tempfile
 from collections.abc import Callable, Collection, Iterable
 from itertools import islice
 from pathlib import Path
@@ -17,8 +19,9 @@ from desktop_agent.core.base.file_types import HEAD_BYTES
 from desktop_agent.core.policy.boundary import ResolvedPath
 from desktop_agent.core.policy.paths import sensitivity
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
+from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.system.processes.runner import Command
-from desktop_agent.core.tools.files.file_tool import GlobText, PathText, not_found, path_read
+from desktop_agent.core.tools.files.file_tool import GlobText, PathText, not_found, opened_file, path_read
 from desktop_agent.core.tools.files.listing import Glob, left_out
 from desktop_agent.core.tools.files.ripgrep import (
     MOST_CARDS,
@@ -93,6 +96,11 @@ class Grep(ReadTool[GrepArguments]):
 
     async def run(self, arguments: GrepArguments, context: ToolContext) -> ToolResult:
         place = await asyncio.to_thread(_place, arguments, context)
+        if (copies := await asyncio.to_thread(_unsaved, place, context)) is not None:
+            try:
+                return await self._found(arguments, place, [], context, copies)
+            finally:
+                await unhurried(asyncio.to_thread(shutil.rmtree, copies))
         # Asking git takes as long as a search, and rarely names a file: both are done at once.
         usual = asyncio.create_task(self._found(arguments, place, [], context), name="grep")
         try:
@@ -105,9 +113,14 @@ class Grep(ReadTool[GrepArguments]):
         return await self._found(arguments, place, others, context)
 
     async def _found(
-        self, arguments: GrepArguments, place: ResolvedPath, others: list[str], context: ToolContext
+        self,
+        arguments: GrepArguments,
+        place: ResolvedPath,
+        others: list[str],
+        context: ToolContext,
+        copies: Path | None = None,
     ) -> ToolResult:
-        search = await asyncio.to_thread(_prepare, arguments, place, others, context)
+        search = await asyncio.to_thread(_prepare, arguments, place, others, context, copies)
         match arguments.output_mode:
             case "content":
                 return await _content(arguments, search, context)
@@ -210,9 +223,26 @@ def _place(arguments: GrepArguments, context: ToolContext) -> ResolvedPath:
     return place
 
 
-def _prepare(arguments: GrepArguments, place: ResolvedPath, others: list[str], context: ToolContext) -> _Search:
+def _unsaved(place: ResolvedPath, context: ToolContext) -> Path | None:
+    """Return a new folder with a copy of the file as the editor shows it; None if nothing is unsaved."""
+    if context.texts.editor is None or not place.absolute.is_file() or Path(place.relative).is_absolute():
+        return None
+    with opened_file(place.absolute.as_posix(), context) as (file, _):
+        if os.path.samestat(os.fstat(file.fileno()), place.absolute.stat()):
+            return None
+        copies = Path(tempfile.mkdtemp())
+        copy = copies / place.relative
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(file.read())
+        return copies
+
+
+def _prepare(
+    arguments: GrepArguments, place: ResolvedPath, others: list[str], context: ToolContext, copies: Path | None
+) -> _Search:
     # An absolute path is answered with absolute paths.
-    where = place.absolute.as_posix() if Path(arguments.path).is_absolute() else place.relative
+    is_absolute = copies is None and Path(arguments.path).is_absolute()
+    where = place.absolute.as_posix() if is_absolute else place.relative
     include = Glob(arguments.include) if arguments.include is not None else None
     accepts = _Filter(where, include if place.absolute.is_dir() else None)
     # Ripgrep searches every file that the command line names, even ignored and binary files.
@@ -222,7 +252,8 @@ def _prepare(arguments: GrepArguments, place: ResolvedPath, others: list[str], c
         if accepts(path if where == "." else f"{where}/{path}") and not _is_binary(place.absolute / path)
     ]
     options = _options(arguments, include)
-    command = prepare([*options, "--", where, *named], folder=context.boundary.root, context=context)
+    folder = copies or context.boundary.root
+    command = prepare([*options, "--", where, *named], folder=folder, context=context)
     return _Search(command, accepts, where)
 
 

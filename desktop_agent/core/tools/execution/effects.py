@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -26,6 +27,7 @@ from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.system.processes.process_tree import Activity
 from desktop_agent.core.tools.execution.safeguard import PlannedCommand, Safeguard
 from desktop_agent.core.tools.execution.writers import Maker, RunningServer, WatchedJob, Writers
+from desktop_agent.core.tools.files.open_texts import NO_TEXTS, OpenTexts
 
 T = TypeVar("T")
 
@@ -487,6 +489,13 @@ async def to_its_end(work: Coroutine[object, object, T], name: str) -> T:
         raise
 
 
+_UNSAVED = "`{}` has unsaved changes in the editor, which are saved with this edit."
+_EDITED = "was edited in the editor meanwhile. Nothing was written. Read it again, then redo the edit."
+_NOT_TAKEN = "The editor did not save this edit of `{}`, so it was written to disk: {}"
+_FORMATTED = (
+    "The editor saved something else than this edit in `{}`; perhaps it formats files. Its version was kept: read the "
+    "file again before the next edit."
+)
 _A_FOLDER = FileImage(digest=digest_of(b""), size=0, mode=0o777, kind="folder")
 
 
@@ -499,8 +508,10 @@ class Effects:
         log: EventLog,
         last_number: LastNumber,
         last_images: LastImages = dict[str, FileImage | None],
+        texts: OpenTexts = NO_TEXTS,
     ) -> None:
         self._safeguard = safeguard
+        self._texts = texts
         self._ledger = ledger
         self._capture = capture
         self._log = log
@@ -510,10 +521,13 @@ class Effects:
         self.jobs = JobWatch(writers, self._finder, capture, log)
 
     async def prepare(self, turn: int, transitions: Sequence[FileTransition]) -> tuple[FileChange, ...]:
-        """Store a plan's file images. The user's edits of these files are recorded first."""
+        """Store a plan's file images. The user's saved edits of these files are recorded first."""
         self.jobs.note_turn(turn)
         await self.jobs.look()
-        await self._finder.record_edits(turn, transitions)
+        saved = transitions
+        if self._texts.editor is not None:
+            saved = await asyncio.to_thread(self._on_disk, [item.path for item in transitions])
+        await self._finder.record_edits(turn, saved)
         await self.tell_of_cache()
         planned = await asyncio.to_thread(self._at_all_names, transitions)
         return await asyncio.to_thread(self.recording.store, turn, planned)
@@ -529,7 +543,29 @@ class Effects:
                 found += [FileTransition(name, item.before, item.after) for name in others]
         return found
 
-    def broken_links(self, changes: Sequence[FileChange]) -> tuple[str, ...]:
+    def _on_disk(self, paths: Iterable[str]) -> list[FileTransition]:
+        return [FileTransition(path, now := self._ledger.files.current(path), now) for path in paths]
+
+    def warnings(self, changes: Sequence[FileChange]) -> tuple[str, ...]:
+        """Return what the user should know of a plan besides its changes. Blocks."""
+        unsaved = [f"[{_UNSAVED.format(change.path)}]" for change in self._unsaved(changes)]
+        return (*unsaved, *self._broken_links(changes))
+
+    def _unsaved(self, changes: Sequence[FileChange]) -> list[FileTransition]:
+        """Return what has to be saved before these changes. Raises `ToolError` if the editor shows something else."""
+        found: list[FileTransition] = []
+        for change in changes if self._texts.editor is not None else ():
+            disk = self._ledger.files.current(change.path)
+            if disk is None or disk.kind != "file" or change.before is None or change.before.kind != "file":
+                continue
+            shown = disk.with_content(self._texts.shown(self._ledger.files.root / change.path, disk.content))
+            if shown != disk and shown.image() != change.before:
+                raise ToolError(f"{change.path} {_EDITED}")
+            if shown != disk:
+                found.append(FileTransition(change.path, disk, shown))
+        return found
+
+    def _broken_links(self, changes: Sequence[FileChange]) -> tuple[str, ...]:
         written = [change.path for change in changes if change.after is not None and change.before is not None]
         return tuple(
             f"[`{path}` has another name (a hard link) that is not an ordinary file of this folder. Only `{path}` gets "
@@ -538,12 +574,13 @@ class Effects:
             if self._ledger.files.has_names_elsewhere(path)
         )
 
-    async def apply(self, turn: int, call_id: CallId, changes: tuple[FileChange, ...]) -> None:
+    async def apply(self, turn: int, call_id: CallId, changes: tuple[FileChange, ...]) -> tuple[str, ...]:
         """Write all of `changes` or none. They are recorded before and after. Once begun, this finishes.
 
-        Raises `ToolError` when a file is not in the state for which the plan was made.
+        An editor saves what it has not saved of these files first, and is then handed the changes. Returns what it did
+        otherwise. Raises `ToolError` when a file is not in the state for which the plan was made.
         """
-        await to_its_end(self._apply(turn, call_id, changes), f"apply {call_id}")
+        return await to_its_end(self._apply(turn, call_id, changes), f"apply {call_id}")
 
     async def begin_command(self, turn: int, call_id: CallId, run: PlannedCommand) -> Snapshot:
         """Record the user's edits, take a snapshot, and copy what the command may destroy. Can be cancelled."""
@@ -641,16 +678,39 @@ class Effects:
             await self.tell_of_cache()
             return found.repositories
 
-    async def _apply(self, turn: int, call_id: CallId, changes: tuple[FileChange, ...]) -> None:
+    async def _apply(self, turn: int, call_id: CallId, changes: tuple[FileChange, ...]) -> tuple[str, ...]:
         async with self.jobs.looking:
-            await self._log.record(ev.ChangesPrepared(turn=turn, call_id=call_id, purpose="apply", changes=changes))
-            await asyncio.to_thread(self._write, changes)
-            await self.recording.record_applied(turn, call_id, changes)
+            if unsaved := await asyncio.to_thread(self._unsaved, changes):
+                saved = await asyncio.to_thread(self._at_all_names, unsaved)
+                edits = await asyncio.to_thread(self.recording.store, turn, saved, "person")
+                await self._write_down(turn, "", edits, self._ledger.apply)
+            notes: list[str] = []
+            hand = partial(self._hand, notes) if self._texts.can_write else None
+            others = await self._write_down(turn, call_id, changes, partial(self._ledger.apply, hand=hand))
+            if others:
+                notes += [f"[{_FORMATTED.format(path)}]" for path in others]
+                await self._finder.record_edits(turn, await asyncio.to_thread(self._on_disk, others))
             await self.jobs.look_now()  # so later changes by a job to the same files are found
             await self.tell_of_cache()
+            return tuple(notes)
 
-    def _write(self, changes: tuple[FileChange, ...]) -> None:
+    async def _write_down(
+        self, turn: int, call_id: CallId, changes: tuple[FileChange, ...], write: Callable[[tuple[FileChange, ...]], T]
+    ) -> T:
+        """Write the changes, which are recorded before and after."""
+        await self._log.record(ev.ChangesPrepared(turn=turn, call_id=call_id, purpose="apply", changes=changes))
+        written = await asyncio.to_thread(self._write, changes, write)
+        await self.recording.record_applied(turn, call_id, changes)
+        return written
+
+    def _write(self, changes: tuple[FileChange, ...], write: Callable[[tuple[FileChange, ...]], T]) -> T:
         """Write the changes. The capture is told first, because it may look at the folder meanwhile."""
         folders: dict[str, FileImage | None] = {folder: _A_FOLDER for item in changes for folder in item.new_folders}
         self._capture.note_written(folders | {change.path: change.after for change in changes})
-        self._ledger.apply(changes)
+        return write(changes)
+
+    def _hand(self, notes: list[str], change: FileChange, after: FileState) -> bool:
+        why = self._texts.hand(self._ledger.files.root / change.path, change.before, after.content)
+        if why:
+            notes.append(f"[{_NOT_TAKEN.format(change.path, why)}]")
+        return why is not None

@@ -52,6 +52,7 @@ from desktop_agent.core.tools.execution.confiner import (
 from desktop_agent.core.tools.execution.effects import Effects
 from desktop_agent.core.tools.execution.safeguard import PlannedCommand
 from desktop_agent.core.tools.files.file_tool import require_notebooks
+from desktop_agent.core.tools.files.open_texts import OpenTexts
 from desktop_agent.core.tools.gate import (
     ApprovalGate,
     Case,
@@ -91,6 +92,7 @@ class Toolbox(Struct, frozen=True, kw_only=True):
     environ: Mapping[str, str]
     kept_back: Mapping[str, str]
     spool_folder: Path
+    texts: OpenTexts
     todos: Callable[[], tuple[TodoItem, ...]]
     secrets: Callable[[], SecretNames]
     """Returns which files of the workspace are secrets under another name; made for one call."""
@@ -343,11 +345,11 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
         changes = () if is_dry_run(arguments) else await self.effects.prepare(call.turn, plan.writes)
         notes: tuple[str, ...] = ()
         if changes:
-            notes = await asyncio.to_thread(self.effects.broken_links, changes)
+            notes = await asyncio.to_thread(self.effects.warnings, changes)
             facts = replace(_facts(tool), paths=tuple(change.path for change in changes), details=notes)
             case = _case(tool, call, arguments, facts, _edit_question(changes))
             await self._enter(call, replace(case, request=replace(case.request, changes=changes)))
-            await self.effects.apply(call.turn, call.block.id, changes)
+            notes += await self.effects.apply(call.turn, call.block.id, changes)
         return ToolResult(content="\n".join((plan.content, *notes)), metadata=plan.metadata)
 
     async def _call_server(
@@ -514,6 +516,7 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
             environ=self.box.environ,
             spool_folder=self.box.spool_folder,
             emit_output=emit_output,
+            texts=self.box.texts,
             clock=self.clock,
             todos=self.box.todos,
             limits=self.box.limits(),

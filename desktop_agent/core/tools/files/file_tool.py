@@ -97,6 +97,8 @@ def load_target(place: ResolvedPath, text: str, context: ToolContext) -> Target:
                 "so that every change can be undone. Use run_terminal_cmd for larger ones."
             )
         before = read_state(place.absolute)
+        if before is not None and before.kind == "file":
+            before = before.with_content(context.texts.shown(place.absolute, before.content))
     except FileNotFoundError:
         pass
     except NotADirectoryError as error:
@@ -174,13 +176,14 @@ def _require_regular(path: Path, text: str, context: ToolContext) -> None:
 
 @contextmanager
 def opened_file(text: str, context: ToolContext) -> Generator[tuple[BufferedReader, ResolvedPath]]:
-    """Yield the opened file and its path. Raises `ToolError` if it cannot be read."""
+    """Yield the opened file as an editor shows it, and its path. Raises `ToolError` if it cannot be read."""
     place = context.boundary.follow(context.boundary.for_reading(text))
     try:
         _require_regular(place.absolute, text, context)
         with place.absolute.open("rb") as file:
             context.boundary.require_opened(file.fileno(), text)
-            yield file, place
+            with context.texts.opened(place.absolute, file) as shown:
+                yield shown, place
     except OSError as error:
         raise not_read(text, error) from error
 

@@ -1,0 +1,98 @@
+"""The texts that an editor has open: tools read and edit what is unsaved there, and the editor saves their edits."""
+
+import os
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from io import BufferedReader
+from pathlib import Path
+from typing import Final, Protocol
+
+from msgspec import Struct
+
+from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.protocol.model import FileImage
+from desktop_agent.core.tools.files.text_files import NotTextError, TextFile, as_seen
+
+_LARGEST_BYTES: Final = 4 * 1024 * 1024
+"""The size of a file up to which the editor is asked: its answer is one message."""
+
+
+class Editor(Protocol):
+    """Its methods block: call them from a thread."""
+
+    @property
+    def can_write(self) -> bool: ...
+
+    def read(self, path: Path) -> str | None:
+        """Return the text that the editor shows of a file; None if it does not say."""
+        ...
+
+    def write(self, path: Path, text: str) -> str:
+        """Have the editor show and save a text. Return why it did not; empty if it says that it did."""
+        ...
+
+
+class OpenTexts(Struct, frozen=True):
+    editor: Editor | None = None
+
+    def shown(self, path: Path, content: bytes) -> bytes:
+        """Return the content of a file as the editor shows it: `content`, which is on disk, if nothing is unsaved.
+
+        Blocks. Raises `ToolError` for an unsaved text that the file's encoding cannot express.
+        """
+        if self.editor is None or len(content) > _LARGEST_BYTES:
+            return content
+        try:
+            file = TextFile(content)
+        except NotTextError:
+            return content
+        if (read := self.editor.read(path)) is None:
+            return content
+        text = as_seen(read.removeprefix("\ufeff"))
+        if file.text.endswith("\n") and text and not text.endswith("\n"):
+            text += "\n"  # some editors leave the last one out
+        if text in (file.text, file.shown_text):
+            return content
+        try:
+            return file.rewritten(text)
+        except NotTextError as error:
+            raise ToolError(f"{path.name} has unsaved changes in the editor, but {error}.") from error
+
+    @contextmanager
+    def opened(self, path: Path, file: BufferedReader) -> Generator[BufferedReader]:
+        """Yield `file`, which is `path` on disk, or a copy of what the editor shows. Blocks. Raises like `shown`."""
+        if self.editor is None or os.fstat(file.fileno()).st_size > _LARGEST_BYTES:
+            yield file
+            return
+        content = file.read()
+        file.seek(0)
+        if (shown := self.shown(path, content)) == content:
+            yield file
+            return
+        with tempfile.TemporaryFile() as copy:
+            copy.write(shown)
+            copy.flush()
+            with os.fdopen(os.dup(copy.fileno()), "rb") as read:
+                read.seek(0)
+                yield read
+
+    @property
+    def can_write(self) -> bool:
+        return self.editor is not None and self.editor.can_write
+
+    def hand(self, path: Path, before: FileImage | None, content: bytes) -> str | None:
+        """Have the editor save the new content of a file. Return why it did not; None if it is not for an editor.
+
+        Blocks. What was saved has to be verified.
+        """
+        if self.editor is None or before is None or before.kind != "file" or len(content) > _LARGEST_BYTES:
+            return None
+        try:
+            text = content.decode()
+        except UnicodeDecodeError:
+            return None
+        return None if "\0" in text or text.startswith("\ufeff") else self.editor.write(path, text)
+
+
+NO_TEXTS: Final = OpenTexts()
