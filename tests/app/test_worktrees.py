@@ -174,7 +174,8 @@ def test_a_session_says_what_became_of_its_worktree(go: Go, repository: Path, tm
         shutil.rmtree(tree)
         await see_again("The folder of the worktree calm is gone.")
         await user.click("restoreWorktreeButton")
-        await user.until_true((tree / "a.txt").exists, "git's files are back")
+        await user.until_true(lambda: not bar.isVisible(), "the session can go on")
+        assert (tree / "a.txt").exists(), "git's files are back"
         git(repository, "worktree", "move", str(tree), str(tmp_path / "elsewhere"))
         await see_again(f"git worktree move {tmp_path / 'elsewhere'} {tree}")
         assert user.find(QPushButton, "restoreWorktreeButton") is None

@@ -141,8 +141,10 @@ class Driver:
 
     async def allow_with_mouse(self) -> None:
         await self.until_true(lambda: self.can_allow, "the dialog can be answered")
+        answered = await self.see(ApprovalDialog, "approvalDialog")
         await self.click("approveButton")
-        await self.until_true(lambda: self.find(QWidget, "approveButton") is None, "the dialog has closed")
+        # The next question may open before we look again.
+        await self.until_true(lambda: self.find(ApprovalDialog, "approvalDialog") is not answered, "it has closed")
 
     @property
     def can_allow(self) -> bool:

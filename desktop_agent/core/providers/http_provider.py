@@ -6,8 +6,8 @@ https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-inte
 
 import asyncio
 import codecs
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -46,44 +46,50 @@ MAX_EVENT_BYTES = 2 * 2**20
 """How many bytes an event may have. A block such as encrypted thinking can arrive as one large event."""
 
 
-async def event_data(pieces: AsyncIterator[bytes]) -> AsyncIterator[str]:
-    """Yield the data of each event, including an unfinished last one.
+class EventReader:
+    """The events of a stream: the data of each, including an unfinished last one.
 
     Some servers leave out the empty line between events, so a document that follows a whole one begins an event.
-    Bytes that are not UTF-8 become lone surrogates. Raises `ProviderError` for an event above `MAX_EVENT_BYTES`.
+    Bytes that are not UTF-8 become lone surrogates.
     """
-    line, data, size = bytearray(), list[str](), 0
-    is_first, is_after_return = True, False
-    async for piece in _ended(pieces):
+
+    def __init__(self) -> None:
+        self._line = bytearray()
+        self._data: list[str] = []
+        self._size = 0
+        self._is_first = True
+        self._is_after_return = False
+
+    def add(self, piece: bytes) -> Iterator[str]:
+        """Yield the data of the events that end in `piece`. Raises `ProviderError` for one above `MAX_EVENT_BYTES`."""
         # The second half of a line end that was cut in two is no line.
-        begin = 1 if is_after_return and piece.startswith(b"\n") else 0
-        is_after_return = piece.endswith(b"\r") if piece else is_after_return
+        begin = 1 if self._is_after_return and piece.startswith(b"\n") else 0
+        self._is_after_return = piece.endswith(b"\r") if piece else self._is_after_return
         for part in piece[begin:].splitlines(keepends=True):
-            size += len(part)
-            if size > MAX_EVENT_BYTES:
+            self._size += len(part)
+            if self._size > MAX_EVENT_BYTES:
                 raise oversized(f"an event of more than {MAX_EVENT_BYTES:,} bytes")
-            line += part
+            self._line += part
             if not part.endswith((b"\n", b"\r")):
                 continue
-            whole = bytes(line.rstrip(b"\r\n")).removeprefix(codecs.BOM_UTF8 if is_first else b"")
-            line.clear()
-            is_first = False
+            whole = bytes(self._line.rstrip(b"\r\n")).removeprefix(codecs.BOM_UTF8 if self._is_first else b"")
+            self._line.clear()
+            self._is_first = False
             value = _data_in(whole)
-            if data and data[-1].endswith("}") and value and value[0].startswith(("{", "[")):
-                yield "\n".join(data)
-                data.clear()
-                size = len(part)
-            data += value
-            if not whole and data:  # comments and empty lines count on: they must not come for ever
-                yield "\n".join(data)
-                data.clear()
-                size = 0
+            if self._data and self._data[-1].endswith("}") and value and value[0].startswith(("{", "[")):
+                yield self._taken()
+                self._size = len(part)
+            self._data += value
+            if not whole and self._data:  # comments and empty lines count on: they must not come for ever
+                yield self._taken()
+                self._size = 0
 
+    def end(self) -> Iterator[str]:
+        yield from self.add(b"\n\n")
 
-async def _ended(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    async for piece in pieces:
-        yield piece
-    yield b"\n\n"
+    def _taken(self) -> str:
+        data, self._data = "\n".join(self._data), []
+        return data
 
 
 def _data_in(line: bytes) -> Sequence[str]:
@@ -161,10 +167,15 @@ class HttpProvider:
             headers = await self._headers()
             body = await asyncio.to_thread(self._wire.encode, request, self._pictures)
             try:
-                async with connection.stream(self._wire.answers_path, body, headers) as response:
+                # Closed here: the collector might close them while the connection closes, or after the event loop.
+                async with (
+                    connection.stream(self._wire.answers_path, body, headers) as response,
+                    aclosing(response.aiter_raw()) as answer,
+                    aclosing(answer_pieces(reader, answer, connection.failures)) as pieces,
+                ):
                     has_started = True
                     content_type = response.headers.get("content-type", "")
-                    async for piece in answer_pieces(reader, response.aiter_raw(), connection.failures):
+                    async for piece in pieces:
                         yield piece
             except ErrorEventError as error:
                 raise explain_refusal(error.refusal, self._call(request.model)) from None
@@ -335,40 +346,33 @@ async def answer_pieces(
 
     Any of the `failures` is ignored after the end of the message.
     """
-    beginning = _Beginning()
-    events = event_data(beginning.watch(body))
-    async for data in events:
-        beginning.end()
-        for piece in reader.add(data):
+    events, has_events, document = EventReader(), False, bytearray()
+
+    def read(found: Iterator[str]) -> Iterator[StreamPiece]:
+        nonlocal has_events
+        for data in found:
+            has_events = True
+            yield from reader.add(data)
+            if reader.is_whole:
+                return
+
+    async for sent in body:
+        for piece in read(events.add(sent)):
             yield piece
         if reader.is_whole:
-            await _drain(events, failures)
-            break
-    if beginning.content:  # up to megabytes of JSON: read in a thread
-        for piece in await asyncio.to_thread(reader.add_whole, bytes(beginning.content)):
+            await _drain(body, failures)
+            return
+        if not has_events:
+            document += sent
+    for piece in read(events.end()):
+        yield piece
+    if document and not has_events:  # up to megabytes of JSON: read in a thread
+        for piece in await asyncio.to_thread(reader.add_whole, bytes(document)):
             yield piece
 
 
-class _Beginning:
-    def __init__(self) -> None:
-        self.content = bytearray()
-        self._is_over = False
-
-    def end(self) -> None:
-        self._is_over = True
-        self.content.clear()
-
-    async def watch(self, body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-        async for piece in body:
-            if not self._is_over:
-                self.content += piece
-            if len(self.content) > MAX_EVENT_BYTES:
-                self.end()
-            yield piece
-
-
-async def _drain(events: AsyncIterator[object], failures: tuple[type[Exception], ...]) -> None:
+async def _drain(body: AsyncIterator[bytes], failures: tuple[type[Exception], ...]) -> None:
     with suppress(TimeoutError, *failures):
         async with asyncio.timeout(_DRAIN_S):
-            async for _ in events:
+            async for _ in body:
                 pass

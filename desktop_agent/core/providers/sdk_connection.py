@@ -140,7 +140,7 @@ class SdkResponse:
         self.headers = begun.headers
         self._rest = rest
 
-    async def aiter_raw(self) -> AsyncIterator[bytes]:
+    async def aiter_raw(self) -> AsyncGenerator[bytes]:
         """Yield the answer as server-sent events or JSON. Raises `SdkFailedError`."""
         async for piece in self._rest:
             if isinstance(piece, Piece):

@@ -17,8 +17,10 @@ from typing import Final, Literal
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from jeepney import DBusAddress, HeaderFields, MatchRule, Message, MessageType, new_method_call
+from jeepney.auth import BEGIN, Authenticator
+from jeepney.bus import get_bus
 from jeepney.bus_messages import message_bus
-from jeepney.io.asyncio import DBusRouter, open_dbus_connection
+from jeepney.io.asyncio import DBusConnection, DBusRouter
 from msgspec import Struct
 
 PORTAL: Final = "org.freedesktop.portal.Desktop"
@@ -33,10 +35,19 @@ async def connect(
     stack: AsyncExitStack, heard: MatchRule, wanted: MatchRule, signals: asyncio.Queue[Message]
 ) -> DBusRouter:
     """Connect to the session bus until `stack` closes. Ask for `wanted` signals; those like `heard` go to `signals`."""
-    connection = await open_dbus_connection()
+    reader, writer = await asyncio.open_unix_connection(get_bus("SESSION"))
+    connection = DBusConnection(reader, writer)  # jeepney's own way leaves it open when it is cancelled on the way
     stack.push_async_callback(connection.close)
+    handshake = Authenticator()
+    for line in handshake:
+        writer.write(line)
+        if not (reply := await reader.read(1024)):
+            raise EOFError
+        handshake.feed(reply)
+    writer.write(BEGIN)
     router = await stack.enter_async_context(DBusRouter(connection))
     stack.enter_context(router.filter(heard, queue=signals))
+    await router.send_and_get_reply(message_bus.Hello())
     await router.send_and_get_reply(message_bus.AddMatch(wanted))
     return router
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
@@ -65,6 +66,25 @@ async def test_without_a_portal_nothing_is_wished(bus: str) -> None:
     wished: list[Wishes] = []
     await follow_desktop(wished.append)
     assert wished == []
+
+
+async def test_a_connection_that_is_given_up_on_the_way_is_closed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    said, closed = asyncio.Event(), asyncio.Event()
+
+    async def say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readexactly(1)
+        said.set()
+        await reader.read()
+        closed.set()
+        writer.close()
+
+    monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", f"unix:path={tmp_path / 'bus'}")
+    async with await asyncio.start_unix_server(say_nothing, tmp_path / "bus"):
+        async with following():
+            await said.wait()
+        await closed.wait()
 
 
 @pytest.mark.usefixtures("qapp")

@@ -5,10 +5,11 @@ import os
 import socket
 import ssl
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from urllib.parse import urljoin
 
 import httpx2
@@ -178,16 +179,17 @@ class _Bounded(httpx2.AsyncByteStream):
         loop = asyncio.get_running_loop()
         began = loop.time()
         size = 0
-        async for piece in self._inner:
-            size += len(piece)
-            if size > self._most_bytes and self._is_cut:
-                yield piece[: len(piece) - (size - self._most_bytes)]
-                return
-            if size > self._most_bytes:
-                raise oversized(f"more than {self._most_bytes:,} bytes")
-            if loop.time() - began > MAX_STREAM_S:
-                raise oversized(f"more than {MAX_STREAM_S:,.0f} seconds")
-            yield piece
+        async with aclosing(cast("AsyncGenerator[bytes]", aiter(self._inner))) as pieces:
+            async for piece in pieces:
+                size += len(piece)
+                if size > self._most_bytes and self._is_cut:
+                    yield piece[: len(piece) - (size - self._most_bytes)]
+                    return
+                if size > self._most_bytes:
+                    raise oversized(f"more than {self._most_bytes:,} bytes")
+                if loop.time() - began > MAX_STREAM_S:
+                    raise oversized(f"more than {MAX_STREAM_S:,.0f} seconds")
+                yield piece
 
     async def aclose(self) -> None:
         await self._inner.aclose()

@@ -199,11 +199,12 @@ async def _read(response: "Response", url: str, max_bytes: int) -> Download:
         raise ToolError(f"The answer came packed as {coding!r}, which was not asked for and is not unpacked.")
     unpacker = zlib.decompressobj(wbits=31) if coding.endswith("gzip") else None
     body = bytearray()
-    async for piece in response.aiter_raw(65_536):
-        room = max_bytes + 1 - len(body)
-        body += unpacker.decompress(piece, room) if unpacker is not None else piece[:room]
-        if len(body) > max_bytes:
-            break
+    async with aclosing(response.aiter_raw(65_536)) as pieces:
+        async for piece in pieces:
+            room = max_bytes + 1 - len(body)
+            body += unpacker.decompress(piece, room) if unpacker is not None else piece[:room]
+            if len(body) > max_bytes:
+                break
     length = response.headers.get("content-length", "")
     return Download(
         url=url,

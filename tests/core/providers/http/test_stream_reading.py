@@ -1,10 +1,14 @@
 """Streams: events cut anywhere, reasons to stop, and hostile servers."""
 
+import gc
 import json
-from collections.abc import AsyncIterator, Iterator
-from contextlib import aclosing
+import sys
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator
+from contextlib import aclosing, contextmanager
 from datetime import UTC, datetime
+from types import AsyncGeneratorType
 from typing import cast
+from weakref import WeakSet
 
 import pytest
 from hypothesis import given
@@ -26,7 +30,7 @@ from desktop_agent.core.protocol.model import (
     UserMessage,
 )
 from desktop_agent.core.providers.faults import ErrorEventError, FailedCall, explain_refusal, retry_after_s
-from desktop_agent.core.providers.http_provider import MAX_EVENT_BYTES, event_data, strip_foreign_thinking
+from desktop_agent.core.providers.http_provider import MAX_EVENT_BYTES, EventReader, strip_foreign_thinking
 from desktop_agent.core.providers.provider import Completion, StreamPiece, whole_answer
 from desktop_agent.core.providers.provider_catalog import wire_format_of
 from desktop_agent.core.providers.wire_format import EncodedPictures
@@ -34,38 +38,37 @@ from desktop_agent.core.store.journal.journal import encode_line
 from desktop_agent.core.store.journal.lines import decode
 from tests.core.providers.http.conftest import KEY, SPOKEN
 from tests.providers import keyed_provider
+from tests.servers import fault
 from tests.servers.dialects.anthropic import ANTHROPIC
 from tests.servers.dialects.chat import CHAT
 from tests.servers.dialects.dialect import Ask, Dialect
 from tests.servers.dialects.responses import RESPONSES
 from tests.servers.model_server import ModelServer
-from tests.servers.script import Page, Reply, reply, search, text, thinking, tool_use
+from tests.servers.script import Fault, Page, Reply, reply, search, text, thinking, tool_use
 
 
-async def data_of(sent: bytes, *, size: int = 65_536) -> list[str]:
-    async def pieces() -> AsyncIterator[bytes]:
-        for start in range(0, len(sent), size):
-            yield sent[start : start + size]
-
-    return [data async for data in event_data(pieces())]
+def data_of(sent: bytes, *, size: int = 65_536) -> list[str]:
+    reader = EventReader()
+    pieces = (sent[start : start + size] for start in range(0, len(sent), size))
+    return [data for piece in pieces for data in reader.add(piece)] + list(reader.end())
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 1_000])
 @pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
-async def test_events_are_read_however_they_are_written_and_cut(mark: str, end: str, size: int) -> None:
+def test_events_are_read_however_they_are_written_and_cut(mark: str, end: str, size: int) -> None:
     lines = ["data: ä😀", "", ": comment", "event: x", "id: 7", "data:a", "data: b", "data", "", "", "data: last"]
     sent = (mark + end.join(lines)).encode()
-    assert await data_of(sent, size=size) == ["ä😀", "a\nb\n", "last"]
+    assert data_of(sent, size=size) == ["ä😀", "a\nb\n", "last"]
 
 
-async def test_a_mark_of_the_order_of_bytes_is_one_only_at_the_beginning() -> None:
-    assert await data_of("data: a\n\n\ufeffdata: b\n\ndata: \ufeffc\n\n".encode()) == ["a", "\ufeffc"]
+def test_a_mark_of_the_order_of_bytes_is_one_only_at_the_beginning() -> None:
+    assert data_of("data: a\n\n\ufeffdata: b\n\ndata: \ufeffc\n\n".encode()) == ["a", "\ufeffc"]
 
 
-async def test_what_is_larger_than_any_event_is_refused() -> None:
+def test_what_is_larger_than_any_event_is_refused() -> None:
     with pytest.raises(ProviderError, match="larger than any"):
-        await data_of(b"data: " + b"x" * MAX_EVENT_BYTES + b"\n\n")
+        data_of(b"data: " + b"x" * MAX_EVENT_BYTES + b"\n\n")
 
 
 async def completed(vendor: str, dialect: Dialect, request: ModelRequest, answer: Reply) -> Completion:
@@ -74,6 +77,49 @@ async def completed(vendor: str, dialect: Dialect, request: ModelRequest, answer
         aclosing(keyed_provider(vendor, KEY, address=server.url)) as provider,
     ):
         return await whole_answer(provider, request)
+
+
+@contextmanager
+def uncollected() -> Generator[WeakSet[AsyncGeneratorType[object]]]:
+    """The generators that have begun and are not gone, while the collector rests."""
+    alive = WeakSet[AsyncGeneratorType[object]]()
+    usual = sys.get_asyncgen_hooks().firstiter
+    assert usual is not None
+
+    def note(generator: AsyncGenerator[object, object]) -> None:
+        assert isinstance(generator, AsyncGeneratorType)
+        alive.add(generator)
+        usual(generator)
+
+    gc.disable()
+    sys.set_asyncgen_hooks(firstiter=note)
+    try:
+        yield alive
+    finally:
+        sys.set_asyncgen_hooks(firstiter=usual)
+        gc.enable()
+
+
+@pytest.mark.parametrize("breaks", [fault.error_after, fault.drop_after, fault.stall_after])
+async def test_nothing_of_an_answer_that_breaks_off_is_left_to_the_collector(
+    model_request: ModelRequest, breaks: Callable[..., Fault]
+) -> None:
+    """It would close the generators while they wait for the connection to close, or after the event loop."""
+    failures: list[ProviderError] = []  # whose tracebacks keep what they went through
+    with uncollected() as left:
+        async with (
+            ModelServer(reply(text("Half of it."), breaks(events=3)), dialect=ANTHROPIC, key=KEY) as server,
+            aclosing(keyed_provider("anthropic", KEY, address=server.url)) as provider,
+        ):
+            try:
+                async with aclosing(provider.stream(model_request)) as pieces:
+                    assert isinstance(await anext(pieces), ev.TextDelta)
+                    if breaks is not fault.stall_after:
+                        await anext(pieces)
+            except ProviderError as error:
+                failures.append(error)
+        assert [one.__qualname__ for one in left if one.ag_frame is not None] == []
+    assert bool(failures) == (breaks is not fault.stall_after)
 
 
 @pytest.mark.parametrize(
