@@ -3,6 +3,8 @@
 import asyncio
 import json
 import os
+import shutil
+from collections import Counter, defaultdict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -15,6 +17,7 @@ from jsonschema import Draft202012Validator
 
 from desktop_agent.acp.agent import AcpAgent, Output
 from desktop_agent.composition.session_context import SessionOptions
+from desktop_agent.core.base.paths import resource_path
 from desktop_agent.core.providers.scripted import Reply, Script, ScriptedProvider, in_order
 from tests.command_line import PROGRAM
 from tests.harness import MODEL, PATIENCE_S, Ground
@@ -48,6 +51,25 @@ def judge(method: str, kind: str, content: object) -> None:
     """Fail if a message is not what the published schema says. Extensions are not in it."""
     if not method.startswith("_"):
         _validators()[method, kind].validate(content)  # pyright: ignore[reportUnknownMemberType]
+
+
+def judge_conversation(messages: Iterable[dict[str, Any]]) -> Counter[str]:
+    """Judge every message of both sides, in order, and return how often each method was used."""
+    asked: defaultdict[object, list[str]] = defaultdict(list)
+    used: Counter[str] = Counter()
+    for message in messages:
+        if "method" not in message:
+            method = asked[message["id"]].pop()  # the side that asked last is answered first
+            if "result" in message:
+                judge(method, "Response", message["result"])
+            continue
+        method = message["method"]
+        used[method] += 1
+        judge(method, "Request" if "id" in message else "Notification", message["params"])
+        if "id" in message:
+            asked[message["id"]].append(method)
+    assert not any(asked.values()), "every request is answered"
+    return used
 
 
 class RefusedError(Exception):
@@ -236,6 +258,14 @@ async def served(ground: Ground, script: Script | Iterable[Reply] = (), **option
         async with asyncio.timeout(PATIENCE_S):
             await serving
         os.close(to_agent[0])
+
+
+def demo_in(folder: Path) -> tuple[Path, dict[str, str]]:
+    """Return a copy of the demo's project, and the environment of a program that keeps everything in `folder`."""
+    workspace = folder / "demo"
+    shutil.copytree(resource_path("demo", "pagination"), workspace)
+    home = {"HOME": str(folder), "DESKTOP_AGENT_HOME": str(folder / "home")}
+    return workspace, os.environ | home
 
 
 @asynccontextmanager

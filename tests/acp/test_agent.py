@@ -8,18 +8,16 @@ import signal
 import sys
 from itertools import count
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-import acp
 import pytest
-from acp.schema import AllowedOutcome, PermissionOption, RequestPermissionResponse, ToolCallStart
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from desktop_agent.acp.agent import MOST_WAITING_BYTES, Output
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.providers.scripted import Call, Fail, Hang, Say
-from tests.acp.editor import CAPABILITIES, RefusedError, editing, program_with_demo, served
+from tests.acp.editor import CAPABILITIES, RefusedError, editing, program_with_demo
 from tests.core.mcp.conftest import PROGRAM as SERVER
 from tests.dropping_disk import dropping_disk
 from tests.harness import Ground
@@ -133,33 +131,6 @@ async def test_a_session_is_loaded_as_it_was_after_the_agent_was_killed(tmp_path
         assert (editor.text("user_message_chunk"), editor.text()) == ("Show me", said)
         assert editor.seen("tool_call") == calls
     assert program.returncode == 0
-
-
-class _SdkEditor:
-    """An editor of the protocol's Python SDK. It allows what it is asked."""
-
-    def __init__(self) -> None:
-        self.updates: list[object] = []
-
-    async def request_permission(self, options: list[PermissionOption], **_: Any) -> RequestPermissionResponse:
-        outcome = AllowedOutcome(outcome="selected", option_id=options[0].option_id)
-        return RequestPermissionResponse(outcome=outcome)
-
-    async def session_update(self, update: object, **_: Any) -> None:
-        self.updates.append(update)
-
-
-async def test_the_protocols_own_sdk_drives_a_turn(tmp_path: Path) -> None:
-    ground, client = ground_with_poem(tmp_path), _SdkEditor()
-    async with served(ground, [[FIRST], [Say("Done.")]]) as (writer, reader):
-        agent = acp.connect_to_agent(cast("acp.Client", client), writer, reader)
-        await agent.initialize(protocol_version=acp.PROTOCOL_VERSION)
-        made = await agent.new_session(cwd=str(ground.workspace), mcp_servers=[])
-        done = await agent.prompt(session_id=made.session_id, prompt=[acp.text_block("go")])
-        assert done.stop_reason == "end_turn"
-        assert ground.read("poem.txt") == POEM.replace("line 2\n", "LINE 2\n")
-        assert any(isinstance(one, ToolCallStart) for one in client.updates)
-        await agent.close()
 
 
 async def test_approvals_model_and_sandbox_are_set_as_modes_and_options(tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import os
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.base.paths import resource_path
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.tools.files.open_texts import OpenTexts
-from tests.acp.editor import CAPABILITIES, Editor, RefusedError, editing, first_option, program_with_demo
+from tests.acp.editor import CAPABILITIES, Editor, RefusedError, demo_in, editing, first_option, program_with_demo
 from tests.harness import PATIENCE_S, Ground
 
 ABLE = CAPABILITIES | {"fs": {"readTextFile": True, "writeTextFile": True}}
@@ -201,8 +198,7 @@ async def test_a_mode_that_the_editor_drops_is_given_back(tmp_path: Path) -> Non
 
 
 async def test_an_edit_that_the_editor_saved_just_before_a_crash_is_recorded_and_undone(tmp_path: Path) -> None:
-    workspace, environ = tmp_path / "demo", os.environ | {"DESKTOP_AGENT_HOME": str(tmp_path / "home")}
-    await asyncio.to_thread(shutil.copytree, resource_path("demo", "pagination"), workspace)
+    workspace, environ = demo_in(tmp_path)
     pages = workspace / "pagination" / "pages.py"
     before, session = pages.read_text(), ""
     async with program_with_demo(environ) as (program, editor):
