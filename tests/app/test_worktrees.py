@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QLineEdit, QListView, QMessageBox, QPlainTextEdit, QPushButton
+from PySide6.QtWidgets import QLabel, QLineEdit, QListView, QMessageBox, QPlainTextEdit, QPushButton, QTreeWidget
 
 from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.ui.chat.entry_words import sentence
 from desktop_agent.ui.review.change_listing import BaselinePicker
 from desktop_agent.ui.review.changed_file_list import ChangedFileList
 from desktop_agent.ui.review.conflict.clash_dialog import ClashDialog
@@ -112,12 +113,22 @@ def test_a_session_works_in_a_worktree_and_two_of_three_hunks_are_brought_back(g
         assert redo.text() == "Bring all back"
         view = await user.see(DiffView, "diffView")
         await user.until_true(lambda: len(view.document.rows.changes) == 3, "three hunks are offered")
-        view.setFocus()
+        await user.activate()
+        await user.until_true(view.hasFocus, "the first one has the keyboard")
         QTest.keyClick(view, Qt.Key.Key_R)
         await user.press(Qt.Key.Key_F8)
         QTest.keyClick(view, Qt.Key.Key_R)
         both = written(line_20="mine", line_5="five", line_30="thirty")
         await user.until_true(lambda: (repository / "a.txt").read_text() == both, "two of three are brought back")
+        assert sentence(user.transcript.entries[-1]).startswith("Brought back 1 change in a.txt")
+        await user.click("commitButton")
+        choice = await user.see(QTreeWidget, "commitList")
+        await user.until_true(lambda: choice.topLevelItemCount() == 1, "the file is listed")
+        file = choice.topLevelItem(0)
+        assert file is not None
+        assert (file.childCount(), file.text(0)) == (2, "a.txt · +2 −2"), "the third hunk is only in the worktree"
+        await user.click("cancelCommitButton")
+        await user.activate()
         await user.press(Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
         await user.until_true(lambda: (repository / "a.txt").read_text() == written(line_20="mine"), "undone")
 
@@ -257,6 +268,8 @@ def test_what_clashes_with_an_edit_of_the_user_is_settled_and_the_worktree_outli
         dialog = await user.see(ClashDialog, "undoConflictDialog")
         assert (repository / "a.txt").read_text() == written(line_30="mine"), "nothing of the user's is overwritten"
         dialog.close()
+        words = sentence(user.transcript.entries[-1])
+        assert words.startswith("Nothing was brought back · 1 left alone because you changed it")
         redo = await user.see(QPushButton, "redoButton")
         assert redo.text() == "Bring all back", "what clashed can still be brought back"
 

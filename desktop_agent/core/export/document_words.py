@@ -71,8 +71,8 @@ def line_of(entry: Entry) -> str:
             return one_line(f"{notice.title} {notice.hint}", 600)
         case SpendingEntry():
             return one_line(spending_line(entry), 600)
-        case UndoEntry(purpose=purpose, outcomes=outcomes):
-            verb = "Taken back" if purpose == "undo" else "Applied again"
+        case UndoEntry(purpose=purpose, outcomes=outcomes, brings_back=brings_back):
+            verb = "Taken back" if purpose == "undo" else "Brought back" if brings_back else "Applied again"
             files = (f"{name_on_a_line(one.path)} ({'removed' if one.is_removed else one.state})" for one in outcomes)
             return one_line(f"{verb}: {', '.join(files)}", 600)
         case ev.ChangesCommitted():

@@ -256,6 +256,8 @@ class ChangeState(Fold):
         reverts += [reverted for outcome in event.outcomes if outcome.is_done for reverted in outcome.reverts]
         named = dict.fromkeys((*event.change_ids, *(reverted.change_id for reverted in reverts)))
         before = {change_id: undone_of(self.changes[change_id]) for change_id in named if change_id in self.changes}
+        meant = (*named, *(change_id for outcome in event.outcomes for change_id in outcome.change_ids))
+        entry.brings_back = not is_undo and any(one in self.changes and self.changes[one].is_offered for one in meant)
         start = len(self.changes)
         for change in event.changes:
             self.changes[change.id] = ChangeRecord(change, turn, "", event.at, seq=event.seq)

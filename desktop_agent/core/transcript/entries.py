@@ -162,6 +162,8 @@ class UndoEntry(Struct, kw_only=True):
     reason: str = ""
     refs: tuple[RefChange, ...] = ()
     outside: tuple[OutsideFile, ...] = ()
+    brings_back: bool = False
+    """Whether what it redid was offered from a worktree."""
 
 
 class CompactionEntry(Struct, kw_only=True):

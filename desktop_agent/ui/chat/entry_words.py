@@ -359,17 +359,21 @@ def sentence(entry: LineEntry) -> str:
 
 def _undo(entry: UndoEntry) -> str:
     done = [outcome for outcome in entry.outcomes if outcome.is_done]
-    is_undo = entry.purpose == "undo"
+    nothing, some = {
+        "undo": (say("Nothing was undone"), say("Undid {files}")),
+        "redo": (say("Nothing was redone"), say("Redid {files}")),
+        "bring back": (say("Nothing was brought back"), say("Brought back {files}")),
+    }["bring back" if entry.brings_back else entry.purpose]
     if entry.refs or entry.outside:
         what = say("Restored {things}").format(things=_lost(entry))
     elif not done:
-        what = say("Nothing was undone") if is_undo else say("Nothing was redone")
+        what = nothing
     else:
         files = _COUNTS["files"](len(done))
         if len(done) == 1 and done[0].hunks:
             changes = counted(len(done[0].hunks), "%n change", "%n changes")
             files = say("{changes} in {path}").format(changes=changes, path=visible(done[0].path))
-        what = (say("Undid {files}") if is_undo else say("Redid {files}")).format(files=files)
+        what = some.format(files=files)
     turns = {change.partition(".")[0] for outcome in entry.outcomes for change in outcome.change_ids}
     if done and len(turns) == 1 and turns != {"0"}:  # before the first turn
         what = say("{what} of turn {turn}").format(what=what, turn=turns.pop())

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.protocol.events import UNSTAMPED
-from desktop_agent.core.protocol.model import ChangeKind, ChangeSelection, FileChange
+from desktop_agent.core.protocol.model import ChangeKind, ChangeSelection, FileChange, FileDiff
 from desktop_agent.core.transcript import ChangeRecord, Transcript
 
 BaselineKind = Literal["last_turn", "session", "turn", "since", "uncommitted", "branch"]
@@ -107,6 +107,10 @@ class ChangedFile(NamedTuple):
     def is_only_offered(self) -> bool:
         """Whether none of it was brought back."""
         return self.is_offered and self.state == "undone"
+
+    def undone_hunks(self, diff: FileDiff) -> frozenset[HunkKey]:
+        """Return the undone hunks of its comparison. One can be undone although its lines are in the file."""
+        return diff.undone | (self.standing[0].undone_hunks if len(self.standing) == 1 else frozenset())
 
     @property
     def authors(self) -> list[str]:

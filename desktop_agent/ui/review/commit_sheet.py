@@ -154,7 +154,7 @@ class CommitSheet(QDialog):
                 continue
             if not isValid(self):
                 return
-            gone = diff.undone | self._reviewed.committed(file)
+            gone = file.undone_hunks(diff) | self._reviewed.committed(file)
             keys = tuple(key for key in all_keys(diff) if key not in gone and WHOLE_FILE not in gone)
             if keys:
                 kept = frozenset(self._reviewed.kept(file).intersection(keys))
@@ -363,20 +363,19 @@ class _Choice(QTreeWidget):
 
     def add_file(self, file: CommitFile) -> None:
         number = self.topLevelItemCount()
-        top = QTreeWidgetItem([_worded(visible(file.file.path), *file.file.counts)])
-        top.setFlags(top.flags() | Qt.ItemFlag.ItemIsUserCheckable | Qt.ItemFlag.ItemIsAutoTristate)
         edits = edits_by_key(file.diff)
+        counts = {key: _counts(edits.get(key, ())) for key in file.keys}
+        of_file = _counts([edit for key in file.keys for edit in edits.get(key, ())]) if edits else file.file.counts
+        top = QTreeWidgetItem([_worded(visible(file.file.path), *of_file)])
+        top.setFlags(top.flags() | Qt.ItemFlag.ItemIsUserCheckable | Qt.ItemFlag.ItemIsAutoTristate)
         hunks = {named.key: named.hunk for named in review_hunks(file.diff)}
         names = {ENDINGS: self.tr("Line endings"), MODE: self.tr("Permissions")}
         for key in file.keys:
             item = top
             if len(file.keys) > 1:
-                changed = edits.get(key, ())
                 label = hunk_label(hunks[key]) if key in hunks else names.get(key, key)
-                added = sum(edit.new_end - edit.new_start for edit in changed)
-                removed = sum(edit.old_end - edit.old_start for edit in changed)
-                first = _first_line(file.diff, changed) if key in hunks else ""
-                item = QTreeWidgetItem(top, [_worded(label, added, removed, first)])
+                first = _first_line(file.diff, edits[key]) if key in hunks else ""
+                item = QTreeWidgetItem(top, [_worded(label, *counts[key], first)])
                 item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
             item.setCheckState(0, _UNCHECKED)
             item.setData(0, _KEY, key)
@@ -406,6 +405,15 @@ class _Choice(QTreeWidget):
 def _worded(label: str, added: int, removed: int, first: str = "") -> str:
     counts = " ".join([f"+{added}"] * bool(added) + [f"−{removed}"] * bool(removed))
     return " · ".join(filter(None, (label, counts, first)))
+
+
+def _counts(edits: Sequence[Edit]) -> tuple[int, int]:
+    """Return how many lines are added and removed."""
+    added, removed = (
+        (edit.new_end - edit.new_start for edit in edits),
+        (edit.old_end - edit.old_start for edit in edits),
+    )
+    return sum(added), sum(removed)
 
 
 def _first_line(diff: FileDiff, edits: Sequence[Edit]) -> str:

@@ -170,8 +170,7 @@ class NetCounts(QObject):
             return found
         known = self._known
         diff = await self._source.diff(file.standing)
-        if len(file.standing) == 1:  # a hunk can be undone although its lines are in the file
-            diff = replace(diff, undone=diff.undone | file.standing[0].undone_hunks)
+        diff = replace(diff, undone=file.undone_hunks(diff))
         found = _compare(diff) if len(diff.edits) < _KEYED_AT_ONCE else await asyncio.to_thread(_compare, diff)
         known[file.key] = found
         return found
