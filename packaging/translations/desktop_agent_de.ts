@@ -9321,6 +9321,10 @@
         <translation>Ausführen</translation>
     </message>
     <message>
+        <source>Carry out in a worktree</source>
+        <translation>In einem Worktree ausführen</translation>
+    </message>
+    <message>
         <source>Changes</source>
         <translation>Änderungen</translation>
     </message>
@@ -9341,12 +9345,8 @@
         <translation>Das Planen beenden und den Plan vom Agenten ausführen lassen (Strg+Enter)</translation>
     </message>
     <message>
-        <source>In a new worktree</source>
-        <translation>In einem neuen Worktree</translation>
-    </message>
-    <message>
-        <source>In this folder</source>
-        <translation>In diesem Ordner</translation>
+        <source>The files in this folder stay as they are until you bring the changes back ({0})</source>
+        <translation>Die Dateien in diesem Ordner bleiben, wie sie sind, bis Sie die Änderungen zurückholen ({0})</translation>
     </message>
     <message>
         <source>Plan</source>
@@ -9368,16 +9368,8 @@
         <translation>Der Agent arbeitet. {0}</translation>
     </message>
     <message>
-        <source>The files in this folder stay as they are until you bring the changes back.</source>
-        <translation>Die Dateien in diesem Ordner bleiben, wie sie sind, bis Sie die Änderungen zurückholen.</translation>
-    </message>
-    <message>
         <source>Views of the plan</source>
         <translation>Ansichten des Plans</translation>
-    </message>
-    <message>
-        <source>Where</source>
-        <translation>Wo</translation>
     </message>
     <message>
         <source>Write about the marked lines</source>
@@ -12873,6 +12865,10 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
         <translation>Gefragt: {reason} · {answer}</translation>
     </message>
     <message>
+        <source>Brought back {files}</source>
+        <translation>{files} zurückgeholt</translation>
+    </message>
+    <message>
         <source>Changed by hooks: {files}</source>
         <translation>Von Hooks geändert: {files}</translation>
     </message>
@@ -12931,6 +12927,10 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
     <message>
         <source>Not run: {reason}</source>
         <translation>Nicht ausgeführt: {reason}</translation>
+    </message>
+    <message>
+        <source>Nothing was brought back</source>
+        <translation>Nichts wurde zurückgeholt</translation>
     </message>
     <message>
         <source>Nothing was redone</source>

@@ -9289,6 +9289,10 @@
         <translation>执行</translation>
     </message>
     <message>
+        <source>Carry out in a worktree</source>
+        <translation>在工作树中执行</translation>
+    </message>
+    <message>
         <source>Changes</source>
         <translation>更改</translation>
     </message>
@@ -9309,12 +9313,8 @@
         <translation>结束计划，让智能体执行该计划 (Ctrl+Enter)</translation>
     </message>
     <message>
-        <source>In a new worktree</source>
-        <translation>在新的工作树中</translation>
-    </message>
-    <message>
-        <source>In this folder</source>
-        <translation>在此文件夹中</translation>
+        <source>The files in this folder stay as they are until you bring the changes back ({0})</source>
+        <translation>在您取回更改之前，此文件夹中的文件保持不变（{0}）</translation>
     </message>
     <message>
         <source>Plan</source>
@@ -9335,16 +9335,8 @@
         <translation>智能体正在工作。{0}</translation>
     </message>
     <message>
-        <source>The files in this folder stay as they are until you bring the changes back.</source>
-        <translation>在您取回更改之前，此文件夹中的文件保持不变。</translation>
-    </message>
-    <message>
         <source>Views of the plan</source>
         <translation>计划的视图</translation>
-    </message>
-    <message>
-        <source>Where</source>
-        <translation>位置</translation>
     </message>
     <message>
         <source>Write about the marked lines</source>
@@ -12809,6 +12801,10 @@ The files in {1} stay as they are.</source>
         <translation>询问：{reason} · {answer}</translation>
     </message>
     <message>
+        <source>Brought back {files}</source>
+        <translation>已取回 {files}</translation>
+    </message>
+    <message>
         <source>Changed by hooks: {files}</source>
         <translation>钩子更改了：{files}</translation>
     </message>
@@ -12867,6 +12863,10 @@ The files in {1} stay as they are.</source>
     <message>
         <source>Not run: {reason}</source>
         <translation>未运行：{reason}</translation>
+    </message>
+    <message>
+        <source>Nothing was brought back</source>
+        <translation>未取回任何内容</translation>
     </message>
     <message>
         <source>Nothing was redone</source>

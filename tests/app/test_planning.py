@@ -120,12 +120,9 @@ def test_a_plan_is_carried_out_in_a_worktree_and_the_folder_stays_as_it_is(go: G
         await plan_first(user)
         planning = user.transcript.session.session_id
         await user.click("openPlanButton")
-        place = await user.see(MenuPicker, "planPlacePicker")
-        assert place.text() == "In this folder ▾"
-        place.menu().actions()[1].trigger()
         approvals = await user.see(MenuPicker, "planApprovalPicker")
         approvals.menu().actions()[2].trigger()
-        await user.click("acceptPlanButton")
+        await user.click("acceptPlanApartButton")
         await user.until_true(lambda: "[x]" in user.transcript.turns.plan, "a step is ticked")
         await user.see_turn_end()
         session = user.transcript.session

@@ -67,6 +67,11 @@ async def begin(user: Driver, name: str) -> None:
     await user.until_true(lambda: worktree_of(user) == name, "the session in the worktree is shown")
 
 
+def last_undo(user: Driver) -> str:
+    """Return what the conversation says about the last undo or redo."""
+    return sentence(user.transcript.changed.undos[-1])
+
+
 def worktree_of(user: Driver) -> str:
     worktree = user.transcript.session.worktree
     return worktree.name if worktree is not None else ""
@@ -120,7 +125,7 @@ def test_a_session_works_in_a_worktree_and_two_of_three_hunks_are_brought_back(g
         QTest.keyClick(view, Qt.Key.Key_R)
         both = written(line_20="mine", line_5="five", line_30="thirty")
         await user.until_true(lambda: (repository / "a.txt").read_text() == both, "two of three are brought back")
-        assert sentence(user.transcript.entries[-1]).startswith("Brought back 1 change in a.txt")
+        assert last_undo(user).startswith("Brought back 1 change in a.txt")
         await user.click("commitButton")
         choice = await user.see(QTreeWidget, "commitList")
         await user.until_true(lambda: choice.topLevelItemCount() == 1, "the file is listed")
@@ -268,8 +273,7 @@ def test_what_clashes_with_an_edit_of_the_user_is_settled_and_the_worktree_outli
         dialog = await user.see(ClashDialog, "undoConflictDialog")
         assert (repository / "a.txt").read_text() == written(line_30="mine"), "nothing of the user's is overwritten"
         dialog.close()
-        words = sentence(user.transcript.entries[-1])
-        assert words.startswith("Nothing was brought back · 1 left alone because you changed it")
+        assert last_undo(user).startswith("Nothing was brought back · 1 left alone because you changed it")
         redo = await user.see(QPushButton, "redoButton")
         assert redo.text() == "Bring all back", "what clashed can still be brought back"
 

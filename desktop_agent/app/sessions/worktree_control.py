@@ -125,7 +125,7 @@ class WorktreeControl(Controller):
             self._bringing.let_end()
             if not await self._navigator.show_session(session_id):
                 return
-            self._panels.window.show_review()
+            self._panels.window.actions_.next_undecided.trigger()
         left = [f"{one.path}: {core_words(one.reason)}" for one in offer.left_out]
         if left:
             one, many = "%n file cannot be brought back", "%n files cannot be brought back"

@@ -110,7 +110,8 @@ class ChangedFile(NamedTuple):
 
     def undone_hunks(self, diff: FileDiff) -> frozenset[HunkKey]:
         """Return the undone hunks of its comparison. One can be undone although its lines are in the file."""
-        return diff.undone | (self.standing[0].undone_hunks if len(self.standing) == 1 else frozenset())
+        first, *later = self.standing
+        return diff.undone if later else diff.undone | first.undone_hunks
 
     @property
     def authors(self) -> list[str]:

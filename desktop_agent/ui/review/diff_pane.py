@@ -218,6 +218,9 @@ class DiffPane(QWidget):
             self.review.hunks.go_to_undecided(backwards=wanted == "last", from_edge=True)
 
     def go_to_undecided(self, *, backwards: bool = False) -> bool:
+        if self._is_loading and self._file is not None and self._file.path != self._last_path:  # none is drawn yet
+            self.start_at_undecided(backwards=backwards)
+            return True
         has_keyboard = self.isAncestorOf(self.window().focusWidget() or self)
         is_found = self.review.hunks.go_to_undecided(backwards=backwards, with_current=not has_keyboard)
         if is_found:

@@ -87,20 +87,21 @@ class PlanWindow(QWidget):
         self._approvals = MenuPicker(self, "planApprovalPicker", self.tr("Approvals"))
         for policy in POLICIES:
             self._approvals.offer(approval_words(policy), policy)
-        self._place = MenuPicker(self, "planPlacePicker", self.tr("Where"))
-        self._place.offer((self.tr("In this folder"), ""), "")
-        apart = self.tr("The files in this folder stay as they are until you bring the changes back.")
-        self._place.offer((self.tr("In a new worktree"), apart), "worktree")
-        self._place.chosen.connect(self._choose_place)
-        self._choose_place("")
         self._approval: str | None = None
         self._approvals.chosen.connect(self._choose_approval)
-        self._accept = make_button(self.tr("Carry out"), "acceptPlanButton", clicked=self._on_accept, variant="primary")
+        apart = self.tr("Carry out in a worktree")
+        self._apart = make_button(apart, "acceptPlanApartButton", clicked=self._accept_apart)
+        tip = self.tr("The files in this folder stay as they are until you bring the changes back ({0})")
+        self._apart.setToolTip(tip.format("Ctrl+Shift+Enter"))
+        self._accept = make_button(
+            self.tr("Carry out"), "acceptPlanButton", clicked=self._accept_here, variant="primary"
+        )
         self._accept.setToolTip(self.tr("End planning, and let the agent carry out the plan (Ctrl+Enter)"))
         QShortcut(QKeySequence("Ctrl+Return"), self, self._accept.click)
+        QShortcut(QKeySequence("Ctrl+Shift+Return"), self, self._apart.click)
         QShortcut(QKeySequence("Ctrl+Alt+M"), self, self._send.click)
         QShortcut(QKeySequence("Escape"), self, self.close)
-        row = hbox(self._comment, STRETCH, self._place, self._approvals, self._accept, spacing=Space.S)
+        row = hbox(self._comment, STRETCH, self._approvals, self._apart, self._accept, spacing=Space.S)
         head = hbox(self._tabs, STRETCH, self._send, spacing=Space.S)
         margins = (Space.L, Space.M, Space.L, Space.L)
         vbox(head, (self._pages, 1), self._hint, row, on=self, margins=margins, spacing=Space.M)
@@ -142,15 +143,14 @@ class PlanWindow(QWidget):
 
     def _show_controls(self) -> None:
         shown, count = self._bar.shown, len(self._bar.shown.comments)
-        for widget in (self._accept, self._approvals, self._place):
-            widget.setVisible(shown.is_planning and (widget is not self._place or self._bar.has_git))
+        for widget in (self._accept, self._approvals, self._apart):
+            widget.setVisible(shown.is_planning and (widget is not self._apart or self._bar.has_git))
             widget.setEnabled(shown.is_open and bool(shown.text))
         self._comment.setVisible(shown.is_planning and self._tabs.currentIndex() != _EDIT)
         self._send.setVisible(shown.is_planning and count > 0)
         self._send.setEnabled(shown.is_open)
         self._send.setText(plural("PlanWindow", count, "Send %n comment", "Send %n comments"))
         self._approvals.show_value(self._approval or shown.approval)
-        self._approvals.setVisible(shown.is_planning)
         if shown.is_open:
             self._hint.setText(self.tr("Click beside a line to comment on it. Your changes are kept."))
         elif shown.is_running:
@@ -171,22 +171,17 @@ class PlanWindow(QWidget):
         self._approval = policy
         self._approvals.show_value(policy)
 
-    def _choose_place(self, place: str) -> None:
-        if (action := self._place.check(place)) is not None:
-            self._place.set_texts(f"{action.iconText()} ▾", f"{action.iconText()} ▾")
-            self._place.setToolTip(action.toolTip())
-        self._is_apart = bool(place)
-
     def _send_comments(self) -> None:
         self._keep()
         self._bar.comments_sent.emit("")
 
-    def _on_accept(self) -> None:
-        if self._is_apart and self._bar.has_git:
-            self._bar.accepted_apart.emit(self.text, self._approval)
-        else:
-            self._kept = self.text
-            self._bar.accepted.emit(self.text, self._approval)
+    def _accept_here(self) -> None:
+        self._kept = self.text
+        self._bar.accepted.emit(self.text, self._approval)
+        self.close()
+
+    def _accept_apart(self) -> None:
+        self._bar.accepted_apart.emit(self.text, self._approval)
         self.close()
 
     def _keep(self) -> None:

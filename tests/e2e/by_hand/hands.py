@@ -13,6 +13,8 @@ from PySide6.QtGui import QKeySequence, QWindow
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QApplication, QMenu, QWidget
 
+from desktop_agent.ui.review.diff.diff_view import DiffView
+from desktop_agent.ui.review.overlays.hunk_buttons import HunkActions
 from tests.e2e.driver import Driver
 
 _LEFT, _RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
@@ -71,6 +73,18 @@ class Mouse(Keyboard):
         await self.click_in(
             await self.user.until(lambda: button_that_says(self.user, words), f"{words!r} can be clicked")
         )
+
+    async def click_at_change(self, number: int, name: str) -> None:
+        """Click a button of a change in the shown diff. Its buttons are where the mouse is."""
+        view = await self.user.see(DiffView, "diffView")
+        row, port = view.document.rows.changes[number], view.viewport()
+
+        def button() -> QWidget | None:
+            QTest.mouseMove(port, view.scroller.row_rect(row).center())
+            found = [each for each in port.findChildren(HunkActions) if each.isVisible() and each.row == row]
+            return found[0].findChild(QWidget, name) if found else None
+
+        await self.click_in(await self.user.until(button, f"change {number} has a {name}"))
 
     async def click_in(
         self, widget: QWidget, at: Place | QPoint | None = None, *, is_menu: bool = False, is_double: bool = False

@@ -1,5 +1,6 @@
 """Journeys through the review: comments on a change and on a plan, and an undo that meets a later edit."""
 
+import subprocess
 from pathlib import Path
 
 from PySide6.QtCore import QPoint
@@ -13,6 +14,10 @@ from tests.e2e.tour.scenes.worktrees import begin_repository
 from tests.servers.script import Answer, reply, text, tool_use
 
 NOTES = "notes.md"
+
+
+def head_subject(folder: Path) -> str:
+    return subprocess.check_output(["git", "log", "-1", "--format=%s"], cwd=folder, text=True).strip()
 
 
 def _edit(old: str, new: str) -> Answer:
@@ -37,8 +42,7 @@ class Commenting:
     async def by_mouse(self, stage: Stage, hand: Mouse) -> None:
         await hand.click("keepHunkButton")
         await stage.until(lambda: bool(stage.transcript.changed.kept.get(orders.MODULE)), "it is kept")
-        await hand.click("nextUndecidedButton")
-        await hand.click("commentHunkButton")
+        await hand.click_at_change(1, "commentHunkButton")
         await hand.write("Why not a generator?")
         await hand.click("saveCommentButton")
         await hand.click("sendCommentsButton")
@@ -67,14 +71,18 @@ class Planning:
     row = "Plan, comment, have it revised, carry it out"
     plan = "# Green\n\n- [ ] paint it\n"
     revised = "# Green\n\n- [ ] paint it twice\n"
-    answers: tuple[Answer, ...] = (
+    accept_button, accept_keys = "acceptPlanButton", "Ctrl+Return"
+    planned: tuple[Answer, ...] = (
         reply(tool_use("write_plan", plan=plan)),
         reply(text("Shall I?")),
         reply(tool_use("write_plan", plan=revised)),
         reply(text("Twice.")),
-        reply(tool_use("todo_write", merge=True, todos=[{"id": "1", "status": "completed"}])),
-        reply(text("Green.")),
     )
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        tick = reply(tool_use("todo_write", merge=True, todos=[{"id": "1", "status": "completed"}]))
+        return (*self.planned, tick, reply(text("Green.")))
 
     async def begin(self, stage: Stage) -> None:
         pass
@@ -91,7 +99,7 @@ class Planning:
         await hand.click("saveCommentButton")
         await hand.click("sendPlanCommentsButton")
         await self._revised(stage)
-        await hand.click("acceptPlanButton")
+        await hand.click(self.accept_button)
 
     async def by_keyboard(self, stage: Stage, hand: Keyboard) -> None:
         await hand.press("Ctrl+Shift+L")
@@ -108,7 +116,7 @@ class Planning:
         await stage.user.see(QWidget, "sendPlanCommentsButton")
         await hand.press("Ctrl+Alt+M")
         await self._revised(stage)
-        await hand.press("Ctrl+Return")
+        await hand.press(self.accept_keys)
 
     async def end(self, stage: Stage) -> None:
         await stage.until(lambda: stage.transcript.turns.plan == self.revised.replace("[ ]", "[x]"), "it is ticked")
@@ -193,11 +201,10 @@ class Committing:
     async def by_mouse(self, stage: Stage, hand: Mouse) -> None:
         await hand.click("keepHunkButton")
         await self._kept(stage, 1)
-        await hand.click("nextUndecidedButton")
-        await hand.click("keepHunkButton")
+        await hand.click_at_change(1, "keepHunkButton")
         await self._kept(stage, 2)
         await hand.click("commitButton")
-        await self._prepared(stage)
+        await prepared(stage, "2 of 3")
         await hand.write("orders: check the totals")
         await hand.click("commitChangesButton")
 
@@ -209,7 +216,7 @@ class Committing:
         await hand.press("K")
         await self._kept(stage, 2)
         await hand.press("Ctrl+Alt+G")
-        await self._prepared(stage)
+        await prepared(stage, "2 of 3")
         await hand.write("orders: check the totals")
         await hand.press("Ctrl+Return")
 
@@ -222,9 +229,10 @@ class Committing:
         review = await stage.see_changes(3)
         await stage.until(lambda: review.hunks.counts()[0] == count, "the review shows it as kept")
 
-    async def _prepared(self, stage: Stage) -> None:
-        count = await stage.user.see(QLabel, "commitCount")
-        await stage.until(lambda: count.text().startswith("2 of 3"), "the kept ones are ticked")
+
+async def prepared(stage: Stage, ticked: str) -> None:
+    count = await stage.user.see(QLabel, "commitCount")
+    await stage.until(lambda: count.text().startswith(ticked), "those that are meant are ticked")
 
 
 class InAWorktree:
@@ -246,15 +254,7 @@ class InAWorktree:
         await self._begun(stage)
         await hand.write("Check the totals.")
         await hand.click("sendButton")
-        await stage.see_question()
-        await hand.click_words("Allow once")
-        await stage.see_turn_end()
-        await hand.click("bringBackButton")
-        await self._offered(stage)
-        await hand.click("redoHunkButton")
-        await self._brought(stage, 1)
-        await hand.click("nextUndecidedButton")
-        await hand.click("redoHunkButton")
+        await bring_back_by_mouse(stage, hand)
 
     async def by_keyboard(self, stage: Stage, hand: Keyboard) -> None:
         await hand.press("Ctrl+Alt+N")
@@ -263,32 +263,103 @@ class InAWorktree:
         await self._begun(stage)
         await hand.write("Check the totals.")
         await hand.press("Return")
-        await stage.see_question()
-        await hand.press("Ctrl+Shift+A")
-        await stage.see_turn_end()
-        await hand.press("Ctrl+Alt+J")
-        await self._offered(stage)
-        await hand.press("F8")
-        await hand.press("R")
-        await self._brought(stage, 1)
-        await hand.press("F8")
-        await hand.press("R")
+        await bring_back_by_keyboard(stage, hand)
 
     async def end(self, stage: Stage) -> None:
-        await self._brought(stage, 2)
+        await brought(stage, 2)
         (record,) = (record for record in stage.transcript.changes.values() if record.is_offered)
         assert len(record.undone_hunks) == 1
 
     async def _begun(self, stage: Stage) -> None:
-        await stage.until(lambda: stage.transcript.session.worktree is not None, "the session works in a worktree")
-        await stage.user.activate()  # as a window manager does when a dialog closes
+        await in_worktree(stage)
         await stage.until(stage.user.composer.edit.hasFocus, "a message can be written")
 
-    async def _offered(self, stage: Stage) -> None:
-        await stage.until(lambda: stage.transcript.session.worktree is None, "the changes are offered")
-        await stage.see_changes(3)
 
-    async def _brought(self, stage: Stage, count: int) -> None:
-        await stage.until(lambda: len(stage.transcript.changed.undos) == count, "it is brought back")
-        review = await stage.see_changes(3)
-        await stage.until(lambda: review.hunks.counts()[1] == 3 - count, "the review shows it")
+async def in_worktree(stage: Stage) -> None:
+    await stage.until(lambda: stage.transcript.session.worktree is not None, "the session works in a worktree")
+    await stage.user.activate()  # as a window manager does when a dialog closes
+
+
+async def bring_back_by_mouse(stage: Stage, hand: Mouse) -> None:
+    await stage.see_question()
+    await hand.click_words("Allow once")
+    await stage.see_turn_end()
+    await hand.click("bringBackButton")
+    await _offered(stage)
+    await hand.click("redoHunkButton")
+    await brought(stage, 1)
+    await hand.click_at_change(1, "redoHunkButton")
+
+
+async def bring_back_by_keyboard(stage: Stage, hand: Keyboard) -> None:
+    await stage.see_question()
+    await hand.press("Ctrl+Shift+A")
+    await stage.see_turn_end()
+    await hand.press("Ctrl+Alt+J")
+    await _offered(stage)
+    await hand.press("R")
+    await brought(stage, 1)
+    await hand.press("F8")
+    await hand.press("R")
+
+
+async def _offered(stage: Stage) -> None:
+    await stage.until(lambda: stage.transcript.session.worktree is None, "the changes are offered")
+    review = await stage.see_changes(3)
+    await stage.until(review.view.hasFocus, "the changes have the keyboard")
+
+
+async def brought(stage: Stage, count: int) -> None:
+    await stage.until(lambda: len(stage.transcript.changed.undos) == count, "it is brought back")
+    review = await stage.see_changes(3)
+    await stage.until(lambda: review.hunks.counts()[1] == 3 - count, "the review shows it")
+
+
+class FromPlanToCommit(Planning):
+    row = "From a plan to a commit and back: all of it, with the plan carried out in a worktree"
+    accept_button, accept_keys = "acceptPlanApartButton", "Ctrl+Shift+Return"
+    subject = "orders: check the totals"
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        return (*self.planned, *orders.answers()[:2], reply(text("It is done.")))
+
+    async def begin(self, stage: Stage) -> None:
+        orders.reset_shop(stage.folder)
+        begin_repository(stage.folder)
+        await stage.until(stage.user.actions.new_worktree.isEnabled, "git is read")
+
+    async def by_mouse(self, stage: Stage, hand: Mouse) -> None:
+        await super().by_mouse(stage, hand)
+        await in_worktree(stage)
+        await bring_back_by_mouse(stage, hand)
+        await brought(stage, 2)
+        await hand.click("commitButton")
+        await prepared(stage, "2 of 2")
+        await hand.write(self.subject)
+        await hand.click("commitChangesButton")
+        await self._committed(stage)
+        await hand.click("undoCommitButton")
+
+    async def by_keyboard(self, stage: Stage, hand: Keyboard) -> None:
+        await super().by_keyboard(stage, hand)
+        await in_worktree(stage)
+        await bring_back_by_keyboard(stage, hand)
+        await brought(stage, 2)
+        await hand.press("Ctrl+Alt+G")
+        await prepared(stage, "2 of 2")
+        await hand.write(self.subject)
+        await hand.press("Ctrl+Return")
+        await self._committed(stage)
+        await hand.press("Ctrl+Shift+G")
+
+    async def end(self, stage: Stage) -> None:
+        await stage.until(lambda: not stage.transcript.changed.commits, "the commit is undone")
+        assert head_subject(stage.folder) == "begin"
+        await brought(stage, 2)
+
+    async def _committed(self, stage: Stage) -> None:
+        await stage.until(lambda: bool(stage.transcript.changed.commits), "it is committed")
+        assert head_subject(stage.folder) == self.subject
+        await stage.user.activate()
+        await stage.user.see(QWidget, "undoCommitButton")

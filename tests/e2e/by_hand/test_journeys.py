@@ -14,7 +14,14 @@ from tests.e2e.by_hand.beginning import AfterACrash, FirstChange
 from tests.e2e.by_hand.finding import EditingANamedFile, GoingByPalette, UsingTheTerminal
 from tests.e2e.by_hand.guide import stated_actions
 from tests.e2e.by_hand.hands import Keyboard, Mouse
-from tests.e2e.by_hand.reviewing import Commenting, Committing, InAWorktree, Planning, UndoingOutOfOrder
+from tests.e2e.by_hand.reviewing import (
+    Commenting,
+    Committing,
+    FromPlanToCommit,
+    InAWorktree,
+    Planning,
+    UndoingOutOfOrder,
+)
 from tests.e2e.by_hand.stage import Journey, Stage, make_folder
 from tests.e2e.by_hand.writing import Mentioning, Queueing, Steering
 from tests.e2e.driver import Driver, drive
@@ -37,12 +44,13 @@ IN_A_ROW: tuple[type[Journey], ...] = (
     EditingANamedFile,
     Committing,
     InAWorktree,
+    FromPlanToCommit,
     UsingTheTerminal,
 )
 """Journeys in one window, each in a new session."""
 
 QUICK_ONES = (
-    Mentioning, Queueing, EditingACommand, Planning, GoingByPalette, Committing, InAWorktree, UsingTheTerminal
+    Mentioning, Queueing, EditingACommand, GoingByPalette, Committing, InAWorktree, FromPlanToCommit, UsingTheTerminal
 )  # fmt: skip
 """The journeys of every run, by keyboard: a widget out of order breaks them."""
 
