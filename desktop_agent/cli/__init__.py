@@ -15,8 +15,8 @@ from desktop_agent.core.base.file_names import real_path_named
 from desktop_agent.core.system.environment import take_environment
 
 COMMANDS = (
-    "run", "batch", "sessions", "changes", "worktrees", "costs", "storage", "tools", "auth", "models", "mcp", "config",
-    "acp", "serve", "desktop", "doctor",
+    "run", "batch", "sessions", "changes", "worktrees", "costs", "storage", "tools", "auth", "models", "mcp", "agents",
+    "config", "acp", "serve", "desktop", "doctor",
 )  # fmt: skip
 
 WITH_VALUE = ("--resume", "--provider", "--model", "--base-url", "--account")

@@ -2,15 +2,13 @@
 
 import argparse
 import asyncio
-import getpass
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from typing import cast, get_args
 
 from msgspec.structs import replace
 
-from desktop_agent.cli.console import Console, table
+from desktop_agent.cli.console import Console, table, typed_secret
 from desktop_agent.core.base.errors import CredentialsError, ProviderError, UnsafeSettingsError, UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.models.account import (
@@ -226,10 +224,8 @@ def cloud_in(args: argparse.Namespace) -> dict[str, str]:
 
 
 def _read_key() -> str:
-    key = getpass.getpass("Key: ") if sys.stdin.isatty() else sys.stdin.readline()
-    if not key.strip():
-        raise UsageError("No key was given.", hint="Type it at the prompt, or pipe it in; it is never an argument.")
-    return key.strip()
+    hint = "Type it at the prompt, or pipe it in; it is never an argument."
+    return typed_secret("Key: ", UsageError("No key was given.", hint=hint))
 
 
 def _require_offered(provider: str) -> None:

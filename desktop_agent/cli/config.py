@@ -3,7 +3,7 @@
 import argparse
 import os
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -14,7 +14,7 @@ from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.mcp.definition_file import Definitions, read_definitions
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.settings.live_settings import LiveSettings, SettingChange
-from desktop_agent.core.settings.loading import LoadedSettings
+from desktop_agent.core.settings.loading import FoundTable, LoadedSettings
 from desktop_agent.core.settings.model_choice import left_behind
 from desktop_agent.core.settings.values import (
     Setting,
@@ -71,6 +71,29 @@ def settings_in(paths: AppPaths, workspace: Path, console: Console | None = None
     settings = WorkspaceSettings(live, workspace, ProjectTrust(paths.project_answers))
     settings.look()
     return settings
+
+
+def unread_files(settings: WorkspaceSettings, key: str) -> list[str]:
+    """Return the problems with whole files or the list `key`, because of which some of its tables are missing."""
+    proposal = settings.proposal
+    unanswered = proposal.problems if proposal is not None and settings.answer is None else ()
+    places = (key, key.partition(".")[0])
+    problems = (*settings.loaded.problems, *unanswered)
+    return [str(problem) for problem in problems if problem.is_about_the_file or problem.key in places]
+
+
+def tables_waiting_for_trust(settings: WorkspaceSettings) -> tuple[FoundTable, ...]:
+    """Return the tables of a project's file that the user has neither trusted nor ignored."""
+    proposal = settings.proposal
+    return proposal.tables if proposal is not None and settings.answer is None else ()
+
+
+def lines_about_unused(problems: Sequence[str], waiting: Sequence[str]) -> list[str]:
+    lines = ["", "Not used, because of what is wrong with it:", *problems] if problems else []
+    if waiting:
+        names = ", ".join(waiting)
+        lines += ["", f"Not used before you trust the project's settings (`desktop-agent config trust`): {names}."]
+    return lines
 
 
 def show_path(_args: argparse.Namespace, console: Console) -> None:

@@ -1,5 +1,6 @@
 """The console: results on standard output, everything else on standard error. The only place that prints."""
 
+import getpass
 import json
 import os
 import sys
@@ -11,7 +12,7 @@ from typing import TextIO, TypeVar, cast
 
 from msgspec import Struct, field
 
-from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.base.errors import AgentError, UsageError
 from desktop_agent.core.base.file_names import legible_names
 from desktop_agent.core.base.plain_text import escaped_in_json, on_one_line, without_controls
 from desktop_agent.core.protocol.model import JsonObject
@@ -79,6 +80,15 @@ class Console(Struct, frozen=True):
         except OSError as error:
             _silence(self.out)
             raise OutputError(error) from error
+
+
+def typed_secret(prompt: str, missing: UsageError, *, is_whole: bool = False) -> str:
+    """Ask for a secret without showing it. From a pipe, read a line, or all of it. Raises `missing` if it is empty."""
+    read = sys.stdin.read if is_whole else sys.stdin.readline
+    secret = (getpass.getpass(prompt) if sys.stdin.isatty() else read()).strip()
+    if not secret:
+        raise missing
+    return secret
 
 
 def _json(document: JsonObject, indent: int | None = None) -> str:

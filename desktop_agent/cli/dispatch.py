@@ -45,6 +45,9 @@ _FUNCTIONS = {
     "auth sign-in": "signing.with_provider",
     "auth sign-out": "signing.with_provider",
     "models list": "models.main",
+    "agents list": "agents.list_agents",
+    "agents add": "agents.add",
+    "agents remove": "agents.remove",
     "mcp list": "mcp.list_servers",
     "mcp catalogue": "mcp.list_known",
     "mcp logs": "mcp.show_log",
@@ -108,11 +111,11 @@ def _launched(args: argparse.Namespace) -> Any:
 
 
 def _split(argv: Sequence[str]) -> tuple[Sequence[str], list[str]]:
-    """Return this program's arguments, and another program's command line behind the `--` of `mcp add`.
+    """Return this program's arguments, and another program's command line behind the `--` of `mcp add`, `agents add`.
 
     `argparse` takes no options between a positional argument and a `--`.
     """
-    if list(argv[:2]) != ["mcp", "add"] or "--" not in argv:
+    if list(argv[:2]) not in (["mcp", "add"], ["agents", "add"]) or "--" not in argv:
         return argv, []
     place = list(argv).index("--")
     return argv[:place], list(argv[place + 1 :])

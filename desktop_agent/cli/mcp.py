@@ -2,16 +2,14 @@
 
 import argparse
 import asyncio
-import getpass
 import os
 import shlex
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
-from desktop_agent.cli.config import settings_in
-from desktop_agent.cli.console import Console, table
+from desktop_agent.cli.config import lines_about_unused, settings_in, tables_waiting_for_trust, unread_files
+from desktop_agent.cli.console import Console, table, typed_secret
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import CredentialsError, UsageError
 from desktop_agent.core.base.paths import AppPaths, real_path
@@ -31,11 +29,9 @@ from desktop_agent.core.mcp.trust import ToolTrust
 from desktop_agent.core.protocol.codec import picked
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.auth.server_sign_ins import ServerKeyring, ServerSignIns, define_server, forget_server
-from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.system.workspace import current_folder
 
 NOTHING = "No MCP server is defined. `desktop-agent mcp add NAME -- COMMAND ARGS…` defines one."
-_SECTION = LIST.partition(".")[0]
 
 
 def required_definition(paths: AppPaths, workspace: Path, name: str) -> ServerDefinition:
@@ -44,7 +40,7 @@ def required_definition(paths: AppPaths, workspace: Path, name: str) -> ServerDe
     definition = read_definitions(settings.loaded.tables).named(name)
     if definition is None:
         hint = "`desktop-agent mcp list` lists those that are."
-        detail = "\n".join(_unread_files(settings))
+        detail = "\n".join(unread_files(settings, LIST))
         raise UsageError(f"No server named {name!r} is defined.", hint=hint, detail=detail)
     return definition
 
@@ -68,31 +64,10 @@ def list_servers(args: argparse.Namespace, console: Console) -> None:
         }
         for server, (_, state, defined_by, _, where) in zip(found.servers, rows, strict=True)
     ]
-    problems = [*_unread_files(settings), *map(str, found.problems)]
-    waiting = _waiting_for_trust(settings)
-    lines = [table(rows) if rows else NOTHING]
-    if problems:
-        lines += ["", "Not used, because of what is wrong with it:", *problems]
-    if waiting:
-        names = ", ".join(waiting)
-        lines += ["", f"Not used before you trust the project's settings (`desktop-agent config trust`): {names}."]
+    problems = [*unread_files(settings, LIST), *map(str, found.problems)]
+    waiting = [server.name for server in read_definitions(tables_waiting_for_trust(settings)).servers]
+    lines = [table(rows) if rows else NOTHING, *lines_about_unused(problems, waiting)]
     console.result({"servers": documents, "problems": problems, "waiting_for_trust": waiting}, "\n".join(lines))
-
-
-def _unread_files(settings: WorkspaceSettings) -> list[str]:
-    """Return the problems with whole files or lists of servers, because of which servers are missing."""
-    proposal = settings.proposal
-    unanswered = proposal.problems if proposal is not None and settings.answer is None else ()
-    problems = (*settings.loaded.problems, *unanswered)
-    return [str(problem) for problem in problems if problem.is_about_the_file or problem.key in (LIST, _SECTION)]
-
-
-def _waiting_for_trust(settings: WorkspaceSettings) -> list[str]:
-    """Return the servers of a project's file that the user has neither trusted nor ignored."""
-    proposal = settings.proposal
-    if proposal is None or settings.answer is not None:
-        return []
-    return [server.name for server in read_definitions(proposal.tables).servers]
 
 
 def _state(server: ServerDefinition, workspace: Path) -> str:
@@ -166,10 +141,8 @@ def _client_secret(args: argparse.Namespace) -> str:
     """Ask for the secret without showing it. From a pipe read everything, because a private key has several lines."""
     if not args.client_secret:
         return ""
-    secret = (getpass.getpass("Client secret: ") if sys.stdin.isatty() else sys.stdin.read()).strip()
-    if not secret:
-        raise UsageError("No client secret was given.", hint="Type it at the prompt, or pipe it in.")
-    return secret
+    hint = "Type it at the prompt, or pipe it in."
+    return typed_secret("Client secret: ", UsageError("No client secret was given.", hint=hint), is_whole=True)
 
 
 def _added(args: argparse.Namespace) -> ServerDefinition:

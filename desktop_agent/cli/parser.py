@@ -431,6 +431,30 @@ def _add_mcp(commands: Commands) -> None:
         command(actions, name, summary, f"mcp {name} git/git_push", "NAME[/TOOL]")
 
 
+def _add_agents(commands: Commands) -> None:
+    actions = group(commands, "agents", "Define and test agents of other programs, which work in sessions here.")
+    command(actions, "list", "List the agents that are defined or installed. Starts none.", "agents list")
+    summary = "Define an agent: what starts it stands behind --. One that is known needs only its name."
+    add = command(actions, "add", summary, "agents add mine --secret API_KEY -- my-agent --acp")
+    add.usage = "desktop-agent agents add NAME [--env K=V] [--secret K] [--sandbox S [--host HOST]] [-- COMMAND ARGS…]"
+    add.usage += "\n       desktop-agent agents add --from FILE [ID]\n       desktop-agent agents add --from-zed [NAME]"
+    add.add_argument("name", nargs="?", metavar="NAME", help="its name; with --from, its id in the file")
+    file_help = "a JSON file of the agents' registry; nothing is downloaded"
+    add.add_argument("--from", dest="file", type=real_path_named, metavar="FILE", help=file_help)
+    add.add_argument("--from-zed", action="store_true", help="the agents in Zed's settings, all or the one named")
+    env_help = "a variable for the program; one that is a secret goes to the system keyring"
+    add.add_argument("--env", action="append", default=[], metavar="K=V", help=env_help)
+    value_help = "a secret variable: its value is asked for, or read from a pipe, and goes to the system keyring"
+    add.add_argument("--secret", action="append", default=[], metavar="K", help=value_help)
+    sandbox_help = f"confine it: {', '.join(SANDBOXES)} (none, as in your terminal)"
+    add.add_argument("--sandbox", choices=SANDBOXES, metavar="S", help=sandbox_help)
+    host_help = "a host that it may reach from the sandbox, such as example.org or *.example.org"
+    add.add_argument("--host", dest="hosts", action="append", default=[], metavar="HOST", help=host_help)
+    mode_help = "the id of the agent's mode to set (default: the safest of those that ask)"
+    add.add_argument("--mode", metavar="ID", help=mode_help)
+    command(actions, "remove", "Take an agent out of the settings.", "agents remove mine", "NAME")
+
+
 def _add_config(commands: Commands) -> None:
     actions = group(commands, "config", "Show and change the settings.")
     show = command(actions, "show", "Show all settings, and where each value comes from.", "config show execution")
@@ -495,8 +519,8 @@ Example: desktop-agent ~/code/app --continue"""
 _COMMANDS: Mapping[str, Callable[[Commands], None]] = {
     "run": _add_run, "batch": _add_batch, "sessions": _add_sessions, "changes": _add_changes,
     "worktrees": _add_worktrees, "costs": _add_costs, "storage": _add_storage, "tools": _add_tools, "auth": _add_auth,
-    "models": _add_models, "mcp": _add_mcp, "config": _add_config, "acp": _add_acp, "serve": _add_serve,
-    "desktop": _add_desktop, "doctor": _add_doctor,
+    "models": _add_models, "mcp": _add_mcp, "agents": _add_agents, "config": _add_config, "acp": _add_acp,
+    "serve": _add_serve, "desktop": _add_desktop, "doctor": _add_doctor,
 }  # fmt: skip
 
 

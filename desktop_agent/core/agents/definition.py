@@ -3,6 +3,7 @@
 The values of their secret variables are in the keyring. Functions that read it block, and raise `CredentialsError`.
 """
 
+import os
 import re
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
@@ -12,7 +13,7 @@ from typing import cast
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from desktop_agent.core.agents.installed import find_agent, known_agent
+from desktop_agent.core.agents.installed import KnownAgent, find_agent, known_agent, locate
 from desktop_agent.core.base.errors import CredentialsError, UsageError
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.base.secrets import Keyring, is_secret_pair, read_all
@@ -75,7 +76,14 @@ class AgentDefinition(Struct, frozen=True, kw_only=True):
 
     def missing_program(self, environ: Mapping[str, str], workspace: Path) -> str | None:
         """Return the program that starts the agent if it is not found, else `None`. Blocks."""
-        return None if program_meant(self.command, environ, workspace) else self.command
+        return self.command if self.located(environ, workspace) is None else None
+
+    def located(self, environ: Mapping[str, str], workspace: Path) -> "AgentDefinition | None":
+        """Return what starts where the program is; `None` if it is not found. Blocks."""
+        if os.sep in self.command or "/" in self.command:
+            return self if program_meant(self.command, environ, workspace) else None
+        found = locate(self.command, environ, workspace)
+        return None if found is None else replace(self, command=found.program, env={**found.env, **self.env})
 
 
 class AgentDefinitions(Struct, frozen=True, kw_only=True):
@@ -93,25 +101,38 @@ def agent_meant(
 
     Raises `UsageError` if there is neither the name nor the program.
     """
+    folder = workspace or Path.cwd()
     configured = next((agent for agent in agents if agent.name == reference), None)
     if configured is not None:
-        return configured
-    if (known := known_agent(reference)) is not None:
-        found = find_agent(known, environ, workspace)
-        if found is None:
-            raise UsageError(f"{known.title} is not installed.", hint=known.needs)
-        return AgentDefinition(name=known.name, command=found.program, args=known.args, env=found.env)
+        meant, title = configured, f"The agent {reference} needs the program {named(configured.command)}."
+    elif (known := known_agent(reference)) is not None:
+        meant, title = agent_known(known, environ, folder), ""
+    else:
+        meant = _typed(reference)
+        title = f"There is no program {named(meant.command)} to start the agent."
+        if not meant.args:
+            title = f"There is no agent named {named(reference)}, and no program of that name."
+    if (found := meant.located(environ, folder)) is not None:
+        return found
+    hint = "Install it, or put it on your PATH." if configured else "`desktop-agent agents list` lists those there are."
+    raise UsageError(title, hint=hint)
+
+
+def agent_known(known: KnownAgent, environ: Mapping[str, str], workspace: Path) -> AgentDefinition:
+    """Return an agent that is known by name. Blocks. Raises `UsageError` if it is not installed."""
+    if (program := find_agent(known, environ, workspace)) is None:
+        raise UsageError(f"{known.title} is not installed.", hint=known.needs)
+    return AgentDefinition(name=known.name, command=program, args=known.args)
+
+
+def _typed(line: str) -> AgentDefinition:
     try:
-        words = split_words(reference)
+        words = split_words(line)
     except ValueError as error:
         raise UsageError(f"The agent's command line cannot be read: {error}.") from error
-    if words and program_meant(words[0], environ, workspace or Path.cwd()) is not None:
-        return AgentDefinition(name=Path(words[0]).stem, command=words[0], args=tuple(words[1:]))
-    if len(words) == 1:
-        title = f"There is no agent named {named(reference)}, and no program of that name."
-    else:
-        title = f"There is no program {named(words[0])} to start the agent." if words else "No agent is named."
-    raise UsageError(title, hint="`desktop-agent agents list` lists the agents that you configured or installed.")
+    if not words:
+        raise UsageError("No agent is named.", hint="`desktop-agent agents list` lists those there are.")
+    return AgentDefinition(name=Path(words[0]).stem, command=words[0], args=tuple(words[1:]))
 
 
 def read_agents(tables: Iterable[FoundTable]) -> AgentDefinitions:

@@ -71,15 +71,18 @@ class Found(Struct, frozen=True):
     """`PATH`, if the program is not on it: what starts an agent of npm looks there for `node`."""
 
 
-def find_agent(known: KnownAgent, environ: Mapping[str, str], workspace: Path | None = None) -> Found | None:
-    """Look on `PATH`, then where npm and other installers put programs. Blocks."""
-    for program in known.programs:
-        if find_program(program, environ, workspace) is not None:
-            return Found(program, {})
-        for folder in _folders(environ):
-            path = os.pathsep.join((str(folder), environ.get("PATH", os.defpath)))
-            if (found := find_program(program, {**environ, "PATH": str(folder)}, workspace)) is not None:
-                return Found(found, {"PATH": path})
+def find_agent(known: KnownAgent, environ: Mapping[str, str], workspace: Path | None = None) -> str | None:
+    """Return the program that starts an agent here. Blocks."""
+    return next((name for name in known.programs if locate(name, environ, workspace) is not None), None)
+
+
+def locate(program: str, environ: Mapping[str, str], workspace: Path | None = None) -> Found | None:
+    """Look for a program on `PATH`, then where npm and other installers put theirs. Blocks."""
+    if find_program(program, environ, workspace) is not None:
+        return Found(program, {})
+    for folder in _folders(environ):
+        if (found := find_program(program, {**environ, "PATH": str(folder)}, workspace)) is not None:
+            return Found(found, {"PATH": os.pathsep.join((str(folder), environ.get("PATH", os.defpath)))})
     return None
 
 

@@ -244,9 +244,14 @@ async def test_a_projects_agents_do_not_exist_before_the_user_trusts_its_file(tm
 def test_a_reference_is_a_configured_name_then_an_installed_agent_then_a_command_line(tmp_path: Path) -> None:
     environ = {"PATH": str(tmp_path / "bin"), "HOME": str(tmp_path / "home")}
     program(tmp_path / "bin" / "opencode")
-    mine = AgentDefinition(name="opencode", command="other")
+    mine = AgentDefinition(name="opencode", command=str(program(tmp_path / "other")))
+    far = AgentDefinition(name="far", command=program(tmp_path / "home/.local/bin/far").name, env={"PATH": "/mine"})
 
     assert agent_meant([mine], "opencode", environ) == mine
+    assert agent_meant([far], "far", environ).command == str(tmp_path / "home/.local/bin/far")
+    assert agent_meant([far], "far", environ).env == {"PATH": "/mine"}
+    with pytest.raises(UsageError, match="The agent gone needs the program nothing"):
+        agent_meant([AgentDefinition(name="gone", command="nothing")], "gone", environ)
     assert agent_meant([], "opencode", environ) == AgentDefinition(name="opencode", command="opencode", args=("acp",))
     assert agent_meant([], "opencode acp --cwd 'a b'", environ) == AgentDefinition(
         name="opencode", command="opencode", args=("acp", "--cwd", "a b")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.agents.installed import KNOWN_AGENTS, KnownAgent, find_agent, known_agent
+from desktop_agent.core.agents.installed import KNOWN_AGENTS, Found, KnownAgent, find_agent, known_agent, locate
 from tests.core.agents.test_definition import program
 
 
@@ -22,9 +22,8 @@ def test_each_is_found_on_path_by_each_of_its_programs(known: KnownAgent, tmp_pa
     assert find_agent(known, environ) is None
     for name in reversed(known.programs):
         program(tmp_path / "bin" / name)
-        found = find_agent(known, environ)
-        assert found is not None
-        assert (found.program, found.env) == (name, {})
+        assert find_agent(known, environ) == name
+        assert locate(name, environ) == Found(name, {})
     assert re.fullmatch(r"Install it with `\S+ .+`\.", known.needs)
 
 
@@ -36,11 +35,11 @@ def test_those_of_npm_are_found_off_path_with_the_folder_where_node_is_looked_fo
     (tmp_path / ".npmrc").write_text("registry=https://x\nprefix = ${HOME}/prefix\n")
     environ = {"PATH": "/nowhere", "HOME": str(tmp_path), "npm_config_prefix": str(tmp_path / "env")}
 
-    found = find_agent(agent("claude"), environ)
+    name = find_agent(agent("claude"), environ)
 
-    assert found is not None
-    assert found.program == str(tmp_path / place / "claude-agent-acp")
-    assert found.env == {"PATH": f"{tmp_path / place}{os.pathsep}/nowhere"}
+    assert name == "claude-agent-acp"
+    path = f"{tmp_path / place}{os.pathsep}/nowhere"
+    assert locate(name, environ) == Found(str(tmp_path / place / name), {"PATH": path})
 
 
 def test_the_newest_node_goes_first_and_odd_files_do_no_harm(tmp_path: Path) -> None:
@@ -48,7 +47,7 @@ def test_the_newest_node_goes_first_and_odd_files_do_no_harm(tmp_path: Path) -> 
         program(tmp_path / ".nvm/versions/node" / version / "bin" / "gemini")
     os.mkfifo(tmp_path / ".npmrc")
 
-    found = find_agent(agent("gemini"), {"PATH": "/nowhere", "HOME": str(tmp_path)})
+    found = locate("gemini", {"PATH": "/nowhere", "HOME": str(tmp_path)})
 
     assert found is not None
     assert "v22.1.0" in found.program

@@ -1,0 +1,131 @@
+"""`desktop-agent agents`: shows which agents of other programs are defined or installed; defines and removes them."""
+
+import argparse
+import os
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from desktop_agent.cli.config import lines_about_unused, settings_in, tables_waiting_for_trust, unread_files
+from desktop_agent.cli.console import Console, table, typed_secret
+from desktop_agent.core.agents.definition import (
+    AGENTS,
+    AgentDefinition,
+    add_agents,
+    agent_in,
+    agent_known,
+    read_agents,
+    remove_agent,
+)
+from desktop_agent.core.agents.installed import KNOWN_AGENTS, find_agent, known_agent
+from desktop_agent.core.agents.new_agents import agent_of_registry, agents_of_zed, zed_settings
+from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.paths import AppPaths, real_path
+from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.core.system.workspace import current_folder
+
+
+def list_agents(args: argparse.Namespace, console: Console) -> None:
+    settings = settings_in(AppPaths.from_environment(), real_path(args.workspace or current_folder()))
+    found = read_agents(settings.loaded.tables)
+    documents = [_document(agent, agent.defined_by, settings.root) for agent in found.agents]
+    missing: list[JsonObject] = []
+    for known in KNOWN_AGENTS:
+        if found.named(known.name) is not None:
+            continue
+        if (program := find_agent(known, os.environ, settings.root)) is None:
+            missing.append({"name": known.name, "title": known.title, "install": known.install})
+        else:
+            agent = AgentDefinition(name=known.name, command=program, args=known.args)
+            documents.append(_document(agent, "installed", settings.root))
+    problems = [*unread_files(settings, AGENTS.key), *map(str, found.problems)]
+    waiting = [agent.name for agent in read_agents(tables_waiting_for_trust(settings)).agents]
+    columns = ("name", "state", "defined_by", "confinement", "command")
+    rows = [[str(document[column]) for column in columns] for document in documents]
+    lines = [table(rows)] if rows else ["No agent is defined, and none of those known by name is installed."]
+    lines += [str(document["reason"]) for document in documents if document["reason"]]
+    if missing:
+        lines += ["", "Known, but not installed:", table([(str(one["title"]), str(one["install"])) for one in missing])]
+    lines += lines_about_unused(problems, waiting)
+    document: JsonObject = {"agents": documents, "not_installed": missing}
+    console.result(document | {"problems": problems, "waiting_for_trust": waiting}, "\n".join(lines))
+
+
+def _document(agent: AgentDefinition, defined_by: str, workspace: Path) -> JsonObject:
+    program = agent.missing_program(os.environ, workspace)
+    return {
+        "name": agent.name,
+        "kind": "acp",
+        "command": agent.where,
+        "state": "program not found" if program else "starts when needed",
+        "reason": f"{agent.name}: there is no program {program!r}." if program else "",
+        "defined_by": defined_by,
+        "confinement": "not confined" if agent.sandbox is None else f"sandbox: {agent.sandbox}",
+        "hosts": list(agent.hosts),
+        "mode": agent.mode,
+    }
+
+
+def add(args: argparse.Namespace, console: Console) -> None:
+    if args.from_zed + bool(args.file) + bool(args.command_line) > 1:
+        raise UsageError("An agent is started by a command, or comes from Zed or from a file: one of them.")
+    workspace = real_path(args.workspace or current_folder())
+    problems: tuple[tuple[str, str], ...] = ()
+    archive = ""
+    if args.from_zed:
+        agents, problems = _of_zed(args)
+    else:
+        agent, archive = agent_of_registry(args.file, args.name or "") if args.file else (_named(args, workspace), "")
+        agents = (_with_options(agent, args),)
+    from desktop_agent.core.providers.auth.server_sign_ins import ServerKeyring  # with what it takes to sign in
+
+    refused = add_agents(_settings_file(), agents, ServerKeyring(tell=console.say))
+    left_out = [f"{name}: {why}" for name, why in (*problems, *refused)]
+    added = [agent for agent in agents if agent.name not in dict(refused)]
+    documents = [_document(agent, "user", workspace) for agent in added]
+    lines = [f"{agent.name} is defined. {agent.confinement}" for agent in added]
+    lines += [str(document["reason"]) for document in documents if document["reason"]]
+    lines += [f"It is in {archive}: unpack it, and put the program on your PATH."] if archive else []
+    lines += [f"Left out: {problem}" for problem in left_out]
+    console.result({"agents": documents, "problems": left_out}, "\n".join(lines) or "Zed has no such agent.")
+
+
+def _of_zed(args: argparse.Namespace) -> tuple[tuple[AgentDefinition, ...], tuple[tuple[str, str], ...]]:
+    if any((args.env, args.secret, args.sandbox, args.hosts, args.mode)):
+        raise UsageError("--from-zed takes the agents as Zed has them.", hint="Change them in the settings afterwards.")
+    agents, problems = agents_of_zed(zed_settings(os.environ))
+    return tuple(agent for agent in agents if args.name in (None, agent.name)), problems
+
+
+def _named(args: argparse.Namespace, workspace: Path) -> AgentDefinition:
+    name, words = args.name, args.command_line
+    if name is None:
+        raise UsageError("The agent has no name.", hint="For example: desktop-agent agents add mine -- my-agent --acp")
+    if words:
+        return AgentDefinition(name=name, command=words[0], args=tuple(words[1:]))
+    if (known := known_agent(name)) is None:
+        raise UsageError("Say how the agent is started, behind --.", hint="`agents list` shows those known by name.")
+    return agent_known(known, os.environ, workspace)
+
+
+def _with_options(agent: AgentDefinition, args: argparse.Namespace) -> AgentDefinition:
+    options = {"sandbox": args.sandbox, "hosts": args.hosts, "mode": args.mode, "env": args.env, "secrets": args.secret}
+    given = {key: value for key, value in options.items() if value}
+    try:
+        made = agent_in({"name": agent.name, "command": agent.command, "args": list(agent.args), **given})
+    except ValueError as error:
+        raise UsageError(f"The agent cannot be defined so: {error}.") from error
+    missing = UsageError("No secret was given.", hint="Type it at the prompt, or pipe in one a line.")
+    secrets = {name: typed_secret(f"{name}: ", missing) for name in made.secrets}
+    return replace(made, env={**agent.env, **made.env, **secrets})
+
+
+def remove(args: argparse.Namespace, console: Console) -> None:
+    from desktop_agent.core.providers.auth.server_sign_ins import ServerKeyring
+
+    remove_agent(_settings_file(), args.name, ServerKeyring(tell=console.say))
+    console.result({"name": args.name, "removed": True}, f"{args.name} is no longer defined.")
+
+
+def _settings_file() -> Path:
+    return AppPaths.from_environment().settings_file()
