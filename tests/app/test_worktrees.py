@@ -15,6 +15,7 @@ from desktop_agent.ui.review.change_listing import BaselinePicker
 from desktop_agent.ui.review.changed_file_list import ChangedFileList
 from desktop_agent.ui.review.conflict.clash_dialog import ClashDialog
 from desktop_agent.ui.review.diff.diff_view import DiffView
+from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from desktop_agent.ui.sessions.worktrees import WorktreeRow, WorktreesDialog, WorktreeSheet
 from desktop_agent.ui.widgets.buttons import Picker
 from desktop_agent.ui.window.conversation_pane import WorktreeBar
@@ -121,6 +122,9 @@ def test_a_session_works_in_a_worktree_and_two_of_three_hunks_are_brought_back(g
         await user.activate()
         await user.until_true(view.hasFocus, "the first one has the keyboard")
         QTest.keyClick(view, Qt.Key.Key_R)
+        review = view.findChild(DiffReview)
+        assert review
+        await user.until_true(lambda: review.hunks.counts()[1] == 2, "one is brought back, and the review shows it")
         await user.press(Qt.Key.Key_F8)
         QTest.keyClick(view, Qt.Key.Key_R)
         both = written(line_20="mine", line_5="five", line_30="thirty")
@@ -176,6 +180,7 @@ def test_a_session_says_what_became_of_its_worktree(go: Go, repository: Path, tm
         await begin(user, "calm")
         session = user.transcript.session
         tree = Path(session.workspace)
+        await user.until_true(user.actions.bring_back.isEnabled, "the session of a worktree is shown")
         user.actions.bring_back.trigger()
         bar = await user.see(WorktreeBar, "worktreeBar")
         assert bar.accessibleName().startswith("Nothing new to bring back from calm")

@@ -104,7 +104,7 @@ async def allow_all_questions_of_first_turn(user: Driver, project: Project) -> N
 async def see_change_in_review(user: Driver) -> None:
     await see_draft(user, "Add a test")
     changes = await user.see(QListView, "changeList")
-    assert changes.model().rowCount() == 1
+    await user.until_true(lambda: changes.model().rowCount() == 1, "the file is listed")
     diff = await user.see(DiffView, "diffView")
     await user.until_true(lambda: diff.navigation.change == 0, "the diff is drawn")
 
