@@ -17,7 +17,7 @@ from desktop_agent.acp.editor import Editor
 from desktop_agent.acp.session import EditorSession
 from desktop_agent.composition.session_context import SessionOptions
 from desktop_agent.composition.workbench import Workbench
-from desktop_agent.core.agents.peer import INVALID_PARAMS, NOT_FOUND, Handler, Peer, RpcError
+from desktop_agent.core.agents.peer import INVALID_PARAMS, INVALID_REQUEST, NOT_FOUND, Handler, Peer, RpcError
 from desktop_agent.core.base.errors import SessionNotFoundError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.learned import learned
@@ -37,6 +37,7 @@ PROTOCOL_VERSION: Final = 1
 PATIENCE_S: Final = 10.0
 MOST_WAITING_BYTES: Final = 64 * 1024 * 1024
 _PAGE: Final = 50
+_MOST_OPEN: Final = 200
 _HUNK: Final = ("old_start", "old_end", "new_start", "new_end")
 _SIGN_IN: Final = "terminal"
 
@@ -180,6 +181,7 @@ class AcpAgent:
     async def _new(self, params: JsonObject) -> JsonObject:
         place = _read(params, _Place)
         folder = await _folder(place.cwd)
+        self._require_room()
         opened = EditorSession(self._bench, self._editor, _now)
         options = replace(self._options, servers=_servers(place.mcp_servers), editor=opened.files)
         made = await self._bench.opener.open_unattended(folder, None, options, opened.hear, is_attended=True)
@@ -196,15 +198,20 @@ class AcpAgent:
         place = _read(params, _OldPlace)
         session_id = place.session_id
         await _folder(place.cwd)
+        self._require_room()
+        journal = await asyncio.to_thread(self._journal, session_id)
         async with self._locks[session_id]:
             await self._end(session_id)
-            journal = await asyncio.to_thread(self._journal, session_id)
             events, _ = await asyncio.to_thread(read_journal, journal, self._bench.blobs)
             opened = EditorSession(self._bench, self._editor, _now)
             options = SessionOptions(servers=_servers(place.mcp_servers), editor=opened.files)
             made = await self._bench.opener.open(session_id, opened.hear, options)
             await self._begin(opened, session_id, opened.open(made.session, events if is_replayed else ()))
         return await opened.modes.document()
+
+    def _require_room(self) -> None:
+        if len(self._open) >= _MOST_OPEN:
+            raise RpcError(INVALID_REQUEST, f"{_MOST_OPEN} sessions are open. Close one first.")
 
     def _journal(self, session_id: SessionId) -> Path:
         try:

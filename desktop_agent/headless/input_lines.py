@@ -12,6 +12,8 @@ from desktop_agent.core.protocol.ops import MalformedOpError, decode_op
 
 LONGEST_LINE_BYTES = 16 * 1024 * 1024
 _CHUNK_BYTES = 64 * 1024
+_MOST_CHUNKS = 64
+"""How many may wait to be taken. Then the other program waits."""
 
 
 async def lines_of(descriptor: int) -> AsyncGenerator[bytes | None]:
@@ -32,17 +34,24 @@ async def lines_of(descriptor: int) -> AsyncGenerator[bytes | None]:
 
 async def _chunks_of(descriptor: int) -> AsyncGenerator[bytes]:
     """Yield the input as it arrives. A daemon thread reads it, because nothing can interrupt a blocked read."""
-    loop, chunks = asyncio.get_running_loop(), asyncio.Queue[bytes]()
+    loop, chunks, room = asyncio.get_running_loop(), asyncio.Queue[bytes](), threading.Semaphore(_MOST_CHUNKS)
+    is_left = False
 
     def read() -> None:
         with suppress(RuntimeError):  # the loop was closed under it
-            while chunk := _read(descriptor):
+            while not is_left and (chunk := _read(descriptor)):
+                room.acquire()
                 loop.call_soon_threadsafe(chunks.put_nowait, chunk)
             loop.call_soon_threadsafe(chunks.put_nowait, b"")
 
     threading.Thread(target=read, name="input lines", daemon=True).start()
-    while chunk := await chunks.get():
-        yield chunk
+    try:
+        while chunk := await chunks.get():
+            room.release()
+            yield chunk
+    finally:
+        is_left = True
+        room.release()
 
 
 def _read(descriptor: int) -> bytes:

@@ -93,6 +93,7 @@ class Editor:
     updates: list[dict[str, Any]] = field(default_factory=list)
     asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     cancelled: list[int] = field(default_factory=list)
+    refusals: set[str] = field(default_factory=set)
     is_judged: bool = True
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
     _waiting: dict[int, tuple[str, asyncio.Future[Any]]] = field(default_factory=dict)
@@ -153,6 +154,11 @@ class Editor:
     def text(self, kind: str = "agent_message_chunk") -> str:
         return "".join(one["content"].get("text", "") for one in self.seen(kind))
 
+    def drop(self) -> None:
+        """Stop answering what the agent asked."""
+        for task in self._tasks:
+            task.cancel()
+
     async def until(self, is_there: Callable[[], object]) -> None:
         async with asyncio.timeout(PATIENCE_S), self._came:
             await self._came.wait_for(is_there)
@@ -173,6 +179,8 @@ class Editor:
                 self._came.notify_all()
 
     def _settle(self, message: dict[str, Any]) -> None:
+        if "error" in message:
+            self.refusals.add(message["error"]["message"])
         method, future = self._waiting.get(message["id"]) or ("", None)
         if future is None or future.done():
             return

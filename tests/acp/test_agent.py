@@ -6,15 +6,11 @@ import json
 import os
 import signal
 import sys
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from desktop_agent.acp.agent import MOST_WAITING_BYTES, Output
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.providers.scripted import Call, Fail, Hang, Say
 from tests.acp.editor import CAPABILITIES, RefusedError, editing, program_with_demo
@@ -230,48 +226,6 @@ async def test_what_cannot_be_done_is_refused_in_words(
             await editor.ask(method, **params)
 
 
-_JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
-    max_leaves=8,
-)
-_METHODS = st.sampled_from(
-    ["initialize", "session/new", "session/load", "session/prompt", "session/cancel", "session/set_mode",
-     "session/set_config_option", "session/list", "session/delete", "$/cancel_request", "_desktop-agent/undo"]
-)  # fmt: skip
-_PARAMS = _JSON | st.fixed_dictionaries({"sessionId": st.text(max_size=20) | _JSON, "cwd": st.just("/proc") | _JSON})
-
-
-def _line(number: object, method: object, params: object) -> bytes:
-    return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode()
-
-
-def _answer(number: object, result: object) -> bytes:
-    return json.dumps({"jsonrpc": "2.0", "id": number, "result": result}).encode()
-
-
-_MESSAGES = (
-    st.binary(max_size=60)
-    | _JSON.map(json.dumps).map(str.encode)
-    | st.builds(_line, _JSON, _METHODS | st.text(max_size=10), _PARAMS)
-    | st.builds(_answer, _JSON, _JSON)
-)
-
-
-@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(messages=st.lists(_MESSAGES, min_size=60, max_size=80))
-async def test_a_hostile_editor_gets_answers_and_changes_nothing(tmp_path: Path, messages: list[bytes]) -> None:
-    ground = ground_with_poem(tmp_path / os.urandom(4).hex())
-    async with editing(ground, [[Say("Still here.")]]) as (editor, _):
-        for message in messages:
-            editor.writer.write(message.replace(b"\n", b" ") + b"\n")
-        editor.numbers = count(2**40)  # theirs are small
-        session = await editor.start(ground.workspace)
-        assert await editor.prompt(session, "go") == "end_turn"
-    assert ground.read("poem.txt") == POEM
-    assert [one.name for one in ground.workspace.iterdir()] == ["poem.txt"]
-
-
 async def test_a_turn_that_cannot_be_recorded_ends_with_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -281,14 +235,3 @@ async def test_a_turn_that_cannot_be_recorded_ends_with_an_error(
         with pytest.raises(RefusedError, match="could not be"):
             await editor.prompt(session, "go")
         assert await editor.prompt(session, "again") == "end_turn"
-
-
-def test_an_editor_that_stops_reading_gets_whole_lines_and_then_the_end() -> None:
-    reading, writing = os.pipe()
-    output, line = Output(os.fdopen(writing, "wb")), "x" * 2**20
-    for _ in range(2 * MOST_WAITING_BYTES // len(line)):
-        output.send(line)
-    with os.fdopen(reading, "rb") as file:
-        lines = file.read().splitlines(keepends=True)
-    assert set(lines) == {line.encode() + b"\n"}
-    assert len(lines) <= MOST_WAITING_BYTES // len(line) + 2, "no more is kept for it"

@@ -182,6 +182,19 @@ async def test_an_editor_that_hangs_is_named_and_not_asked_again(tmp_path: Path)
         assert poem.read_text() == POEM.replace("line 2\n", "LINE 2\n").replace("line 39\n", "LINE 39\n")
 
 
+async def test_large_files_are_read_beside_each_other(tmp_path: Path) -> None:
+    ground, names = Ground(tmp_path), [f"large-{number}.txt" for number in range(20)]
+    for name in names:
+        ground.write(name, "line\n" * 60_000)
+    async with editing(ground, [[Call("read_file", {"path": name}) for name in names], [Say("Done.")]]) as (editor, _):
+        session = await editor.start(ground.workspace, ABLE)
+        editor.buffers = {ground.workspace / name: "unsaved\n" + "line\n" * 60_000 for name in names}
+        await editor.prompt(session, "go")
+        assert not editor.seen("notice"), "more of them than threads wait, and their answers are long"
+        assert all("unsaved" in said for said in results(editor))
+        assert len(results(editor)) == len(names)
+
+
 async def test_a_mode_that_the_editor_drops_is_given_back(tmp_path: Path) -> None:
     ground, poem = ground_with_poem(tmp_path)
     poem.chmod(0o750)

@@ -3,8 +3,10 @@
 import asyncio
 import json
 import logging
+import re
 from collections.abc import AsyncIterable, Awaitable, Callable, Mapping
-from typing import Final, cast
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, TypeGuard, cast
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.protocol.codec import as_object
@@ -21,7 +23,11 @@ CANCELLED: Final = -32800
 
 CANCEL: Final = "$/cancel_request"
 _MOST_RUNNING: Final = 256
-"""How many requests of the other side run at once. A side with more of them is not answered."""
+"""How many requests of the other side run at once. More of them are refused."""
+_MOST_RUNNING_BYTES: Final = 64 * 1024 * 1024
+_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
+_LONGEST_ID: Final = 200
+_LONGEST_MESSAGE: Final = 2_000
 
 _LARGE: Final = 256 * 1024
 """Longer lines are read in a thread."""
@@ -44,7 +50,9 @@ class RpcError(Exception):
         self.data = data
 
     def document(self) -> JsonObject:
-        return {"code": self.code, "message": self.message} | ({} if self.data is None else {"data": self.data})
+        return {"code": self.code, "message": self.message[:_LONGEST_MESSAGE]} | (
+            {} if self.data is None else {"data": self.data}
+        )
 
 
 class Peer:
@@ -66,6 +74,9 @@ class Peer:
         self._last_id = 0
         self._asked: dict[int, asyncio.Future[JsonObject]] = {}
         self._running: dict[_Id, asyncio.Task[None]] = {}
+        self._running_bytes = 0
+        self._reader = ThreadPoolExecutor(1, "large lines")
+        """Its own thread: all others may wait for what is read here."""
 
     async def serve(self, lines: AsyncIterable[bytes | None]) -> None:
         """Serve until the other side closes its output. Then requests that still run are cancelled."""
@@ -76,6 +87,7 @@ class Peer:
                 elif line.strip():
                     await self._take(line)
         finally:
+            self._reader.shutdown(wait=False)
             for asked in self._asked.values():
                 asked.cancel()
             tasks = list(self._running.values())
@@ -106,7 +118,7 @@ class Peer:
 
     async def _take(self, line: bytes) -> None:
         try:
-            found: object = await asyncio.to_thread(json.loads, line) if len(line) > _LARGE else json.loads(line)
+            found = await self._read_large(line) if len(line) > _LARGE else _read(line)
         except (ValueError, RecursionError):
             if self._pass_over is not None:
                 self._pass_over(line)
@@ -115,14 +127,14 @@ class Peer:
             return
         message, method = as_object(found), as_object(found).get("method")
         number = message.get("id")
-        if message.get("jsonrpc") != "2.0" or isinstance(number, bool) or not isinstance(number, int | str | None):
+        if message.get("jsonrpc") != "2.0" or not _is_id(number):
             self._refuse(None, RpcError(INVALID_REQUEST, "The line is not a JSON-RPC 2.0 message."))
         elif isinstance(method, str):
             params = message.get("params")
             if params is not None and not isinstance(params, dict):
                 self._refuse(number, RpcError(INVALID_PARAMS, "`params` is not an object."))
             elif "id" in message:
-                self._start(number, method, cast("JsonObject", params or {}))
+                self._start(number, method, cast("JsonObject", params or {}), len(line))
             else:
                 self._notice(method, cast("JsonObject", params or {}))
         elif "result" in message or "error" in message:
@@ -130,15 +142,21 @@ class Peer:
         else:
             self._refuse(number, RpcError(INVALID_REQUEST, "The message has no method."))
 
-    def _start(self, number: _Id, method: str, params: JsonObject) -> None:
+    async def _read_large(self, line: bytes) -> object:
+        return await asyncio.get_running_loop().run_in_executor(self._reader, _read, line)
+
+    def _start(self, number: _Id, method: str, params: JsonObject, size: int) -> None:
         handler = self._answer.get(method)
         if handler is None:
             self._refuse(number, RpcError(UNKNOWN_METHOD, "There is no such method.", {"method": method[:100]}))
-        elif number in self._running or len(self._running) >= _MOST_RUNNING:
-            self._refuse(number, RpcError(INVALID_REQUEST, "The id is in use, or too many requests run."))
+        elif number in self._running:
+            self._refuse(number, RpcError(INVALID_REQUEST, "The id is in use."))
+        elif len(self._running) >= _MOST_RUNNING or self._running_bytes + size > _MOST_RUNNING_BYTES:
+            self._refuse(number, RpcError(INVALID_REQUEST, "Too many requests run."))
         else:
+            self._running_bytes += size
             task = self._running[number] = asyncio.create_task(self._respond(number, handler, params), name=method)
-            task.add_done_callback(lambda _: self._on_done(number))
+            task.add_done_callback(lambda _: self._on_done(number, size))
 
     async def _respond(self, number: _Id, handler: Handler, params: JsonObject) -> None:
         try:
@@ -151,7 +169,8 @@ class Peer:
             _log.exception("A request failed")
             self._refuse(number, RpcError(INTERNAL_ERROR, "The request failed; the log says why."))
 
-    def _on_done(self, number: _Id) -> None:
+    def _on_done(self, number: _Id, size: int) -> None:
+        self._running_bytes -= size
         if self._running.pop(number).cancelled():  # perhaps before it began
             self._refuse(number, RpcError(CANCELLED, "The request was cancelled."))
 
@@ -180,6 +199,20 @@ class Peer:
 
     def _refuse(self, number: _Id, error: RpcError) -> None:
         self._write({"id": number, "error": error.document()})
+
+
+def _read(line: bytes) -> object:
+    """Raises `ValueError` and `RecursionError` for what is not JSON, or could not be written as UTF-8."""
+    found: object = json.loads(line)
+    if _SURROGATE.search(line):  # two of them may be a whole character
+        json.dumps(found, ensure_ascii=False).encode()
+    return found
+
+
+def _is_id(number: object) -> TypeGuard[_Id]:
+    if isinstance(number, str):
+        return len(number) <= _LONGEST_ID
+    return number is None or (isinstance(number, int) and not isinstance(number, bool))
 
 
 def as_rpc_error(error: AgentError) -> RpcError:
