@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from desktop_agent.core.capture.scan import Signature
+from desktop_agent.core.system.git.index_file import spans
 from desktop_agent.core.system.git.repository import Repository, common_folder, find_repository, read_regular
 from desktop_agent.core.system.private_files import make_private_folder
 
@@ -258,7 +259,6 @@ class GitObjects:
         return found.data if isinstance(found, pygit2.Blob) else None
 
 
-_HEAD = struct.Struct(">4sII")
 _ENTRY = struct.Struct(">10I20sH")
 _ASSUME_VALID, _EXTENDED, _STAGES = 0x8000, 0x4000, 0x3000
 _CONVERTS = (b"filter", b"ident", b"working-tree-encoding")
@@ -286,10 +286,11 @@ def unchanged_objects(folder: Path, found: dict[str, Signature]) -> dict[str, st
 
 
 def _unchanged(index: bytes, prefix: str, found: dict[str, Signature], written_ns: int) -> Iterator[tuple[str, str]]:
-    for name, fields, identifier in _entries(index):
+    for name, begin, _ in spans(index):
         path = os.fsdecode(name)
         signature = found.get(path.removeprefix(prefix)) if path.startswith(prefix) else None
-        if signature is None:
+        *fields, identifier, flags = _ENTRY.unpack_from(index, begin)
+        if signature is None or flags & (_ASSUME_VALID | _EXTENDED | _STAGES):
             continue
         changed_ns, modified_ns, size, inode, mode = signature
         looked = (fields[0] * 10**9 + fields[1], fields[2] * 10**9 + fields[3], fields[9], fields[5], fields[6])
@@ -302,35 +303,6 @@ def _git_mode(mode: int) -> int:
     if not stat.S_ISREG(mode):
         return stat.S_IFMT(mode)
     return stat.S_IFREG | (0o755 if mode & stat.S_IXUSR else 0o644)
-
-
-def _entries(index: bytes) -> Iterator[tuple[bytes, tuple[int, ...], bytes]]:
-    mark, version, count = _HEAD.unpack_from(index)
-    if mark != b"DIRC" or version not in (2, 3, 4):
-        raise ValueError("not an index of a known version")
-    at, name = _HEAD.size, b""
-    for _ in range(count):
-        *numbers, identifier, flags = _ENTRY.unpack_from(index, at)
-        start = at + _ENTRY.size + (2 if flags & _EXTENDED else 0)
-        if version == 4:
-            cut, start = _variable_number(index, start)
-            end = index.index(b"\0", start)
-            name = name[: len(name) - cut] + index[start:end]
-            at = end + 1
-        else:
-            end = index.index(b"\0", start)
-            name = index[start:end]
-            at += (end - at) // 8 * 8 + 8
-        if not flags & (_ASSUME_VALID | _EXTENDED | _STAGES):
-            yield name, tuple(numbers), identifier
-
-
-def _variable_number(data: bytes, at: int) -> tuple[int, int]:
-    number = data[at] & 0x7F
-    while data[at] & 0x80:
-        at += 1
-        number = ((number + 1) << 7) | (data[at] & 0x7F)
-    return number, at + 1
 
 
 def _may_convert(top: Path, git_dir: Path, folder: Path, found: Iterable[str]) -> bool:

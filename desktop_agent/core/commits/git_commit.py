@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iter
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from msgspec import Struct
 
@@ -20,23 +20,18 @@ from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.file_names import name_on_a_line
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.workspace_files import Mark, folders_above, mark_of
-from desktop_agent.core.commits.objects import (
-    UNTOUCHED,
-    Entries,
-    Index,
-    Objects,
-    Tip,
-    entries_near,
-    has_converting_attributes,
-)
+from desktop_agent.core.commits.configuration import HOOKS, WATCHING, hooks_in, settings_of
+from desktop_agent.core.commits.objects import UNTOUCHED, Entries, Objects, Tip, entries_near
 from desktop_agent.core.commits.selected_lines import Fitted, SelectedLines, States
 from desktop_agent.core.merge.merge import ClashError, merge_states
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.system.git.git_process import UsersGit
-from desktop_agent.core.system.git.repository import common_folder
 from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.transcript import Transcript
+
+if TYPE_CHECKING:
+    from desktop_agent.core.commits.quick_objects import Opened
 
 LOCK_PATIENCE_S: Final = 10.0
 _POLL_S: Final = 0.05
@@ -45,7 +40,6 @@ _IN_PROGRESS: Final = {
     "rebase-merge": "A rebase", "rebase-apply": "A rebase",
 }  # fmt: skip
 _SUBJECTS: Final = 20
-_HOOKS: Final = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit")
 
 
 Tell = Callable[[str, str], None]
@@ -137,17 +131,14 @@ class _Commits:
     # -- what there is to commit --
 
     async def plan(self, transcript: Transcript, selections: Sequence[ChangeSelection]) -> _Plan:
-        from desktop_agent.core.commits import quick_objects  # libgit2 takes 90 ms to import
-
-        seen = await asyncio.to_thread(self._read_index)  # before libgit2 reads it, so that a change between is noticed
-        opened = await asyncio.to_thread(quick_objects.Opened.at, self._root)
+        seen, opened = await asyncio.to_thread(self._look_at_index)
         async with asyncio.TaskGroup() as group:
             finding = group.create_task(self._tip(opened.head if opened else None))
-            selecting = group.create_task(self._selected(transcript, selections))
-        tip, (lines, paths, is_raw) = finding.result(), selecting.result()
-        objects = Objects(self._git, tip, self._folder)
-        if opened is not None:
-            objects = await asyncio.to_thread(opened.quickest, objects, paths, seen, is_raw=is_raw)
+            selecting = group.create_task(asyncio.to_thread(SelectedLines, transcript, self._ledger, selections))
+        tip, lines = finding.result(), selecting.result()
+        paths = {self._prefix + path for path in lines.paths}
+        plain = Objects(self._git, tip, self._folder)
+        objects = plain if opened is None else await opened.quickest(plain, paths, seen)
         async with asyncio.TaskGroup() as group:
             committed = group.create_task(objects.near(paths))
             comparing = group.create_task(objects.staged())
@@ -161,13 +152,11 @@ class _Commits:
         fitted = await asyncio.to_thread(lines.fit, in_head, in_index, barred)
         return _Plan(tip, objects, head, staged, fitted, seen)
 
-    async def _selected(
-        self, transcript: Transcript, selections: Sequence[ChangeSelection]
-    ) -> tuple[SelectedLines, set[str], bool]:
-        """Return the lines, the paths of their files, and whether no attribute converts these files."""
-        lines = await asyncio.to_thread(SelectedLines, transcript, self._ledger, selections)
-        paths = {self._prefix + path for path in lines.paths}
-        return lines, paths, not await has_converting_attributes(self._git, paths)
+    def _look_at_index(self) -> "tuple[bytes | None, Opened | None]":
+        """Return the index, and the repository if libgit2 can read it. A change of the index in between is noticed."""
+        from desktop_agent.core.commits.quick_objects import Opened  # libgit2 takes 90 ms to import
+
+        return self._read_index(), Opened.at(self._root)
 
     async def _tip(self, head: tuple[str, str] | None = None) -> Tip:
         """Return the tip, at this commit and branch if they are known."""
@@ -176,13 +165,12 @@ class _Commits:
             raise AgentError(f"{begun[0]} is in progress.", hint=f"{UNTOUCHED} Finish or abort it with git first.")
         async with asyncio.TaskGroup() as group:
             finding = group.create_task(self._head(head))
-            listing = group.create_task(self._git.ask("config", "--list", "-z"))
-        (oid, branch), listed = finding.result(), listing.result()
-        records = (record.partition("\n") for record in listed.split("\0")[:-1])
-        settings = {name: value if is_set else "true" for name, is_set, value in records}
+            reading = group.create_task(settings_of(self._git))
+        (oid, branch), settings = finding.result(), reading.result()
         named = dict.fromkeys(name.split(".")[1] for name in settings if name.startswith("hook."))
-        hooks = *await asyncio.to_thread(self._hooks_in, settings.get("core.hookspath", "")), *named
-        return Tip(oid, branch, settings, hooks)
+        there = await asyncio.to_thread(hooks_in, self._git.repository, settings)
+        hooks = (*(name for name in HOOKS if name in there), *named)
+        return Tip(oid, branch, settings, hooks, is_watched=not there.isdisjoint(WATCHING))
 
     async def _head(self, known: tuple[str, str] | None) -> tuple[str, str]:
         if known is not None:
@@ -193,10 +181,6 @@ class _Commits:
             head = f"\n{await self._git.ask('symbolic-ref', 'HEAD')}"
         oid, branch, *_ = head.split("\n")
         return oid, branch if branch != "HEAD" else ""
-
-    def _hooks_in(self, named: str) -> list[str]:
-        folder = self._root / Path(named).expanduser() if named else common_folder(self._git_dir) / "hooks"
-        return [name for name in _HOOKS if os.access(folder / name, os.X_OK)]
 
     async def author_and_subjects(self, tip: Tip) -> tuple[str, str]:
         log = self._git.run("log", f"-{_SUBJECTS}", "--format=%s", *([tip.oid] if tip.oid else ["--max-count=0"]))
@@ -246,12 +230,10 @@ class _Commits:
         if not moved:
             raise AgentError("There is nothing to commit.", hint="HEAD has these changes already.")
         kept = {self._prefix + path: state for path, state in fitted.staged.items()}
-        signed = ("-S",) if tip.is_signed else ()
-        argv = (*(("-p", tip.oid) if tip.oid else ()), *signed, "-F", "-", tree)
         async with asyncio.TaskGroup() as group:
-            asking = self._git.ask("-c", "i18n.commitEncoding=UTF-8", "commit-tree", *argv, stdin=text)
-            made, following = group.create_task(asking), group.create_task(self._next_index(plan, moved, kept))
-        commit, subject = made.result().strip(), text.partition("\n")[0]
+            storing = group.create_task(objects.commit(tree, text))
+            following = group.create_task(self._next_index(plan, moved, kept))
+        commit, subject = storing.result(), text.partition("\n")[0]
         reason = f"commit{'' if tip.oid else ' (initial)'}: {subject}"
         touched = set[str]()
         with _too_late_to_stop(self._move(plan, moved, kept, following.result(), commit, reason)) as moving:
@@ -308,14 +290,9 @@ class _Commits:
 
     async def _next_index(self, plan: _Plan, moved: Entries, kept: States) -> bytes:
         """Return the user's index with the lines of the commit. Raises `AgentError` if other things are staged now."""
-        index = Index(self._git, self._folder / "next-index")
-        await index.copy(self._index)
-        is_as_seen = await asyncio.to_thread(index.path.read_bytes) == plan.index
-        if not is_as_seen and await plan.objects.staged(index.environ) != plan.staged:
-            raise AgentError("What is staged changed meanwhile.", hint=f"{UNTOUCHED} Try again.")
         stored = await plan.objects.stored("kept", kept, plan.staged)
-        await index.put({path: entry for path, entry in moved.items() if path not in plan.staged} | stored)
-        return await asyncio.to_thread(index.path.read_bytes)
+        files = {path: entry for path, entry in moved.items() if path not in plan.staged} | stored
+        return await plan.objects.next_index(plan.index, plan.staged, files)
 
     async def _move(
         self, plan: _Plan, moved: Entries, kept: States, following: bytes, commit: str, reason: str
@@ -327,24 +304,24 @@ class _Commits:
         """
         async with self._locked():
             before = await asyncio.to_thread(self._read_index)
+            written_ns = self._index.stat().st_mtime_ns if before is not None else 0
             if before != plan.index:
                 following = await self._next_index(plan, moved, kept)
             await asyncio.to_thread(self._replace_index, following)
-            ref = ("HEAD", commit, plan.tip.oid or "0" * len(commit)) if commit else ("-d", "HEAD", plan.tip.oid)
             try:
-                await self._git.ask("update-ref", "-m", reason, *ref)
+                await plan.objects.move(commit, reason)
             except AgentError as error:
                 if (await self._head(None))[0] == commit:
                     return  # git moved it, and ended badly
-                await asyncio.to_thread(self._replace_index, before)
+                await asyncio.to_thread(self._replace_index, before, written_ns)
                 title = "HEAD was moved meanwhile, or cannot be moved."
                 raise AgentError(title, hint=f"{UNTOUCHED} Try again.", detail=error.detail) from error
 
     def _read_index(self) -> bytes | None:
         return self._index.read_bytes() if self._index.exists() else None
 
-    def _replace_index(self, content: bytes | None) -> None:
-        """Write the index. The caller holds its lock."""
+    def _replace_index(self, content: bytes | None, written_ns: int | None = None) -> None:
+        """Write the index. The caller holds its lock. Git looks at files that are not older than `written_ns`."""
         if content is None:
             self._index.unlink()
             return
@@ -352,10 +329,13 @@ class _Commits:
         draft.write_bytes(content)
         if self._index.exists():
             draft.chmod(self._index.stat().st_mode & 0o777)
+        if written_ns is not None:
+            os.utime(draft, ns=(written_ns, written_ns))
         draft.replace(self._index)
 
     async def undo(self, commit: str) -> None:
-        tip = await self._tip()
+        seen, opened = await asyncio.to_thread(self._look_at_index)
+        tip = await self._tip(opened.head if opened else None)
         if tip.oid != commit:
             raise AgentError("It is not the last commit any more.", hint="Revert it with git.")
         remote = await self._git.ask("for-each-ref", "--count=1", f"--contains={commit}", "refs/remotes")
@@ -364,11 +344,12 @@ class _Commits:
         parent, *others = (await self._git.ask("log", "-1", "--format=%P", commit)).split() or [""]
         if others:
             raise AgentError("It is a merge.", hint="Undo it with git.")
-        objects, seen = Objects(self._git, tip, self._folder), await asyncio.to_thread(self._read_index)
+        plain = Objects(self._git, tip, self._folder)
         moved, back = (
-            await objects.difference(commit, parent or tip.none),
-            await objects.difference(parent or tip.none, commit),
+            await plain.difference(commit, parent or tip.none),
+            await plain.difference(parent or tip.none, commit),
         )
+        objects = plain if opened is None else await opened.quickest(plain, set(moved), seen)
         staged = await objects.staged()
         both = moved.keys() & staged.keys()
         ours, old, new = await objects.versions(*({path: one[path] for path in both} for one in (staged, back, moved)))

@@ -1,10 +1,10 @@
-"""Reads and writes git's objects for a commit, through git. `quick_objects` does the same without processes."""
+"""Does with git what a commit does with a repository. `quick_objects` does the same without processes."""
 
 import asyncio
 import os
 import secrets
 import shutil
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -30,7 +30,6 @@ _LINK: Final = "120000"
 _KINDS: Final[Mapping[str, tuple[FileKind, int]]] = {
     "100644": ("file", 0o644), "100755": ("file", 0o755), _LINK: ("symlink", 0o777),
 }  # fmt: skip
-_CONVERTING: Final = ("text", "crlf", "eol", "ident", "filter", "working-tree-encoding")
 
 
 class Entry(NamedTuple):
@@ -48,9 +47,12 @@ class Tip(Struct, frozen=True):
     oid: str
     """Empty before the first commit."""
     branch: str
+    """The full name. Empty while detached."""
     settings: Mapping[str, str]
     hooks: tuple[str, ...]
     """The hooks that a commit runs, and the names under which the configuration defines others."""
+    is_watched: bool
+    """Whether a hook hears of changes of the index or of refs."""
 
     @property
     def none(self) -> str:
@@ -142,6 +144,30 @@ class Objects:
             await self.git.ask("diff-tree", "-r", "--raw", "-z", "--no-abbrev", "--no-renames", old, new)
         )
 
+    async def next_index(self, seen: bytes | None, staged: Entries, files: Entries) -> bytes:
+        """Return the user's index with other files. It must be as `seen`, or have staged the same as then: `staged`.
+
+        Raises `AgentError` otherwise.
+        """
+        index = Index(self.git, self.folder / "next-index")
+        await index.copy(self.git.repository.git_dir / "index")
+        is_as_seen = await asyncio.to_thread(index.path.read_bytes) == seen
+        if not is_as_seen and await self.staged(index.environ) != staged:
+            raise AgentError("What is staged changed meanwhile.", hint=f"{UNTOUCHED} Try again.")
+        await index.put(files)
+        return await asyncio.to_thread(index.path.read_bytes)
+
+    async def commit(self, tree: str, message: str) -> str:
+        """Store a commit on the tip, and sign it if that is configured."""
+        argv = (*(("-p", self.tip.oid) if self.tip.oid else ()), *(("-S",) if self.tip.is_signed else ()))
+        asking = self.git.ask("-c", "i18n.commitEncoding=UTF-8", "commit-tree", *argv, "-F", "-", tree, stdin=message)
+        return (await asking).strip()
+
+    async def move(self, commit: str, reason: str) -> None:
+        """Move HEAD from the tip to `commit`, or before the first one. Raises `AgentError` if HEAD is elsewhere."""
+        ref = ("HEAD", commit, self.tip.oid or "0" * len(commit)) if commit else ("-d", "HEAD", self.tip.oid)
+        await self.git.ask("update-ref", "-m", reason, *ref)
+
 
 async def versions_of(
     *trees: Entries, read: Callable[[list[tuple[str, Entry]]], Awaitable[list[bytes]]]
@@ -163,11 +189,6 @@ async def contents_of(git: UsersGit, wanted: list[tuple[str, Entry]]) -> list[by
         hint = "Nothing was changed. Check it with `git fsck`."
         raise AgentError("git lacks an object of the repository.", hint=hint)
     return [os.fsencode(part.partition("\n")[2][:-1]) for part in parts]
-
-
-async def has_converting_attributes(git: UsersGit, paths: Iterable[str]) -> bool:
-    listed = await git.ask("check-attr", "-z", "--stdin", *_CONVERTING, stdin="\0".join([*paths, ""]))
-    return not set(listed.split("\0")[2::3]) <= {"unspecified"}
 
 
 class Index:

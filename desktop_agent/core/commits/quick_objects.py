@@ -1,24 +1,34 @@
-"""Reads and writes git's objects without processes, by libgit2, wherever git would make the same of them (ADR 26)."""
+"""Does what a commit does with a repository without a process, wherever git would do the same (ADR 27)."""
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
-from functools import partial
+import re
+import struct
+import time
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Final, TypeVar, cast
 
 import pygit2
 
+from desktop_agent.core.commits.configuration import has_converting_attributes
 from desktop_agent.core.commits.objects import NO_FILE, Entries, Entry, Inspect, Objects
 from desktop_agent.core.commits.selected_lines import States
+from desktop_agent.core.system.git.index_file import edited
 from desktop_agent.core.system.git.repository import common_folder, read_regular
 
 T = TypeVar("T")
 _INDEX_WITHOUT_FLAGS: Final = b"DIRC\0\0\0\2"
 """How an index begins whose entries have no flags that pygit2 does not tell."""
+_ODD: Final = ("extensions.", "core.fsync", "core.sharedrepository", "diff.ignoresubmodules")
+_OTHER_IDENTITIES: Final = ("author.", "committer.", "GIT_AUTHOR_", "GIT_COMMITTER_")
+_IDENTITY: Final = re.compile(r"""(?!.*[\x00-\x1f<>\x7f])[^ .,:;"\\'](.*[^ .,:;"\\'])?""")
+"""What git takes as it is: it strips other characters."""
+_SPACES: Final = re.compile(r"[ \t\r\n]+")
 _FOLDER: Final = 0o040000
-_FAILURES: Final = (pygit2.GitError, KeyError, ValueError, OSError)
+_FAILURES: Final = (pygit2.GitError, LookupError, ValueError, OSError, struct.error)
 
 
 class Opened:
@@ -38,21 +48,26 @@ class Opened:
             return cls(root)
         return None
 
-    def quickest(self, plain: Objects, paths: Iterable[str], index: bytes | None, *, is_raw: bool) -> Objects:
-        """Return `plain` where libgit2 could act differently. `index`: the user's; `is_raw`: nothing is converted."""
-        settings, common = plain.tip.settings, common_folder(plain.git.repository.git_dir)
-        is_odd = any(name.startswith(("extensions.", "core.fsync", "diff.ignoresubmodules")) for name in settings)
-        is_odd = is_odd or bool(plain.tip.hooks) or os.name == "nt" or settings.get("core.filemode") == "false"
+    async def quickest(self, plain: Objects, paths: set[str], index: bytes | None) -> Objects:
+        """Return `plain` where libgit2 could act differently. `index` is the user's."""
+        if await asyncio.to_thread(self._may_differ, plain, paths, index):
+            return plain
+        settings = plain.tip.settings
+        is_converting = settings.get("core.autocrlf", "false") != "false" or "core.eol" in settings
+        is_raw = not is_converting and not await has_converting_attributes(plain.git, settings, paths, self.index)
+        return QuickObjects(plain, self, is_raw=is_raw)
+
+    def _may_differ(self, plain: Objects, paths: set[str], index: bytes | None) -> bool:
+        tip, common = plain.tip, common_folder(plain.git.repository.git_dir)
+        is_odd = any(name.startswith(_ODD) for name in tip.settings) or tip.settings.get("core.filemode") == "false"
+        is_odd = is_odd or bool(tip.hooks) or tip.is_watched or os.name == "nt" or (tip.oid, tip.branch) != self.head
         is_odd = is_odd or index is None or index[:8] != _INDEX_WITHOUT_FLAGS or not "".join(paths).isprintable()
         packed = read_regular(common / "packed-refs", 2**30)
-        if is_odd or (common / "refs/replace").exists() or b" refs/replace/" in packed or plain.tip.oid != self.head[0]:
-            return plain
-        is_converting = settings.get("core.autocrlf", "false") != "false" or "core.eol" in settings
-        return QuickObjects(plain, self, is_raw=is_raw and not is_converting)
+        return is_odd or (common / "refs/replace").exists() or b" refs/replace/" in packed
 
 
 class QuickObjects(Objects):
-    """Git itself converts files that have attributes, and compares an index that ignores case, or is not the user's."""
+    """Where a method cannot do as git would, or fails, git does it, and says what is wrong."""
 
     def __init__(self, plain: Objects, opened: Opened, *, is_raw: bool) -> None:
         super().__init__(plain.git, plain.tip, plain.folder)
@@ -63,10 +78,10 @@ class QuickObjects(Objects):
     async def _or(self, by_git: Callable[[], Awaitable[T]], work: Callable[[], T]) -> T:
         try:
             return await asyncio.to_thread(work)
-        except _FAILURES:  # git says what is wrong, or can do it
+        except _FAILURES:
             return await by_git()
 
-    @property
+    @cached_property
     def _head(self) -> pygit2.Tree:
         return cast("pygit2.Commit", self._repository[self.tip.oid]).tree
 
@@ -103,8 +118,9 @@ class QuickObjects(Objects):
         by_git = partial(super().difference, old, new)
         if old != self.tip.tree:
             return await by_git()
-        made = cast("pygit2.Tree", self._repository[new])
-        return await self._or(by_git, lambda: self._compared(self._head.diff_to_tree(made)))
+        return await self._or(
+            by_git, lambda: self._compared(self._head.diff_to_tree(cast("pygit2.Tree", self._repository[new])))
+        )
 
     def _compared(self, diff: pygit2.Diff) -> Entries:
         found: Entries = {}
@@ -139,6 +155,62 @@ class QuickObjects(Objects):
             by_git, lambda: self._tree(self._head, entries) or str(self._repository.TreeBuilder().write())
         )
 
+    async def next_index(self, seen: bytes | None, staged: Entries, files: Entries) -> bytes:
+        by_git = partial(super().next_index, seen, staged, files)
+        return await self._or(by_git, lambda: self._next_index(seen, files))
+
+    def _next_index(self, seen: bytes | None, files: Entries) -> bytes:
+        with (self.git.repository.git_dir / "index").open("rb") as index:
+            written_s, content = os.fstat(index.fileno()).st_mtime_ns // 10**9, index.read()
+        if content != seen:
+            raise ValueError("git compares what is staged")
+        return edited(
+            content, written_s, {path: entry if entry.mode != NO_FILE else None for path, entry in files.items()}
+        )
+
+    async def commit(self, tree: str, message: str) -> str:
+        by_git = partial(super().commit, tree, message)
+        return await by_git() if self.tip.is_signed else await self._or(by_git, lambda: self._commit(tree, message))
+
+    def _commit(self, tree: str, message: str) -> str:
+        if "\0" in message:
+            raise ValueError("git refuses it")
+        made = self._made()
+        content = f"tree {tree}\nparent {self.tip.oid}\nauthor {made}\ncommitter {made}\n\n{message}"
+        return str(self._repository.write(pygit2.enums.ObjectType.COMMIT, content.encode()))
+
+    def _made(self) -> str:
+        """Return by whom and when, as objects and logs have it. Raises `ValueError` if only git can tell."""
+        settings, environ = self.tip.settings, self.git.environ
+        name, email = settings.get("user.name", ""), settings.get("user.email", "")
+        is_odd = any(one.startswith(_OTHER_IDENTITIES) for one in (*settings, *environ))
+        if is_odd or not _IDENTITY.fullmatch(name) or not _IDENTITY.fullmatch(email):
+            raise ValueError("more than the two usual settings tell who commits")
+        time.tzset()  # the user travels
+        now = int(time.time())
+        return f"{name} <{email}> {now} {time.strftime('%z', time.localtime(now))}"
+
+    async def move(self, commit: str, reason: str) -> None:
+        by_git = partial(super().move, commit, reason)
+        is_branch = commit and self.tip.branch.startswith("refs/heads/")
+        await (self._or(by_git, lambda: self._move(commit, reason)) if is_branch else by_git())
+
+    def _move(self, commit: str, reason: str) -> None:
+        """Do what git does: lock HEAD and its branch, log the move in both, and rename the new branch into place."""
+        own, common, old = self.git.repository.git_dir, common_folder(self.git.repository.git_dir), self.tip.oid
+        head, branch = own / "HEAD", common / self.tip.branch
+        logs = own / "logs/HEAD", common / "logs" / self.tip.branch
+        line = f"{old} {commit} {self._made()}\t{_SPACES.sub(' ', reason).strip(' ')}\n".encode()
+        with _locked(head), _locked(branch) as lock:
+            is_usual = all(map(os.path.isfile, logs)) and not branch.is_symlink()
+            if not is_usual or head.read_text() != f"ref: {self.tip.branch}\n" or branch.read_text() != f"{old}\n":
+                raise ValueError("the branch is packed or elsewhere, or has no log")
+            for log in logs:
+                with log.open("ab") as file:
+                    file.write(line)
+            lock.write_text(f"{commit}\n")
+            lock.replace(branch)
+
     def _tree(self, base: pygit2.Tree | None, entries: Entries) -> str:
         """Return the tree with these entries; an empty string if there would be no file."""
         builder = self._repository.TreeBuilder() if base is None else self._repository.TreeBuilder(base)
@@ -163,6 +235,17 @@ class QuickObjects(Objects):
     def _in(self, builder: pygit2.TreeBuilder, name: str) -> pygit2.Object | None:
         entry = cast("pygit2.Object | None", builder.get(name))
         return self._repository[entry.id] if entry is not None and entry.type_str != "commit" else entry
+
+
+@contextmanager
+def _locked(path: Path) -> Generator[Path]:
+    """Hold git's lock of a ref, a file that takes its place. Raises `FileExistsError` if somebody else holds it."""
+    lock = path.with_name(f"{path.name}.lock")
+    os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    try:
+        yield lock
+    finally:
+        lock.unlink(missing_ok=True)
 
 
 def _entry_of(one: pygit2.Object) -> Entry:

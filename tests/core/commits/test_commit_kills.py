@@ -30,7 +30,7 @@ async def test_a_commit_of_which_a_process_is_killed_at_any_system_call_loses_no
 async def check_trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, *, seed: int) -> None:
     before = prepare(tmp_path / "before")
     trials = await run_lab("tests.core.commits.commit_kill_lab", tmp_path / "lab", count, seed)
-    whole = again(before, tmp_path / "lab/whole/repository")
+    whole = again(before, tmp_path / "lab/hooked/whole/repository")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", before.environ["GIT_CONFIG_GLOBAL"])
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     for trial in trials:

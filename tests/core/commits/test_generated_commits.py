@@ -6,6 +6,7 @@ the user before, between or after them, or what is staged. The oracle takes plac
 
 import asyncio
 import os
+import re
 import subprocess
 import tempfile
 from collections.abc import Mapping
@@ -119,6 +120,7 @@ class World:
         self.scene = scene
         self.top = top
         self.eol = b"\r\n" if scene.kind == "crlf" else b"\n"
+        self._written_s = 1_000_000_000
         self.root = top / "repository"
         self.root.mkdir()
         self.environ = os.environ | {"GIT_CONFIG_GLOBAL": str(top / "gitconfig"), "GIT_CONFIG_NOSYSTEM": "1"}
@@ -141,6 +143,17 @@ class World:
         place = self.folder / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content)
+        self._age(place)
+
+    def _age(self, place: Path) -> None:
+        """Make a file older than the index, and than later contents. Git looks at younger ones."""
+        self._written_s += 1
+        os.utime(place, (self._written_s, self._written_s))
+
+    def _age_all(self) -> None:
+        for path in self.disk():
+            self._age(self.root / path)
+        self.git("update-index", "-q", "--refresh")
 
     def prepare(self) -> None:
         kind = self.scene.kind
@@ -179,6 +192,7 @@ class World:
                 self.put(path, b"\0\1\2" if fate == "binary" else text_of(places, set(), self.eol))
         elif kind == "split":
             self.git("update-index", "--split-index")
+        self._age_all()
         self.prefix = "d/" if self.folder != self.root else ""
         self.files = {
             path.removeprefix(self.prefix): file
@@ -375,6 +389,14 @@ class World:
         lines = self.git("diff", "--cached", "-U0", "--no-renames").splitlines()
         return [line for line in lines if not line.startswith((b"index ", b"@@"))]
 
+    def told(self) -> list[bytes]:
+        """The commit and what the logs have of it, without times."""
+        branch = self.git("rev-parse", "--symbolic-full-name", "HEAD").decode().strip()
+        logs = (self.git("rev-parse", "--git-path", f"logs/{name}").decode().strip() for name in ("HEAD", branch))
+        last = [(self.root / log).read_bytes().splitlines()[-1] for log in logs]
+        commit, content = self.git("rev-parse", "HEAD").strip(), self.git("cat-file", "commit", "HEAD")
+        return [re.sub(rb"> \d+ ", b"> ", one).replace(commit, b"it") for one in (*last, content)]
+
     def has_head(self) -> bool:
         argv = ["git", "rev-parse", "-q", "--verify", "HEAD"]
         return subprocess.call(argv, cwd=self.root, env=self.environ, stdout=subprocess.DEVNULL) == 0
@@ -438,13 +460,13 @@ async def _check(scene: Scene) -> None:
         wanted = _changed(indexed, moved | dict.fromkeys(head.keys() - expected.keys()))
         assert world.tree("index") == wanted | {world.prefix + path: file for path, file in index.items()}
         world.git("fsck", "--strict", "--no-dangling")
-        made = world.git("rev-parse", "HEAD^{tree}"), world.git("ls-files", "-s")
+        made = world.told(), world.git("ls-files", "-s")
         await undo_commit(world.ledger, done.commit)
         assert (world.tree("HEAD") if world.has_head() else {}) == head
         assert (world.disk(), world.staged(), world.tree("index")) == (disk, staged, indexed)
         patch.setattr(quick_objects.Opened, "at", by_git)
         again = await commit_changes(world.record.transcript, world.ledger, (selection,), "Ours")
-        assert (world.git("rev-parse", "HEAD^{tree}"), world.git("ls-files", "-s")) == made
+        assert (world.told(), world.git("ls-files", "-s")) == made
         assert (again.paths, again.left_out, again.branch, again.parent) == (
             done.paths, done.left_out, done.branch, done.parent
         )  # fmt: skip

@@ -133,7 +133,7 @@ class UsersGit(Struct, frozen=True):
     """
 
     repository: Repository
-    _environ: Mapping[str, str]
+    environ: Mapping[str, str]
     _failure: str
 
     @classmethod
@@ -163,7 +163,7 @@ class UsersGit(Struct, frozen=True):
 
         A hook may take long. Cancelling kills the process group, and with `tell` also processes that left the group.
         """
-        variables = {**self._environ, **(environ or {}), MARK_VARIABLE: (mark := secrets.token_hex(8))}
+        variables = {**self.environ, **(environ or {}), MARK_VARIABLE: (mark := secrets.token_hex(8))}
         try:
             process = await _start_git(arguments, self.repository.root, variables, has_input=True)
         except OSError as error:
