@@ -252,6 +252,7 @@ class Ground:
         self,
         script: Script | Iterable[Reply],
         *,
+        model: ModelRef = MODEL,
         approval: ApprovalPolicy = "on_write",
         sandbox: SandboxMode = "restricted",
         resume: SessionId | None = None,
@@ -269,7 +270,7 @@ class Ground:
         transcript = Transcript()
         if resume is None:
             session = await bench.create_session(
-                self.workspace, sink=rx, model=MODEL, approval=approval, sandbox=sandbox, rules=rules, limits=limits
+                self.workspace, sink=rx, model=model, approval=approval, sandbox=sandbox, rules=rules, limits=limits
             )
         else:
             opened = await bench.open_session(resume, sink=rx, rules=rules, limits=limits, is_attended=is_attended)

@@ -14,6 +14,8 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from desktop_agent.composition.application import Application
+from desktop_agent.core.agents.connection import AgentConnection, SessionAgents, Surroundings
+from desktop_agent.core.agents.definition import agent_meant, read_agents
 from desktop_agent.core.approvals import Approvals, RuleBook
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
@@ -48,6 +50,7 @@ from desktop_agent.core.protocol.model import (
     SandboxMode,
     SessionPurpose,
 )
+from desktop_agent.core.providers.auth.server_sign_ins import ServerKeyring
 from desktop_agent.core.sandbox.guarded import places_of_stand_ins
 from desktop_agent.core.session.aside_requests import Retries, ServerSampling, Titling
 from desktop_agent.core.session.recorder import Recorder, SessionState, Sink
@@ -76,7 +79,7 @@ from desktop_agent.core.telemetry.telemetry import SessionFacts, SessionTelemetr
 from desktop_agent.core.tools.access import ROLES, Access, CallRules, ToolOffer
 from desktop_agent.core.tools.builtin import AnyTool
 from desktop_agent.core.tools.builtin.write_plan import WritePlan
-from desktop_agent.core.tools.execution.confiner import Confiner
+from desktop_agent.core.tools.execution.confiner import Confiner, server_confiner
 from desktop_agent.core.tools.execution.effects import Effects
 from desktop_agent.core.tools.execution.runtime import Toolbox, ToolRuntime
 from desktop_agent.core.tools.execution.safeguard import Safeguard
@@ -225,6 +228,7 @@ class SessionContext:
         self._reports = JobReports(self.jobs, self.recorder, app.clock)
         self.rulebook = RuleBook(app.rules, state.rules, self.recorder)
         self.policies = self._make_policies()
+        self.agents = SessionAgents(self._make_agent)
         self.registry = ToolRegistry(self._tools())
         self.access = Access(
             self.registry,
@@ -299,6 +303,7 @@ class SessionContext:
                 telemetry=SessionTelemetry(app.telemetry, lambda: settings.current.telemetry, recorder.observe, facts),
                 clock=app.clock,
                 provider_source=app.provider_source,
+                agents=self.agents,
                 started_early=app.started_early,
                 model_meant=app.model_meant,
                 known=app.known_model,
@@ -409,6 +414,7 @@ class SessionContext:
             stack.push_async_callback(asyncio.to_thread, self._capture.close)
             stack.push_async_callback(self._processes.aclose)
             stack.push_async_callback(app.tools.give_back)
+            stack.push_async_callback(self.agents.aclose)
             stack.callback(self.servers.close)
             stack.push_async_callback(self.jobs.aclose)
             stack.push_async_callback(self._reports.aclose)
@@ -475,9 +481,31 @@ class SessionContext:
         def may_write(definition: ServerDefinition, path: str) -> bool:
             return definition.may_write(self.root / path, self.root)
 
-        return tuple(
+        servers = tuple(
             RunningServer(each.definition.name, activity, partial(may_write, each.definition), is_shared=is_shared)
             for each, activity, is_shared in self.app.tools.servers.activities(self.root)
+        )
+        agents = tuple(
+            RunningServer(each.writer_name, activity, lambda _: True, author="agent")
+            for each in self.agents.connections.values()
+            if (activity := each.activity) is not None
+        )
+        return (*servers, *agents)
+
+    async def _make_agent(self, reference: str) -> AgentConnection:
+        app = self.app
+        await self.settings.refresh()
+        agents = read_agents(self.settings.loaded.tables).agents
+        return AgentConnection(
+            await asyncio.to_thread(agent_meant, agents, reference, app.environ, self.root),
+            Surroundings(
+                root=self.root,
+                environ=app.environ,
+                keyring=ServerKeyring(app.keys),
+                confiner=server_confiner(app.paths, app.environ, app.probe),
+                runner=self._processes,
+                logs=app.paths.logs / "agents",
+            ),
         )
 
     def _tools(self) -> tuple[AnyTool, ...]:

@@ -45,7 +45,7 @@ class AgentDefinition(Struct, frozen=True, kw_only=True):
     command: str
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Variables that are added to the environment, from which credentials were removed."""
+    """Variables that are added to the environment: all of the user's, or for a confined agent, those that are safe."""
     secrets: tuple[str, ...] = ()
     """The variables whose values are in the keyring."""
     sandbox: SandboxMode | None = None
@@ -63,15 +63,17 @@ class AgentDefinition(Struct, frozen=True, kw_only=True):
     @property
     def in_full(self) -> str:
         """Return everything that decides what runs, for the question of trust."""
-        confined = f" ({self._limits.in_full})" if self.sandbox is not None else ""
+        confined = f" ({limits.in_full})" if (limits := self.limits) is not None else ""
         return named(start_in_full((self.command, *self.args), self.env, self.secrets) + confined)
 
     @property
     def confinement(self) -> str:
-        return NOT_CONFINED if self.sandbox is None else self._limits.words
+        return NOT_CONFINED if (limits := self.limits) is None else limits.words
 
     @property
-    def _limits(self) -> ServerSandbox:
+    def limits(self) -> ServerSandbox | None:
+        if self.sandbox is None:
+            return None
         return ServerSandbox(folders=(".",) if self.sandbox == "restricted" else (), hosts=self.hosts)
 
     def missing_program(self, environ: Mapping[str, str], workspace: Path) -> str | None:

@@ -22,6 +22,8 @@ class CallFacts(Struct, frozen=True, kw_only=True):
     tool_change: Literal["", "changed", "unknown"] = ""
     """As in `ToolChange.kind`; empty if the tool is as the user allowed it."""
     asks: str = ""
+    agent: str = ""
+    """The agent of another program that runs the call by itself."""
     wants_unconfined: bool = False
     justification: str = ""
     repository: str = ""

@@ -260,6 +260,17 @@ class TurnEnded(DurableEvent, frozen=True, kw_only=True):
     """Whether the application ended during the turn, so that the next opening recorded this event."""
 
 
+class AgentSessionOpened(DurableEvent, frozen=True, kw_only=True):
+    """An agent of another program opened a session of its own, in which it takes the turns from now on."""
+
+    agent: str
+    """The name or the command line by which the session names the agent, as in `ModelRef.model`."""
+    agent_session: str
+    """The agent's id for it, to open it again."""
+    name: str = ""
+    version: str = ""
+
+
 # --- what the model sees ------------------------------------------------------------------------------------------
 
 
@@ -670,6 +681,7 @@ KnownEvent = (
     | MessageDone
     | UsageReported
     | TurnEnded
+    | AgentSessionOpened
     | Compacted
     | SummaryEdited
     | CompactionUndone

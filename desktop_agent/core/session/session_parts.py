@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager
 
 from msgspec import Struct
 
+from desktop_agent.core.agents.connection import SessionAgents
 from desktop_agent.core.approvals import Approvals, RuleBook
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.ids import SessionId
@@ -55,6 +56,7 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     telemetry: SessionTelemetry
     clock: Clock
     provider_source: ProviderSource
+    agents: SessionAgents
     started_early: Callable[[ModelRef], AbstractAsyncContextManager[None]]
     """Keeps the process running that requests to a model need, if they need one."""
     model_meant: Callable[[NamedModel, ModelRef | None], ModelRef]

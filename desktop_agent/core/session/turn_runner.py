@@ -11,6 +11,7 @@ from desktop_agent.core.context_window.context_manager import TurnRequests
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import Attachment, Decision, ModelRef
 from desktop_agent.core.providers.provider import ProviderPool
+from desktop_agent.core.session.agent_turn import AgentTurn
 from desktop_agent.core.session.failure_notices import defect_notice, notice_of
 from desktop_agent.core.session.prompt_queue import PromptQueue
 from desktop_agent.core.session.recovery import Readiness
@@ -254,7 +255,7 @@ class TurnRunner:
     async def _work(
         self, number: int, model: ModelRef, left: OpenCalls | None
     ) -> tuple[ev.TurnEndReason, int, ev.Notice | None]:
-        turn: Turn | None = None
+        turn: Turn | AgentTurn | None = None
         notice: ev.Notice | None = None
         now = self._parts.clock.monotonic()
         if self._first_began is None:
@@ -263,12 +264,18 @@ class TurnRunner:
         try:
             async with time.limit(self._parts.clock, self._cancel):
                 await asyncio.to_thread(self._parts.ledger.require_root)
-                provider = await self._providers.get(model)
-                usual = TurnRequests(context_manager=self._parts.context_manager, model=model, provider=provider)
-                turn = Turn(
-                    number=number, parts=self._parts, usual=usual, queue=self.queue, provider_of=self._providers.get
-                )
-                reason = await turn.run(left)
+                if model.is_agent:
+                    known = self._transcript.session.agent_sessions.get(model.model, "")
+                    agent = await self._parts.agents.connected(model.model, known)
+                    turn = AgentTurn(number, model, self._parts, agent, self.queue)
+                    reason = await turn.run()
+                else:
+                    provider = await self._providers.get(model)
+                    usual = TurnRequests(context_manager=self._parts.context_manager, model=model, provider=provider)
+                    turn = Turn(
+                        number=number, parts=self._parts, usual=usual, queue=self.queue, provider_of=self._providers.get
+                    )
+                    reason = await turn.run(left)
         except asyncio.CancelledError:
             reason = "limit" if time.is_over else "interrupted"
             notice = time.notice(number, turn.failure if turn is not None else None)

@@ -38,8 +38,12 @@ class Unfinished(Struct):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the open turn only waits for the user, so that asking again would repeat no action."""
-        is_still = self.turn is not None and self.prepared is None
+        """Whether the open turn only waits for the user, so that asking again would repeat no action.
+
+        Another program's agent goes on while it asks, and what it asks is over when it ends.
+        """
+        is_ours = self.model is None or not self.model.is_agent
+        is_still = self.turn is not None and self.prepared is None and is_ours
         asked = {call_id for call_id, request in self.asked.items() if request.spending is None}
         return is_still and bool(self.asked) and asked <= self.calls.keys() - self.acted
 

@@ -26,6 +26,7 @@ from desktop_agent.core.protocol.model import (
     ApprovalRequest,
     Decision,
     Denied,
+    FileChange,
     Rule,
     SandboxMode,
     ScriptMark,
@@ -157,6 +158,20 @@ def draft(case: Case, verdict: Allow | Ask) -> ApprovalRequest:
     )
 
 
+def edit_question(changes: tuple[FileChange, ...]) -> str:
+    verbs = {"created": "Create", "modified": "Change", "deleted": "Delete", "mode_changed": "Change the mode of"}
+    files = [change for change in changes if not change.moved_to]  # a renamed file is one, at its new path
+    if len(files) > 1:
+        return f"Change {len(files)} files?"
+    (change,) = files
+    if change.moved_from:
+        left = next(other.before for other in changes if other.moved_to)
+        verb = "Rename" if left and change.after and left.digest == change.after.digest else "Rename and change"
+        instead = " and replace the file there" if change.before is not None else ""
+        return f"{verb} {change.moved_from} → {change.path}{instead}?"
+    return f"{verbs[change.kind]} {change.path}?"
+
+
 def is_worse(now: ApprovalRequest, shown: ApprovalRequest) -> bool:
     is_wider = _WIDTH.get(now.confinement, len(_WIDTH)) > _WIDTH.get(shown.confinement, len(_WIDTH))
     has_risk = not set(now.risks) <= set(shown.risks)
@@ -185,9 +200,11 @@ JUDGED_ANEW = "The edited command is judged differently than what was shown, so 
 class NotApprovedError(ToolError):
     """The user did not allow the call. If `is_unanswered`, no user was there to answer."""
 
-    def __init__(self, message: str, *, is_unanswered: bool) -> None:
+    def __init__(self, message: str, *, is_unanswered: bool, said: str = "") -> None:
+        """`said` is what the user wrote with the no."""
         super().__init__(message, error_type="permission")
         self.is_unanswered = is_unanswered
+        self.said = said
 
 
 class Permit(Struct, frozen=True):
@@ -361,7 +378,7 @@ def _require_allowed(decision: Decision, request: ApprovalRequest) -> Allowed:
         case Denied(message=message):
             said = f' They said: "{message}"' if message else ""
             text = f"The user denied this call; it was not run.{said} Do not repeat it: adapt, or ask."
-            raise NotApprovedError(text, is_unanswered=False)
+            raise NotApprovedError(text, is_unanswered=False, said=message)
         case Aborted(reason=reason):
             text = f"This call needs an approval and did not get one: {reason} Why it asks: {request.reason}"
             raise NotApprovedError(text, is_unanswered=True)

@@ -78,7 +78,8 @@ class ContextState(Fold):
 
 _SESSION_EVENTS: Final = frozenset({
     ev.SessionOpened, ev.FolderAccepted, ev.SessionRenamed, ev.SessionForked, ev.SessionArchived, ev.SessionPinned,
-    ev.ModeSet, ev.TurnStarted, ev.PromptSubmitted, ev.JobsReported, ev.RulesReported,
+    ev.ModeSet, ev.TurnStarted, ev.PromptSubmitted, ev.JobsReported, ev.RulesReported, ev.AgentSessionOpened,
+    ev.Rewound,
 })  # fmt: skip
 
 
@@ -103,6 +104,8 @@ class SessionInfo(Struct):
     forked_from: SessionId = ""
     purpose: SessionPurpose = "conversation"
     worktree: WorktreeOrigin | None = None
+    agent_sessions: dict[str, str] = field(default_factory=dict[str, str])
+    """The sessions of other programs' agents that have this conversation, by the agent's name."""
 
     @property
     def home(self) -> str:
@@ -116,7 +119,7 @@ class SessionInfo(Struct):
         if type(event) in _SESSION_EVENTS:
             self._take_in(event)
 
-    def _take_in(self, event: ev.Event) -> None:
+    def _take_in(self, event: ev.Event) -> None:  # noqa: C901 - one vocabulary
         match event:
             case ev.SessionOpened():
                 self.session_id, self.workspace = event.session_id, event.workspace
@@ -129,6 +132,11 @@ class SessionInfo(Struct):
                 self.title, self.is_title_given = title, not is_generated
             case ev.SessionForked(source=source):
                 self.forked_from = source
+                self.agent_sessions = {}
+            case ev.AgentSessionOpened(agent=agent, agent_session=agent_session):
+                self.agent_sessions = self.agent_sessions | {agent: agent_session}
+            case ev.Rewound(scope=scope) if scope != "files":
+                self.agent_sessions = {}
             case ev.SessionArchived(is_archived=is_archived):
                 self.is_archived = is_archived
             case ev.SessionPinned(is_pinned=is_pinned):

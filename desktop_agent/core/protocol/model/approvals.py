@@ -182,6 +182,8 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
     confinement: str = ""
     """How the command would run, in words: `In the sandbox: may write this folder, no network`."""
     is_escalation: bool = False
+    is_fixed: bool = False
+    """Whether the command cannot be edited, because an agent of another program runs it."""
     rule_kind: RuleKind | None = None
     """The kind of rule that would have made this question unnecessary; `None` if no rule could."""
     scripts: tuple[ScriptMark, ...] = ()

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from msgspec import Meta, Struct, field
 from msgspec.structs import force_setattr, replace
@@ -118,6 +118,10 @@ class Job(Struct, frozen=True, kw_only=True):
     last_line: str = ""
 
 
+AGENTS: Final = "acp"
+"""The provider id that stands for agents of other programs, which speak the Agent Client Protocol."""
+
+
 class ModelRef(Struct, frozen=True, kw_only=True):
     """A model: a provider id, the provider's name for it, and an address if not the default one.
 
@@ -131,6 +135,11 @@ class ModelRef(Struct, frozen=True, kw_only=True):
     """The account for requests, together with its address; empty for the provider's default account."""
     effort: str = ""
     """How much the model is to think, in the provider's word for it; empty for the provider's default."""
+
+    @property
+    def is_agent(self) -> bool:
+        """Whether an agent of another program takes the turns. Then `model` is its name, or its command line."""
+        return self.provider == AGENTS
 
     @property
     def bare(self) -> "ModelRef":

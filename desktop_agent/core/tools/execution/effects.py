@@ -410,6 +410,11 @@ class JobWatch:
                 await asyncio.to_thread(self._capture.release, job.snapshot)
         await asyncio.to_thread(self._writers.skip if is_bracketed else self._writers.end_look)
 
+    @property
+    def is_watching_late(self) -> bool:
+        """Whether the folder's state is kept with which what servers write late is compared."""
+        return self._writers.snapshot is not None
+
     async def keep(self, snapshot: Snapshot) -> bool:
         """Keep and record a call's snapshot, to find what servers change later. False if that is not needed."""
         if not self._writers.has_servers or self._writers.snapshot is not None:
@@ -581,6 +586,22 @@ class Effects:
         otherwise. Raises `ToolError` when a file is not in the state for which the plan was made.
         """
         return await to_its_end(self._apply(turn, call_id, changes), f"apply {call_id}")
+
+    async def watch(self, turn: int) -> None:
+        """From now on, also find what the running servers and agents change without a call. Can be cancelled."""
+        async with self.jobs.looking:
+            self.jobs.note_turn(turn)
+            await self.jobs.look_now()
+            if self.jobs.is_watching_late:
+                return
+            snapshot = await self._take_snapshot()
+            is_kept = False
+            try:
+                await self._finder.record_all_edits(turn)
+                is_kept = await self.jobs.keep(snapshot)
+            finally:
+                if not is_kept:
+                    await asyncio.to_thread(self._capture.release, snapshot)
 
     async def begin_command(self, turn: int, call_id: CallId, run: PlannedCommand) -> Snapshot:
         """Record the user's edits, take a snapshot, and copy what the command may destroy. Can be cancelled."""

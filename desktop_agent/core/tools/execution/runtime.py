@@ -27,7 +27,6 @@ from desktop_agent.core.protocol.model import (
     Aborted,
     ApprovalRequest,
     Decision,
-    FileChange,
     JsonObject,
     ServerQuestion,
     TodoItem,
@@ -60,6 +59,7 @@ from desktop_agent.core.tools.gate import (
     Permit,
     ServerQuestions,
     arguments_digest,
+    edit_question,
 )
 from desktop_agent.core.tools.output import RESULT_LIMIT, ContextLimits, fit, fit_all
 from desktop_agent.core.tools.read_log import ReadLog
@@ -347,7 +347,7 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
         if changes:
             notes = await asyncio.to_thread(self.effects.warnings, changes)
             facts = replace(_facts(tool), paths=tuple(change.path for change in changes), details=notes)
-            case = _case(tool, call, arguments, facts, _edit_question(changes))
+            case = _case(tool, call, arguments, facts, edit_question(changes))
             await self._enter(call, replace(case, request=replace(case.request, changes=changes)))
             notes += await self.effects.apply(call.turn, call.block.id, changes)
         return ToolResult(content="\n".join((plan.content, *notes)), metadata=plan.metadata)
@@ -556,20 +556,6 @@ def _as_permitted(
         return arguments, ""
     note = f"[The user changed the command before allowing it. What ran: {edited}]\n"
     return tool.with_command(arguments, edited), note
-
-
-def _edit_question(changes: tuple[FileChange, ...]) -> str:
-    verbs = {"created": "Create", "modified": "Change", "deleted": "Delete", "mode_changed": "Change the mode of"}
-    files = [change for change in changes if not change.moved_to]  # a renamed file is one, at its new path
-    if len(files) > 1:
-        return f"Change {len(files)} files?"
-    (change,) = files
-    if change.moved_from:
-        left = next(other.before for other in changes if other.moved_to)
-        verb = "Rename" if left and change.after and left.digest == change.after.digest else "Rename and change"
-        instead = " and replace the file there" if change.before is not None else ""
-        return f"{verb} {change.moved_from} → {change.path}{instead}?"
-    return f"{verbs[change.kind]} {change.path}?"
 
 
 def _batches(calls: Sequence[ActiveCall]) -> list[list[ActiveCall]]:

@@ -87,6 +87,7 @@ class RunningServer(Struct, frozen=True, eq=False):
     activity: Activity
     may_write: Callable[[str], bool]
     is_shared: bool = False
+    author: Author = "mcp"
 
 
 class WatchedServer(_Program, kw_only=True):
@@ -102,7 +103,7 @@ class WatchedServer(_Program, kw_only=True):
     @property
     def maker(self) -> Maker:
         is_ours = bool(self.call_id) or not self.running.is_shared
-        return Maker(self.turn, self.call_id if is_ours else "", "mcp" if is_ours else "unknown")
+        return Maker(self.turn, self.call_id if is_ours else "", self.running.author if is_ours else "unknown")
 
     def may_write(self, path: str) -> bool:
         return self.running.may_write(path)

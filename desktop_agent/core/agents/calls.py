@@ -1,0 +1,143 @@
+"""What an agent of another program tells about one of its calls, put together, and in our words."""
+
+import json
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, cast
+
+from msgspec import Struct
+
+from desktop_agent.core.agents.wire import CallContent, CallFields, CallStatus, Content, Location
+from desktop_agent.core.base.ids import CallId
+from desktop_agent.core.base.plain_text import without_controls
+from desktop_agent.core.protocol.codec import as_object
+from desktop_agent.core.protocol.model import Capability, JsonObject
+
+_CAPABILITIES: Final[dict[str, tuple[Capability, ...]]] = {
+    "read": ("read_fs",), "search": ("read_fs",), "think": (), "switch_mode": (), "edit": ("write_fs",),
+    "delete": ("write_fs",), "move": ("write_fs",), "fetch": ("network",), "execute": ("exec_shell",),
+}  # fmt: skip
+_LONGEST_TITLE = 300
+
+
+class AgentCall(Struct):
+    """One call. `fields` that are told later replace those that were told before."""
+
+    wire_id: str
+    id: CallId = ""
+    """The id in the journal; empty while the call is not recorded."""
+    title: str = ""
+    name: str = ""
+    kind: str = "other"
+    status: CallStatus = "pending"
+    content: tuple[CallContent, ...] = ()
+    locations: tuple[Location, ...] = ()
+    raw_input: object = None
+    raw_output: object = None
+    printed: str = ""
+    """What was shown of its output so far."""
+    refusal: str = ""
+    started_s: float = 0.0
+    waited_s: float = 0.0
+    """How long it waited for the user."""
+
+    def take(self, fields: CallFields) -> str:
+        """Take in what is new. Return what the call has printed since."""
+        self.title = self.title if fields.title is None else without_controls(fields.title)[:_LONGEST_TITLE]
+        self.kind = self.kind if fields.kind is None else fields.kind
+        self.status = self.status if fields.status is None else fields.status
+        self.content = self.content if fields.content is None else fields.content
+        self.locations = self.locations if fields.locations is None else fields.locations
+        self.raw_input = self.raw_input if fields.raw_input is None else fields.raw_input
+        self.raw_output = self.raw_output if fields.raw_output is None else fields.raw_output
+        meta = fields.meta or {}
+        # Claude's adapter names its tool here, and Codex's tells here what its own terminal prints.
+        claude, terminal = as_object(meta.get("claudeCode")), as_object(meta.get("terminal_output"))
+        name = fields.name or claude.get("toolName")
+        self.name = name if isinstance(name, str) else self.name
+        new = terminal.get("data")
+        if not isinstance(new, str):
+            text = _text(self.content)
+            new = text[len(self.printed) :] if text.startswith(self.printed) else ""
+        self.printed += new
+        return new
+
+    @property
+    def is_announced_only(self) -> bool:
+        """Whether the agent is still writing the call."""
+        return self.status == "pending" and not (self.raw_input or self.content or self.locations)
+
+    @property
+    def has_ended(self) -> bool:
+        return self.status in ("completed", "failed")
+
+    @property
+    def tool(self) -> str:
+        return without_controls(self.name)[:100] or self.kind
+
+    @property
+    def capabilities(self) -> tuple[Capability, ...]:
+        return _CAPABILITIES.get(self.kind, ("write_fs", "exec_shell", "network"))
+
+    @property
+    def may_write(self) -> bool:
+        return "write_fs" in self.capabilities or "exec_shell" in self.capabilities
+
+    @property
+    def command(self) -> str | None:
+        """The command line, if the agent tells it."""
+        given = as_object(self.raw_input)
+        command = given.get("command", given.get("cmd"))
+        if self.kind != "execute":
+            return None
+        if isinstance(command, list):
+            words = [str(word) for word in cast("list[object]", command)]
+            is_wrapped = len(words) == 3 and Path(words[0]).name in ("bash", "sh", "zsh") and words[1] in ("-c", "-lc")
+            return words[2] if is_wrapped else shlex.join(words)
+        return command if isinstance(command, str) and command.strip() else None
+
+    @property
+    def folder(self) -> str:
+        given = as_object(self.raw_input)
+        folder = given.get("cwd", given.get("workdir"))
+        return folder if isinstance(folder, str) else ""
+
+    @property
+    def arguments(self) -> JsonObject:
+        return as_object(self.raw_input)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files that it names, as the agent wrote them."""
+        named = (*(one.path for one in self.diffs), *(one.path for one in self.locations))
+        return tuple(dict.fromkeys(filter(None, named)))
+
+    @property
+    def diffs(self) -> tuple[CallContent, ...]:
+        return tuple(one for one in self.content if one.type == "diff")
+
+    def result(self) -> str:
+        """What the call came to, in words for people and for other models."""
+        text = self.printed or _text(self.content)
+        if not text and isinstance(self.raw_output, str):
+            text = self.raw_output
+        elif not text and self.raw_output:
+            text = json.dumps(self.raw_output, ensure_ascii=False, indent=1, default=str)
+        return text or self.refusal
+
+
+def _text(content: Sequence[CallContent]) -> str:
+    return "\n".join(text for one in content if one.content is not None and (text := text_of(one.content)))
+
+
+def text_of(content: Content) -> str:
+    match content.type:
+        case "text":
+            return content.text
+        case "resource_link":
+            return f"[{content.name or content.uri}]({content.uri})"
+        case "resource":
+            return str(content.resource.get("text", content.resource.get("uri", "")))
+        case _:
+            return f"[{content.type}]"

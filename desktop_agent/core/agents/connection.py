@@ -1,0 +1,434 @@
+"""One agent of another program: its process, its session, and what it is asked and tells, by the protocol."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, nullcontext, suppress
+from pathlib import Path
+from typing import Final, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from desktop_agent import __version__
+from desktop_agent.core.agents import wire
+from desktop_agent.core.agents.definition import AgentDefinition, read_agent_secrets
+from desktop_agent.core.agents.peer import AUTH_REQUIRED, Handler, Peer, RpcError
+from desktop_agent.core.base.errors import AgentError, CredentialsError, ServerError
+from desktop_agent.core.base.plain_text import named, without_controls
+from desktop_agent.core.base.secrets import Keyring
+from desktop_agent.core.mcp.confining import ServerConfiner
+from desktop_agent.core.mcp.definition import Program
+from desktop_agent.core.mcp.server_log import ServerLog
+from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.core.system.environment import child_environment
+from desktop_agent.core.system.processes.child import unhurried
+from desktop_agent.core.system.processes.line_process import LineProcess
+from desktop_agent.core.system.processes.process_tree import Activity
+from desktop_agent.core.system.processes.runner import Command, ProcessRunner
+
+START_TIMEOUT_S: Final = 60.0
+"""How long an agent may take to start and to open a session. `npx` may have to look for its package first."""
+
+CANCEL_TIMEOUT_S: Final = 10.0
+"""How long an agent may take to end a turn that was stopped. After that, its process is ended."""
+
+ASKING_MODES: Final = ("default", "ask", "manual", "read-only")
+"""The ids of modes in which known agents ask before they act, the preferred one first."""
+
+_MOST_WAITING: Final = 1_000
+"""How many updates may wait to be recorded. Then the agent has to wait."""
+_LAST_LINES: Final = 20
+_CAPABILITIES: Final[JsonObject] = {
+    "fs": {"readTextFile": False, "writeTextFile": False},
+    "terminal": False,
+    "session": {"configOptions": {"boolean": {}}, "notices": {}, "compaction": {}},
+}
+
+
+class Listener(Protocol):
+    """The turn that runs. Updates and questions come in the order in which the agent sent them."""
+
+    async def take(self, update: wire.Update) -> None: ...
+
+    async def permit(self, asked: wire.PermissionAsked) -> str:
+        """Return the id of the chosen option; empty if the question was cancelled."""
+        ...
+
+
+class Surroundings(Struct, frozen=True, kw_only=True, eq=False):
+    root: Path
+    environ: Mapping[str, str]
+    """The user's variables, all of which an agent gets that is not confined."""
+    keyring: Keyring
+    confiner: ServerConfiner
+    runner: ProcessRunner
+    logs: Path | None = None
+    """The folder for what agents write to their standard error."""
+    changed: Callable[["AgentConnection"], None] = lambda _: None
+    """Called when the commands, modes or options of the agent are others than before."""
+
+
+class AgentConnection:
+    """Started by `start`, ended by `aclose`. One turn at a time; all methods raise `AgentError`."""
+
+    def __init__(self, definition: AgentDefinition, surroundings: Surroundings) -> None:
+        self.definition = definition
+        self.facts = wire.Initialized(protocol_version=0)
+        self.session_id = ""
+        self.modes: wire.Modes | None = None
+        self.options: tuple[wire.ConfigOption, ...] = ()
+        self.commands: tuple[wire.Command, ...] = ()
+        self._around = surroundings
+        self._until_it_ends = AsyncExitStack()
+        self._log = ServerLog(surroundings.logs / f"{definition.name}.log" if surroundings.logs is not None else None)
+        self._process = LineProcess(self._log.say)
+        self._outgoing: asyncio.Queue[bytes] = asyncio.Queue()
+        answers: dict[str, Handler] = {"session/request_permission": self._permission}
+        self._peer = Peer(
+            lambda line: self._outgoing.put_nowait(line.encode()),
+            answers,
+            {"session/update": self._updated},
+            self._process.pass_over,
+        )
+        self.is_known = False
+        """Whether the agent's session has the conversation so far, as far as the agent took part in it."""
+        self.cost_usd: float | None = None
+        """What the agent's session has cost, if it tells."""
+        self._listener: Listener | None = None
+        self._permits: set[asyncio.Task[str]] = set()
+        self._waiting: asyncio.Queue[Callable[[], Awaitable[None]]] = asyncio.Queue()
+        self._room = asyncio.Event()
+        self._serving: asyncio.Task[None] | None = None
+
+    @property
+    def name(self) -> str:
+        info = self.facts.agent_info
+        return without_controls((info.title or info.name) if info is not None else "") or self.definition.name
+
+    @property
+    def writer_name(self) -> str:
+        """The name under which its changes are told from those of other programs."""
+        return f"agent {self.definition.name}"
+
+    @property
+    def activity(self) -> Activity | None:
+        return self._process.child.activity if self.is_running else None
+
+    @property
+    def is_running(self) -> bool:
+        return self._serving is not None and not self._serving.done()
+
+    async def start(self) -> None:
+        """Start the agent, and agree on the protocol."""
+        self._until_it_ends.push_async_callback(self._log.aclose)
+        confined = await self._until_it_ends.enter_async_context(self._confined(await self._command()))
+        await self._process.start(self._around.runner, confined, self._log.feed)
+        self._room.set()
+        self._serving = asyncio.create_task(self._serve(), name=f"agent {self.definition.name}")
+        info: JsonObject = {"name": "desktop-agent", "title": "Desktop Agent", "version": __version__}
+        params: JsonObject = {
+            "protocolVersion": wire.VERSION, "clientCapabilities": _CAPABILITIES, "clientInfo": info
+        }  # fmt: skip
+        self.facts = await self._ask("initialize", params, wire.Initialized, timeout_s=START_TIMEOUT_S)
+        if self.facts.protocol_version != wire.VERSION:
+            raise ServerError(
+                f"{self.name} speaks version {self.facts.protocol_version} of the protocol, and only version "
+                f"{wire.VERSION} is known here.",
+                hint="Update the agent, or this application.",
+            )
+
+    async def open_session(self, known: str = "", servers: Sequence[JsonObject] = ()) -> bool:
+        """Open a session in the folder. Return whether it is the `known` one, which the agent may have forgotten."""
+        params: JsonObject = {"cwd": str(self._around.root), "mcpServers": list(servers)}
+        if known and await self._reopened(params | {"sessionId": known}):
+            self.session_id, self.is_known = known, True
+        else:
+            facts = await self._ask("session/new", params, wire.SessionFacts, timeout_s=START_TIMEOUT_S)
+            if not facts.session_id:
+                raise ServerError(f"{self.name} opened a session without an id.")
+            self.session_id, self.is_known, self.cost_usd = facts.session_id, False, 0.0
+            self._note(facts)
+        await self._set_mode()
+        return self.is_known
+
+    async def prompt(self, blocks: Sequence[JsonObject], listener: Listener) -> wire.PromptEnd:
+        """Run a turn. Everything that the agent sent before its end was taken in when this returns.
+
+        A cancellation stops the agent's turn, and then ends the agent if it does not stop.
+        """
+        self._listener = listener
+        taking = asyncio.create_task(self._take_in(), name=f"updates of {self.definition.name}")
+        params: JsonObject = {"sessionId": self.session_id, "prompt": list(blocks)}
+        asking = asyncio.create_task(self._ask("session/prompt", params, wire.PromptEnd), name="prompt")
+        try:
+            await asyncio.wait({asking, taking}, return_when=asyncio.FIRST_COMPLETED)
+            await self._drained(taking)
+            if taking.done():  # what it told could not be recorded
+                taking.result()
+            return await asking
+        except asyncio.CancelledError:
+            await unhurried(self._stop(asking, taking))
+            raise
+        finally:
+            self._listener = None
+            for task in (asking, taking):
+                task.cancel()
+            await asyncio.wait({asking, taking})
+            self._forget_waiting()
+
+    async def set_option(self, option_id: str, value: str | bool) -> None:
+        params: JsonObject = {"sessionId": self.session_id, "configId": option_id, "value": value}
+        if isinstance(value, bool):
+            params["type"] = "boolean"
+        self._note(await self._ask("session/set_config_option", params, wire.SessionFacts, timeout_s=START_TIMEOUT_S))
+
+    async def set_mode(self, mode_id: str) -> None:
+        params: JsonObject = {"sessionId": self.session_id, "modeId": mode_id}
+        await self._ask("session/set_mode", params, wire.SessionFacts, timeout_s=START_TIMEOUT_S)
+        self._note_mode(mode_id)
+
+    async def aclose(self) -> None:
+        """End the agent and all of its processes. Safe to call twice, and after a failed start."""
+        if self._serving is None:
+            await self._until_it_ends.aclose()
+            return
+        await self._process.end()
+        await asyncio.wait({self._serving})
+        await self._until_it_ends.aclose()
+
+    async def _command(self) -> Command:
+        agent, around = self.definition, self._around
+        secrets = await asyncio.to_thread(read_agent_secrets, around.keyring, agent)
+        self._log.hide(secrets.values())
+        environ = around.environ if agent.sandbox is None else child_environment(around.environ)
+        return Command(
+            argv=(agent.command, *agent.args),
+            cwd=around.root,
+            environ={**environ, **agent.env, **secrets},
+            takes_input=True,
+        )
+
+    def _confined(self, command: Command) -> AbstractAsyncContextManager[Command]:
+        agent, around = self.definition, self._around
+        if agent.limits is None:
+            return nullcontext(command)
+        program = Program(command=agent.command, args=agent.args, sandbox=agent.limits)
+        return around.confiner.confining(program, around.root, command, self._log, around.runner)
+
+    # -- what is asked --
+
+    async def _ask(
+        self, method: str, params: JsonObject, kind: type[wire.T], *, timeout_s: float | None = None
+    ) -> wire.T:
+        try:
+            async with asyncio.timeout(timeout_s):
+                return wire.read(await self._peer.ask(method, params), kind)
+        except TimeoutError as error:
+            title = f"{self.name} did not answer within {timeout_s:g} s."
+            raise ServerError(title, detail=self._log.tail(_LAST_LINES)) from error
+        except RpcError as error:
+            raise self._explained(error) from error
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            title = f"{self.name} broke off. {await self._process.ended()}"
+            raise ServerError(title, detail=self._log.tail(_LAST_LINES)) from None
+
+    def _explained(self, error: RpcError) -> AgentError:
+        said = without_controls(error.message).strip() or f"error {error.code}"
+        detail = self._log.tail(_LAST_LINES)
+        if error.code == AUTH_REQUIRED:
+            ways = " or ".join(named(one.name) for one in self.facts.auth_methods) or "its own command line"
+            return CredentialsError(f"{self.name} is not signed in.", hint=f"Sign in by {ways}.", detail=detail)
+        return ServerError(f"{self.name}: {said}", detail=detail)
+
+    async def _reopened(self, params: JsonObject) -> bool:
+        if self.facts.can_resume:
+            method = "session/resume"
+        elif self.facts.agent_capabilities.load_session:
+            method = "session/load"
+        else:
+            return False
+        try:
+            self._note(await self._ask(method, params, wire.SessionFacts, timeout_s=START_TIMEOUT_S))
+        except CredentialsError:
+            raise
+        except ServerError as error:
+            if not self.is_running:
+                raise
+            self._log.say(f"The session was not found: {error.title}")
+            return False
+        return True
+
+    async def _set_mode(self) -> None:
+        """Set the mode explicitly: some agents begin in one that does not ask."""
+        option = next((one for one in self.options if one.category == "mode"), None)
+        known = [one.value for one in option.choices] if option is not None else []
+        if option is None and self.modes is not None:
+            known = [one.id for one in self.modes.available_modes]
+        wanted = next((mode for mode in (self.definition.mode, *ASKING_MODES) if mode in known), "")
+        if self.definition.mode and wanted != self.definition.mode and known:
+            hint = f"It has {', '.join(map(named, known))}."
+            raise ServerError(f"{self.name} has no mode {named(self.definition.mode)}.", hint=hint)
+        if wanted and option is not None:
+            await self.set_option(option.id, wanted)
+        elif wanted:
+            await self.set_mode(wanted)
+
+    async def _stop(self, asking: asyncio.Task[wire.PromptEnd], taking: asyncio.Task[None]) -> None:
+        if asking.done():
+            return
+        self._peer.tell("session/cancel", {"sessionId": self.session_id})
+        for permit in self._permits:  # the protocol wants them answered as cancelled
+            permit.cancel()
+        await asyncio.wait({asking}, timeout=CANCEL_TIMEOUT_S)
+        if not asking.done():
+            self._process.break_off("It did not stop when it was asked to.")
+        with suppress(AgentError, asyncio.CancelledError):
+            await asking
+        await self._drained(taking)
+
+    async def _drained(self, taking: asyncio.Task[None]) -> None:
+        """Wait until everything that the agent told so far is taken in, or that failed."""
+        joining = asyncio.create_task(self._waiting.join(), name="what the agent told")
+        await asyncio.wait({joining, taking}, return_when=asyncio.FIRST_COMPLETED)
+        joining.cancel()
+
+    # -- what it tells --
+
+    async def _serve(self) -> None:
+        writing = asyncio.create_task(self._write(), name=f"agent {self.definition.name} is told")
+        try:
+            async with aclosing(self._lines()) as lines:
+                await self._peer.serve(lines)
+        finally:
+            self._process.child.ask_to_end()  # nobody listens to it any more
+            writing.cancel()
+            await asyncio.wait({writing})
+
+    async def _lines(self) -> AsyncGenerator[bytes]:
+        async with aclosing(self._process.lines()) as lines:
+            async for line in lines:
+                await self._room.wait()
+                yield line
+
+    async def _write(self) -> None:
+        while await self._process.send(await self._outgoing.get()):
+            pass
+
+    def _updated(self, params: JsonObject) -> None:
+        updated = wire.read_update(params)
+        if isinstance(updated, str):
+            self._log.say(f"An update of an unknown kind was left out: {updated}")
+        elif not self.session_id or updated.session_id == self.session_id:
+            self._take_note(updated.update)
+
+    def _take_note(self, update: wire.Update) -> None:
+        match update:
+            case wire.CommandsUpdated(available_commands=commands):
+                self.commands = commands
+                self._around.changed(self)
+            case wire.ModeUpdated(current_mode_id=mode_id):
+                self._note_mode(mode_id)
+            case wire.OptionsUpdated(config_options=options):
+                self._note(wire.SessionFacts(config_options=options))
+            case _ if (listener := self._listener) is not None:
+                self._put(lambda: listener.take(update))
+            case _:
+                pass
+
+    def _note(self, facts: wire.SessionFacts) -> None:
+        self.modes = facts.modes or self.modes
+        self.options = self.options if facts.config_options is None else facts.config_options
+        self._around.changed(self)
+
+    def _note_mode(self, mode_id: str) -> None:
+        if self.modes is not None:
+            self._note(wire.SessionFacts(modes=replace(self.modes, current_mode_id=mode_id)))
+
+    async def _permission(self, params: JsonObject) -> JsonObject:
+        asked = wire.read(params, wire.PermissionAsked)
+        listener = self._listener
+        if listener is None or asked.session_id != self.session_id:
+            return {"outcome": {"outcome": "cancelled"}}
+        reached = asyncio.Event()
+
+        async def reach() -> None:
+            reached.set()
+
+        self._put(reach)  # what it told before is taken in first
+        await reached.wait()
+        permit = asyncio.create_task(listener.permit(asked), name="permission")
+        self._permits.add(permit)
+        try:
+            option_id = await permit
+        except asyncio.CancelledError:
+            if (task := asyncio.current_task()) is not None and task.cancelling():
+                raise
+            option_id = ""
+        finally:
+            self._permits.discard(permit)
+        selected: JsonObject = {"outcome": "selected", "optionId": option_id}
+        return {"outcome": selected if option_id else {"outcome": "cancelled"}}
+
+    def _put(self, step: Callable[[], Awaitable[None]]) -> None:
+        self._waiting.put_nowait(step)
+        if self._waiting.qsize() >= _MOST_WAITING:
+            self._room.clear()
+
+    async def _take_in(self) -> None:
+        while True:
+            step = await self._waiting.get()
+            try:
+                await step()
+            finally:
+                self._waiting.task_done()
+                if self._waiting.empty():
+                    self._room.set()
+
+    def _forget_waiting(self) -> None:
+        while not self._waiting.empty():
+            self._waiting.get_nowait()
+            self._waiting.task_done()
+        self._room.set()
+
+
+class SessionAgents:
+    """The agents of one session, each started when a turn needs it, and again after it ended."""
+
+    def __init__(self, make: Callable[[str], Awaitable[AgentConnection]]) -> None:
+        """`make` returns a new connection to the agent with this name, or with this command line."""
+        self._make = make
+        self._made: dict[str, AgentConnection] = {}
+
+    @property
+    def connections(self) -> Mapping[str, AgentConnection]:
+        return self._made
+
+    async def connected(self, reference: str, known: str) -> AgentConnection:
+        """Return the running agent in its `known` session, if it remembers that, else in a new one.
+
+        Raises `AgentError`.
+        """
+        agent = self._made.get(reference)
+        if agent is not None and agent.is_running:
+            if agent.session_id != known:  # the conversation went back to before a message
+                await agent.open_session(known)
+            return agent
+        if agent is not None:
+            await agent.aclose()
+        agent = self._made[reference] = await self._make(reference)
+        try:
+            await agent.start()
+            await agent.open_session(known)
+        except BaseException:
+            del self._made[reference]
+            await unhurried(agent.aclose())
+            raise
+        return agent
+
+    async def aclose(self) -> None:
+        made = tuple(self._made.values())
+        self._made.clear()
+        await asyncio.gather(*(agent.aclose() for agent in made))

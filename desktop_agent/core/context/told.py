@@ -1,0 +1,79 @@
+"""The conversation as another program's agent is told it: only what it does not know yet, as texts and pictures."""
+
+import json
+from collections.abc import Iterator
+from typing import Final
+
+from desktop_agent.core.context.history_fold import GuidanceNote, HistoryFold
+from desktop_agent.core.context.summaries import rendered
+from desktop_agent.core.protocol.model import (
+    AssistantMessage,
+    BlobRef,
+    ImageBlock,
+    ModelRef,
+    TextBlock,
+    ToolUseBlock,
+)
+
+Told = str | BlobRef
+"""A text, or a picture."""
+
+_MOST_CHARS: Final = 200_000
+_LONGEST_RESULT: Final = 2_000
+_BEGINNING = "[What follows was said before, partly with another assistant. It is the conversation so far.]"
+_CUT = "[The older part of the conversation was left out.]"
+
+
+def told_since(fold: HistoryFold, agent: ModelRef, *, is_known: bool) -> list[Told]:
+    """Return what happened since the agent last answered; everything, unless its session `is_known` to it.
+
+    The last prompt and what belongs to it are whole; older texts are left out, the oldest first, if all are too long.
+    """
+    prompt = max((start.index for start in fold.starts.values()), default=0)
+    first = fold.compaction.end if fold.compaction is not None else 0
+    if is_known:
+        own = [at for at, item in enumerate(fold.items) if _is_of(item, agent)]
+        first = own[-1] + 1 if own else first
+    earlier: list[Told] = []
+    if first < prompt:
+        if fold.compaction is not None and not is_known:
+            earlier.append(rendered(fold.compaction.summary))
+        earlier += _as_told(fold, min(first, prompt), prompt)
+    kept, size = list[Told](), 0
+    for one in reversed(earlier):
+        size += len(one) if isinstance(one, str) else 0
+        if size > _MOST_CHARS:
+            kept.append(_CUT)
+            break
+        kept.append(one)
+    has_answers = any(isinstance(item, AssistantMessage) for item in fold.items[first:prompt])
+    head = [_BEGINNING] if has_answers else []
+    return [*head, *reversed(kept), *_as_told(fold, max(first, prompt), len(fold.items))]
+
+
+def _is_of(item: object, agent: ModelRef) -> bool:
+    return isinstance(item, AssistantMessage) and item.made_by is not None and item.made_by.bare == agent.bare
+
+
+def _as_told(fold: HistoryFold, first: int, last: int) -> Iterator[Told]:
+    for item in fold.items[first:last]:
+        match item:
+            case TextBlock(text=text):
+                yield text
+            case ImageBlock(image=image):
+                yield image
+            case AssistantMessage(content=content):
+                said = "".join(block.text for block in content if isinstance(block, TextBlock))
+                calls = [_call(fold, block) for block in content if isinstance(block, ToolUseBlock)]
+                if text := "\n".join(filter(None, (said, *calls))):
+                    yield f"[The assistant answered:]\n{text}"
+            case GuidanceNote():  # the agent reads such files by itself
+                pass
+
+
+def _call(fold: HistoryFold, call: ToolUseBlock) -> str:
+    result = fold.results.get(call.id)
+    text = result.content if result is not None else "[unknown]"
+    text = text if len(text) <= _LONGEST_RESULT else f"{text[:_LONGEST_RESULT]} …"
+    arguments = json.dumps(call.arguments, ensure_ascii=False)[:_LONGEST_RESULT]
+    return f"[It called {call.name} with {arguments}. The result:]\n{text}"

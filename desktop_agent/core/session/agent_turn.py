@@ -1,0 +1,411 @@
+"""One turn of another program's agent: what it tells becomes our events, what it asks our question.
+
+The folder is looked at before its calls and after them, whatever it tells of them. What it changes between calls is
+found as the changes of a server are (`core/tools/execution/writers.py`).
+"""
+
+import asyncio
+import base64
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from desktop_agent.core.agents import wire
+from desktop_agent.core.agents.calls import AgentCall, text_of
+from desktop_agent.core.agents.connection import AgentConnection
+from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.base.ids import claim_id, new_prompt_id
+from desktop_agent.core.base.plain_text import without_controls
+from desktop_agent.core.capture.capture import Snapshot
+from desktop_agent.core.context.told import Told, told_since
+from desktop_agent.core.policy.call import CallFacts
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import (
+    ApprovalRequest,
+    AssistantBlock,
+    ContextUse,
+    FileChange,
+    JsonObject,
+    ModelRef,
+    StopReason,
+    TextBlock,
+    ThinkingBlock,
+    TodoItem,
+    ToolCall,
+    ToolResult,
+    ToolUseBlock,
+    Usage,
+)
+from desktop_agent.core.session.prompt_queue import PromptQueue
+from desktop_agent.core.session.session_parts import SessionParts
+from desktop_agent.core.system.files import FileState, FileTransition
+from desktop_agent.core.system.processes.child import unhurried
+from desktop_agent.core.tools.execution.runtime import INTERRUPTED
+from desktop_agent.core.tools.execution.safeguard import PlannedCommand
+from desktop_agent.core.tools.gate import Case, NotApprovedError, arguments_digest, edit_question
+from desktop_agent.core.tools.output import fit_all
+from desktop_agent.core.tools.tool import STOPPED_KEY
+
+_ENDS: Final[dict[wire.StopReason, ev.TurnEndReason]] = {
+    "end_turn": "completed", "max_tokens": "limit", "max_turn_requests": "max_turns", "refusal": "refused",
+    "cancelled": "interrupted",
+}  # fmt: skip
+_NOT_TOLD = "The agent's turn ended before it said how this call ended."
+
+
+class AgentTurn:
+    def __init__(
+        self, number: int, model: ModelRef, parts: SessionParts, agent: AgentConnection, queue: PromptQueue
+    ) -> None:
+        self.answers = 0
+        self.failure = None
+        self._number = number
+        self._model = model
+        self._parts = parts
+        self._agent = agent
+        self._queue = queue
+        self._log = parts.recorder
+        self._blocks: list[TextBlock | ThinkingBlock] = []
+        self._message_id = ""
+        self._calls: dict[str, AgentCall] = {}
+        self._looking: tuple[AgentCall, Snapshot] | None = None
+        """The call whose changes are collected next, and the folder as it was before."""
+        self._order = asyncio.Lock()
+        self._is_unanswered = False
+        self._cost_usd: float | None = None
+
+    async def run(self) -> ev.TurnEndReason:
+        """Raises `AgentError`. On cancellation the agent is stopped, and what it wrote until then is kept."""
+        if (reason := await self._parts.spending.why_stop(self._number)) is not None:
+            return reason
+        await self._note_session()
+        await self._parts.effects.watch(self._number)
+        before = self._agent.cost_usd
+        try:
+            end = await self._agent.prompt(await self._prompt(), self)
+        except BaseException:
+            await unhurried(self._close("interrupted", INTERRUPTED))
+            raise
+        await self._close("end_turn", _NOT_TOLD)
+        await self._report_usage(end, before)
+        return "approval_required" if self._is_unanswered else _ENDS[end.stop_reason]
+
+    async def _note_session(self) -> None:
+        agent, known = self._agent, self._parts.state.transcript.session.agent_sessions
+        if known.get(self._model.model) != agent.session_id:
+            info = agent.facts.agent_info
+            await self._log.record(
+                ev.AgentSessionOpened(
+                    agent=self._model.model,
+                    agent_session=agent.session_id,
+                    name=agent.name,
+                    version=info.version if info is not None else "",
+                )
+            )
+
+    async def _prompt(self) -> list[JsonObject]:
+        told = told_since(self._parts.state.history.fold, self._model, is_known=self._agent.is_known)
+        self._agent.is_known = True
+        return [block for one in told if (block := await self._block(one)) is not None]
+
+    async def _block(self, one: Told) -> JsonObject | None:
+        if isinstance(one, str):
+            return {"type": "text", "text": one}
+        if not self._agent.facts.agent_capabilities.prompt_capabilities.image:
+            return {"type": "text", "text": "[A picture, which this agent does not take.]"}
+        content = await asyncio.to_thread(self._parts.runtime.box.blobs.get, one.blob)
+        return {"type": "image", "mimeType": one.media_type, "data": base64.b64encode(content).decode()}
+
+    # -- what the agent tells --
+
+    async def take(self, update: wire.Update) -> None:
+        async with self._order:
+            match update:
+                case wire.MessageChunk(content=content, message_id=message_id):
+                    await self._say(TextBlock(text=text_of(content)), message_id or "")
+                case wire.ThoughtChunk(content=content, message_id=message_id):
+                    await self._say(ThinkingBlock(thinking=text_of(content), signature=""), message_id or "")
+                case wire.CallBegun() | wire.CallUpdated():
+                    await self._tell_call(update)
+                case wire.PlanUpdated(entries=entries):
+                    await self._plan(entries)
+                case wire.InfoUpdated(title=str(title)) if title.strip():
+                    await self._rename(without_controls(title).strip())
+                case wire.UsageUpdated():
+                    self._measure(update)
+                case wire.NoticeGiven(title=title, severity=level, description=words):
+                    await self._notify(level, without_controls(title), without_controls(words or ""))
+                case wire.CompactionUpdated(status="completed"):
+                    await self._notify("info", f"{self._agent.name} summarised the older part of its conversation.")
+                case wire.CompactionUpdated(status="failed", error=error):
+                    title = f"{self._agent.name} could not summarise its conversation."
+                    await self._notify("warning", title, without_controls(error or ""))
+                case _:
+                    pass
+
+    async def _say(self, piece: TextBlock | ThinkingBlock, message_id: str) -> None:
+        if message_id and self._message_id and message_id != self._message_id:
+            await self._end_message("end_turn")
+        self._message_id = message_id or self._message_id
+        last = self._blocks[-1] if self._blocks else None
+        if isinstance(piece, TextBlock):
+            self._log.emit(ev.TextDelta(turn=self._number, text=piece.text))
+        else:
+            self._log.emit(ev.ThinkingDelta(turn=self._number, text=piece.thinking))
+        if isinstance(piece, TextBlock) and isinstance(last, TextBlock):
+            self._blocks[-1] = TextBlock(text=last.text + piece.text)
+        elif isinstance(piece, ThinkingBlock) and isinstance(last, ThinkingBlock):
+            self._blocks[-1] = ThinkingBlock(thinking=last.thinking + piece.thinking, signature="")
+        else:
+            self._blocks.append(piece)
+
+    async def _end_message(self, stop: StopReason, *calls: ToolUseBlock) -> None:
+        content: tuple[AssistantBlock, ...] = (*self._blocks, *calls)
+        if content:
+            message_id, self._message_id, self._blocks = self._message_id, "", []
+            self.answers += 1
+            await self._log.record(
+                ev.MessageDone(
+                    turn=self._number, message_id=message_id, model=self._model, content=content, stop_reason=stop
+                )
+            )
+
+    async def _rename(self, title: str) -> None:
+        session = self._parts.state.transcript.session
+        if not session.is_title_given and title != session.title:
+            await self._log.record(ev.SessionRenamed(title=title[:200], is_generated=True))
+
+    async def _notify(self, level: ev.NoticeLevel, title: str, hint: str = "") -> None:
+        await self._log.record(ev.Notice(level=level, code="agent", title=title, hint=hint, turn=self._number))
+
+    async def _plan(self, entries: Sequence[wire.PlanEntry]) -> None:
+        """Record the agent's plan as our to-do list, which a call of our tool for it writes."""
+        todos = tuple(
+            TodoItem(id=str(number), content=without_controls(one.content), status=one.status)
+            for number, one in enumerate(entries, 1)
+        )
+        listed = [{"id": one.id, "content": one.content, "status": one.status} for one in todos]
+        call = AgentCall(wire_id="plan", title="Plan", name="todo_write", kind="think", raw_input={"todos": listed})
+        await self._start(call)
+        await self._finish(call, ToolResult(content="Plan updated.", metadata={"todos": listed}))
+
+    def _measure(self, update: wire.UsageUpdated) -> None:
+        use = ContextUse(tokens=update.used, window=update.size, source="reported")
+        self._log.emit(ev.ContextMeasured(use=use))
+        if update.cost is not None and update.cost.currency.upper() == "USD":
+            self._agent.cost_usd = self._cost_usd = update.cost.amount
+
+    async def _report_usage(self, end: wire.PromptEnd, before: float | None) -> None:
+        """Report what the turn used. The agent tells the cost of its whole session."""
+        cost = None if self._cost_usd is None or before is None else max(0.0, self._cost_usd - before)
+        told = end.usage or wire.PromptUsage()
+        if end.usage is None and cost is None:
+            return
+        usage = Usage(
+            input_tokens=told.input_tokens,
+            output_tokens=told.output_tokens,
+            cache_read_tokens=told.cached_read_tokens or 0,
+            cache_write_tokens=told.cached_write_tokens or 0,
+            cost_usd=cost,
+        )
+        # Of many requests: it does not measure the context, which the agent tells by itself.
+        await self._log.record(ev.UsageReported(turn=self._number, usage=usage, model=self._model, is_aside=True))
+        await self._parts.spending.warn_of_unknown_price(self._number, usage, self._model)
+
+    # -- its calls --
+
+    async def _tell_call(self, fields: wire.CallFields) -> None:
+        call = self._calls.setdefault(fields.tool_call_id, AgentCall(wire_id=fields.tool_call_id))
+        printed = call.take(fields)
+        if not call.id and call.is_announced_only:
+            words = call.title or call.tool
+            self._log.emit(ev.ToolProgress(turn=self._number, call_id=call.wire_id, name=call.tool, message=words))
+            return
+        await self._start(call)
+        if printed:
+            self._log.emit(ev.ToolOutputDelta(turn=self._number, call_id=call.id, text=printed))
+        if call.has_ended:
+            await self._end_call(call)
+
+    async def _start(self, call: AgentCall) -> None:
+        if call.id:
+            return
+        call.id = claim_id(call.wire_id, self._parts.state.transcript.paged.call_ids)
+        call.started_s = self._parts.clock.monotonic()
+        await self._end_message("tool_use", ToolUseBlock(id=call.id, name=call.tool, arguments=call.arguments))
+        await self._log.record(
+            ev.ToolCallStarted(
+                turn=self._number,
+                call=_as_model(call),
+                title=call.title or call.tool,
+                source="external",
+                capabilities=call.capabilities,
+                is_read_only=not call.may_write,
+            )
+        )
+        await self._look_before(call)
+
+    async def _end_call(self, call: AgentCall) -> None:
+        del self._calls[call.wire_id]
+        await self._look_after(call)
+        text = fit_all(call.result(), self._parts.runtime.box.limits()).text
+        is_error = call.status == "failed"
+        result = ToolResult(content=text, is_error=is_error, error_type="recoverable" if is_error else None)
+        await self._finish(call, result)
+
+    async def _finish(self, call: AgentCall, result: ToolResult) -> None:
+        duration_s = self._parts.clock.monotonic() - call.started_s - call.waited_s
+        await self._log.record(
+            ev.ToolCallFinished(
+                turn=self._number,
+                call_id=call.id,
+                state="failed" if result.is_error else "completed",
+                result=result,
+                duration_s=round(max(0.0, duration_s), 3),
+            )
+        )
+
+    async def _close(self, stop: StopReason, why: str) -> None:
+        async with self._order:
+            await self._end_message(stop)
+            for call in [call for call in self._calls.values() if call.id]:
+                await self._look_after(call)
+                content = "\n".join(filter(None, (why, call.result())))
+                text = fit_all(content, self._parts.runtime.box.limits()).text
+                stopped: JsonObject = {STOPPED_KEY: True}
+                await self._finish(
+                    call, ToolResult(content=text, is_error=True, error_type="recoverable", metadata=stopped)
+                )
+            self._calls.clear()
+
+    # -- what its calls change --
+
+    async def _look_before(self, call: AgentCall) -> None:
+        if self._looking is not None or not call.may_write or call.has_ended:
+            return
+        folder = call.folder or str(self._root)
+        run = PlannedCommand(
+            call.command or "", folder, self._agent.definition.sandbox is not None, "agent", self._agent.writer_name
+        )
+        self._looking = call, await self._parts.effects.begin_command(self._number, call.id, run)
+
+    async def _look_after(self, call: AgentCall) -> None:
+        """Record what changed since the folder was looked at, as the work of the call."""
+        if self._looking is None or self._looking[0] is not call:
+            if call.may_write and self._looking is None:
+                await self._parts.effects.jobs.look()
+            return
+        (_, snapshot), self._looking = self._looking, None
+        await self._parts.effects.collect(self._number, call.id, snapshot, author="agent")
+        if (other := next((one for one in self._calls.values() if one.id and one.may_write), None)) is not None:
+            await self._look_before(other)
+
+    # -- what it asks --
+
+    async def permit(self, asked: wire.PermissionAsked) -> str:
+        async with self._order:
+            fields = asked.tool_call
+            call = self._calls.setdefault(fields.tool_call_id, AgentCall(wire_id=fields.tool_call_id))
+            call.take(fields)
+            await self._start(call)
+            await self._look_after(call)  # while it waits, what changes is not its work
+        ways = {option.kind: option.option_id for option in reversed(asked.options)}
+        begun = self._parts.clock.monotonic()
+        try:
+            await self._parts.runtime.gate.enter(self._number, await self._case(call, ways.keys()))
+        except NotApprovedError as error:
+            call.refusal = str(error)
+            self._is_unanswered = self._is_unanswered or error.is_unanswered
+            if error.said:  # the protocol has no place for it
+                await self._queue.add(new_prompt_id(), error.said, (), is_steering=False)
+        except ToolError as error:
+            call.refusal = str(error)
+        finally:
+            call.waited_s += self._parts.clock.monotonic() - begun
+        if call.refusal:
+            return ways.get("reject_once") or ways.get("reject_always", "")
+        async with self._order:
+            await self._look_before(call)
+        return ways.get("allow_once") or ways.get("allow_always", "")
+
+    async def _case(self, call: AgentCall, ways: Collection[str]) -> Case:
+        asking = _as_model(call)
+        inside = await asyncio.to_thread(self._inside, call.paths)
+        changes = await self._preview(call, inside)
+        outside = tuple(f"outside the open folder: {path}" for path in call.paths if path not in inside)
+        lasting = ("The agent will not ask about this again.",) if "allow_once" not in ways else ()
+        facts = CallFacts(
+            tool=call.tool,
+            capabilities=call.capabilities,
+            details=(*outside, *lasting),
+            source="workspace" if call.command or (inside and not outside) else "external",
+            paths=tuple(dict.fromkeys((*inside.values(), *(change.path for change in changes)))),
+            command=call.command,
+            folder=call.folder or str(self._root),
+            agent=self._agent.name,
+            wants_unconfined=self._agent.definition.sandbox is None,
+        )
+        request = ApprovalRequest(
+            call_id=call.id,
+            tool=call.tool,
+            title=_question(call, changes, self._agent.name),
+            reason="",
+            arguments_digest=arguments_digest(asking),
+            cwd=facts.folder,
+            details=facts.details,
+            arguments={} if call.command or changes else call.arguments,
+            explanation=call.title,
+            changes=changes,
+            is_fixed=True,
+        )
+        return Case(call=asking, facts=facts, request=request)
+
+    def _inside(self, paths: Sequence[str]) -> dict[str, str]:
+        """Return those paths that are in the folder, by what the agent calls them."""
+        boundary, inside = self._parts.runtime.box.boundary(), dict[str, str]()
+        for path in paths:
+            with suppress(ToolError):
+                relative = boundary.for_reading(path).relative
+                if not Path(relative).is_absolute():
+                    inside[path] = relative
+        return inside
+
+    async def _preview(self, call: AgentCall, inside: dict[str, str]) -> tuple[FileChange, ...]:
+        """Return what the call would change, as far as it tells: whole files, or texts that stand in them once."""
+        planned = await asyncio.to_thread(lambda: [one for diff in call.diffs if (one := self._planned(diff, inside))])
+        return await self._parts.effects.prepare(self._number, planned) if planned else ()
+
+    def _planned(self, diff: wire.CallContent, inside: dict[str, str]) -> FileTransition | None:
+        if (path := inside.get(diff.path)) is None:
+            return None
+        try:
+            before = self._parts.ledger.files.current(path)
+        except OSError:
+            return None
+        old, new = (diff.old_text or "").encode(), diff.new_text.encode()
+        if before is None or not before.content:
+            return FileTransition(path, before, FileState(content=new) if before is None else before.with_content(new))
+        if before.kind != "file":
+            return None
+        if b"\r\n" in before.content and b"\r" not in old + new:
+            old, new = old.replace(b"\n", b"\r\n"), new.replace(b"\n", b"\r\n")
+        if not old or old == before.content:
+            return FileTransition(path, before, before.with_content(new))
+        if before.content.count(old) != 1:
+            return None
+        return FileTransition(path, before, before.with_content(before.content.replace(old, new)))
+
+    @property
+    def _root(self) -> Path:
+        return self._parts.ledger.files.root
+
+
+def _as_model(call: AgentCall) -> ToolCall:
+    return ToolCall(id=call.id, name=call.tool, arguments=call.arguments)
+
+
+def _question(call: AgentCall, changes: tuple[FileChange, ...], agent: str) -> str:
+    if call.command is not None:
+        return "Run this command?"
+    return edit_question(changes) if changes else f"Let {agent} do this: {call.title or call.tool}?"

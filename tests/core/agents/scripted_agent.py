@@ -1,0 +1,138 @@
+"""An agent that follows a script: `python scripted_agent.py SCRIPT [LOG]`. It writes files and runs commands by itself.
+
+SCRIPT is JSON: `{"answers": {method: result}, "prompts": [[step, …], …]}`. A step is one of
+
+    {"update": {…}}                        tells
+    {"ask": {…toolCall}, "options": [{…}]} asks for permission, and leaves out the steps up to `end` if it gets none
+    {"end": true}
+    {"write": [path, text]}, {"run": command}, {"print": text}, {"exit": code}, {"hang": true}, {"stop": reason}
+
+LOG gets every line of both sides.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+SCRIPT = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+LOG = Path(sys.argv[2]) if len(sys.argv) > 2 else None
+KIND = {"allow_once": True, "allow_always": True}
+WRITING = threading.Lock()
+
+
+def log(side: str, line: str) -> None:
+    if LOG is not None:
+        with LOG.open("a", encoding="utf-8") as file:
+            file.write(f"{side} {line}\n")
+
+
+def send(message: dict[str, Any]) -> None:
+    line = json.dumps({"jsonrpc": "2.0", **message})
+    with WRITING:
+        log("<", line)
+        sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+
+
+class Agent:
+    def __init__(self) -> None:
+        self.cwd = ""
+        self.count = int(os.environ.get("DONE_PROMPTS", "0"))
+        self.asked = 0
+        self.answers: dict[int, dict[str, Any]] = {}
+        self.came = threading.Condition()
+        self.is_cancelled = False
+
+    def take(self, message: dict[str, Any]) -> None:
+        method, number = message.get("method"), message.get("id")
+        if method is None:
+            with self.came:
+                self.answers[number or 0] = message
+                self.came.notify_all()
+        elif method == "session/cancel":
+            with self.came:
+                self.is_cancelled = True
+                self.came.notify_all()
+        elif method == "session/prompt":
+            threading.Thread(target=self.prompt, args=(number, message["params"]), daemon=True).start()
+        elif number is not None:
+            self.answer(str(method), number, message["params"])
+
+    def answer(self, method: str, number: object, params: dict[str, Any]) -> None:
+        self.cwd = params.get("cwd", self.cwd)
+        usual: dict[str, Any] = {
+            "initialize": {"protocolVersion": 1, "agentInfo": {"name": "scripted", "version": "1"}},
+            "session/new": {"sessionId": f"session-{os.getpid()}"},
+            "session/set_mode": {},
+        }
+        found = SCRIPT.get("answers", {}).get(method, usual.get(method))
+        if found is None:
+            send({"id": number, "error": {"code": -32601, "message": "no such method"}})
+        elif "code" in found:
+            send({"id": number, "error": found})
+        else:
+            send({"id": number, "result": found})
+
+    def prompt(self, number: object, params: dict[str, Any]) -> None:
+        session, self.is_cancelled = params["sessionId"], False
+        steps = SCRIPT["prompts"][self.count]
+        self.count += 1
+        reason, is_left_out = "end_turn", False
+        for step in steps:
+            if self.is_cancelled:
+                reason = "cancelled"
+                break
+            if is_left_out:
+                is_left_out = "end" not in step
+            elif "ask" in step:
+                is_left_out = not self.may(session, step)
+            elif "stop" in step:
+                reason = step["stop"]
+            else:
+                self.carry_out(session, step)
+        send({"id": number, "result": {"stopReason": "cancelled" if self.is_cancelled else reason}})
+
+    def carry_out(self, session: str, step: dict[str, Any]) -> None:
+        if "update" in step:
+            send({"method": "session/update", "params": {"sessionId": session, "update": step["update"]}})
+        elif "write" in step:
+            path, text = step["write"]
+            Path(self.cwd, path).write_bytes(text.encode())
+        elif "run" in step:
+            program = ["bash", "-c", step["run"]]
+            subprocess.run(program, cwd=self.cwd, check=False, stdout=subprocess.DEVNULL)  # noqa: TID251 - a program
+        elif "print" in step:
+            sys.stdout.write(step["print"])
+            sys.stdout.flush()
+        elif "exit" in step:
+            os._exit(step["exit"])
+        elif "hang" in step:
+            with self.came:
+                self.came.wait_for(lambda: self.is_cancelled and step["hang"] != "for ever")
+
+    def may(self, session: str, step: dict[str, Any]) -> bool:
+        self.asked += 1
+        number = self.asked
+        usual = [{"optionId": kind, "name": kind, "kind": kind} for kind in ("allow_once", "reject_once")]
+        options = step.get("options", usual)
+        params = {"sessionId": session, "toolCall": step["ask"], "options": options}
+        send({"id": number, "method": "session/request_permission", "params": params})
+        with self.came:
+            self.came.wait_for(lambda: number in self.answers)
+        outcome = self.answers[number].get("result", {}).get("outcome", {})
+        kinds = {option["optionId"]: option["kind"] for option in options}
+        return kinds.get(outcome.get("optionId"), "") in KIND
+
+
+def main() -> None:
+    agent = Agent()
+    for line in sys.stdin:
+        log(">", line.rstrip("\n"))
+        agent.take(json.loads(line))
+
+
+main()

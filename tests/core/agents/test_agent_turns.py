@@ -1,0 +1,215 @@
+"""Turns of another program's agent: what it tells, asks, changes by itself, and how its changes are undone."""
+
+import json
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from desktop_agent.core.changes.net import net_changes
+from desktop_agent.core.diff.diff import diff_change
+from desktop_agent.core.diff.hunks import review_hunks
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import (
+    ApprovalPolicy,
+    ChangeSelection,
+    Denied,
+    ModelRef,
+    SandboxMode,
+    TextBlock,
+    ToolUseBlock,
+)
+from desktop_agent.core.providers.scripted import Say
+from desktop_agent.core.system.processes.shell import joined_words
+from tests.acp.editor import judge
+from tests.harness import MODEL, Ground, Open
+
+PROGRAM = Path(__file__).with_name("scripted_agent.py")
+POEM = "".join(f"line {number}\n" for number in range(1, 41))
+
+
+def said(text: str) -> dict[str, Any]:
+    return {"update": {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}}
+
+
+def call(number: str, kind: str, title: str = "A call", **fields: Any) -> dict[str, Any]:
+    fields = {"title": title, "kind": kind, "status": "pending", **fields}
+    return {"update": {"sessionUpdate": "tool_call", "toolCallId": number, **fields}}
+
+
+def ended(number: str, text: str = "", status: str = "completed") -> dict[str, Any]:
+    content = [{"type": "content", "content": {"type": "text", "text": text}}] if text else []
+    fields = {"toolCallId": number, "status": status, "content": content}
+    return {"update": {"sessionUpdate": "tool_call_update", **fields}}
+
+
+class Scene:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.ground = Ground(folder)
+        self.log = folder / "lines"
+        self.script: dict[str, Any] = {"prompts": []}
+
+    @property
+    def model(self) -> ModelRef:
+        path = self.folder / "script.json"
+        path.write_text(json.dumps(self.script), encoding="utf-8")
+        return ModelRef(provider="acp", model=joined_words((sys.executable, str(PROGRAM), str(path), str(self.log))))
+
+    @asynccontextmanager
+    async def session(
+        self, *prompts: list[dict[str, Any]], approval: ApprovalPolicy = "on_request", sandbox: SandboxMode = "none"
+    ) -> AsyncGenerator[Open]:
+        """Open a session with the agent; in the end every line of both sides is judged by the published schema."""
+        self.script["prompts"] = list(prompts)
+        async with self.ground.session([], model=self.model, approval=approval, sandbox=sandbox) as opened:
+            yield opened
+        self.judge_lines()
+
+    def lines(self) -> list[tuple[str, dict[str, Any]]]:
+        return [(line[0], json.loads(line[2:])) for line in self.log.read_text(encoding="utf-8").splitlines()]
+
+    def judge_lines(self) -> None:
+        asked: dict[tuple[str, object], str] = {}
+        for side, message in self.lines():
+            if "method" in message:
+                kind = "Request" if "id" in message else "Notification"
+                judge(message["method"], kind, message["params"])
+                asked[side, message.get("id")] = message["method"]
+            elif "result" in message:
+                judge(asked["<" if side == ">" else ">", message["id"]], "Response", message["result"])
+
+    def sent(self, method: str) -> list[dict[str, Any]]:
+        return [message["params"] for side, message in self.lines() if side == ">" and message.get("method") == method]
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Scene:
+    return Scene(tmp_path)
+
+
+def texts(opened: Open) -> list[str]:
+    blocks = [block for event in opened.rx.all(ev.MessageDone) for block in event.content]
+    return [block.text for block in blocks if isinstance(block, TextBlock)]
+
+
+async def test_what_the_agent_says_and_does_is_recorded_and_its_calls_are_answered(scene: Scene) -> None:
+    steps = [
+        said("I look "), said("first. "), call("1", "read", "Read poem.txt"), ended("1", "line 1"), said("Done.")
+    ]  # fmt: skip
+    async with scene.session(steps) as opened:
+        end = await opened.prompt("go")
+        assert end.reason == "completed"
+        assert texts(opened) == ["I look first. ", "Done."]
+        (started,), (finished,) = opened.rx.all(ev.ToolCallStarted), opened.rx.all(ev.ToolCallFinished)
+        assert (started.title, started.is_read_only, started.source) == ("Read poem.txt", True, "external")
+        assert (finished.result.content, finished.state) == ("line 1", "completed")
+        calls = [block for one in opened.rx.all(ev.MessageDone) for block in one.content]
+        assert [block.id for block in calls if isinstance(block, ToolUseBlock)] == ["1"]
+    assert scene.sent("session/prompt")[0]["prompt"] == [{"type": "text", "text": "go"}]
+
+
+async def test_hunks_that_the_agent_wrote_by_itself_are_undone_out_of_order_and_redone(scene: Scene) -> None:
+    both = POEM.replace("line 2\n", "LINE 2\n").replace("line 39\n", "LINE 39\n")
+    scene.ground.write("poem.txt", POEM)
+    steps = [
+        call("1", "edit", "Edit", locations=[{"path": "poem.txt"}]), {"write": ["poem.txt", both]}, ended("1"),
+        call("2", "execute", "Run", rawInput={"command": "echo made > shell.txt"}),
+        {"run": "echo made > shell.txt"}, ended("2", "ran"), said("Done."),
+    ]  # fmt: skip
+    async with scene.session(steps) as opened:
+        await opened.prompt("go")
+        recorded = [change for one in opened.rx.all(ev.ChangesRecorded) for change in one.changes]
+        assert sorted(change.path for change in recorded) == ["poem.txt", "shell.txt"]
+        assert {change.author for change in recorded} == {"agent"}
+        (row,) = (one for one in net_changes(opened.session.transcript.changes.values()) if one.path == "poem.txt")
+        blobs = [scene.ground.blob(image) for image in (row.change.before, row.change.after)]
+        first, _ = (named.key for named in review_hunks(diff_change(row.change, *blobs)))
+        undone = await opened.undo(ChangeSelection(path="poem.txt", hunks=(first,)))
+        assert [one.state for one in undone.outcomes] == ["restored"]
+        assert scene.ground.read("poem.txt") == POEM.replace("line 39\n", "LINE 39\n")
+        await opened.redo_step()
+        assert scene.ground.read("poem.txt") == both
+        await opened.undo()
+        assert scene.ground.read("poem.txt") == POEM
+        assert not (scene.ground.workspace / "shell.txt").exists()
+
+
+async def test_a_command_is_asked_about_as_one_outside_the_sandbox_and_is_not_run_when_denied(scene: Scene) -> None:
+    asked = {"toolCallId": "1", "title": "rm it", "kind": "execute", "rawInput": {"command": "rm poem.txt"}}
+    steps = [{"ask": asked}, {"run": "rm poem.txt"}, {"end": True}, ended("1", status="failed"), said("Done.")]
+    scene.ground.write("poem.txt", POEM)
+    async with scene.session(steps, approval="on_write", sandbox="restricted") as opened:
+        opened.submit(ops.SubmitPrompt(text="go"))
+        question = await opened.answer(Denied(message="Rather not."))
+        request = question.request
+        assert (request.command, request.is_fixed) == ("rm poem.txt", True)
+        assert "outside the sandbox" in request.reason
+        assert request.safety
+        await opened.rx.expect(ev.TurnEnded)
+        assert scene.ground.read("poem.txt") == POEM
+        second = await opened.rx.expect(ev.PromptSubmitted)
+        assert second.text == "Rather not."
+
+
+async def test_the_agents_session_is_opened_again_after_it_was_killed(scene: Scene) -> None:
+    scene.script["answers"] = {
+        "initialize": {"protocolVersion": 1, "agentCapabilities": {"sessionCapabilities": {"resume": {}}}},
+        "session/resume": {},
+    }
+    async with scene.session([said("One."), {"exit": 3}]) as opened:
+        end = await opened.prompt("first")
+        assert end.reason == "provider_error"
+        (notice,) = opened.rx.all(ev.Notice)
+        assert "broke off. It ended with exit code 3." in notice.title
+        assert texts(opened) == ["One."]
+        scene.script["prompts"] = [[said("Two.")]]
+        _ = scene.model
+        end = await opened.prompt("second")
+        assert (end.reason, texts(opened)) == ("completed", ["One.", "Two."])
+    (new,) = scene.sent("session/new")
+    (again,) = scene.sent("session/resume")
+    assert new["cwd"] == again["cwd"] == str(scene.ground.workspace)
+    assert [one["prompt"][-1]["text"] for one in scene.sent("session/prompt")] == ["first", "second"]
+
+
+async def test_another_model_goes_on_with_the_conversation_and_the_agent_hears_of_it(scene: Scene) -> None:
+    scene.script["prompts"] = [[said("From the agent.")], [said("Again.")]]
+    async with scene.ground.session([[Say("From the model.")]], model=scene.model) as opened:
+        await opened.prompt("first")
+        opened.submit(ops.SetMode(model=MODEL))
+        await opened.prompt("second")
+        (request,) = opened.provider.requests
+        assert [message.role for message in request.messages] == ["user", "assistant", "user"]
+        opened.submit(ops.SetMode(model=scene.model))
+        await opened.prompt("third")
+        assert texts(opened) == ["From the agent.", "From the model.", "Again."]
+    told = [one["text"] for one in scene.sent("session/prompt")[1]["prompt"]]
+    assert told[-1] == "third"
+    assert any("From the model." in one for one in told)
+    assert not any("From the agent." in one for one in told)
+
+
+async def test_a_stop_ends_the_agents_turn_and_keeps_what_it_wrote(scene: Scene) -> None:
+    scene.ground.write("poem.txt", POEM)
+    steps = [
+        said("I begin."), call("1", "edit", "Edit", rawInput={"path": "poem.txt"}), {"write": ["poem.txt", "mine\n"]},
+        said("!"), {"hang": True},
+    ]  # fmt: skip
+    async with scene.session(steps, [said("Again.")]) as opened:
+        opened.submit(ops.SubmitPrompt(text="go"))
+        await opened.rx.expect(ev.TextDelta, lambda event: event.text == "!")
+        opened.submit(ops.Interrupt())
+        end = await opened.rx.expect(ev.TurnEnded)
+        assert end.reason == "interrupted"
+        (finished,) = opened.rx.all(ev.ToolCallFinished)
+        assert finished.state == "failed"
+        await opened.undo()
+        assert scene.ground.read("poem.txt") == POEM
+        end = await opened.prompt("again")
+        assert end.reason == "completed"
+    assert scene.sent("session/cancel")
