@@ -1,6 +1,7 @@
 """One agent of another program: its process, its session, and what it is asked and tells, by the protocol."""
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, nullcontext, suppress
 from pathlib import Path
@@ -38,6 +39,8 @@ ASKING_MODES: Final = ("default", "ask", "manual", "read-only")
 _MOST_WAITING: Final = 1_000
 """How many updates may wait to be recorded. Then the agent has to wait."""
 _LAST_LINES: Final = 20
+_MOST_LAG_NS: Final = 500_000_000
+"""How long a message may wait on a busy machine until it is read."""
 _CAPABILITIES: Final[JsonObject] = {
     "fs": {"readTextFile": False, "writeTextFile": False},
     "terminal": False,
@@ -48,7 +51,9 @@ _CAPABILITIES: Final[JsonObject] = {
 class Listener(Protocol):
     """The turn that runs. Updates and questions come in the order in which the agent sent them."""
 
-    async def take(self, update: wire.Update) -> None: ...
+    async def take(self, update: wire.Update, since_ns: int) -> None:
+        """Take in an update that the agent sent after `since_ns`, by the clock of files."""
+        ...
 
     async def permit(self, asked: wire.PermissionAsked) -> str:
         """Return the id of the chosen option; empty if the question was cancelled."""
@@ -98,6 +103,8 @@ class AgentConnection:
         self._permits: set[asyncio.Task[str]] = set()
         self._waiting: asyncio.Queue[Callable[[], Awaitable[None]]] = asyncio.Queue()
         self._room = asyncio.Event()
+        self._heard_ns = 0
+        """When the last message was read."""
         self._serving: asyncio.Task[None] | None = None
 
     @property
@@ -310,6 +317,7 @@ class AgentConnection:
     async def _lines(self) -> AsyncGenerator[bytes]:
         async with aclosing(self._process.lines()) as lines:
             async for line in lines:
+                self._heard_ns = time.time_ns()
                 await self._room.wait()
                 yield line
 
@@ -334,7 +342,8 @@ class AgentConnection:
             case wire.OptionsUpdated(config_options=options):
                 self._note(wire.SessionFacts(config_options=options))
             case _ if (listener := self._listener) is not None:
-                self._put(lambda: listener.take(update))
+                since_ns = self._heard_ns - _MOST_LAG_NS
+                self._put(lambda: listener.take(update, since_ns))
             case _:
                 pass
 

@@ -119,7 +119,7 @@ class AgentTurn:
 
     # -- what the agent tells --
 
-    async def take(self, update: wire.Update) -> None:
+    async def take(self, update: wire.Update, since_ns: int) -> None:
         async with self._order:
             match update:
                 case wire.MessageChunk(content=content, message_id=message_id):
@@ -127,7 +127,7 @@ class AgentTurn:
                 case wire.ThoughtChunk(content=content, message_id=message_id):
                     await self._say(ThinkingBlock(thinking=text_of(content), signature=""), message_id or "")
                 case wire.CallBegun() | wire.CallUpdated():
-                    await self._tell_call(update)
+                    await self._tell_call(update, since_ns)
                 case wire.PlanUpdated(entries=entries):
                     await self._plan(entries)
                 case wire.InfoUpdated(title=str(title)) if title.strip():
@@ -215,8 +215,9 @@ class AgentTurn:
 
     # -- its calls --
 
-    async def _tell_call(self, fields: wire.CallFields) -> None:
-        call = self._calls.setdefault(fields.tool_call_id, AgentCall(wire_id=fields.tool_call_id))
+    async def _tell_call(self, fields: wire.CallFields, since_ns: int) -> None:
+        new = AgentCall(wire_id=fields.tool_call_id, begun_ns=since_ns)
+        call = self._calls.setdefault(fields.tool_call_id, new)
         printed = call.take(fields)
         if not call.id and call.is_announced_only:
             words = call.title or call.tool
@@ -286,15 +287,24 @@ class AgentTurn:
             return
         folder = call.folder or str(self._root)
         run = PlannedCommand(
-            call.command or "", folder, self._agent.definition.sandbox is not None, "agent", self._agent.writer_name
+            call.command or "",
+            folder,
+            is_confined=self._agent.definition.sandbox is not None,
+            author="agent",
+            server=self._agent.writer_name,
+            begun_ns=call.begun_ns,
         )
+        call.begun_ns = None
         self._looking = call, await self._parts.effects.begin_command(self._number, call.id, run)
 
     async def _look_after(self, call: AgentCall) -> None:
         """Record what changed since the folder was looked at, as the work of the call."""
         if self._looking is None or self._looking[0] is not call:
-            if call.may_write and self._looking is None:
-                await self._parts.effects.jobs.look()
+            if call.may_write and self._looking is None and call.begun_ns is not None:  # it was told when it had ended
+                jobs = self._parts.effects.jobs
+                jobs.note_call(self._agent.writer_name, call.id, call.begun_ns)
+                await jobs.look(is_forced=True)
+                jobs.note_no_call()
             return
         (_, snapshot), self._looking = self._looking, None
         await self._parts.effects.collect(self._number, call.id, snapshot, author="agent")

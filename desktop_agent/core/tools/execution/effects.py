@@ -290,16 +290,22 @@ class JobWatch:
         if self._writers.has_servers:
             self._ensure_watching()
 
-    def note_call(self, server: str, call_id: CallId) -> None:
-        """Attribute the server's later changes to this call of the newest turn."""
-        if server:
-            self._writers.note_call(server, self._writers.turn, call_id)
+    def note_call(self, server: str, call_id: CallId, begun_ns: int | None = None) -> None:
+        """Attribute the server's later changes to this call of the newest turn.
 
-    async def look(self) -> None:
+        Until `note_no_call`, all changes since `begun_ns` are its work.
+        """
+        if server:
+            self._writers.note_call(server, self._writers.turn, call_id, begun_ns)
+
+    def note_no_call(self) -> None:
+        self._writers.note_no_call()
+
+    async def look(self, *, is_forced: bool = False) -> None:
         """Record what the programs changed. Does nothing while a command runs, which records the changes itself."""
         if self._writers:
             async with self.looking:
-                await to_its_end(self.look_now(), "look at what writes late")
+                await to_its_end(self.look_now(is_forced=is_forced), "look at what writes late")
 
     async def end(self, job_id: str) -> None:
         async with self.looking:
@@ -349,8 +355,11 @@ class JobWatch:
             await to_its_end(self.look_now(), "conclude what a killed process left")
             await asyncio.to_thread(self.forget_end)
 
-    async def look_now(self, *, is_forced: bool = False) -> None:
-        """Do nothing while a command runs. `is_forced` includes idle servers. The caller holds the lock."""
+    async def look_now(self, *, is_forced: bool = False, taken: Snapshot | None = None) -> None:
+        """Do nothing while a command runs. `is_forced` includes idle servers. The caller holds the lock.
+
+        A snapshot that was just `taken` is moved to this look, so that nothing is lost between the two.
+        """
         if not self._writers or self.is_command_running:
             return
         self._writers.note_servers(self.servers())
@@ -361,6 +370,8 @@ class JobWatch:
         found = await asyncio.to_thread(self._finder.collect, self._writers.turn, "", snapshot, SafetyReport())
         await self.record(found.by_maker, found.lost)  # a repository that a program made is in `lost`
         await self.advance(snapshot)
+        if taken is not None:
+            await asyncio.to_thread(self._capture.advance, [taken], snapshot)
 
     @asynccontextmanager
     async def undisturbed(self) -> AsyncGenerator[None]:
@@ -608,13 +619,16 @@ class Effects:
         await self._safeguard.prepare(call_id, run)  # copying can take long, so it is done before the lock is taken
         async with self.jobs.looking:
             self.jobs.note_turn(turn)
-            await self.jobs.look_now()
-            self.jobs.note_call(run.server, call_id)
+            if run.begun_ns is not None:
+                self.jobs.note_call(run.server, call_id, run.begun_ns)
             snapshot = await self._take_snapshot()
             event = ev.ChangesPrepared(
                 turn=turn, call_id=call_id, purpose="apply", changes=(), snapshot=snapshot.number, author=run.author
             )
             try:
+                await self.jobs.look_now(is_forced=run.begun_ns is not None, taken=snapshot)
+                self.jobs.note_no_call()
+                self.jobs.note_call(run.server, call_id)
                 await self._finder.record_all_edits(turn)
                 await self._log.record(event)
                 await self.tell_of_cache()

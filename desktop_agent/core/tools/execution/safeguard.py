@@ -42,6 +42,8 @@ class PlannedCommand(Struct, frozen=True):
     author: Author = "shell"
     server: str = ""
     """The server that is called, which may continue to write after the call."""
+    begun_ns: int | None = None
+    """When it may have begun already, if an agent runs it without waiting for us."""
 
 
 class Precautions(Struct, frozen=True):

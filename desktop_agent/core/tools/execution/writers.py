@@ -5,6 +5,7 @@ A change is the user's only if no program could have made it. In doubt, the auth
 
 import operator
 import os
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -95,6 +96,8 @@ class WatchedServer(_Program, kw_only=True):
     turn: int = 0
     call_id: CallId = ""
     """The latest call of this session to the server; empty before the first."""
+    runs_since_ns: int | None = None
+    """When that call began, if it runs without being waited for: then all changes since are its work."""
 
     @property
     def activity(self) -> Activity:
@@ -107,6 +110,9 @@ class WatchedServer(_Program, kw_only=True):
 
     def may_write(self, path: str) -> bool:
         return self.running.may_write(path)
+
+    def is_certain(self, at_ns: int | None) -> bool:
+        return self.runs_since_ns is not None and (at_ns is None or at_ns >= self.runs_since_ns)
 
 
 Writer = WatchedJob | WatchedServer
@@ -184,11 +190,15 @@ class Writers:
             else:
                 known.running = server
 
-    def note_call(self, name: str, turn: int, call_id: CallId) -> None:
+    def note_call(self, name: str, turn: int, call_id: CallId, runs_since_ns: int | None = None) -> None:
         self._calls[name] = turn, call_id
         for server in self._servers.values():
             if server.running.name == name:
-                server.turn, server.call_id = turn, call_id
+                server.turn, server.call_id, server.runs_since_ns = turn, call_id, runs_since_ns
+
+    def note_no_call(self) -> None:
+        for server in self._servers.values():
+            server.runs_since_ns = None
 
     @property
     def has_servers(self) -> bool:
@@ -257,6 +267,10 @@ class Writers:
         """Record the claim only if the program may have made the change and can be named as the maker."""
         names = _names(found.transition)
         if not any(map(writer.may_write, names)):
+            return
+        if isinstance(writer, WatchedServer) and writer.is_certain(found.at_ns):
+            found.is_possible = True
+            found.claims.append(_Claim(writer, (True, True, sys.maxsize), (), ()))
             return
         is_known = not names.isdisjoint(writer.paths)
         if isinstance(writer, WatchedJob) and writer.activity is None:
