@@ -4,7 +4,7 @@ import asyncio
 import queue
 import threading
 from collections import defaultdict
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -28,7 +28,6 @@ from desktop_agent.core.mcp.definition_file import definition_in
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.codec import encode, object_in, objects_in, picked, text_in, texts_in
 from desktop_agent.core.protocol.model import ChangeSelection, JsonObject
-from desktop_agent.core.store.journal.journal_reader import read_journal
 from desktop_agent.core.system.workspace import usable_workspace
 from desktop_agent.headless.input_lines import lines_of
 from desktop_agent.library.turns import RevertOp
@@ -90,7 +89,7 @@ class Output:
         self._taken_bytes = 0
         self._written_bytes = 0
         self._is_closed = False
-        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._lines: queue.SimpleQueue[bytes | Callable[[], object] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._write, name="output lines", daemon=True)
         self._thread.start()
 
@@ -103,6 +102,12 @@ class Output:
         if self._taken_bytes - self._written_bytes > MOST_WAITING_BYTES:
             self._close()
 
+    async def flushed(self) -> None:
+        """Return when everything until now is written: never, if the editor has stopped reading."""
+        loop, flushed = asyncio.get_running_loop(), asyncio.Event()
+        self._lines.put(lambda: loop.call_soon_threadsafe(flushed.set))
+        await flushed.wait()
+
     async def aclose(self, patience_s: float = 2.0) -> None:
         self._close()
         await asyncio.to_thread(self._thread.join, patience_s)
@@ -114,6 +119,9 @@ class Output:
     def _write(self) -> None:
         with suppress(OSError), self._file:  # when the editor has gone, its input ends, too
             while (line := self._lines.get()) is not None:
+                if not isinstance(line, bytes):
+                    line()
+                    continue
                 self._file.write(line)
                 self._file.flush()
                 self._written_bytes += len(line)
@@ -145,7 +153,8 @@ class AcpAgent:
             "_desktop-agent/undo": self._undo,
             "_desktop-agent/redo": self._redo,
         }
-        self._editor = Editor(Peer(output.send, answer, {"session/cancel": self._cancel}), patience_s)
+        peer = Peer(output.send, answer, {"session/cancel": self._cancel})
+        self._editor = Editor(peer, output.flushed, patience_s)
 
     async def run(self, descriptor: int) -> None:
         """Serve until the input ends. Then the sessions are closed, and questions wait on in them."""
@@ -202,11 +211,10 @@ class AcpAgent:
         journal = await asyncio.to_thread(self._journal, session_id)
         async with self._locks[session_id]:
             await self._end(session_id)
-            events, _ = await asyncio.to_thread(read_journal, journal, self._bench.blobs)
             opened = EditorSession(self._bench, self._editor, _now)
             options = SessionOptions(servers=_servers(place.mcp_servers), editor=opened.files)
             made = await self._bench.opener.open(session_id, opened.hear, options)
-            await self._begin(opened, session_id, opened.open(made.session, events if is_replayed else ()))
+            await self._begin(opened, session_id, opened.open(made.session, journal if is_replayed else None))
         return await opened.modes.document()
 
     def _require_room(self) -> None:

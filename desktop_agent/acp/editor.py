@@ -2,7 +2,7 @@
 
 import asyncio
 import concurrent.futures
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -22,6 +22,8 @@ T = TypeVar("T")
 
 class Editor(Struct):
     peer: Peer
+    flushed: Callable[[], Awaitable[None]]
+    """Returns when the editor has taken everything that it was told."""
     patience_s: float
     """How long an answer about a file may take. An editor that takes longer is not asked again."""
     shows_notices: bool = False

@@ -6,6 +6,7 @@ import binascii
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cached_property
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Final, cast
 from urllib.parse import unquote, urlsplit
@@ -42,6 +43,7 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.slash.declarations import is_command
+from desktop_agent.core.store.journal.journal_reader import Readable, read_each_line
 from desktop_agent.library.turns import ServedSession
 
 _REASONS: Final = {
@@ -51,6 +53,8 @@ _REASONS: Final = {
 _NOT_SIGNED_IN: Final = frozenset({"authentication", "no_key", "no_account", "signed_out"})
 _MARKS: Final = {"image/png": "png", "image/jpeg": "jpg"}
 _NO: Final = "deny"
+_AT_ONCE: Final = 100
+"""How many events of a long session are in memory while it is replayed."""
 
 
 class EditorSession(ServedSession):
@@ -87,12 +91,25 @@ class EditorSession(ServedSession):
     def _workspace(self) -> Path:
         return Path(self.session.transcript.session.workspace)
 
-    async def open(self, session: Session, before: Sequence[ev.JournalEvent] = ()) -> None:
-        """Serve the session, and tell the editor of earlier events, then of new ones. Raises like `begin`."""
+    async def open(self, session: Session, before: Path | None = None) -> None:
+        """Serve the session, and tell the editor of events in the journal `before`, then of new ones.
+
+        Raises like `begin`, and `StorageError`.
+        """
+        last_seq = session.transcript.session.last_seq
+        waiting = session.transcript.pending_approvals  # of an earlier process
         await self.begin(session)
-        for event in before:
-            await self._tell(event)
-        self._telling = asyncio.create_task(self._tell_all(), name=f"updates {session.id}")
+        if before is not None:
+            await self._replay(before, last_seq)
+        self._telling = asyncio.create_task(self._tell_all(waiting), name=f"updates {session.id}")
+
+    async def _replay(self, journal: Path, last_seq: int) -> None:
+        read = (found.event for _, found in read_each_line(journal, self._bench.blobs) if isinstance(found, Readable))
+        earlier = takewhile(lambda event: event.seq <= last_seq, read)
+        while events := await asyncio.to_thread(list, islice(earlier, _AT_ONCE)):
+            for event in events:
+                await self._tell(event)
+            await self._editor.flushed()
 
     async def aclose(self, *, keeps_questions: bool = True) -> None:
         try:
@@ -114,8 +131,10 @@ class EditorSession(ServedSession):
         ]
         self.update({"sessionUpdate": "available_commands_update", "availableCommands": commands})
 
-    async def _tell_all(self) -> None:
+    async def _tell_all(self, waiting: Sequence[ApprovalRequest]) -> None:
         await self._tell_commands()
+        for request in waiting:
+            self._begin_asking(request)
         while True:
             event = await self._events.get()
             await self._tell(event)
@@ -130,7 +149,7 @@ class EditorSession(ServedSession):
     async def _follow(self, event: ev.Event) -> None:
         match event:
             case ev.ApprovalRequested(request=request):
-                self._asking[request.call_id] = asyncio.create_task(self._ask(request), name=f"ask {request.call_id}")
+                self._begin_asking(request)
             case ev.ApprovalResolved(call_id=call_id) if call_id in self._asking:
                 self._asking.pop(call_id).cancel()
             case ev.ModeSet():
@@ -246,6 +265,9 @@ class EditorSession(ServedSession):
         await self._mode_set
 
     # -- questions --
+
+    def _begin_asking(self, request: ApprovalRequest) -> None:
+        self._asking[request.call_id] = asyncio.create_task(self._ask(request), name=f"ask {request.call_id}")
 
     async def _ask(self, request: ApprovalRequest) -> None:
         try:

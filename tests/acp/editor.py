@@ -91,6 +91,8 @@ class Editor:
     saves: list[Path] = field(default_factory=list[Path])
     answers: dict[str, Answering] = field(default_factory=dict[str, Answering])
     updates: list[dict[str, Any]] = field(default_factory=list)
+    told: defaultdict[str, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
+    """The updates of each session."""
     asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     cancelled: list[int] = field(default_factory=list)
     refusals: set[str] = field(default_factory=set)
@@ -194,6 +196,7 @@ class Editor:
         judge(message["method"], "Notification", message["params"])
         if message["method"] == "session/update":
             self.updates.append(message["params"]["update"])
+            self.told[message["params"]["sessionId"]].append(message["params"]["update"])
         else:
             self.cancelled.append(message["params"]["requestId"])
 

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from desktop_agent.core.base.errors import ProviderError
-from desktop_agent.core.providers.scripted import Call, Fail, Hang, Say
-from tests.acp.editor import CAPABILITIES, RefusedError, editing, program_with_demo
+from desktop_agent.core.protocol.model import ModelRequest, TextBlock
+from desktop_agent.core.providers.scripted import Call, Fail, Hang, Reply, Say
+from tests.acp.editor import CAPABILITIES, RefusedError, demo_in, editing, first_option, program_with_demo
 from tests.core.mcp.conftest import PROGRAM as SERVER
 from tests.dropping_disk import dropping_disk
 from tests.harness import Ground
@@ -127,6 +128,88 @@ async def test_a_session_is_loaded_as_it_was_after_the_agent_was_killed(tmp_path
         assert (editor.text("user_message_chunk"), editor.text()) == ("Show me", said)
         assert editor.seen("tool_call") == calls
     assert program.returncode == 0
+
+
+async def test_two_sessions_work_beside_each_other(tmp_path: Path) -> None:
+    def script(request: ModelRequest) -> Reply:
+        said = "".join(block.text for block in request.messages[0].content if isinstance(block, TextBlock))
+        if "edit" not in said:
+            return [Say("Beside.")]
+        return [FIRST] if len(request.messages) == 1 else [Say("Edited.")]
+
+    async with editing(ground_with_poem(tmp_path), script) as (editor, ground):
+        answer = asyncio.get_running_loop().create_future()
+
+        async def wait(params: dict[str, Any]) -> dict[str, Any]:
+            await answer
+            return await first_option(params)
+
+        editor.answers["session/request_permission"] = wait
+        one = await editor.start(ground.workspace)
+        two = (await editor.ask("session/new", cwd=str(ground.workspace), mcpServers=[]))["sessionId"]
+        edited = asyncio.create_task(editor.prompt(one, "edit it"))
+        await editor.until(lambda: editor.asked)
+        assert await editor.prompt(two, "talk") == "end_turn"
+        answer.set_result(None)
+        assert await edited == "end_turn"
+        said = {
+            session: "".join(
+                update["content"]["text"]
+                for update in editor.told[session]
+                if update["sessionUpdate"] == "agent_message_chunk"
+            )
+            for session in (one, two)
+        }
+        assert said == {one: "Edited.", two: "Beside."}
+        assert not any(update["sessionUpdate"] == "tool_call" for update in editor.told[two])
+
+
+async def test_a_cancelled_load_or_list_leaves_a_session_that_can_be_loaded(tmp_path: Path) -> None:
+    async with editing(ground_with_poem(tmp_path), lambda _request: [Say("Said.")]) as (editor, ground):
+        session = await editor.start(ground.workspace)
+        for number in range(60):
+            await editor.prompt(session, f"prompt {number}")
+        place: dict[str, Any] = {"sessionId": session, "cwd": str(ground.workspace), "mcpServers": []}
+        codes = list[int]()
+        for is_begun in (False, True):
+            editor.updates.clear()
+            asked: tuple[tuple[str, dict[str, Any]], ...] = (("session/load", place), ("session/list", {}))
+            for method, params in asked:
+                number, answer = editor.send(method, params)
+                if is_begun and method == "session/load":
+                    await editor.until(lambda: editor.seen("user_message_chunk"))
+                editor.write({"method": "$/cancel_request", "params": {"requestId": number}})
+                (end,) = await asyncio.gather(answer, return_exceptions=True)
+                codes += [end.code] if isinstance(end, RefusedError) else []
+        assert len(codes) >= 2, "those that had not begun"
+        assert set(codes) == {-32800}
+        editor.updates.clear()
+        await editor.ask("session/load", **place)
+        assert len(editor.seen("user_message_chunk")) == 60
+        assert await editor.prompt(session, "on") == "end_turn"
+
+
+async def test_a_question_that_waited_when_the_agent_was_killed_is_asked_again(tmp_path: Path) -> None:
+    async def wait(_params: dict[str, Any]) -> dict[str, Any]:
+        return await asyncio.get_running_loop().create_future()
+
+    workspace, environ = await asyncio.to_thread(demo_in, tmp_path)
+    pages = workspace / "pagination" / "pages.py"
+    before = pages.read_text()
+    async with program_with_demo(environ) as (program, editor):
+        editor.answers["session/request_permission"] = wait
+        session = await editor.start(workspace)
+        _, turn = editor.send("session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": "go"}]})
+        await editor.until(lambda: editor.asked)
+        program.kill()
+        await program.wait()
+        editor.drop()
+        turn.cancel()
+    async with program_with_demo(environ) as (program, editor):
+        await editor.ask("initialize", protocolVersion=1, clientCapabilities=CAPABILITIES)
+        await editor.ask("session/load", sessionId=session, cwd=str(workspace), mcpServers=[])
+        await editor.until(lambda: "Now the tests again" in editor.text())
+        assert pages.read_text() != before
 
 
 async def test_approvals_model_and_sandbox_are_set_as_modes_and_options(tmp_path: Path) -> None:
