@@ -4497,6 +4497,10 @@
         <translation>Lassen Sie den Agenten einen schreiben: Schalten Sie das Planen ein und sagen Sie, was Sie wollen.</translation>
     </message>
     <message>
+        <source>Let {0} do this: {1}?</source>
+        <translation>{0} dies tun lassen: {1}?</translation>
+    </message>
+    <message>
         <source>MP3 audio</source>
         <translation>MP3-Audio</translation>
     </message>
@@ -4641,6 +4645,10 @@
         <translation>Photoshop-Bild</translation>
     </message>
     <message>
+        <source>Plan updated.</source>
+        <translation>Plan aktualisiert.</translation>
+    </message>
+    <message>
         <source>Pushing to {0} failed.</source>
         <translation>Der Push zu {0} ist fehlgeschlagen.</translation>
     </message>
@@ -4775,6 +4783,14 @@
     <message>
         <source>The agent is working.</source>
         <translation>Der Agent arbeitet.</translation>
+    </message>
+    <message>
+        <source>The agent will not ask about this again.</source>
+        <translation>Der Agent fragt danach nicht noch einmal.</translation>
+    </message>
+    <message>
+        <source>The agent&apos;s turn ended before it said how this call ended.</source>
+        <translation>Die Runde des Agenten endete, bevor er sagte, wie dieser Aufruf ausging.</translation>
     </message>
     <message>
         <source>The answer ended unexpectedly ({0}), so the call was not run.</source>
@@ -5557,6 +5573,10 @@
         <translation>{0} kann nicht der Name eines Worktrees sein.</translation>
     </message>
     <message>
+        <source>{0} could not summarise its conversation.</source>
+        <translation>{0} konnte sein Gespräch nicht zusammenfassen.</translation>
+    </message>
+    <message>
         <source>{0} did not let git in, so nothing was pushed.</source>
         <translation>{0} hat git nicht eingelassen, deshalb wurde nichts gepusht.</translation>
     </message>
@@ -5587,6 +5607,14 @@
     <message>
         <source>{0} needs packages that are not installed.</source>
         <translation>{0} braucht Pakete, die nicht installiert sind.</translation>
+    </message>
+    <message>
+        <source>{0} runs its commands by itself, outside the sandbox.</source>
+        <translation>{0} führt seine Befehle selbst aus, außerhalb der Sandbox.</translation>
+    </message>
+    <message>
+        <source>{0} summarised the older part of its conversation.</source>
+        <translation>{0} hat den älteren Teil seines Gesprächs zusammengefasst.</translation>
     </message>
     <message>
         <source>{0} was not used, or not in full: {1}.</source>

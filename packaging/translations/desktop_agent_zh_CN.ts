@@ -4479,6 +4479,10 @@
         <translation>让智能体写一份计划：打开规划模式，并说明您的需求。</translation>
     </message>
     <message>
+        <source>Let {0} do this: {1}?</source>
+        <translation>允许 {0} 执行此操作：{1}？</translation>
+    </message>
+    <message>
         <source>MP3 audio</source>
         <translation>MP3 音频</translation>
     </message>
@@ -4623,6 +4627,10 @@
         <translation>Photoshop 图像</translation>
     </message>
     <message>
+        <source>Plan updated.</source>
+        <translation>计划已更新。</translation>
+    </message>
+    <message>
         <source>Pushing to {0} failed.</source>
         <translation>推送到 {0} 失败。</translation>
     </message>
@@ -4757,6 +4765,14 @@
     <message>
         <source>The agent is working.</source>
         <translation>代理正在工作。</translation>
+    </message>
+    <message>
+        <source>The agent will not ask about this again.</source>
+        <translation>智能体不会再次询问此操作。</translation>
+    </message>
+    <message>
+        <source>The agent&apos;s turn ended before it said how this call ended.</source>
+        <translation>智能体的回合在说明此调用的结果之前就结束了。</translation>
     </message>
     <message>
         <source>The answer ended unexpectedly ({0}), so the call was not run.</source>
@@ -5539,6 +5555,10 @@
         <translation>{0} 不能用作工作树名称。</translation>
     </message>
     <message>
+        <source>{0} could not summarise its conversation.</source>
+        <translation>{0} 无法总结其对话。</translation>
+    </message>
+    <message>
         <source>{0} did not let git in, so nothing was pushed.</source>
         <translation>{0} 拒绝了 git 的访问，因此没有推送任何内容。</translation>
     </message>
@@ -5569,6 +5589,14 @@
     <message>
         <source>{0} needs packages that are not installed.</source>
         <translation>{0} 需要尚未安装的软件包。</translation>
+    </message>
+    <message>
+        <source>{0} runs its commands by itself, outside the sandbox.</source>
+        <translation>{0} 会在沙盒之外自行运行命令。</translation>
+    </message>
+    <message>
+        <source>{0} summarised the older part of its conversation.</source>
+        <translation>{0} 已总结其对话的较早部分。</translation>
     </message>
     <message>
         <source>{0} was not used, or not in full: {1}.</source>
