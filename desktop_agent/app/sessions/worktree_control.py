@@ -245,5 +245,5 @@ class WorktreeControl(Controller):
             await self._show_again(session_id)
 
     async def _show_again(self, session_id: SessionId) -> None:
-        if session_id and self._panels.session.transcript.session.session_id == session_id:
+        if session_id and self._navigator.chosen == session_id:  # the user may have gone elsewhere meanwhile
             await self._navigator.show_session(session_id)
