@@ -9,7 +9,8 @@ from PySide6.QtCore import QTimer
 
 from desktop_agent.app.controller import Controller, WindowContext
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.store.drafts import DraftKey, Drafts, SavedDraft
+from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.store.drafts import DraftKey, Drafts, SavedDraft, session_draft
 
 _PAUSE_MS = 500
 
@@ -34,6 +35,9 @@ class DraftAutosave(Controller):
         composer.text_changed.connect(self._on_text_changed)
         view.entry_actions.edit_changed.connect(self._on_edit_changed)
         view.entry_actions.edit_closed.connect(self._on_edit_closed)
+        review = self._panels.review
+        review.kept_message = lambda session_id: self._written.get(session_draft(session_id), SavedDraft()).commit
+        review.message_changed.connect(self._on_message_changed)
 
     async def fetch(self, key: DraftKey) -> None:
         if key not in self._written:
@@ -123,6 +127,13 @@ class DraftAutosave(Controller):
     def _on_edit_closed(self, turn: int) -> None:
         edits = {other: text for other, text in self._shown.edits.items() if other != turn}
         self._note(replace(self._shown, edits=edits))
+
+    def _on_message_changed(self, session_id: SessionId, text: str) -> None:
+        if self._key:
+            key = session_draft(session_id)
+            self._written[key] = replace(self._written.get(key, SavedDraft()), commit=text)
+            self._unsaved.add(key)
+            self._pause.start()
 
     @property
     def _shown(self) -> SavedDraft:

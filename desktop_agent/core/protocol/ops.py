@@ -86,6 +86,9 @@ class JudgeCommand(Tagged, frozen=True, kw_only=True):
 class Interrupt(Tagged, frozen=True, kw_only=True):
     """Stop the running turn: the request in flight, its tools and every process they started. Or stop a commit."""
 
+    spares_turn: bool = False
+    """Whether to stop only a commit, or the writing of its message."""
+
 
 class TryNow(Tagged, frozen=True, kw_only=True):
     """Skip the running turn's wait before it asks the model again. Does nothing when no turn waits."""

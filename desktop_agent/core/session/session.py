@@ -82,8 +82,11 @@ class ChangeOps:
         self._ledger = parts.ledger
         self._undoing = Undoing(parts.state.transcript, parts.ledger, parts.effects, parts.recorder)
         self._committing: asyncio.Task[ev.ChangesCommitted | ev.CommitUndone] | None = None
+        self._is_ending = False
 
-    def interrupt(self) -> None:
+    def interrupt(self, *, for_good: bool = False) -> None:
+        """Stop the commit that runs; `for_good` also one that would begin later."""
+        self._is_ending = self._is_ending or for_good
         if self._committing is not None:
             self._committing.cancel()
 
@@ -166,6 +169,8 @@ class ChangeOps:
         else:
             work = commit_changes(self._state.transcript, self._ledger, op.selections, op.message, self._tell)
         self._committing = asyncio.create_task(work)
+        if self._is_ending:
+            self._committing.cancel()
         try:
             await self._log.record(await self._committing)
         except AgentError as error:
@@ -270,6 +275,8 @@ class Session:
         """Submit an op. Returns at once; events report the outcome. Call it on the loop's thread."""
         if isinstance(op, ops.Interrupt):
             self._changes.interrupt()
+        elif isinstance(op, ops.Shutdown) and not op.when_idle:
+            self._changes.interrupt(for_good=True)
         self._mailbox.put_nowait(op)
 
     async def run(self) -> None:
@@ -326,6 +333,8 @@ class Session:
                 self._parts.approvals.answer(call_id, decision)
             case ops.DraftCommit(selections=selections):
                 self._drafting.begin(selections)
+            case ops.Interrupt(spares_turn=True):
+                self._drafting.stop()
             case ops.Interrupt():
                 self._arriving.stop()
                 self._drafting.stop()

@@ -46,10 +46,12 @@ class SavedDraft(Struct, frozen=True):
     edits: Mapping[int, str] = field(default_factory=dict[int, str])
     sent: tuple[str, ...] = ()
     """Prompts that were sent but are in no journal yet, because their session is still being opened."""
+    commit: str = ""
+    """The message of a commit that was begun."""
 
     @property
     def is_empty(self) -> bool:
-        return not self.text and not self.edits and not self.sent
+        return self == SavedDraft()
 
     def given_back(self) -> "SavedDraft":
         return replace(self, text="\n\n".join(text for text in (*self.sent, self.text) if text), sent=())
@@ -135,18 +137,20 @@ class Drafts:
 
 def _content(draft: SavedDraft) -> bytes:
     edits = {str(turn): text for turn, text in draft.edits.items()}
-    content = json.dumps({"text": draft.text, "edits": edits, "sent": draft.sent}).encode()
+    fields = {"text": draft.text, "edits": edits, "sent": draft.sent, "commit": draft.commit}
+    content = json.dumps(fields).encode()
     if len(content) > MAX_BYTES:
         raise OSError(errno.EFBIG, "It is too long")
     return content
 
 
 def _draft_in(fields: dict[str, object]) -> SavedDraft:
-    text, edits, sent = fields.get("text"), fields.get("edits"), fields.get("sent")
+    text, edits, sent, commit = map(fields.get, ("text", "edits", "sent", "commit"))
     listed = cast("dict[str, object]", edits) if isinstance(edits, dict) else {}
     prompts = cast("list[object]", sent) if isinstance(sent, list) else []
     return SavedDraft(
         text if isinstance(text, str) else "",
         {int(turn): edit for turn, edit in listed.items() if _TURN.fullmatch(turn) and isinstance(edit, str)},
         tuple(prompt for prompt in prompts if isinstance(prompt, str)),
+        commit if isinstance(commit, str) else "",
     )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final, Literal, NamedTuple
 
-from PySide6.QtCore import QObject, QSignalBlocker, QSize, Qt
+from PySide6.QtCore import QObject, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -30,7 +30,7 @@ from desktop_agent.ui.review.diff_source import FileDiffs, Spawn, Submit
 from desktop_agent.ui.review.reviewed_changes import Reviewed
 from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Space, Theme, TypeSize
-from desktop_agent.ui.translation.core_words import core_words, plural
+from desktop_agent.ui.translation.core_words import core_words, grouped, plural
 from desktop_agent.ui.widgets.buttons import compact_button, make_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, restyle
 from desktop_agent.ui.widgets.layouts import (
@@ -70,6 +70,8 @@ class CommitFile(NamedTuple):
 
 
 class CommitSheet(QDialog):
+    written = Signal(str)  # the message, whenever it changes
+
     def __init__(
         self, theme: Theme, reviewed: Reviewed, submit: Submit, current: str, trailer: str, parent: QWidget
     ) -> None:
@@ -130,10 +132,6 @@ class CommitSheet(QDialog):
         self._set_doing("comparing")
         self._say(self.tr("Looking…"))
 
-    @property
-    def text(self) -> str:
-        return self._edit.toPlainText()
-
     def set_text(self, text: str, *, adds_trailer: bool) -> None:
         """Show a message. If it ends with the trailer, that is ticked instead."""
         body = text.rstrip()
@@ -185,7 +183,7 @@ class CommitSheet(QDialog):
         chosen, count = self._list.chosen, len(self._list.parts)
         files = plural("CommitSheet", len(chosen), "%n file", "%n files")
         words = plural("CommitSheet", count, "{0} of %n change, in {1}", "{0} of %n changes, in {1}")
-        self._count.setText(words.format(sum(map(len, chosen.values())), files) if count else "")
+        self._count.setText(words.format(grouped(sum(map(len, chosen.values()))), files) if count else "")
         self._prepared = None
         self._say("" if chosen or not count else self.tr("Tick what you want to commit."))
         self._enable()
@@ -262,7 +260,9 @@ class CommitSheet(QDialog):
         self._edit.setFocus()
 
     def _on_written(self) -> None:
-        length = len(self.text.partition("\n")[0])
+        text = self._edit.toPlainText()
+        self.written.emit(text)
+        length = len(text.partition("\n")[0])
         self._counter.setText(f"{length}/{_LONGEST_SUBJECT}" if length else "")
         long = self.tr("The subject is long: {0} of {1} characters").format(length, _LONGEST_SUBJECT)
         plain = self.tr("The subject has {0} of {1} characters").format(length, _LONGEST_SUBJECT)
@@ -273,7 +273,7 @@ class CommitSheet(QDialog):
 
     def _on_draft(self) -> None:
         if self._doing == "drafting":
-            self._submit(Interrupt())
+            self._submit(Interrupt(spares_turn=True))
         else:
             self._set_doing("drafting")
             self._say(self.tr("The model writes the message…"))
@@ -281,7 +281,7 @@ class CommitSheet(QDialog):
 
     @property
     def _message(self) -> str:
-        text = self.text.rstrip()
+        text = self._edit.toPlainText().rstrip()
         if not self._adds_trailer.isChecked() or self._trailer in text.split("\n"):
             return text
         last = text.rpartition("\n\n")[2].split("\n") if "\n\n" in text else [""]
@@ -300,7 +300,7 @@ class CommitSheet(QDialog):
     def reject(self) -> None:
         """Close the sheet. A commit that runs is stopped first, and the sheet shows how that ended."""
         if self._doing in ("drafting", "committing"):
-            self._submit(Interrupt())
+            self._submit(Interrupt(spares_turn=True))
         if self._doing != "committing":
             super().reject()
 
@@ -318,7 +318,7 @@ class CommitSheet(QDialog):
         is_possible = self._doing == "nothing" and bool(self._list.chosen) and (known is None or bool(known.paths))
         self._draft.setEnabled(is_possible or self._doing == "drafting")
         can_commit = is_possible and (known is None or bool(known.author))
-        self._commit.setEnabled(can_commit and bool(self.text.strip()))
+        self._commit.setEnabled(can_commit and bool(self._edit.toPlainText().strip()))
 
     def _say(self, words: str, role: str = "secondary") -> None:
         self._note.say(words, role)
@@ -423,10 +423,14 @@ def _first_line(diff: FileDiff, edits: Sequence[Edit]) -> str:
 
 
 class Committing(QObject):
-    """Opens the sheet for what the review lists. Keeps a message that was begun and not committed."""
+    """Opens the sheet for what the review lists, with the message that was begun earlier."""
+
+    message_changed = Signal(str, str)  # the session's id, and the message that is not committed yet
 
     def __init__(self, theme: Theme, reviewed: Reviewed, diffs: FileDiffs, spawn: Spawn, parent: QWidget) -> None:
         super().__init__(parent)
+        self.kept_message: Callable[[SessionId], str] = lambda _: ""
+        """Returns the message that was begun in a session and not committed."""
         self.adds_trailer: Callable[[], bool] = bool
         """Whether the user wants the trailer unless the sheet says otherwise."""
         self._theme = theme
@@ -435,7 +439,6 @@ class Committing(QObject):
         self._spawn = spawn
         self._parent = parent
         self._sheet: CommitSheet | None = None
-        self._texts: dict[SessionId, str] = {}
 
     def open(self, listed: Sequence[ChangedFile], current: str, submit: Submit) -> None:
         if self._sheet is not None:
@@ -445,9 +448,10 @@ class Committing(QObject):
         model = session.model.model if session.model is not None else ""
         trailer = f"Assisted-by: desktop-agent:{model} (session {session.session_id})"
         sheet = self._sheet = CommitSheet(self._theme, self._reviewed, submit, current, trailer, self._parent)
-        text = self._texts.pop(session.session_id, "") or transcript.changed.message_back
+        text = self.kept_message(session.session_id) or transcript.changed.message_back
         sheet.set_text(text, adds_trailer=self.adds_trailer())
-        sheet.finished.connect(partial(self._on_finished, session.session_id))
+        sheet.written.connect(partial(self.message_changed.emit, session.session_id))
+        sheet.finished.connect(self._on_finished)
         sheet.open()
         # Against git, the review lists everybody's differences: of their files, the agent's changes are committed.
         of_session = (file for file in group_by_file(transcript.changes.values()) if file.path in paths)
@@ -463,7 +467,5 @@ class Committing(QObject):
         if self._sheet is not None:
             self._sheet.done(0)
 
-    def _on_finished(self, session_id: SessionId, _result: int) -> None:
-        if self._sheet is not None:
-            self._texts[session_id] = self._sheet.text
-            self._sheet = None
+    def _on_finished(self) -> None:
+        self._sheet = None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLabel, QStackedLayout, QWidget
 
+from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.diff.rows import RowMode
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.review.changed_files import UNCOMMITTED
@@ -31,6 +32,7 @@ class ReviewPanel(QWidget):
     wrapping_changed = Signal(bool)
     enlarge_clicked = Signal()
     bring_back_clicked = Signal()
+    message_changed = Signal(str, str)  # a session's id, and the message of a commit that was begun in it
 
     def __init__(
         self,
@@ -59,6 +61,8 @@ class ReviewPanel(QWidget):
         self.content: ReviewContent | None = None
         self.adds_trailer: Callable[[], bool] = bool
         """Whether a commit gets the trailer unless its sheet says otherwise."""
+        self.kept_message: Callable[[SessionId], str] = lambda _: ""
+        """Returns the message of a commit that was begun in a session."""
         self._is_preparing = False
         self._preparation = GradualWork(self, pause_ms=_PAUSE_MS)
         self.is_prepared = False
@@ -186,6 +190,8 @@ class ReviewPanel(QWidget):
 
         content = ReviewContent(self._theme, self._diff_source, self._git, self._spawn, self)
         content.committing.adds_trailer = self.adds_trailer
+        content.committing.kept_message = lambda session_id: self.kept_message(session_id)  # noqa: PLW0108 - set later
+        content.committing.message_changed.connect(self.message_changed)
         content.file_open_requested.connect(self.file_open_requested)
         content.call_requested.connect(self.call_requested)
         content.diff_mode_changed.connect(self.diff_mode_changed)

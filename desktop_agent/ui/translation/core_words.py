@@ -17,7 +17,12 @@ def plural(context: str, count: int, one: str, many: str) -> str:
     said = QCoreApplication.translate(context, many, None, count)
     if count == 1 and said == many.replace("%n", "1"):
         said = one.replace("%n", "1")
-    return said if count < 1_000 else said.replace(str(count), f"{count:,}".replace(",", _GROUP), 1)
+    return said.replace(str(count), grouped(count), 1)
+
+
+def grouped(number: int) -> str:
+    """Write a number with its thousands apart."""
+    return f"{number:,}".replace(",", _GROUP)
 
 
 _CONTEXT: Final = "Core"

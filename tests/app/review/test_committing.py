@@ -11,11 +11,15 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QLabel, QPlainTextEdit, QPushButton, QTreeWidget, QTreeWidgetItem
 
 from desktop_agent.core.protocol.events import ChangesCommitted
+from desktop_agent.core.protocol.ops import SubmitPrompt
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.review.commit_sheet import CommitSheet
 from desktop_agent.ui.review.overlays.diff_review import DiffReview
+from desktop_agent.ui.translation.core_words import grouped
 from tests.app.conftest import Go, Journey
+from tests.core.stubborn import is_alive
 from tests.e2e.driver import Driver
+from tests.servers import fault
 from tests.servers.script import Answer, reply, text, tool_use
 from tests.servers.threaded import ThreadedServer, serve
 
@@ -88,14 +92,19 @@ class Committer:
         await self.user.allow_with_mouse()
         await self.user.see_turn_end()
 
-    async def open(self) -> CommitSheet:
+    async def open(self) -> None:
         await self.user.click("commitButton")
-        sheet = await self.user.see(CommitSheet, "commitSheet")
+        await self.user.see(CommitSheet, "commitSheet")
         await self.see_prepared()
-        return sheet
+
+    @property
+    def message(self) -> str:
+        field = self.user.find(QPlainTextEdit, "commitMessageEdit")
+        assert field is not None
+        return field.toPlainText()
 
     async def see_prepared(self, words: str = "Ada <ada@example.org>") -> None:
-        await self.user.until_true(lambda: words in self.words, f"the sheet says {words!r}, not {self.words!r}")
+        await self.user.until_true(lambda: words in self.words, f"the sheet says {words!r}")
 
     @property
     def words(self) -> str:
@@ -195,8 +204,8 @@ def test_two_of_three_hunks_are_committed_and_one_key_takes_the_commit_back(repo
         await user.until_true(lambda: not user.transcript.changed.commits, "the commit is undone")
         assert repo.message == "notes: begin"
         assert (repo.git("diff", "--cached"), (repo.folder / "notes.txt").read_text()) == (staged, text_with(OURS))
-        sheet = await committer.open()
-        assert sheet.text == "notes: change two lines\n\nFor the test."
+        await committer.open()
+        assert committer.message == "notes: change two lines\n\nFor the test."
         assert committer.ticks == [True, True, True]
         await user.click("cancelCommitButton")
 
@@ -339,7 +348,8 @@ def test_the_model_drafts_a_message_in_the_repositorys_style(repo: Repo, window:
     async def journey(user: Driver) -> None:
         committer = Committer(user)
         await committer.work()
-        for item in (await committer.open() and committer.items)[1:]:
+        await committer.open()
+        for item in committer.items[1:]:
             item.setCheckState(0, UNCHECKED)
         field = await committer.write("my own words")
         before = user.transcript.turns.usage.output_tokens
@@ -363,3 +373,117 @@ def test_the_model_drafts_a_message_in_the_repositorys_style(repo: Repo, window:
 
     draft = reply(text("```\nnotes: say three\nIt reads better.\n```"))
     window(journey, *edit(), draft)
+
+
+def test_a_stopped_draft_leaves_the_message_and_a_running_turn(repo: Repo, window: Window) -> None:
+    async def journey(user: Driver) -> None:
+        committer = Committer(user)
+        await committer.work()
+        await committer.open()
+        await committer.write("my own words")
+        await user.click("draftCommitButton")
+        await user.see_stalled(window.server, 2)
+        user.window.panels.session.submit(SubmitPrompt(text="Go on"))
+        await user.see_stalled(window.server, 3)
+        await user.click("draftCommitButton")
+        draft = await user.see(QPushButton, "draftCommitButton")
+        await user.until_true(lambda: draft.text() == "Draft", "it has stopped")
+        assert (committer.message, user.transcript.turns.is_running) == ("my own words", True)
+        await user.click("cancelCommitButton")
+        window.server.release()
+        await user.see_turn_end()
+        assert user.transcript.turn == 2
+
+    stalling = reply(text("notes: say three"), fault.stall_after(events=3))
+    window(journey, *edit(), stalling, reply(text("I went on."), fault.stall_after(events=3)))
+
+
+def test_a_message_that_was_begun_survives_the_window(repo: Repo, window: Window) -> None:
+    async def begin(user: Driver) -> None:
+        committer = Committer(user)
+        await committer.work()
+        await committer.open()
+        await committer.write("notes: half a")
+        await user.click("cancelCommitButton")
+
+    async def go_on(user: Driver) -> None:
+        committer = Committer(user)
+        await committer.open()
+        assert committer.message == "notes: half a"
+        await committer.commit("notes: half a message")
+        await user.click("commitButton")
+        await committer.see_prepared("There is nothing to commit")
+        assert committer.message == ""
+        await user.click("cancelCommitButton")
+
+    window(begin)
+    window(go_on, argv=["--continue"])
+    assert repo.message == "notes: half a message"
+
+
+def test_a_commit_is_signed_by_the_configured_program_or_not_made(repo: Repo, window: Window, tmp_path: Path) -> None:
+    program = tmp_path / "gpg"
+    program.write_text(
+        "#!/bin/sh\ncat > /dev/null; test -e unlocked || exit 1\n"
+        "echo '[GNUPG:] SIG_CREATED D' >&2; echo '-----BEGIN PGP SIGNATURE-----'; echo '-----END PGP SIGNATURE-----'\n"
+    )
+    program.chmod(0o755)
+    repo.git("config", "gpg.program", str(program))
+    repo.git("config", "commit.gpgSign", "true")
+    before = repo.git("rev-parse", "HEAD"), repo.git("diff", "--cached")
+
+    async def journey(user: Driver) -> None:
+        committer = Committer(user)
+        await committer.work()
+        await committer.open()
+        await committer.see_prepared("signed")
+        await committer.write("one")
+        await user.click("commitChangesButton")
+        await committer.see_output("gpg failed to sign the data")
+        await user.see(QPushButton, "commitChangesButton")
+        assert (repo.git("rev-parse", "HEAD"), repo.git("diff", "--cached")) == before
+        (repo.folder / "unlocked").touch()
+        await user.click("commitChangesButton")
+        await committer.see_closed()
+        assert "gpgsig -----BEGIN PGP SIGNATURE-----" in repo.git("cat-file", "commit", "HEAD")
+
+    window(journey)
+
+
+def test_closing_the_window_stops_a_hook_and_commits_nothing(repo: Repo, window: Window) -> None:
+    repo.hook("pre-commit", "echo $$ > hook.pid; echo waiting >&2; sleep 600")
+    before = repo.git("rev-parse", "HEAD"), repo.git("diff", "--cached")
+
+    async def journey(user: Driver) -> None:
+        committer = Committer(user)
+        await committer.work()
+        await committer.open()
+        await committer.write("one")
+        await user.click("commitChangesButton")
+        await committer.see_output("waiting")
+
+    async def look_again(user: Driver) -> None:
+        await Committer(user).open()
+        assert Committer(user).message == "one"
+        await user.click("cancelCommitButton")
+
+    window(journey)
+    assert (repo.git("rev-parse", "HEAD"), repo.git("diff", "--cached")) == before
+    assert not (repo.folder / ".git/index.lock").exists()
+    assert not is_alive(int((repo.folder / "hook.pid").read_text()))
+    window(look_again, argv=["--continue"])
+
+
+@pytest.mark.nightly
+def test_a_thousand_files_are_listed_and_committed(repo: Repo, window: Window) -> None:
+    async def journey(user: Driver) -> None:
+        committer = Committer(user)
+        await committer.work()
+        await user.click("commitButton")
+        await committer.see_prepared("{0} of {0} changes, in {0} files".format(grouped(1_000)))
+        await committer.commit("many: begin")
+        await user.until_true(lambda: user.transcript.changed.commits[0].paths != (), "it is recorded")
+
+    command = "for n in $(seq 1000); do echo $n > many-$n.txt; done"
+    window(journey, reply(tool_use("run_terminal_cmd", command=command)), reply(text("Done.")))
+    assert len(repo.git("ls-tree", "--name-only", "HEAD").split()) == 1001

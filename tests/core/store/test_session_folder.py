@@ -126,7 +126,7 @@ KEY = session_draft("20261121-213700-k3f9qx")
 
 
 def test_what_is_kept_comes_back(tmp_path: Path) -> None:
-    unsent = SavedDraft("line\n\ud800 \U0001f600", {3: "another third", 12: ""})
+    unsent = SavedDraft("line\n\ud800 \U0001f600", {3: "another third", 12: ""}, commit="a: do b\n")
     Drafts(tmp_path / "drafts").save(KEY, unsent)
     assert Drafts(tmp_path / "drafts").load(KEY) == unsent
     assert (tmp_path / "drafts" / f"{KEY}.json").stat().st_mode & 0o777 == 0o600
@@ -174,6 +174,7 @@ def test_what_was_sent_leaves_nothing_behind(tmp_path: Path) -> None:
         b'{"edits": {"x": "y", "2": 5}}',
         b'{"sent": 3}',
         b'{"sent": [3]}',
+        b'{"commit": ["a: do b"]}',
     ],
 )
 def test_a_damaged_file_counts_as_nothing(tmp_path: Path, content: bytes) -> None:
