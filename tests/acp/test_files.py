@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.tools.files.open_texts import OpenTexts
 from tests.acp.editor import CAPABILITIES, Editor, RefusedError, demo_in, editing, first_option, program_with_demo
@@ -266,8 +265,16 @@ def test_a_text_that_editors_show_with_their_own_line_ends_keeps_those_of_the_fi
     assert shown(new) == (mark + "".join(line + ending for line in new)).encode()
 
 
-def test_unsaved_text_that_the_files_encoding_lacks_is_refused_in_words() -> None:
-    on_disk = "Grüße aus Köln, schöne Stadt\n".encode("latin-1")
-    assert OpenTexts(_Buffer("Grüße aus Köln\n")).shown(Path("x"), on_disk) == "Grüße aus Köln\n".encode("latin-1")
-    with pytest.raises(ToolError, match="unsaved changes in the editor"):
-        OpenTexts(_Buffer("Grüße aus 東京\n")).shown(Path("x"), on_disk)
+@pytest.mark.parametrize(
+    "on_disk",
+    [
+        "Grüße aus Köln\n".encode("latin-1"),
+        "Grüße\n".encode("utf-16"),
+        b"\x89PNG\r\n\0",
+        b"old\rlines\r",
+        "Grüße ".encode() * 99 + b"\xff\n",
+    ],
+)
+def test_editors_are_not_asked_for_what_some_of_them_read_wrongly(on_disk: bytes) -> None:
+    lossy = on_disk.decode("utf-8", "ignore").replace("\r", "\n")
+    assert OpenTexts(_Buffer(lossy)).shown(Path("x"), on_disk) == on_disk

@@ -1,5 +1,6 @@
 """The texts that an editor has open: tools read and edit what is unsaved there, and the editor saves their edits."""
 
+import codecs
 import os
 import tempfile
 from collections.abc import Generator
@@ -10,9 +11,8 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
-from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import FileImage
-from desktop_agent.core.tools.files.text_files import NotTextError, TextFile, as_seen
+from desktop_agent.core.tools.files.text_files import TextFile, as_seen
 
 _LARGEST_BYTES: Final = 4 * 1024 * 1024
 """The size of a file up to which the editor is asked: its answer is one message."""
@@ -37,31 +37,24 @@ class OpenTexts(Struct, frozen=True):
     editor: Editor | None = None
 
     def shown(self, path: Path, content: bytes) -> bytes:
-        """Return the content of a file as the editor shows it: `content`, which is on disk, if nothing is unsaved.
+        """Return a file's content as the editor shows it: `content`, which is on disk, if nothing is unsaved. Blocks.
 
-        Blocks. Raises `ToolError` for an unsaved text that the file's encoding cannot express.
+        Editors say nothing of encodings and line endings, and some drop what they cannot read. So only UTF-8 is asked
+        for, and the file's mark and line endings are kept.
         """
-        if self.editor is None or len(content) > _LARGEST_BYTES:
+        if self.editor is None or not _is_plain(content):
             return content
-        try:
-            file = TextFile(content)
-        except NotTextError:
-            return content
-        if (read := self.editor.read(path)) is None:
+        file = TextFile(content)
+        if "\r" in file.text or (read := self.editor.read(path)) is None:
             return content
         text = as_seen(read.removeprefix("\ufeff"))
         if file.text.endswith("\n") and text and not text.endswith("\n"):
             text += "\n"  # some editors leave the last one out
-        if text in (file.text, file.shown_text):
-            return content
-        try:
-            return file.rewritten(text)
-        except NotTextError as error:
-            raise ToolError(f"{path.name} has unsaved changes in the editor, but {error}.") from error
+        return content if text == file.text else file.rewritten(text)
 
     @contextmanager
     def opened(self, path: Path, file: BufferedReader) -> Generator[BufferedReader]:
-        """Yield `file`, which is `path` on disk, or a copy of what the editor shows. Blocks. Raises like `shown`."""
+        """Yield `file`, which is `path` on disk, or a copy of what the editor shows. Blocks."""
         if self.editor is None or os.fstat(file.fileno()).st_size > _LARGEST_BYTES:
             yield file
             return
@@ -86,13 +79,19 @@ class OpenTexts(Struct, frozen=True):
 
         Blocks. What was saved has to be verified.
         """
-        if self.editor is None or before is None or before.kind != "file" or len(content) > _LARGEST_BYTES:
+        if self.editor is None or before is None or before.kind != "file" or not _is_plain(content):
             return None
-        try:
-            text = content.decode()
-        except UnicodeDecodeError:
-            return None
-        return None if "\0" in text or text.startswith("\ufeff") else self.editor.write(path, text)
+        return None if content.startswith(codecs.BOM_UTF8) else self.editor.write(path, content.decode())
+
+
+def _is_plain(content: bytes) -> bool:
+    if len(content) > _LARGEST_BYTES or b"\0" in content:
+        return False
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 NO_TEXTS: Final = OpenTexts()

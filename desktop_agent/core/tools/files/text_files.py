@@ -160,10 +160,7 @@ class TextFile:
         return Replacement(self.encoded([*pieces, self._raw[done:]]), tuple(lines))
 
     def rewritten(self, text: str) -> bytes:
-        """Return the bytes of the file with another text, as seen. Its encoding, mark and line endings stay.
-
-        Raises `NotTextError` for characters that the encoding lacks.
-        """
+        """Return the bytes of the file with another text, as seen. Its encoding, mark and line endings stay."""
         return self.encoded([self._with_endings(text, 0, len(self._raw))])
 
     @property
