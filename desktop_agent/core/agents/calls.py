@@ -38,6 +38,8 @@ class AgentCall(Struct):
     printed: str = ""
     """What was shown of its output so far."""
     refusal: str = ""
+    is_asked: bool = False
+    """Whether it waits for the user."""
     begun_ns: int | None = None
     """The earliest time at which it may have begun, by the clock of files; `None` while it waits for a permission."""
     started_s: float = 0.0

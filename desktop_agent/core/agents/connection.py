@@ -178,7 +178,7 @@ class AgentConnection:
             raise
         finally:
             self._listener = None
-            for task in (asking, taking):
+            for task in (asking, taking, *self._permits):
                 task.cancel()
             await asyncio.wait({asking, taking})
             self._forget_waiting()

@@ -66,7 +66,8 @@ class AgentTurn:
         self._agent = agent
         self._queue = queue
         self._log = parts.recorder
-        self._blocks: list[TextBlock | ThinkingBlock] = []
+        self._pieces: list[tuple[bool, list[str]]] = []
+        """The message being written, in parts: whether a part is a thought, and its pieces."""
         self._message_id = ""
         self._calls: dict[str, AgentCall] = {}
         self._looking: tuple[AgentCall, Snapshot] | None = None
@@ -123,9 +124,9 @@ class AgentTurn:
         async with self._order:
             match update:
                 case wire.MessageChunk(content=content, message_id=message_id):
-                    await self._say(TextBlock(text=text_of(content)), message_id or "")
+                    await self._say(text_of(content), message_id or "", is_thought=False)
                 case wire.ThoughtChunk(content=content, message_id=message_id):
-                    await self._say(ThinkingBlock(thinking=text_of(content), signature=""), message_id or "")
+                    await self._say(text_of(content), message_id or "", is_thought=True)
                 case wire.CallBegun() | wire.CallUpdated():
                     await self._tell_call(update, since_ns)
                 case wire.PlanUpdated(entries=entries):
@@ -144,26 +145,20 @@ class AgentTurn:
                 case _:
                     pass
 
-    async def _say(self, piece: TextBlock | ThinkingBlock, message_id: str) -> None:
+    async def _say(self, text: str, message_id: str, *, is_thought: bool) -> None:
         if message_id and self._message_id and message_id != self._message_id:
             await self._end_message("end_turn")
         self._message_id = message_id or self._message_id
-        last = self._blocks[-1] if self._blocks else None
-        if isinstance(piece, TextBlock):
-            self._log.emit(ev.TextDelta(turn=self._number, text=piece.text))
-        else:
-            self._log.emit(ev.ThinkingDelta(turn=self._number, text=piece.thinking))
-        if isinstance(piece, TextBlock) and isinstance(last, TextBlock):
-            self._blocks[-1] = TextBlock(text=last.text + piece.text)
-        elif isinstance(piece, ThinkingBlock) and isinstance(last, ThinkingBlock):
-            self._blocks[-1] = ThinkingBlock(thinking=last.thinking + piece.thinking, signature="")
-        else:
-            self._blocks.append(piece)
+        delta = ev.ThinkingDelta if is_thought else ev.TextDelta
+        self._log.emit(delta(turn=self._number, text=text))
+        if not self._pieces or self._pieces[-1][0] != is_thought:
+            self._pieces.append((is_thought, []))
+        self._pieces[-1][1].append(text)
 
     async def _end_message(self, stop: StopReason, *calls: ToolUseBlock) -> None:
-        content: tuple[AssistantBlock, ...] = (*self._blocks, *calls)
+        content: tuple[AssistantBlock, ...] = (*(_block_of(*one) for one in self._pieces), *calls)
         if content:
-            message_id, self._message_id, self._blocks = self._message_id, "", []
+            message_id, self._message_id, self._pieces = self._message_id, "", []
             self.answers += 1
             await self._log.record(
                 ev.MessageDone(
@@ -283,7 +278,7 @@ class AgentTurn:
     # -- what its calls change --
 
     async def _look_before(self, call: AgentCall) -> None:
-        if self._looking is not None or not call.may_write or call.has_ended:
+        if self._looking is not None or not call.may_write or call.has_ended or call.is_asked:
             return
         folder = call.folder or str(self._root)
         run = PlannedCommand(
@@ -308,7 +303,7 @@ class AgentTurn:
             return
         (_, snapshot), self._looking = self._looking, None
         await self._parts.effects.collect(self._number, call.id, snapshot, author="agent")
-        if (other := next((one for one in self._calls.values() if one.id and one.may_write), None)) is not None:
+        for other in [other for other in self._calls.values() if other.id and other is not call]:
             await self._look_before(other)
 
     # -- what it asks --
@@ -318,8 +313,9 @@ class AgentTurn:
             fields = asked.tool_call
             call = self._calls.setdefault(fields.tool_call_id, AgentCall(wire_id=fields.tool_call_id))
             call.take(fields)
+            call.is_asked = True  # while it waits, what changes is not its work
             await self._start(call)
-            await self._look_after(call)  # while it waits, what changes is not its work
+            await self._look_after(call)
         ways = {option.kind: option.option_id for option in reversed(asked.options)}
         begun = self._parts.clock.monotonic()
         try:
@@ -333,6 +329,7 @@ class AgentTurn:
             call.refusal = str(error)
         finally:
             call.waited_s += self._parts.clock.monotonic() - begun
+            call.is_asked = False
         if call.refusal:
             return ways.get("reject_once") or ways.get("reject_always", "")
         async with self._order:
@@ -353,6 +350,7 @@ class AgentTurn:
             paths=tuple(dict.fromkeys((*inside.values(), *(change.path for change in changes)))),
             command=call.command,
             folder=call.folder or str(self._root),
+            asks=" ".join(lasting),
             agent=self._agent.name,
             wants_unconfined=self._agent.definition.sandbox is None,
         )
@@ -409,6 +407,11 @@ class AgentTurn:
     @property
     def _root(self) -> Path:
         return self._parts.ledger.files.root
+
+
+def _block_of(is_thought: bool, pieces: Sequence[str]) -> TextBlock | ThinkingBlock:
+    text = "".join(pieces)
+    return ThinkingBlock(thinking=text, signature="") if is_thought else TextBlock(text=text)
 
 
 def _as_model(call: AgentCall) -> ToolCall:

@@ -3,7 +3,8 @@
 SCRIPT is JSON: `{"answers": {method: result}, "prompts": [[step, …], …]}`. A step is one of
 
     {"update": {…}}                        tells
-    {"ask": {…toolCall}, "options": [{…}]} asks for permission, and leaves out the steps up to `end` if it gets none
+    {"ask": {…toolCall}, "options": [{…}]} asks for permission, and leaves out the steps up to `end` if it gets none;
+                                           with `"waits": false`, it tells `then` and goes on
     {"end": true}
     {"write": [path, text]}, {"run": command}, {"print": text}, {"exit": code}, {"hang": true}, {"stop": reason}
 
@@ -88,6 +89,9 @@ class Agent:
                 break
             if is_left_out:
                 is_left_out = "end" not in step
+            elif "ask" in step and step.get("waits") is False:
+                threading.Thread(target=self.may, args=(session, step), daemon=True).start()
+                send({"method": "session/update", "params": {"sessionId": session, "update": step["then"]}})
             elif "ask" in step:
                 is_left_out = not self.may(session, step)
             elif "stop" in step:

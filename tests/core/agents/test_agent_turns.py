@@ -15,6 +15,7 @@ from desktop_agent.core.diff.hunks import review_hunks
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import (
+    Allowed,
     ApprovalPolicy,
     ChangeSelection,
     Denied,
@@ -213,3 +214,72 @@ async def test_a_stop_ends_the_agents_turn_and_keeps_what_it_wrote(scene: Scene)
         end = await opened.prompt("again")
         assert end.reason == "completed"
     assert scene.sent("session/cancel")
+
+
+async def test_an_edit_is_shown_before_it_is_allowed_and_what_the_user_writes_meanwhile_is_theirs(scene: Scene) -> None:
+    scene.ground.write("poem.txt", POEM.replace("\n", "\r\n"))
+    diff = {"type": "diff", "path": str(scene.ground.workspace / "poem.txt"), "oldText": "line 2\n", "newText": "two\n"}
+    asked = {"toolCallId": "1", "title": "Edit poem.txt", "kind": "edit", "content": [diff]}
+    new = POEM.replace("line 2\n", "two\n").replace("\n", "\r\n")
+    steps = [{"ask": asked}, {"write": ["poem.txt", new]}, {"end": True}, ended("1", "done")]
+    async with scene.session(steps, approval="on_write") as opened:
+        opened.submit(ops.SubmitPrompt(text="go"))
+        question = (await opened.rx.expect(ev.ApprovalRequested)).request
+        (change,) = question.changes
+        assert scene.ground.blob(change.after).decode() == new
+        scene.ground.write("mine.txt", "mine\n")
+        opened.submit(ops.AnswerApproval(call_id=question.call_id, decision=Allowed()))
+        await opened.rx.expect(ev.TurnEnded)
+        made = [change for one in opened.rx.all(ev.ChangesRecorded) for change in one.changes]
+        assert {change.path for change in made if change.author == "agent"} == {"poem.txt"}
+        await opened.undo()
+        assert scene.ground.read("poem.txt") == POEM.replace("\n", "\r\n")
+        assert scene.ground.read("mine.txt") == "mine\n"
+
+
+async def test_a_question_that_the_agent_does_not_wait_for_is_over_with_its_turn(scene: Scene) -> None:
+    asked = {"toolCallId": "1", "title": "Fetch", "kind": "fetch"}
+    steps = [{"ask": asked, "waits": False, "then": call("2", "think")["update"]}, {"hang": True}]
+    async with scene.session(steps) as opened:
+        opened.submit(ops.SubmitPrompt(text="go"))
+        await opened.rx.expect(ev.ApprovalRequested)
+        opened.submit(ops.Interrupt())
+        await opened.rx.expect(ev.TurnEnded)
+        assert not opened.session.transcript.turns.waiting
+        assert [one.state for one in opened.rx.all(ev.ToolCallFinished)] == ["failed"]
+
+
+async def test_the_agents_plan_is_the_to_do_list_and_its_title_and_usage_are_taken(scene: Scene) -> None:
+    entries = [{"content": "Look", "priority": "high", "status": "completed"}]
+    entries.append({"content": "Write", "priority": "low", "status": "pending"})
+    cost = {"amount": 0.5, "currency": "USD"}
+    steps = [
+        {"update": {"sessionUpdate": "plan", "entries": entries}},
+        {"update": {"sessionUpdate": "session_info_update", "title": "A poem"}},
+        {"update": {"sessionUpdate": "usage_update", "used": 70, "size": 100, "cost": cost}},
+        {"update": {"sessionUpdate": "notice", "severity": "warning", "title": "Careful"}},
+        said("Done."),
+    ]  # fmt: skip
+    async with scene.session(steps) as opened:
+        await opened.prompt("go")
+        assert [(one.content, one.status) for one in opened.session.transcript.turns.todos] == [
+            ("Look", "completed"), ("Write", "pending")
+        ]  # fmt: skip
+        assert opened.session.transcript.session.title == "A poem"
+        (use,) = opened.rx.all(ev.ContextMeasured)
+        assert (use.use.tokens, use.use.window) == (70, 100)
+        assert opened.session.transcript.turns.usage.cost_usd == 0.5
+        assert "Careful" in [one.title for one in opened.rx.all(ev.Notice)]
+
+
+async def test_a_conversation_that_goes_back_is_another_session_of_the_agent(scene: Scene) -> None:
+    async with scene.session([said("One.")], [said("Two.")], [said("Three.")]) as opened:
+        await opened.prompt("first")
+        await opened.prompt("second")
+        await opened.carry_out(ops.RewindTo(turn=2, scope="conversation"), ev.Rewound)
+        await opened.prompt("third")
+    assert len(scene.sent("session/new")) == 2
+    told = [one["text"] for one in scene.sent("session/prompt")[2]["prompt"]]
+    assert told[-1] == "third"
+    assert any("One." in one for one in told)
+    assert not any("Two." in one or "second" in one for one in told)
