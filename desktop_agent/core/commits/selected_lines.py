@@ -75,7 +75,10 @@ class Fitted(Struct):
 class SelectedLines:
     def __init__(self, transcript: Transcript, ledger: Ledger, selections: Iterable[ChangeSelection]) -> None:
         self.files: list[list[SelectedFile]] = []
-        """Each file in the ways in which it can be composed: alone, with the agent's other changes, with all edits."""
+        """Each file in the ways in which it can be composed.
+
+        Alone, with the agent's other changes (first without renamings that are not selected), and with all edits.
+        """
         self._ledger = ledger
         self._known = composition_of(transcript, ledger)
         self._left_out: list[LeftOut] = []
@@ -93,8 +96,11 @@ class SelectedLines:
         known = self._known.records
         others: Status = {one: None for one in known if not known[one].change.is_by_agent}
         further: Status = {one: None for one in known if one not in turned}
+        renamed = {one: self._known.status[one] for one in further if known[one].change.moved_from}
+        in_place: Status = {one: undone | {RENAMING} for one, undone in renamed.items() if undone is not None}
+        ways: list[Status] = [others | further, *([others | in_place] if in_place else []), others, {}]
         for lineage in self._known.lineages_of(turned):
-            self._add(lineage, (others | further, others, {}))
+            self._add(lineage, ways)
 
     @property
     def paths(self) -> set[str]:

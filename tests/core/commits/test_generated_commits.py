@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -414,8 +414,18 @@ class World:
 THEN = ("before", "1", "recorded", "between")
 
 
+RENAMED_BEFORE = Scene(
+    "plain",
+    {"a.txt": ("renamed", (Place("12", "removed"), Place("2", "removed"), Place("2", "replaced")))},
+    "turn 2",
+    0,
+)
+"""Its lines of the second turn are committed where HEAD has the file, but for those that build on the first turn's."""
+
+
 @settings(max_examples=15, phases=UNSHRUNK)
 @given(scene=scenes())
+@example(scene=RENAMED_BEFORE)
 def test_a_commit_has_exactly_the_selected_lines_of_the_agent(scene: Scene) -> None:
     asyncio.run(_check(scene))  # noqa: TID251 - hypothesis runs each example outside a loop
 
