@@ -10,11 +10,11 @@ from typing import Final, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from desktop_agent import __version__
 from desktop_agent.core.agents import wire
 from desktop_agent.core.agents.definition import AgentDefinition, read_agent_secrets
 from desktop_agent.core.agents.peer import AUTH_REQUIRED, Handler, Peer, RpcError
 from desktop_agent.core.base.errors import AgentError, CredentialsError, ServerError
+from desktop_agent.core.base.package import __version__
 from desktop_agent.core.base.plain_text import named, without_controls
 from desktop_agent.core.base.secrets import Keyring
 from desktop_agent.core.mcp.confining import ServerConfiner
