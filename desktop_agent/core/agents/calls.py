@@ -1,6 +1,7 @@
 """What an agent of another program tells about one of its calls, put together, and in our words."""
 
 import json
+import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ _CAPABILITIES: Final[dict[str, tuple[Capability, ...]]] = {
     "delete": ("write_fs",), "move": ("write_fs",), "fetch": ("network",), "execute": ("exec_shell",),
 }  # fmt: skip
 _LONGEST_TITLE = 300
+_FENCED = re.compile(r"(`{3,})\w*\n(.*)\n\1\s*", re.DOTALL)
 
 
 class AgentCall(Struct):
@@ -32,11 +34,14 @@ class AgentCall(Struct):
     kind: str = "other"
     status: CallStatus = "pending"
     content: tuple[CallContent, ...] = ()
+    said_before: tuple[CallContent, ...] = ()
+    """Its content before it ran: Claude's adapter explains the call in it."""
     locations: tuple[Location, ...] = ()
     raw_input: object = None
     raw_output: object = None
     printed: str = ""
     """What was shown of its output so far."""
+    exit_code: int = 0
     refusal: str = ""
     is_asked: bool = False
     """Whether it waits for the user."""
@@ -52,25 +57,31 @@ class AgentCall(Struct):
         self.kind = self.kind if fields.kind is None else fields.kind
         self.status = self.status if fields.status is None else fields.status
         self.content = self.content if fields.content is None else fields.content
+        if self.status == "pending":
+            self.said_before = self.content
         self.locations = self.locations if fields.locations is None else fields.locations
         self.raw_input = self.raw_input if fields.raw_input is None else fields.raw_input
         self.raw_output = self.raw_output if fields.raw_output is None else fields.raw_output
         meta = fields.meta or {}
         # Claude's adapter names its tool here, and Codex's tells here what its own terminal prints.
-        claude, terminal = as_object(meta.get("claudeCode")), as_object(meta.get("terminal_output"))
+        claude, exited = as_object(meta.get("claudeCode")), as_object(meta.get("terminal_exit"))
         name = fields.name or claude.get("toolName")
         self.name = name if isinstance(name, str) else self.name
-        new = terminal.get("data")
+        code = exited.get("exit_code")
+        self.exit_code = code if isinstance(code, int) else self.exit_code
+        new = as_object(meta.get("terminal_output_delta", meta.get("terminal_output"))).get("data")
         if not isinstance(new, str):
-            text = _text(self.content)
+            text = self._told_text
             new = text[len(self.printed) :] if text.startswith(self.printed) else ""
         self.printed += new
         return new
 
     @property
-    def is_announced_only(self) -> bool:
-        """Whether the agent is still writing the call."""
-        return self.status == "pending" and not (self.raw_input or self.content or self.locations)
+    def can_begin(self) -> bool:
+        """Whether enough is told of it. Some agents tell a call piece by piece while their model writes it."""
+        if self.status != "pending":
+            return True
+        return bool(self.raw_input or self.content or self.locations) and (self.kind != "execute" or bool(self.command))
 
     @property
     def has_ended(self) -> bool:
@@ -102,6 +113,14 @@ class AgentCall(Struct):
         return command if isinstance(command, str) and command.strip() else None
 
     @property
+    def explanation(self) -> str:
+        """What the agent says that the call is for."""
+        said = as_object(self.raw_input).get("description")
+        if isinstance(said, str):
+            return without_controls(said)[:_LONGEST_TITLE]
+        return self.title if self.command not in (None, self.title) else ""
+
+    @property
     def folder(self) -> str:
         given = as_object(self.raw_input)
         folder = given.get("cwd", given.get("workdir"))
@@ -123,16 +142,24 @@ class AgentCall(Struct):
 
     def result(self) -> str:
         """What the call came to, in words for people and for other models."""
-        text = self.printed or _text(self.content)
+        text = self.printed or self._told_text
         if not text and isinstance(self.raw_output, str):
             text = self.raw_output
         elif not text and self.raw_output:
             text = json.dumps(self.raw_output, ensure_ascii=False, indent=1, default=str)
-        return text or self.refusal
+        if self.exit_code:
+            text = f"{text.rstrip()}\nExit code {self.exit_code}.".lstrip()
+        return text or _text(self.content) or self.refusal
+
+    @property
+    def _told_text(self) -> str:
+        return "" if self.content == self.said_before else _text(self.content)
 
 
 def _text(content: Sequence[CallContent]) -> str:
-    return "\n".join(text for one in content if one.content is not None and (text := text_of(one.content)))
+    """Return the texts; one that is a whole block of code in Markdown without its fence."""
+    texts = (text for one in content if one.content is not None and (text := text_of(one.content)))
+    return "\n".join(fenced[2] if (fenced := _FENCED.fullmatch(text)) else text for text in texts)
 
 
 def text_of(content: Content) -> str:

@@ -99,6 +99,8 @@ class AgentConnection:
         """Whether the agent's session has the conversation so far, as far as the agent took part in it."""
         self.cost_usd: float | None = None
         """What the agent's session has cost, if it tells."""
+        self.title = ""
+        """The title that the agent gave its session after the end of a turn."""
         self._listener: Listener | None = None
         self._permits: set[asyncio.Task[str]] = set()
         self._waiting: asyncio.Queue[Callable[[], Awaitable[None]]] = asyncio.Queue()
@@ -343,7 +345,9 @@ class AgentConnection:
                 self._note(wire.SessionFacts(config_options=options))
             case _ if (listener := self._listener) is not None:
                 since_ns = self._heard_ns - _MOST_LAG_NS
-                self._put(lambda: listener.take(update, since_ns))
+                self.do_next(lambda: listener.take(update, since_ns))
+            case wire.InfoUpdated(title=str(title)):
+                self.title = title
             case _:
                 pass
 
@@ -366,7 +370,7 @@ class AgentConnection:
         async def reach() -> None:
             reached.set()
 
-        self._put(reach)  # what it told before is taken in first
+        self.do_next(reach)  # what it told before is taken in first
         await reached.wait()
         permit = asyncio.create_task(listener.permit(asked), name="permission")
         self._permits.add(permit)
@@ -381,7 +385,8 @@ class AgentConnection:
         selected: JsonObject = {"outcome": "selected", "optionId": option_id}
         return {"outcome": selected if option_id else {"outcome": "cancelled"}}
 
-    def _put(self, step: Callable[[], Awaitable[None]]) -> None:
+    def do_next(self, step: Callable[[], Awaitable[None]]) -> None:
+        """Take this step of the turn after everything that the agent told so far was taken in."""
         self._waiting.put_nowait(step)
         if self._waiting.qsize() >= _MOST_WAITING:
             self._room.clear()

@@ -8,6 +8,7 @@ import asyncio
 import base64
 from collections.abc import Collection, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -51,6 +52,8 @@ _ENDS: Final[dict[wire.StopReason, ev.TurnEndReason]] = {
     "end_turn": "completed", "max_tokens": "limit", "max_turn_requests": "max_turns", "refusal": "refused",
     "cancelled": "interrupted",
 }  # fmt: skip
+_HOLDS_S = 1.0
+"""How long a call that the agent has only announced waits for more of it."""
 _NOT_TOLD = "The agent's turn ended before it said how this call ended."
 
 
@@ -73,6 +76,7 @@ class AgentTurn:
         self._looking: tuple[AgentCall, Snapshot] | None = None
         """The call whose changes are collected next, and the folder as it was before."""
         self._order = asyncio.Lock()
+        self._hold: asyncio.TimerHandle | None = None
         self._is_unanswered = False
         self._cost_usd: float | None = None
 
@@ -81,6 +85,8 @@ class AgentTurn:
         if (reason := await self._parts.spending.why_stop(self._number)) is not None:
             return reason
         await self._note_session()
+        title, self._agent.title = self._agent.title, ""
+        await self._rename(title)
         await self._parts.effects.watch(self._number)
         before = self._agent.cost_usd
         try:
@@ -131,8 +137,8 @@ class AgentTurn:
                     await self._tell_call(update, since_ns)
                 case wire.PlanUpdated(entries=entries):
                     await self._plan(entries)
-                case wire.InfoUpdated(title=str(title)) if title.strip():
-                    await self._rename(without_controls(title).strip())
+                case wire.InfoUpdated(title=str(title)):
+                    await self._rename(title)
                 case wire.UsageUpdated():
                     self._measure(update)
                 case wire.NoticeGiven(title=title, severity=level, description=words):
@@ -146,6 +152,7 @@ class AgentTurn:
                     pass
 
     async def _say(self, text: str, message_id: str, *, is_thought: bool) -> None:
+        await self._start_held()
         if message_id and self._message_id and message_id != self._message_id:
             await self._end_message("end_turn")
         self._message_id = message_id or self._message_id
@@ -167,8 +174,8 @@ class AgentTurn:
             )
 
     async def _rename(self, title: str) -> None:
-        session = self._parts.state.transcript.session
-        if not session.is_title_given and title != session.title:
+        session, title = self._parts.state.transcript.session, without_controls(title).strip()
+        if title and not session.is_title_given and title != session.title:
             await self._log.record(ev.SessionRenamed(title=title[:200], is_generated=True))
 
     async def _notify(self, level: ev.NoticeLevel, title: str, hint: str = "") -> None:
@@ -181,6 +188,7 @@ class AgentTurn:
             for number, one in enumerate(entries, 1)
         )
         listed = [{"id": one.id, "content": one.content, "status": one.status} for one in todos]
+        await self._start_held()
         call = AgentCall(wire_id="plan", title="Plan", name="todo_write", kind="think", raw_input={"todos": listed})
         await self._start(call)
         await self._finish(call, ToolResult(content="Plan updated.", metadata={"todos": listed}))
@@ -211,22 +219,44 @@ class AgentTurn:
     # -- its calls --
 
     async def _tell_call(self, fields: wire.CallFields, since_ns: int) -> None:
+        if fields.tool_call_id not in self._calls:
+            await self._start_held()
         new = AgentCall(wire_id=fields.tool_call_id, begun_ns=since_ns)
         call = self._calls.setdefault(fields.tool_call_id, new)
         printed = call.take(fields)
-        if not call.id and call.is_announced_only:
+        if not call.id and call.status == "pending":
             words = call.title or call.tool
             self._log.emit(ev.ToolProgress(turn=self._number, call_id=call.wire_id, name=call.tool, message=words))
+            self._release()
+            start = partial(self._agent.do_next, self._start_held_in_order)
+            self._hold = asyncio.get_running_loop().call_later(_HOLDS_S, start)
             return
-        await self._start(call)
+        await self._begin(call)
         if printed:
             self._log.emit(ev.ToolOutputDelta(turn=self._number, call_id=call.id, text=printed))
         if call.has_ended:
             await self._end_call(call)
 
+    def _release(self) -> None:
+        if self._hold is not None:
+            self._hold.cancel()
+
+    async def _start_held_in_order(self) -> None:
+        async with self._order:
+            await self._start_held()
+
+    async def _start_held(self) -> None:
+        """Record the calls of which the agent seems to have told everything."""
+        self._release()
+        for call in [call for call in self._calls.values() if not call.id and call.can_begin]:
+            await self._begin(call)
+
+    async def _begin(self, call: AgentCall) -> None:
+        if not call.id:
+            await self._start(call)
+            await self._look_before(call)
+
     async def _start(self, call: AgentCall) -> None:
-        if call.id:
-            return
         call.id = claim_id(call.wire_id, self._parts.state.transcript.paged.call_ids)
         call.started_s = self._parts.clock.monotonic()
         await self._end_message("tool_use", ToolUseBlock(id=call.id, name=call.tool, arguments=call.arguments))
@@ -240,7 +270,6 @@ class AgentTurn:
                 is_read_only=not call.may_write,
             )
         )
-        await self._look_before(call)
 
     async def _end_call(self, call: AgentCall) -> None:
         del self._calls[call.wire_id]
@@ -264,6 +293,7 @@ class AgentTurn:
 
     async def _close(self, stop: StopReason, why: str) -> None:
         async with self._order:
+            await self._start_held()
             await self._end_message(stop)
             for call in [call for call in self._calls.values() if call.id]:
                 await self._look_after(call)
@@ -313,8 +343,8 @@ class AgentTurn:
             fields = asked.tool_call
             call = self._calls.setdefault(fields.tool_call_id, AgentCall(wire_id=fields.tool_call_id))
             call.take(fields)
-            call.is_asked = True  # while it waits, what changes is not its work
-            await self._start(call)
+            call.is_asked, call.begun_ns = True, None  # while it waits, what changes is not its work
+            await self._begin(call)
             await self._look_after(call)
         ways = {option.kind: option.option_id for option in reversed(asked.options)}
         begun = self._parts.clock.monotonic()
@@ -363,7 +393,7 @@ class AgentTurn:
             cwd=facts.folder,
             details=facts.details,
             arguments={} if call.command or changes else call.arguments,
-            explanation=call.title,
+            explanation=call.explanation,
             changes=changes,
             is_fixed=True,
         )

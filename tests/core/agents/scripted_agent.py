@@ -6,6 +6,7 @@ SCRIPT is JSON: `{"answers": {method: result}, "prompts": [[step, …], …]}`. 
     {"ask": {…toolCall}, "options": [{…}]} asks for permission, and leaves out the steps up to `end` if it gets none;
                                            with `"waits": false`, it tells `then` and goes on
     {"end": true}
+    {"after": step}                        a step after the end of the prompt
     {"write": [path, text]}, {"run": command}, {"print": text}, {"exit": code}, {"hang": true}, {"stop": reason}
 
 LOG gets every line of both sides.
@@ -99,6 +100,9 @@ class Agent:
             else:
                 self.carry_out(session, step)
         send({"id": number, "result": {"stopReason": "cancelled" if self.is_cancelled else reason}})
+        for step in steps:
+            if "after" in step:
+                self.carry_out(session, step["after"])
 
     def carry_out(self, session: str, step: dict[str, Any]) -> None:
         if "update" in step:
