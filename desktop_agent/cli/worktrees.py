@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-from pathlib import Path
 
 from desktop_agent.cli.changes import agents_rows, described_left_out, hunks_of, matching, selection_of, with_hunks
 from desktop_agent.cli.console import Console, table
@@ -132,7 +131,7 @@ def _planned(offer: WorktreeOffer, args: argparse.Namespace, blobs: Blobs) -> tu
     for row in agents_rows(matching(transcript, selection)):
         hunks = hunks_of(transcript, row, blobs.of_file)
         listed += [f"  {name_on_a_line(row.path)}", *(f"    {hunk.number}  {hunk.title}" for hunk in hunks)]
-    return plan_redo(transcript, Ledger(Path(offer.worktree.main), blobs), selection), listed
+    return plan_redo(transcript, Ledger(offer.folder, blobs), selection), listed
 
 
 async def _carried_out(
@@ -141,7 +140,7 @@ async def _carried_out(
     """Return the session, the files, and what was left out although it was planned."""
     served, outcomes = ServedSession(bench.blobs, lambda _: None), list[FileOutcome]()
     options = SessionOptions(brings_back=offer)
-    session = await bench.opener.create(Path(offer.worktree.main), served.hear, options, is_attended=False)
+    session = await bench.opener.create(offer.folder, served.hear, options, is_attended=False)
     try:
         await served.begin(session)
         for selection in plan.selections:

@@ -4,6 +4,8 @@ import asyncio
 import json
 import os
 import subprocess
+from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import WorktreeOrigin
 from desktop_agent.core.worktrees.worktrees import NewWorktree, Worktree
 from tests.command_line import CommandLine, Ran
+from tests.core.stubborn import survivors
 from tests.core.worktrees.scene import CONFIG, Repo
 
 TEXT = "".join(f"line {number}\n" for number in range(60))
@@ -162,6 +165,26 @@ def test_hunks_are_brought_alone_and_later_only_what_is_new(scene: Scene) -> Non
     assert scene.read("a.txt") == edited(TEXT, {5: "five", 30: "thirty", 55: "later"})
 
 
+def test_the_changes_of_a_package_are_brought_into_its_folder_unless_others_are_among_them(scene: Scene) -> None:
+    scene.write({"pkg/a.txt": TEXT})
+    scene.git("add", "-A")
+    scene.git("commit", "-qm", "a package")
+    session = demo(scene, "--worktree", "inner", folder=scene.folder / "pkg").json["session_id"]
+    inner = Path(events_of(scene, session)[0]["workspace"])
+    scene.write({"a.txt": edited(TEXT, {5: "five", 30: "thirty"}), "b.txt": "new\n"}, inner)
+    ran = scene("bring-back", "inner", "--file", "a.txt", "--hunk", "1")
+    assert (ran.code, ran.json["files"], scene.read("pkg/a.txt")) == (0, ["a.txt"], edited(TEXT, {5: "five"}))
+    assert events_of(scene, ran.json["session_id"])[0]["workspace"] == str(scene.folder / "pkg")
+    (listed,) = (one for one in scene("list").json["worktrees"] if one["name"] == "inner")
+    assert listed["unmerged"]["files"] == 2
+    scene.write({"outside.txt": "new\n"}, inner.parent)
+    ran = scene("bring-back", "inner")
+    assert sorted(ran.json["files"]) == ["outside.txt", "pkg/a.txt", "pkg/b.txt"]
+    assert scene.read("pkg/a.txt") == edited(TEXT, {5: "five", 30: "thirty"})
+    assert events_of(scene, ran.json["session_id"])[0]["workspace"] == str(scene.folder)
+    assert scene("bring-back", "inner").json["files"] == []
+
+
 def test_what_cannot_be_compared_is_left_out_with_the_reason(scene: Scene) -> None:
     for branch, line in (("desktop-agent/calm", "ours"), ("other", "theirs")):
         scene.git("checkout", "-qB", branch, scene.tree.base, folder=scene.path)
@@ -216,8 +239,9 @@ def test_a_worktree_goes_to_the_trash_and_back_with_every_byte(scene: Scene) -> 
 # --- sessions in a worktree -----------------------------------------------------------------------------------------
 
 
-def demo(scene: Scene, *words: str) -> Ran:
-    return scene.run("run", "--provider", "demo", "--prompt", "hello", "--workspace", scene.folder, *words, "--json")
+def demo(scene: Scene, *words: str, folder: Path | None = None) -> Ran:
+    where = ("--workspace", folder or scene.folder)
+    return scene.run("run", "--provider", "demo", "--prompt", "hello", *where, *words, "--json")
 
 
 def events_of(scene: Scene, session: str) -> list[dict[str, Any]]:
@@ -293,6 +317,43 @@ async def test_the_library_works_in_a_worktree(scene_folder: Path, tmp_path: Pat
     )
     assert (seen.path / "new.txt").read_text() == "new\n"
     assert not (scene_folder / "new.txt").exists()
+
+
+@pytest.mark.nightly
+async def test_ten_agents_with_background_commands_stay_in_their_worktrees(scene_folder: Path, tmp_path: Path) -> None:
+    async def work(agent: Agent) -> None:
+        await agent.run("Begin")
+        (job,) = agent.transcript.session.jobs
+        assert job.state == "running"
+
+    mark = f"stays-{tmp_path.name}"
+    command = f"echo $PPID > job.txt; exec -a {mark} sleep 600"
+    async with AsyncExitStack() as open_agents:
+        agents: list[Agent] = []
+        for number in range(10):
+            begin = Call("run_terminal_cmd", {"command": command, "is_background": True})
+            write = Call("create_file", {"path": "own.txt", "content": f"{number}\n"})
+            agent = Agent(
+                scene_folder,
+                worktree=NewWorktree(name=f"tree-{number}"),
+                provider=ScriptedProvider(in_order([[begin], [write], [Say("It runs.")]])),
+                home=tmp_path / "home",
+                approval="never",
+            )
+            agents.append(await open_agents.enter_async_context(agent))
+        await asyncio.gather(*map(work, agents))
+        assert len(survivors(mark)) >= 10, "all of them run at once"
+        trees = [Path(agent.transcript.session.workspace) for agent in agents]
+        assert [(tree / "own.txt").read_text() for tree in trees] == [f"{number}\n" for number in range(10)]
+        changed = [{record.change.path for record in agent.transcript.changes.values()} for agent in agents]
+        assert all({"own.txt"} <= paths <= {"own.txt", "job.txt"} for paths in changed)
+    assert survivors(mark) == []
+    git = partial(subprocess.check_output, cwd=scene_folder, text=True)
+    assert git(["git", "status", "--porcelain"]) == ""
+    assert len(git(["git", "worktree", "list"]).splitlines()) == 11
+    states = [git(["git", "-C", str(tree), "status", "--porcelain"]).splitlines() for tree in trees]
+    assert states == [["?? job.txt", "?? own.txt"]] * 10
+    git(["git", "fsck", "--strict", "--no-dangling"])
 
 
 async def test_a_session_that_cannot_be_opened_leaves_no_worktree(

@@ -121,7 +121,7 @@ class WorktreeControl(Controller):
         offer = await find_offer(self._bench.worktrees, self._bench.catalog, name)
         if offer.transitions:
             options = SessionOptions(model=self._default_model(), brings_back=offer)
-            session_id = await self._bench.opener.create_closed(Path(offer.worktree.main), options)
+            session_id = await self._bench.opener.create_closed(offer.folder, options)
             self._bringing.let_end()
             if not await self._navigator.show_session(session_id):
                 return
@@ -131,7 +131,7 @@ class WorktreeControl(Controller):
             one, many = "%n file cannot be brought back", "%n files cannot be brought back"
             self._bar.tell(plural("WorktreeControl", len(left), one, many), "\n".join(few_lines(left)))
         elif not offer.transitions:
-            hint = self.tr("The folder {0} has all that the worktree has.").format(offer.worktree.main)
+            hint = self.tr("The folder {0} has all that the worktree has.").format(offer.folder)
             self._bar.tell(self.tr("Nothing new to bring back from {0}").format(name), hint)
 
     # -- the shown session --

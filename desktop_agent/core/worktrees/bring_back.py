@@ -46,6 +46,8 @@ class WorktreeOffer(Struct, frozen=True):
     worktree: Worktree
     base: str
     """The commit where the worktree and the folder of its repository parted."""
+    folder: Path
+    """Where the changes are brought back: the user's folder in the repository, or all of it if other files differ."""
     transitions: tuple[FileTransition, ...]
     left_out: tuple[LeftOut, ...]
     git: tuple[UsersGit, UsersGit]
@@ -53,7 +55,7 @@ class WorktreeOffer(Struct, frozen=True):
 
     def events(self, model: ModelRef, blobs: Blobs) -> tuple[ev.KnownEvent, ...]:
         """Return the first turn of a session that brings the changes back. Blocks: stores the files."""
-        with Ledger(Path(self.worktree.main), blobs).recorder() as recorder:
+        with Ledger(self.folder, blobs).recorder() as recorder:
             for number, transition in enumerate(self.transitions, start=1):
                 recorder.add(transition, author="agent", change_id=change_id(_TURN, number))
         prompt = f"Bring back the worktree {self.worktree.name}."
@@ -114,7 +116,13 @@ async def find_offer(worktrees: Worktrees, catalog: SessionCatalog, name: str) -
     paths = {*before, *(path for path in new if not path.endswith("/")), *brought} - clashing
     compare = _Comparison(seen.path, Path(worktree.main), before, brought, StoredImages(catalog.blobs))
     transitions, unread = await asyncio.to_thread(compare.all, sorted(paths))
-    return WorktreeOffer(worktree, base, transitions, (*left, *unread), git)
+    left_out, folder, prefix = (*left, *unread), Path(worktree.main), worktree.prefix
+    is_inside = all(one.path.startswith(prefix) for one in (*transitions, *left_out))
+    if is_inside and await asyncio.to_thread((folder / prefix).is_dir):
+        folder /= prefix
+        transitions = tuple(replace(one, path=one.path.removeprefix(prefix)) for one in transitions)
+        left_out = tuple(replace(one, path=one.path.removeprefix(prefix)) for one in left_out)
+    return WorktreeOffer(worktree, base, folder, transitions, left_out, git)
 
 
 async def begin(worktrees: Worktrees, offer: WorktreeOffer, session_id: SessionId) -> None:
@@ -130,12 +138,13 @@ async def begin(worktrees: Worktrees, offer: WorktreeOffer, session_id: SessionI
 
 async def note_brought(worktrees: Worktrees, catalog: SessionCatalog, name: str) -> None:
     """Record what the last session brought back, as far as its journal is still there."""
-    session_id = (await worktrees.find(name)).worktree.brought_by
+    worktree = (await worktrees.find(name)).worktree
+    session_id = worktree.brought_by
     if not session_id:
         return
     found: dict[str, FileImage | None] | None = None
     with suppress(SessionNotFoundError):
-        found = await asyncio.to_thread(_brought_by, catalog, session_id)
+        found = await asyncio.to_thread(_brought_by, catalog, session_id, Path(worktree.main))
 
     def change(worktree: Worktree) -> None:
         worktree.brought |= found or {}
@@ -229,10 +238,15 @@ def plan_redo(transcript: Transcript, ledger: Ledger, selection: ChangeSelection
     return RedoPlan(tuple(selections), tuple(files), tuple(left))
 
 
-def _brought_by(catalog: SessionCatalog, session_id: SessionId) -> dict[str, FileImage | None]:
-    """Return the files that a session brought back, as far as it did, also if it was undone since. Blocks."""
+def _brought_by(catalog: SessionCatalog, session_id: SessionId, main: Path) -> dict[str, FileImage | None]:
+    """Return the files that a session brought back, as far as it did, also if it was undone since. Blocks.
+
+    Their paths are relative to the repository's folder, `main`.
+    """
     events, _ = read_journal(catalog.journal_path(session_id), catalog.blobs)
     transcript, images = replay(events), StoredImages(catalog.blobs)
+    folder = Path(transcript.session.workspace)
+    inner = folder.relative_to(main) if folder.is_relative_to(main) else Path()
     offered = {one.change.id: one for one in transcript.changes.values() if one.is_offered}
     never: dict[ChangeId, Undone] = dict.fromkeys(offered)
     for effect in transcript.changed.turned:
@@ -250,5 +264,5 @@ def _brought_by(catalog: SessionCatalog, session_id: SessionId) -> dict[str, Fil
         state = known.state(version.image) if version is not None else None
         if state is not None:
             images.keep(state)
-        found[record.change.path] = state.image() if state is not None else None
+        found[(inner / record.change.path).as_posix()] = state.image() if state is not None else None
     return found
