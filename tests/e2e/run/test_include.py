@@ -80,6 +80,3 @@ def test_a_program_that_writes_ops_includes_files_with_each_prompt(workspace: Pa
         submitted = other.hear("prompt_submitted")
         assert other.end()[0] == 0
     assert [each["name"] for each in submitted["attachments"]] == [str(files / "spec.md"), "a.py"]
-    with serve() as server, program(workspace, server.url, "--include", "spec.md") as other:
-        code, err = other.end()
-    assert (code, '"include": ["FILE"]' in err) == (2, True)

@@ -47,7 +47,9 @@ def test_headless_commands_never_import_qt(workspace: Path) -> None:
     assert done.returncode == 0, done.stderr.decode()
 
 
-def test_a_folder_and_a_prompt_that_are_not_utf8_work_like_any_other(workspace: Path, tmp_path: Path) -> None:
+def test_a_folder_and_a_prompt_that_are_not_utf8_work_like_any_other(
+    agent: Agent, workspace: Path, tmp_path: Path
+) -> None:
     folder = os.fsencode(tmp_path) + b"/caf\xe9"
     workspace.rename(os.fsdecode(folder))
 
@@ -62,10 +64,10 @@ def test_a_folder_and_a_prompt_that_are_not_utf8_work_like_any_other(workspace: 
         "run_terminal_cmd",
     )  # fmt: skip
     session = json.loads(ran)["session_id"]
-    [listed] = json.loads(desktop_agent("sessions", "list", "--json"))["sessions"]
+    [listed] = agent("sessions", "list", "--json").json["sessions"]
     spelled = '"' + os.fsdecode(folder.replace(b"\xe9", rb"\351")) + '"'
     assert (listed["workspace"], listed["title"]) == (spelled, r"caf\351")
-    assert json.loads(desktop_agent("sessions", "list", "--json", "--workspace", spelled))["sessions"] == [listed]
+    assert agent("sessions", "list", "--json", "--workspace", spelled).json["sessions"] == [listed]
     for arguments in (("list",), ("show", session), ("show", session, "--json")):
         assert rb"caf\351" in desktop_agent("sessions", *arguments).replace(rb"\\", b"\\")
 

@@ -40,6 +40,16 @@ def test_a_missing_key_says_where_to_put_one(agent: Agent, workspace: Path, monk
         (["run", "--prompt", "x", "--provider", "demo", "--model", "nope"], "no model 'nope'"),
         (["run", "--prompt", "x", "--allowed-tools", "read_fil"], "Did you mean read_file?"),
         (["run", "--prompt", "x", "--blocked-tools", "read_file,zzz"], "names no tool: 'zzz'"),
+        (["run", "--input-format", "stream", "--stream", "--prompt", "x"], "prompts come from standard input"),
+        (
+            ["run", "--input-format", "stream", "--stream", "--output-schema", "SCHEMA"],
+            "does not go with --input-format",
+        ),
+        (
+            ["run", "--input-format", "stream", "--stream", "--approval-command", "true"],
+            "does not go with --input-format",
+        ),
+        (["run", "--input-format", "stream", "--stream", "--include", "a.py"], '"include": ["FILE"]'),
         (["sessions", "list", "--workspace", "/nope"], "no folder /nope"),
         (["run", "--prompt", "x", "--config", "BAD"], "The setting runner.blocked_tools names no tool: 'bogus'"),
         (["frobnicate"], "neither a command nor a folder"),
@@ -64,6 +74,7 @@ def test_bad_usage_gets_a_clear_word_and_code_2(
 ) -> None:
     monkeypatch.chdir(workspace)
     monkeypatch.delenv("DISPLAY", raising=False)
+    (workspace / "SCHEMA").write_text('{"type": "object"}')
     (workspace / "BAD").write_text('[runner]\nblocked_tools = ["bogus"]\n')
     ran = agent(*arguments)
     assert ran.code == 2
