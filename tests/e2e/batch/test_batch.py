@@ -34,7 +34,9 @@ def repository(tmp_path: Path) -> Path:
     return folder
 
 
-def test_each_task_runs_in_a_copy_and_has_one_result(lab: Lab, tmp_path: Path) -> None:
+def test_each_task_runs_in_a_copy_and_has_one_result_also_after_a_cut_and_with_later_tasks(
+    lab: Lab, tmp_path: Path
+) -> None:
     before = (DEMO / "pagination" / "pages.py").read_bytes()
     lab.write_demo(3)
     code, out, _ = lab.run("--workers", "2", "--json")
@@ -48,43 +50,33 @@ def test_each_task_runs_in_a_copy_and_has_one_result(lab: Lab, tmp_path: Path) -
     assert outcome["session_id"]
     assert outcome["usage"]["output_tokens"] > 0
 
-
-def test_the_patch_of_a_result_applies_to_the_folder(lab: Lab, repository: Path, tmp_path: Path) -> None:
-    (repository / "not-committed.txt").write_text("mine\n", encoding="utf-8")
-    lab.write([task("one", repository)])
+    lab.results.write_bytes(lab.results.read_bytes()[:-20])  # as a kill leaves it
     assert lab.run()[0] == 0
-    assert git(repository, "status", "--porcelain") == "?? not-committed.txt\n"
-    patch = tmp_path / "one.patch"
-    patch.write_text(lab.outcomes[0]["patch"], encoding="utf-8", errors="surrogateescape")
-    git(repository, "apply", str(patch))
-    assert "-(-total // size)" in (repository / "pagination" / "pages.py").read_text(encoding="utf-8")
+    assert sorted(outcome["id"] for outcome in lab.outcomes) == ["t0", "t1", "t2"]
+
+    earlier = lab.results.read_bytes()
+    lab.write_demo(4)
+    code, out, _ = lab.run("--resume", "--json")
+    assert (code, json.loads(out)["skipped"]) == (0, 3)
+    assert lab.results.read_bytes().startswith(earlier)
+    assert [outcome["id"] for outcome in lab.outcomes][3:] == ["t3"]
 
 
-def test_a_repository_is_cloned(lab: Lab, repository: Path, tmp_path: Path) -> None:
+def test_a_repository_is_cloned_and_the_patch_of_a_result_applies_to_the_folder(
+    lab: Lab, repository: Path, tmp_path: Path
+) -> None:
     bare = tmp_path / "app.git"
     git(tmp_path, "clone", "-q", "--bare", str(repository), str(bare))
-    lab.write([task("path", bare), task("address", bare) | {"workspace": bare.as_uri()}])
+    (repository / "not-committed.txt").write_text("mine\n", encoding="utf-8")
+    lab.write([task("folder", repository), task("path", bare), task("address", bare) | {"workspace": bare.as_uri()}])
     assert lab.run("--workers", "2")[0] == 0
     assert all("-(-total // size)" in outcome["patch"] for outcome in lab.outcomes)
-
-
-def test_tasks_that_have_a_result_are_left_out(lab: Lab) -> None:
-    lab.write_demo(2)
-    assert lab.run()[0] == 0
-    first = lab.results.read_bytes()
-    lab.write_demo(3)
-    code, out, _ = lab.run("--resume", "--json")
-    assert (code, json.loads(out)["skipped"]) == (0, 2)
-    assert lab.results.read_bytes().startswith(first)
-    assert [outcome["id"] for outcome in lab.outcomes][2:] == ["t2"]
-
-
-def test_a_result_that_a_kill_has_cut_is_none(lab: Lab) -> None:
-    lab.write_demo(2)
-    assert lab.run()[0] == 0
-    lab.results.write_bytes(lab.results.read_bytes()[:-20])
-    assert lab.run()[0] == 0
-    assert sorted(outcome["id"] for outcome in lab.outcomes) == ["t0", "t1"]
+    assert git(repository, "status", "--porcelain") == "?? not-committed.txt\n"
+    patch = tmp_path / "one.patch"
+    [folder] = (outcome for outcome in lab.outcomes if outcome["id"] == "folder")
+    patch.write_text(folder["patch"], encoding="utf-8", errors="surrogateescape")
+    git(repository, "apply", str(patch))
+    assert "-(-total // size)" in (repository / "pagination" / "pages.py").read_text(encoding="utf-8")
 
 
 def test_what_cannot_be_run_is_a_result_in_words(lab: Lab, tmp_path: Path) -> None:

@@ -55,7 +55,9 @@ def test_a_reader_that_goes_ends_the_batch_quietly(lab: Lab) -> None:
     assert lab.left() == []
 
 
-@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+@pytest.mark.parametrize(
+    "closed", [">&- 2>&-", *(pytest.param(one, marks=pytest.mark.nightly) for one in (">&-", "2>&-"))]
+)
 def test_without_standard_output_or_error_a_batch_writes_its_results(lab: Lab, closed: str) -> None:
     lab.write_demo(1)
     script = f'exec "$@" {closed}'
