@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,18 +10,10 @@ from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.loading import load_settings
 from tests.attacks.corpus import cases
 from tests.attacks.settings.broken_files import BROKEN_FILES, NO_FILES, STRICT, Broken
+from tests.command_line import PROGRAM, CommandLine
 
 SHARE = pytest.mark.parametrize("broken", cases(BROKEN_FILES, lambda broken: broken.name))
 MISSING = pytest.mark.parametrize("kind", cases(NO_FILES, str))
-
-
-def desktop_agent(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
-    argv = [sys.executable, "-m", "desktop_agent", *map(str, arguments)]
-    with subprocess.Popen(
-        argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        out, err = process.communicate(timeout=120)
-    return subprocess.CompletedProcess(argv, process.returncode, out, err)
 
 
 @pytest.fixture
@@ -56,40 +47,43 @@ def test_what_is_no_file_is_a_fault_and_is_not_waited_for(tmp_path: Path) -> Non
 
 
 @SHARE
-def test_a_run_is_refused_and_begins_nothing(file: Path, isolated_home: Path, tmp_path: Path, broken: Broken) -> None:
+def test_a_run_is_refused_and_begins_nothing(
+    file: Path, isolated_home: Path, tmp_path: Path, run: CommandLine, broken: Broken
+) -> None:
     file.write_bytes(broken.content)
-    ran = desktop_agent("run", "--provider", "demo", "--prompt", "go", "--workspace", tmp_path)
-    assert ran.returncode == 2, ran.stderr
-    assert f"{file}{broken.place}:" in ran.stderr
-    assert broken.says in ran.stderr
+    ran = run("run", "--provider", "demo", "--prompt", "go", "--workspace", tmp_path)
+    assert ran.code == 2, ran.err
+    assert f"{file}{broken.place}:" in ran.err
+    assert broken.says in ran.err
     assert runs(isolated_home) == []
 
 
 @MISSING
 def test_a_run_without_a_readable_file_is_refused(file: Path, isolated_home: Path, tmp_path: Path, kind: str) -> None:
     NO_FILES[kind](file)
-    ran = desktop_agent("run", "--provider", "demo", "--prompt", "go", "--workspace", tmp_path)
+    command = [*PROGRAM, "run", "--provider", "demo", "--prompt", "go", "--workspace", str(tmp_path)]
+    ran = subprocess.run(  # noqa: TID251 - a process that waits for a pipe can be ended
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=120
+    )
     assert (ran.returncode, runs(isolated_home)) == (2, []), ran.stderr
     assert str(file) in ran.stderr
 
 
-def test_a_file_that_an_option_names_is_refused_as_well(isolated_home: Path, tmp_path: Path) -> None:
+def test_a_file_that_an_option_names_is_refused_as_well(isolated_home: Path, tmp_path: Path, run: CommandLine) -> None:
     file = tmp_path / "my.toml"
     file.write_bytes(BROKEN_FILES[0].content)
-    ran = desktop_agent(
-        "run", "--config", file, "--provider", "demo", "--prompt", "go", "--workspace", tmp_path, "--json"
-    )
-    assert (ran.returncode, runs(isolated_home)) == (2, [])
-    assert f"{file}:2: execution.sandbox: 'strct'" in json.loads(ran.stdout)["error"]["detail"]
+    ran = run("run", "--config", file, "--provider", "demo", "--prompt", "go", "--workspace", tmp_path, "--json")
+    assert (ran.code, runs(isolated_home)) == (2, [])
+    assert f"{file}:2: execution.sandbox: 'strct'" in ran.json["error"]["detail"]
 
 
-def test_a_single_call_is_refused_as_well(file: Path, tmp_path: Path) -> None:
+def test_a_single_call_is_refused_as_well(file: Path, tmp_path: Path, run: CommandLine) -> None:
     file.write_bytes(BROKEN_FILES[0].content)
     made = tmp_path / "made"
     call = json.dumps({"command": f"touch {made}"})
-    ran = desktop_agent("tools", "call", "run_terminal_cmd", call, "--approval", "never", "--workspace", tmp_path)
-    assert (ran.returncode, made.exists()) == (2, False)
-    assert f"{file}:2: execution.sandbox" in ran.stderr
+    ran = run("tools", "call", "run_terminal_cmd", call, "--approval", "never", "--workspace", tmp_path)
+    assert (ran.code, made.exists()) == (2, False)
+    assert f"{file}:2: execution.sandbox" in ran.err
 
 
 @pytest.mark.parametrize(

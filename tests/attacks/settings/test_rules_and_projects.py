@@ -1,6 +1,5 @@
 """Unreadable rules and project settings let nothing run that they may forbid."""
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,8 @@ from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.headless.runner import HeadlessRun, RunOptions
 from tests.attacks.corpus import cases
 from tests.attacks.settings.broken_files import NO_FILES
-from tests.attacks.settings.test_broken_files import desktop_agent, runs
+from tests.attacks.settings.test_broken_files import runs
+from tests.command_line import CommandLine
 from tests.harness import MODEL
 
 FORBID = """\
@@ -70,19 +70,17 @@ def write(file: Path, text: str) -> None:
     file.write_text(text)
 
 
-def run(folder: Path) -> tuple[int, str]:
-    ran = desktop_agent("run", "--provider", "demo", "--prompt", "go", "--max-turns", "1", "--workspace", folder)
-    return ran.returncode, ran.stderr
+RUN = ("run", "--provider", "demo", "--prompt", "go", "--max-turns", "1", "--workspace")
 
 
 @pytest.mark.parametrize("broken", cases(BROKEN_RULES, lambda broken: broken.name))
 def test_a_run_with_broken_rules_is_refused(
-    rules: Path, isolated_home: Path, tmp_path: Path, broken: BrokenRules
+    rules: Path, isolated_home: Path, tmp_path: Path, run: CommandLine, broken: BrokenRules
 ) -> None:
     rules.write_text(broken.text)
-    code, told = run(tmp_path)
-    assert (code, runs(isolated_home)) == (2, []), told
-    assert f"{rules}{broken.names}" in told
+    ran = run(*RUN, tmp_path)
+    assert (ran.code, runs(isolated_home)) == (2, []), ran.err
+    assert f"{rules}{broken.names}" in ran.err
 
 
 def test_every_broken_rules_file_is_a_fault_with_its_place(rules: Path) -> None:
@@ -126,20 +124,20 @@ def test_an_edit_that_breaks_the_rules_keeps_what_they_forbid(rules: Path) -> No
 # --- a project ----------------------------------------------------------------------------------------------------
 
 
-def test_a_projects_file_with_a_mistake_is_not_trusted(project: Path) -> None:
+def test_a_projects_file_with_a_mistake_is_not_trusted(project: Path, run: CommandLine) -> None:
     file = project / ".desktop-agent" / "config.toml"
     file.write_text('[execution]\nblocked_commands = ["rm"]\nsandbox = "strct"\n')
-    ran = desktop_agent("config", "trust", project)
-    assert ran.returncode == 2
-    assert f"{file}:3: execution.sandbox" in ran.stderr
-    code, told = run(project)  # it is not trusted, so its mistakes do not matter here
-    assert code != 2, told
+    ran = run("config", "trust", project)
+    assert ran.code == 2
+    assert f"{file}:3: execution.sandbox" in ran.err
+    ran = run(*RUN, project)  # it is not trusted, so its mistakes do not matter here
+    assert ran.code != 2, ran.err
 
 
-def test_a_trusted_file_goes_on_holding_while_it_is_broken(project: Path) -> None:
+def test_a_trusted_file_goes_on_holding_while_it_is_broken(project: Path, run: CommandLine) -> None:
     file = project / ".desktop-agent" / "config.toml"
     file.write_text('[execution]\nsandbox = "strict"\n')
-    assert desktop_agent("config", "trust", project).returncode == 0
+    run.done("config", "trust", project)
     file.write_text('[execution]\nsandbox = "strct"\n')
     bench = Workbench.from_environment()
     settings = bench.settings_in(project)
@@ -205,12 +203,9 @@ async def test_a_session_that_is_opened_under_broken_settings_gives_the_prompt_b
     assert str(file) in refused.value.detail
 
 
-def test_a_resumed_run_is_refused_as_json_too(rules: Path, tmp_path: Path) -> None:
-    first = desktop_agent(
-        "run", "--provider", "demo", "--prompt", "go", "--max-turns", "1", "--workspace", tmp_path, "--json"
-    )
-    session = json.loads(first.stdout)["session_id"]
+def test_a_resumed_run_is_refused_as_json_too(rules: Path, tmp_path: Path, run: CommandLine) -> None:
+    session = run(*RUN, tmp_path, "--json").json["session_id"]
     rules.write_text(BROKEN_RULES[0].text)
-    ran = desktop_agent("run", "--resume", session, "--prompt", "on", "--json", "--workspace", tmp_path)
-    assert ran.returncode == 2
-    assert str(rules) in json.loads(ran.stdout)["error"]["detail"]
+    ran = run("run", "--resume", session, "--prompt", "on", "--json", "--workspace", tmp_path)
+    assert ran.code == 2
+    assert str(rules) in ran.json["error"]["detail"]

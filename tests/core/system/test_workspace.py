@@ -27,6 +27,7 @@ from desktop_agent.core.system.workspace import (
     why_no_workspace,
 )
 from desktop_agent.headless.batch.copies import copy_of
+from tests.command_line import CommandLine
 from tests.rest.serving import NEW, serving
 
 needs_permissions = pytest.mark.skipif(
@@ -289,16 +290,15 @@ async def test_every_way_in_refuses_it_in_words(home: Path, tmp_path: Path, fold
 
 
 @pytest.mark.parametrize("folder", REFUSED[:2])
-def test_the_command_line_refuses_it_in_words(home: Path, tmp_path: Path, folder: str) -> None:
+def test_the_command_line_refuses_it_in_words(home: Path, folder: str, capsys: pytest.CaptureFixture[str]) -> None:
     path = folder.replace("~", str(home), 1)
     for arguments in (
         ("run", "--prompt", "x", "--provider", "demo"),
         ("tools", "call", "list_files", "{}"),
         ("serve",),
     ):
-        command = [sys.executable, "-m", "desktop_agent", *arguments, "--workspace", path]
-        ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)  # noqa: TID251
-        assert (ran.returncode, "cannot be a workspace" in ran.stderr) == (2, True), (arguments, ran.stderr)
+        ran = CommandLine(capsys)(*arguments, "--workspace", path)
+        assert (ran.code, "cannot be a workspace" in ran.err) == (2, True), (arguments, ran.err)
 
 
 async def test_a_client_does_not_open_the_home_and_the_user_may(home: Path, tmp_path: Path) -> None:
