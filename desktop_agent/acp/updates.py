@@ -14,6 +14,7 @@ from desktop_agent.core.protocol.model import (
     ApprovalRequest,
     Attachment,
     Capability,
+    ContextUse,
     FileChange,
     FileImage,
     FormField,
@@ -109,7 +110,7 @@ class Updates:
                 yield self._notice(event)
             case ev.SessionRenamed(title=title):
                 yield {"sessionUpdate": "session_info_update", "title": title}
-            case ev.ContextMeasured(use=use):
+            case ev.ContextMeasured(use=ContextUse() as use):
                 usage: Update = {"sessionUpdate": "usage_update", "used": use.tokens, "size": use.window}
                 cost = self._transcript.turns.usage.cost_usd
                 yield usage | ({} if cost is None else {"cost": {"amount": cost, "currency": "USD"}})

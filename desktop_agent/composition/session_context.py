@@ -492,6 +492,13 @@ class SessionContext:
         )
         return (*servers, *agents)
 
+    def _report_agent(self, reference: str, agent: AgentConnection) -> None:
+        report = ev.AgentReported(
+            agent=reference, title=agent.name, options=agent.offered, commands=agent.told_commands
+        )
+        if report != self.state.transcript.session.reported:
+            self.recorder.emit(report)
+
     async def _make_agent(self, reference: str) -> AgentConnection:
         app = self.app
         await self.settings.refresh()
@@ -505,6 +512,7 @@ class SessionContext:
                 confiner=server_confiner(app.paths, app.environ, app.probe),
                 runner=self._processes,
                 logs=app.paths.logs / "agents",
+                changed=partial(self._report_agent, reference),
             ),
         )
 

@@ -294,7 +294,7 @@ class SessionOpener:
             return model
         known = await self._app.known_model(model)
         if known is None:
-            raise UsageError(f"The effort of {model.provider}/{model.model} cannot be set.")
+            raise UsageError(f"The effort of {model.shown} cannot be set.")
         return replace(model, effort=effort_meant(effort, known))
 
     async def _require_account(self, model: ModelRef) -> None:

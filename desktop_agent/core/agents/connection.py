@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, nullcontext, suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, Protocol
 
 from msgspec import Struct
@@ -20,7 +21,8 @@ from desktop_agent.core.base.secrets import Keyring
 from desktop_agent.core.mcp.confining import ServerConfiner
 from desktop_agent.core.mcp.definition import Program
 from desktop_agent.core.mcp.server_log import ServerLog
-from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.core.protocol.codec import as_object
+from desktop_agent.core.protocol.model import AgentChoice, AgentCommand, AgentOption, JsonObject
 from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.system.processes.line_process import LineProcess
@@ -36,6 +38,8 @@ CANCEL_TIMEOUT_S: Final = 10.0
 ASKING_MODES: Final = ("default", "ask", "manual", "read-only")
 """The ids of modes in which known agents ask before they act, the preferred one first."""
 
+_MODE: Final = "mode"
+"""The category of the option that is the agent's mode, and the id of it for an agent that tells its modes apart."""
 _MOST_WAITING: Final = 1_000
 """How many updates may wait to be recorded. Then the agent has to wait."""
 _LAST_LINES: Final = 20
@@ -185,11 +189,74 @@ class AgentConnection:
             await asyncio.wait({asking, taking})
             self._forget_waiting()
 
+    async def choose(self, option_id: str, value: str | bool) -> None:
+        """Set one of the `offered` options."""
+        option = next((one for one in self.offered if one.id == option_id), None)
+        if option is None:
+            raise ServerError(f"{self.name} has no option {named(option_id)}.")
+        values = [one.value for one in option.choices] or [True, False]
+        if value not in values:
+            hint = f"It has {', '.join(named(str(one)) for one in values)}."
+            raise ServerError(f"{self.name} cannot set {option.name} to {named(str(value))}.", hint=hint)
+        if option_id == _MODE and isinstance(value, str) and all(one.id != _MODE for one in self.options):
+            await self.set_mode(value)
+        else:
+            await self.set_option(option_id, value)
+
+    async def restore(self, chosen: Mapping[str, str | bool]) -> None:
+        """Set the options that the user chose before, as far as the agent still has them."""
+        for option_id, value in chosen.items():
+            try:
+                await self.choose(option_id, value)
+            except ServerError as error:
+                if not self.is_running:
+                    raise
+                self._log.say(f"An option was not set again: {error.title}")
+
+    @property
+    def offered(self) -> tuple[AgentOption, ...]:
+        """Its options that can be shown. An older agent's modes are one of them."""
+        found: list[AgentOption] = []
+        if self.modes is not None and all(one.category != _MODE for one in self.options):
+            modes = tuple(_choice(one.id, one.name, one.description) for one in self.modes.available_modes)
+            value = self.modes.current_mode_id
+            found.append(AgentOption(id=_MODE, name="Mode", category=_MODE, value=value, choices=modes))
+        for one in self.options:
+            choices = tuple(_choice(each.value, each.name, each.description) for each in one.choices)
+            if isinstance(one.current_value, bool) != bool(choices):
+                about = without_controls(one.description or "")
+                name, category = without_controls(one.name), without_controls(one.category or "")
+                found.append(
+                    AgentOption(
+                        id=one.id,
+                        name=name,
+                        category=category,
+                        description=about,
+                        value=one.current_value,
+                        choices=choices,
+                    )
+                )
+        return tuple(found)
+
+    @property
+    def told_commands(self) -> tuple[AgentCommand, ...]:
+        return tuple(
+            AgentCommand(
+                name=one.name,
+                description=without_controls(one.description),
+                hint=without_controls(str(as_object(one.input).get("hint") or "")),
+            )
+            for one in self.commands
+            if one.name.strip() and not any(sign.isspace() for sign in one.name)
+        )
+
     async def set_option(self, option_id: str, value: str | bool) -> None:
         params: JsonObject = {"sessionId": self.session_id, "configId": option_id, "value": value}
         if isinstance(value, bool):
             params["type"] = "boolean"
-        self._note(await self._ask("session/set_config_option", params, wire.SessionFacts, timeout_s=START_TIMEOUT_S))
+        facts = await self._ask("session/set_config_option", params, wire.SessionFacts, timeout_s=START_TIMEOUT_S)
+        options = (replace(one, current_value=value) if one.id == option_id else one for one in self.options)
+        self._note(facts if facts.config_options is not None else replace(facts, config_options=tuple(options)))
 
     async def set_mode(self, mode_id: str) -> None:
         params: JsonObject = {"sessionId": self.session_id, "modeId": mode_id}
@@ -408,6 +475,10 @@ class AgentConnection:
         self._room.set()
 
 
+def _choice(value: str, name: str, description: str | None) -> AgentChoice:
+    return AgentChoice(value=value, name=without_controls(name), description=without_controls(description or ""))
+
+
 class SessionAgents:
     """The agents of one session, each started when a turn needs it, and again after it ended."""
 
@@ -420,15 +491,18 @@ class SessionAgents:
     def connections(self) -> Mapping[str, AgentConnection]:
         return self._made
 
-    async def connected(self, reference: str, known: str) -> AgentConnection:
+    async def connected(
+        self, reference: str, known: str, chosen: Mapping[str, str | bool] = MappingProxyType({})
+    ) -> AgentConnection:
         """Return the running agent in its `known` session, if it remembers that, else in a new one.
 
-        Raises `AgentError`.
+        `chosen` are the options that the user set. Raises `AgentError`.
         """
         agent = self._made.get(reference)
         if agent is not None and agent.is_running:
             if agent.session_id != known:  # the conversation went back to before a message
                 await agent.open_session(known)
+                await agent.restore(chosen)
             return agent
         if agent is not None:
             await agent.aclose()
@@ -436,6 +510,7 @@ class SessionAgents:
         try:
             await agent.start()
             await agent.open_session(known)
+            await agent.restore(chosen)
         except BaseException:
             del self._made[reference]
             await unhurried(agent.aclose())

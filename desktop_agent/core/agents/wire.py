@@ -4,6 +4,7 @@ Source: the protocol's published JSON schema (`schema/v1/schema.json` of `@agent
 """
 
 import sys
+from contextlib import suppress
 from typing import Annotated, Final, Literal, TypeVar
 
 from msgspec import Meta, Struct, ValidationError, convert, field
@@ -116,10 +117,11 @@ class ConfigOption(_Wire, frozen=True):
         """All values to choose from, also those in groups."""
         found: list[Choice] = []
         for each in self.options:
-            if "options" in each:
-                found += convert(each, learned(ChoiceGroup)).options
-            else:
-                found.append(convert(each, learned(Choice)))
+            with suppress(ValidationError):  # one that cannot be read cannot be chosen
+                if "options" in each:
+                    found += convert(each, learned(ChoiceGroup)).options
+                else:
+                    found.append(convert(each, learned(Choice)))
         return tuple(found)
 
 

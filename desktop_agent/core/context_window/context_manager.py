@@ -259,7 +259,7 @@ class ContextManager:
 
     async def measure(self, provider: Provider | None) -> None:
         model = self.transcript.session.model
-        if model is None:
+        if model is None or model.is_agent:
             return
         await self.look_up_model(model)
         request = self.pack(model)
@@ -271,7 +271,9 @@ class ContextManager:
     async def measure_opened(self) -> None:
         """Report how full a reopened session's context is: by the number in the journal, if that is still valid."""
         model, tokens = self.transcript.session.model, self.transcript.context.context_tokens
-        if model is not None and tokens and self.history.fold.is_as_answered:
+        if model is None or model.is_agent:
+            return
+        if tokens and self.history.fold.is_as_answered:
             await self.look_up_model(model)
             self.meter.report_known(tokens, self.window(model))
         elif self.history.turns:

@@ -13,6 +13,8 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import ProviderFault
 from desktop_agent.core.base.ids import CallId, ChangeId, Digest, HunkKey, PromptId, SessionId
 from desktop_agent.core.protocol.model import (
+    AgentCommand,
+    AgentOption,
     ApprovalPolicy,
     ApprovalRequest,
     AssistantBlock,
@@ -269,6 +271,15 @@ class AgentSessionOpened(DurableEvent, frozen=True, kw_only=True):
     """The agent's id for it, to open it again."""
     name: str = ""
     version: str = ""
+
+
+class AgentOptionSet(DurableEvent, frozen=True, kw_only=True):
+    """The user set an option of another program's agent. It is set again whenever that agent starts."""
+
+    agent: str
+    """The name or the command line by which the session names the agent, as in `ModelRef.model`."""
+    option_id: str
+    value: str | bool
 
 
 # --- what the model sees ------------------------------------------------------------------------------------------
@@ -594,10 +605,22 @@ class RulesReported(Tagged, frozen=True, kw_only=True):
     rules: tuple[Rule, ...]
 
 
+class AgentReported(Tagged, frozen=True, kw_only=True):
+    """What the running agent of another program offers now: its options with their values, and its commands."""
+
+    agent: str
+    """The name or the command line by which the session names the agent, as in `ModelRef.model`."""
+    title: str = ""
+    """What the agent calls itself."""
+    options: tuple[AgentOption, ...] = ()
+    commands: tuple[AgentCommand, ...] = ()
+
+
 class ContextMeasured(Tagged, frozen=True, kw_only=True):
     """How full the context is now."""
 
-    use: ContextUse
+    use: ContextUse | None
+    """`None` if it is not known, as after a switch to an agent of another program."""
 
 
 class ContextInspected(Tagged, frozen=True, kw_only=True):
@@ -659,6 +682,7 @@ LiveEvent = (
     | ModelRequestReported
     | JobsReported
     | RulesReported
+    | AgentReported
     | ContextMeasured
     | ContextInspected
 )
@@ -682,6 +706,7 @@ KnownEvent = (
     | UsageReported
     | TurnEnded
     | AgentSessionOpened
+    | AgentOptionSet
     | Compacted
     | SummaryEdited
     | CompactionUndone

@@ -231,6 +231,13 @@ class SetMode(Tagged, frozen=True, kw_only=True):
     is_planning: bool | None = None
 
 
+class SetAgentOption(Tagged, frozen=True, kw_only=True):
+    """Set an option of the session's agent, if an agent of another program takes the turns."""
+
+    option_id: str
+    value: str | bool
+
+
 class EditPlan(Tagged, frozen=True, kw_only=True):
     """Replace the plan with the user's text."""
 
@@ -354,6 +361,7 @@ Op = (
     | SendComments
     | RewindTo
     | SetMode
+    | SetAgentOption
     | EditPlan
     | CarryOutPlan
     | RenameSession

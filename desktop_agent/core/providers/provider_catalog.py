@@ -13,7 +13,7 @@ from desktop_agent.core.base.secrets import is_secret_name, secrets_in
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.models.model_catalog import ModelCatalog
-from desktop_agent.core.models.vendors import DEMO, VENDORS, CloudField, Vendor, vendor_of
+from desktop_agent.core.models.vendors import DEMO, VENDORS, CloudField, Vendor, known_vendor, vendor_of
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.anthropic import ONLY_AT_HOME, AnthropicFormat
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
@@ -247,7 +247,7 @@ class ProviderCatalog:
         """Start the SDK's process if requests to `model` need it, and keep it during the block."""
         sdk = None
         with suppress(AgentError):  # the first request says so
-            sdk = self._shared_sdk(await self.account_of(model)) if model.provider != DEMO else None
+            sdk = self._shared_sdk(await self.account_of(model)) if known_vendor(model.provider) else None
         if sdk is None:
             yield
             return

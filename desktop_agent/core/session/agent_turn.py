@@ -6,6 +6,7 @@ found as the changes of a server are (`core/tools/execution/writers.py`).
 
 import asyncio
 import base64
+import re
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from functools import partial
@@ -23,12 +24,17 @@ from desktop_agent.core.context.told import Told, told_since
 from desktop_agent.core.policy.call import CallFacts
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
+    Aborted,
+    Allowed,
     ApprovalRequest,
     AssistantBlock,
     ContextUse,
     FileChange,
+    FormField,
+    FormOption,
     JsonObject,
     ModelRef,
+    ServerQuestion,
     StopReason,
     TextBlock,
     ThinkingBlock,
@@ -54,6 +60,12 @@ _ENDS: Final[dict[wire.StopReason, ev.TurnEndReason]] = {
 }  # fmt: skip
 _HOLDS_S = 1.0
 """How long a call that the agent has only announced waits for more of it."""
+_PLAIN_YES = re.compile(
+    r"(?:(?:yes|ok)[,.]? ?)?(?:(?:always )?(?:allow|accept|approve|proceed|run|continue|apply|go ahead)\b)?"
+    r"(?: ?(?:it|once|one time|always|this (?:time|call|edit|change|command|once)|for this session))*[.!]?",
+    re.IGNORECASE,
+)
+"""The names of options that say no more than that the call is allowed."""
 _NOT_TOLD = "The agent's turn ended before it said how this call ended."
 
 
@@ -347,9 +359,15 @@ class AgentTurn:
             await self._begin(call)
             await self._look_after(call)
         ways = {option.kind: option.option_id for option in reversed(asked.options)}
+        chosen = _meant_by_yes(asked.options)
         begun = self._parts.clock.monotonic()
         try:
-            await self._parts.runtime.gate.enter(self._number, await self._case(call, ways.keys()))
+            case, gate = await self._case(call, ways.keys()), self._parts.runtime.gate
+            if chosen or case.facts.command is not None or case.request.changes:
+                await gate.enter(self._number, case)
+            else:  # its own answers are the question
+                await gate.require_possible(case.facts)
+            chosen = chosen or await self._choice(call, asked.options)
         except NotApprovedError as error:
             call.refusal = str(error)
             self._is_unanswered = self._is_unanswered or error.is_unanswered
@@ -364,7 +382,18 @@ class AgentTurn:
             return ways.get("reject_once") or ways.get("reject_always", "")
         async with self._order:
             await self._look_before(call)
-        return ways.get("allow_once") or ways.get("allow_always", "")
+        return chosen
+
+    async def _choice(self, call: AgentCall, options: Sequence[wire.PermissionOption]) -> str:
+        """Let the user choose among the agent's own options. Raises `NotApprovedError` if none was chosen."""
+        values = tuple(FormOption(value=one.option_id, label=without_controls(one.name)) for one in options)
+        field = FormField(name="option", label="Your answer", kind="choice", is_required=True, options=values)
+        message = "\n\n".join(filter(None, (call.title, call.result())))
+        question = ServerQuestion(server=self._agent.name, message=message, fields=(field,))
+        decision = await self._parts.runtime.questions.ask(self._number, _as_model(call), question)
+        if isinstance(decision, Allowed) and "option" in decision.answers:
+            return str(decision.answers["option"])
+        raise NotApprovedError("The user chose none of the options.", is_unanswered=isinstance(decision, Aborted))
 
     async def _case(self, call: AgentCall, ways: Collection[str]) -> Case:
         asking = _as_model(call)
@@ -444,6 +473,14 @@ def _block_of(is_thought: bool, pieces: Sequence[str]) -> TextBlock | ThinkingBl
     return ThinkingBlock(thinking=text, signature="") if is_thought else TextBlock(text=text)
 
 
+def _meant_by_yes(options: Sequence[wire.PermissionOption]) -> str:
+    """Return the option that allows the call and does nothing else; empty if none is clearly that one."""
+    for kind in ("allow_once", "allow_always"):
+        if found := [one for one in options if one.kind == kind]:
+            return found[0].option_id if len(found) == 1 and _PLAIN_YES.fullmatch(found[0].name.strip()) else ""
+    return ""
+
+
 def _as_model(call: AgentCall) -> ToolCall:
     return ToolCall(id=call.id, name=call.tool, arguments=call.arguments)
 
@@ -451,4 +488,4 @@ def _as_model(call: AgentCall) -> ToolCall:
 def _question(call: AgentCall, changes: tuple[FileChange, ...], agent: str) -> str:
     if call.command is not None:
         return "Run this command?"
-    return edit_question(changes) if changes else f"Let {agent} do this: {call.title or call.tool}?"
+    return edit_question(changes) if changes else f"Let {agent} do this: {(call.title or call.tool).rstrip('?')}?"

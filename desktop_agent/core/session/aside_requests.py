@@ -124,7 +124,7 @@ class Titling:
 
     def _is_due(self) -> bool:
         model = self.transcript.session.model
-        if not self.is_wanted() or model is None or model.provider in UNTITLED_PROVIDERS:
+        if not self.is_wanted() or model is None or model.provider in UNTITLED_PROVIDERS or model.is_agent:
             return False
         prompt = self._first_prompt()
         session = self.transcript.session
@@ -251,6 +251,8 @@ class ServerSampling(Struct, frozen=True, kw_only=True, eq=False):
             raise AgentError("No model is chosen.")
         if model.provider == "demo":
             raise AgentError("The demo follows its script.")
+        if model.is_agent:
+            raise AgentError("An agent of another program takes the turns.")
         return model
 
     async def _let_through(self, ask: AskUser, request: SamplingRequest, question: ServerQuestion) -> str:

@@ -64,7 +64,7 @@ class CommitDrafting:
     async def _text(self, selections: Sequence[ChangeSelection]) -> str:
         parts, transcript = self._parts, self._parts.state.transcript
         turn, model = transcript.turn, transcript.session.model
-        if model is None or model.provider == "demo":
+        if model is None or model.provider == "demo" or model.is_agent:
             raise AgentError("No model can write the message.", hint="Write it yourself, or choose another model.")
         if await parts.spending.is_limit_reached(turn):
             raise AgentError("The spending limit is reached.", hint="Write the message yourself, or raise the limit.")

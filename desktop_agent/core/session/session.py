@@ -22,6 +22,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, ModelRef
 from desktop_agent.core.providers.provider import EarlyStart, ProviderPool
+from desktop_agent.core.session.agent_ops import AgentOps
 from desktop_agent.core.session.commit_drafting import CommitDrafting
 from desktop_agent.core.session.failure_notices import NOT_FETCHED, notice_of, readable_address_notice
 from desktop_agent.core.session.prompt_queue import ArrivedPrompt, ArrivingPrompts
@@ -235,6 +236,7 @@ class Session:
         )
         self._changes = ChangeOps(parts, self._turns)
         self._drafting = CommitDrafting(parts, self._providers)
+        self._agents = AgentOps(parts)
         self._arriving = ArrivingPrompts(parts.mentions, self._mailbox.put_nowait)
         controls = SessionControls(
             perform=self._perform,
@@ -345,6 +347,8 @@ class Session:
                 await self._turns.send_comments(text)
             case ops.SetMode():
                 await self._set_mode(op)
+            case ops.SetAgentOption():
+                self._agents.set_option(op)
             case ops.EditPlan(text=text):
                 await self._edit_plan(text)
             case ops.CarryOutPlan():
@@ -393,6 +397,11 @@ class Session:
 
     async def _change_context(self, op: ContextOp) -> asyncio.Task[None] | None:
         await self._turns.get_ready()
+        model = self.transcript.session.model
+        if model is not None and model.is_agent and isinstance(op, ops.Compact | ops.InspectContext):
+            if command := await self._agents.leave_context(op, model):
+                await self._submit_prompt(command, "")
+            return None
         if isinstance(op, ops.Compact) and not await self._turns.may_run():
             return None
         task = await self._parts.context_manager.handle(
@@ -433,7 +442,10 @@ class Session:
         assert model is not None, "the journal's first line names the model"
         is_planning = self.transcript.session.is_planning if op.is_planning is None else op.is_planning
         mode = ev.ModeSet(model=model, approval=approval, sandbox=sandbox, is_planning=is_planning)
+        is_other_agent = model.is_agent and model != self.transcript.session.model
         await self._parts.recorder.record(mode)
+        if is_other_agent:
+            self._parts.recorder.emit(ev.ContextMeasured(use=None))
         self._early.follow(model)
         await self._parts.context_manager.measure(self._providers.built(model))
 
@@ -497,6 +509,7 @@ class Session:
             ends.push_async_callback(parts.jobs.aclose)
             ends.push_async_callback(parts.titling.aclose)
             ends.push_async_callback(self._drafting.aclose)
+            ends.push_async_callback(self._agents.aclose)
             ends.push_async_callback(self._early.aclose)
             for close in self._providers.closers():
                 ends.push_async_callback(close)

@@ -66,7 +66,7 @@ UNKNOWN_EFFORT: Final = "unknown_effort"
 async def tell_of_switch(parts: SessionParts, turn: int, before: ModelRef | None) -> None:
     """Report which parts of the conversation the model does not get, if the model `before` got more."""
     now = parts.state.transcript.session.model
-    if before is None or now is None or before == now:
+    if before is None or now is None or before == now or before.is_agent or now.is_agent:
         return
     messages = parts.state.history.messages()
     has_pictures = bool(image_digests(messages))

@@ -266,7 +266,8 @@ class TurnRunner:
                 await asyncio.to_thread(self._parts.ledger.require_root)
                 if model.is_agent:
                     known = self._transcript.session.agent_sessions.get(model.model, "")
-                    agent = await self._parts.agents.connected(model.model, known)
+                    chosen = self._transcript.session.agent_options.get(model.model, {})
+                    agent = await self._parts.agents.connected(model.model, known, chosen)
                     turn = AgentTurn(number, model, self._parts, agent, self.queue)
                     reason = await turn.run()
                 else:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.models.account import Account, named
 from desktop_agent.core.models.vendors import DEMO, known_vendor, usual_model, vendor_of
-from desktop_agent.core.protocol.model import ModelRef
+from desktop_agent.core.protocol.model import AGENTS, ModelRef
 from desktop_agent.core.settings.loading import LoadedSettings
 from desktop_agent.core.settings.sections import DEFAULT_MODEL, ModelSettings
 from desktop_agent.core.system.network.connections import proxy_for
@@ -36,6 +36,8 @@ def model_meant(
     Open parts are taken from the model `now` if it has the same provider, and otherwise from the settings. The settings
     apply to their own provider only, so that no other provider's requests go to their address.
     """
+    if meant.provider == AGENTS and meant.model:
+        return ModelRef(provider=AGENTS, model=meant.model)
     if now is not None and meant.provider in (None, now.provider):
         model = meant.model or now.model
         if meant.effort is None and model == now.model:

@@ -46,6 +46,9 @@ class SlashCommands:
         if invocation.name not in self._built_in:
             named = (each for each in await self._own() if each.declaration.name == invocation.name)
             own = next((each for each in named if not each.declaration.problem), None)
+        if own is None and invocation.name not in self._built_in and self._is_agents(invocation.name):
+            await self._controls.prompt(text.strip(), invocation.rest)
+            return
         if own is not None:
             await self._controls.prompt(own.prompt(invocation), invocation.rest)
             return
@@ -62,6 +65,10 @@ class SlashCommands:
         task = asyncio.create_task(self._say_later(text, answer), name=f"/{invocation.name}")
         self._pending.add(task)
         task.add_done_callback(self._pending.discard)
+
+    def _is_agents(self, name: str) -> bool:
+        agent = self._parts.transcript.session.agent
+        return agent is not None and any(command.name.lower() == name for command in agent.commands)
 
     def _server_of(self, name: str) -> Connection | None:
         servers = self._parts.servers()

@@ -22,7 +22,15 @@ from desktop_agent.core.models.known_model import OWN, KnownModel, effort_meant,
 from desktop_agent.core.models.vendors import DEMO, known_vendor
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import ChangeSelection, FileImage, FileOutcome, ModelRef, Pin, RewindScope
+from desktop_agent.core.protocol.model import (
+    AGENTS,
+    ChangeSelection,
+    FileImage,
+    FileOutcome,
+    ModelRef,
+    Pin,
+    RewindScope,
+)
 from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.settings.live_settings import SettingChange
 from desktop_agent.core.settings.model_choice import NamedModel
@@ -147,21 +155,23 @@ async def model(invocation: Invocation, parts: CommandParts, controls: SessionCo
         known = ", ".join(code(name) for name in parts.provider_ids)
         return Reply(
             f"The model is {shown}. `/model PROVIDER/NAME` chooses another, `/model PROVIDER/NAME ACCOUNT` another "
-            f"account as well; providers: {known}."
+            f"account as well; providers: {known}. `/model {AGENTS}/NAME` chooses an agent of another program."
         )
     wanted, *more = invocation.words
+    if wanted.startswith(f"{AGENTS}/"):  # its command line may have spaces
+        wanted, more = plain_text(invocation.rest), []
     account = more.pop(0) if more else None
     no_more(more, "/model PROVIDER/NAME ACCOUNT")
     provider, slash, name = wanted.partition("/")
     if not slash and now is not None:
         provider, name = now.provider, wanted
-    if provider not in parts.provider_ids:
+    if provider not in (*parts.provider_ids, AGENTS):
         known = ", ".join(code(known) for known in parts.provider_ids)
         raise UsageError(f"There is no provider {code(provider)}.", hint=f"Available: {known}.")
     if not name:
         raise UsageError("The name of the model is missing.", hint=f"Write `/model {provider}/NAME`.")
     chosen = parts.model_meant(NamedModel(provider=provider, model=name, account=account), now)
-    if chosen.account and chosen.provider != DEMO:
+    if chosen.account and not chosen.is_agent and chosen.provider != DEMO:
         (await asyncio.to_thread(parts.accounts.load)).of_model(chosen)  # raises what says which there are
     done = await controls.perform(ops.SetMode(model=chosen))
     if done.notice is not None:
@@ -171,7 +181,7 @@ async def model(invocation: Invocation, parts: CommandParts, controls: SessionCo
 
 
 def _model_line(model: ModelRef) -> str:
-    name = code(f"{model.provider}/{model.model}")
+    name = code(model.shown)
     return f"{name}, by the account {code(model.account)}," if model.account else name
 
 
@@ -219,6 +229,8 @@ def _assignment(text: str) -> tuple[str, str]:
 async def effort(invocation: Invocation, parts: CommandParts, controls: SessionControls) -> Reply:
     no_more(invocation.words[1:], "/effort LEVEL")
     model = parts.transcript.session.model
+    if model is not None and model.is_agent:
+        raise UsageError(f"{model.model} decides by itself how much it thinks.", hint="It may have an option for it.")
     known = await parts.context_manager.look_up_model(model) if model is not None else None
     if model is None or known is None:
         raise UsageError("Nothing is known about the model, so its effort cannot be set.")
@@ -263,7 +275,8 @@ def _compaction_reply(done: Performed) -> Reply:
         remark = f"\n\n{notice.title} {notice.hint}".rstrip() if notice is not None else ""
         return Reply(_compaction_words(event) + remark)
     if notice is not None:
-        return Reply(f"Compaction: {notice.title} {notice.hint}".rstrip(), is_error=True)
+        words = f"{notice.title} {notice.hint}".rstrip()
+        return Reply(words) if notice.level == "info" else Reply(f"Compaction: {words}", is_error=True)
     return Reply("Compaction was stopped, so nothing was summarised.", is_error=True)
 
 
@@ -352,7 +365,7 @@ async def status(invocation: Invocation, parts: CommandParts, controls: SessionC
     no_more(invocation.words, "/status")
     await parts.context_manager.pins.expire()
     transcript, model = parts.transcript, parts.transcript.session.model
-    name = f"{model.provider}/{model.model}" if model is not None else "none"
+    name = model.shown if model is not None else "none"
     effort = f", effort {code(model.effort)}" if model is not None and model.effort else ""
     state = {"idle": "idle", "working": "working", "waiting": "waiting for you"}[transcript.turns.status]
     queued = f", {len(transcript.turns.queued)} waiting" if transcript.turns.queued else ""
@@ -395,6 +408,8 @@ async def _destination(parts: CommandParts, model: ModelRef | None) -> list[str]
 
 def _auto(parts: CommandParts) -> str:
     model = parts.transcript.session.model
+    if model is not None and model.is_agent:
+        return "left to the agent"
     target = parts.context_manager.target(model) if model is not None else 0
     running = ", and one is being made now" if parts.context_manager.is_compacting else ""
     return (f"on, above {target:,} tokens" if target else "off") + running

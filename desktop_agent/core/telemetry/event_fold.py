@@ -12,7 +12,7 @@ from opentelemetry.trace.status import Status, StatusCode
 from desktop_agent.core.base.ids import CallId, PromptId
 from desktop_agent.core.mcp.server_status import ServerStatus
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.model import ApprovalRequest, Denied, ModelRef, ToolResult, Usage
+from desktop_agent.core.protocol.model import ApprovalRequest, ContextUse, Denied, ModelRef, ToolResult, Usage
 from desktop_agent.core.telemetry import conventions as otel
 from desktop_agent.core.telemetry.telemetry import Contents, Health, SessionFacts, quiet
 from desktop_agent.core.tools.tool import SKIPPED_KEY, STOPPED_KEY
@@ -148,7 +148,7 @@ class EventFold:
                 self._record(otel.POLICY_PROMPTS, {"kind": kind, "decision": decision.outcome})
                 if span is not None:
                     self._end(span, {otel.DECISION: decision.outcome})
-            case ev.ContextMeasured(use=use):
+            case ev.ContextMeasured(use=ContextUse() as use):
                 self._record(otel.CONTEXT_TOKENS, {}, use.tokens)
             case ev.ToolProgress(call_id="", name="compact", message=""):
                 self._summarised_ns = self._now_ns()

@@ -253,7 +253,7 @@ class ApprovalGate(Struct, frozen=True, eq=False):
         if isinstance(verdict, Forbid):
             if held is not None:
                 await self._approvals.conclude(turn, call.id, Aborted(reason=NOT_ASKED))
-            raise ToolError(f"This call is not permitted: {verdict.reason}", error_type="permission")
+            raise _not_permitted(verdict)
         if isinstance(verdict, Allow):
             return await self._permit_unasked(turn, case, verdict, held, _if_edited(case.facts.command, facts.command))
         judged = await self._judge.question(case, verdict)
@@ -268,6 +268,11 @@ class ApprovalGate(Struct, frozen=True, eq=False):
         return Permit(
             settled.judged.confinement, _if_edited(settled.judged.request.command, facts.command), allowed, rules
         )
+
+    async def require_possible(self, facts: CallFacts) -> None:
+        """Raise `ToolError` if the call is not permitted, whatever the user says."""
+        if isinstance(verdict := await self._judge.verdict(facts), Forbid):
+            raise _not_permitted(verdict)
 
     async def _permit_unasked(
         self, turn: int, case: Case, verdict: Allow, held: HeldQuestion | None, edited: str | None
@@ -291,6 +296,9 @@ class ApprovalGate(Struct, frozen=True, eq=False):
         if not isinstance(answer, Allowed) or case.facts.command is None:
             return _Settled(answer, asked)
         is_edited = answer.edited_command is not None and answer.edited_command != case.facts.command
+        if is_edited and case.request.is_fixed:
+            text = f"{case.facts.agent or 'The agent'} runs its own command, which cannot be edited."
+            return _Settled(Aborted(reason=text), asked, problem=text)
         target = case.edited(answer.edited_command) if is_edited and answer.edited_command is not None else case
         verdict = await self._judge.verdict(target.facts) if is_edited else None
         if isinstance(verdict, Forbid):
@@ -459,6 +467,10 @@ def _recorded(request: ApprovalRequest) -> Case:
         repository_mark="",
     )
     return Case(call=call, facts=facts, request=unjudged)
+
+
+def _not_permitted(verdict: Forbid) -> ToolError:
+    return ToolError(f"This call is not permitted: {verdict.reason}", error_type="permission")
 
 
 class ServerQuestions(Struct, frozen=True, eq=False):

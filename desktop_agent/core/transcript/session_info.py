@@ -79,7 +79,7 @@ class ContextState(Fold):
 _SESSION_EVENTS: Final = frozenset({
     ev.SessionOpened, ev.FolderAccepted, ev.SessionRenamed, ev.SessionForked, ev.SessionArchived, ev.SessionPinned,
     ev.ModeSet, ev.TurnStarted, ev.PromptSubmitted, ev.JobsReported, ev.RulesReported, ev.AgentSessionOpened,
-    ev.Rewound,
+    ev.AgentOptionSet, ev.AgentReported, ev.Rewound,
 })  # fmt: skip
 
 
@@ -106,6 +106,17 @@ class SessionInfo(Struct):
     worktree: WorktreeOrigin | None = None
     agent_sessions: dict[str, str] = field(default_factory=dict[str, str])
     """The sessions of other programs' agents that have this conversation, by the agent's name."""
+    agent_options: dict[str, dict[str, str | bool]] = field(default_factory=dict[str, dict[str, str | bool]])
+    """The options that the user set, by the agent's name, in the order in which they were set."""
+    reported: ev.AgentReported | None = None
+    """What an agent of another program last offered, which need not be the present one."""
+
+    @property
+    def agent(self) -> ev.AgentReported | None:
+        """What the agent that takes the turns offers; `None` before it has started, and for a model."""
+        model, reported = self.model, self.reported
+        is_present = model is not None and reported is not None and (model.is_agent and reported.agent == model.model)
+        return reported if is_present else None
 
     @property
     def home(self) -> str:
@@ -135,6 +146,11 @@ class SessionInfo(Struct):
                 self.agent_sessions = {}
             case ev.AgentSessionOpened(agent=agent, agent_session=agent_session):
                 self.agent_sessions = self.agent_sessions | {agent: agent_session}
+            case ev.AgentOptionSet(agent=agent, option_id=option_id, value=value):
+                others = {name: kept for name, kept in self.agent_options.get(agent, {}).items() if name != option_id}
+                self.agent_options = self.agent_options | {agent: others | {option_id: value}}
+            case ev.AgentReported():
+                self.reported = event
             case ev.Rewound(scope=scope) if scope != "files":
                 self.agent_sessions = {}
             case ev.SessionArchived(is_archived=is_archived):

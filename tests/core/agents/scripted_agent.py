@@ -1,6 +1,6 @@
 """An agent that follows a script: `python scripted_agent.py SCRIPT [LOG]`. It writes files and runs commands by itself.
 
-SCRIPT is JSON: `{"answers": {method: result}, "prompts": [[step, …], …]}`. A step is one of
+SCRIPT is JSON: `{"answers": {method: result}, "options": [option, …], "prompts": [[step, …], …]}`. A step is one of
 
     {"update": {…}}                        tells
     {"ask": {…toolCall}, "options": [{…}]} asks for permission, and leaves out the steps up to `end` if it gets none;
@@ -48,6 +48,7 @@ class Agent:
         self.answers: dict[int, dict[str, Any]] = {}
         self.came = threading.Condition()
         self.is_cancelled = False
+        self.options: list[dict[str, Any]] = SCRIPT.get("options", [])
 
     def take(self, message: dict[str, Any]) -> None:
         method, number = message.get("method"), message.get("id")
@@ -66,9 +67,15 @@ class Agent:
 
     def answer(self, method: str, number: object, params: dict[str, Any]) -> None:
         self.cwd = params.get("cwd", self.cwd)
+        if method == "session/set_config_option":
+            for option in self.options:
+                if option["id"] == params["configId"]:
+                    option["currentValue"] = params["value"]
+        options = {"configOptions": self.options} if self.options else {}
         usual: dict[str, Any] = {
             "initialize": {"protocolVersion": 1, "agentInfo": {"name": "scripted", "version": "1"}},
-            "session/new": {"sessionId": f"session-{os.getpid()}"},
+            "session/new": {"sessionId": f"session-{os.getpid()}"} | options,
+            "session/set_config_option": options,
             "session/set_mode": {},
         }
         found = SCRIPT.get("answers", {}).get(method, usual.get(method))
@@ -125,7 +132,8 @@ class Agent:
     def may(self, session: str, step: dict[str, Any]) -> bool:
         self.asked += 1
         number = self.asked
-        usual = [{"optionId": kind, "name": kind, "kind": kind} for kind in ("allow_once", "reject_once")]
+        kinds = {"allow_once": "Allow once", "reject_once": "Reject"}
+        usual = [{"optionId": kind, "name": name, "kind": kind} for kind, name in kinds.items()]
         options = step.get("options", usual)
         params = {"sessionId": session, "toolCall": step["ask"], "options": options}
         send({"id": number, "method": "session/request_permission", "params": params})

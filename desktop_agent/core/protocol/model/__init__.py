@@ -22,7 +22,7 @@ from desktop_agent.core.protocol.model.changes import (
     Share as Share, Surplus as Surplus, Uncaptured as Uncaptured,
 )  # fmt: skip
 from desktop_agent.core.protocol.model.messages import (
-    AssistantBlock as AssistantBlock, AssistantMessage as AssistantMessage, Attachment as Attachment,
+    AGENTS as AGENTS, AssistantBlock as AssistantBlock, AssistantMessage as AssistantMessage, Attachment as Attachment,
     AttachmentKind as AttachmentKind, BlobRef as BlobRef, Capability as Capability, Citation as Citation,
     Finite as Finite, HostedCall as HostedCall, HostedTool as HostedTool, ImageBlock as ImageBlock, Job as Job,
     JobState as JobState, JsonObject as JsonObject, Message as Message, ModelRef as ModelRef,
@@ -33,10 +33,11 @@ from desktop_agent.core.protocol.model.messages import (
     ToolUseBlock as ToolUseBlock, UserBlock as UserBlock, UserMessage as UserMessage, WebPage as WebPage,
 )  # fmt: skip
 from desktop_agent.core.protocol.model.sessions import (
-    CacheMiss as CacheMiss, CacheMissReason as CacheMissReason, ContextReport as ContextReport,
-    ContextSection as ContextSection, ContextUse as ContextUse, DayAllowance as DayAllowance,
-    FolderIdentity as FolderIdentity, GuidanceFile as GuidanceFile, GuidanceScope as GuidanceScope,
-    HitKind as HitKind, Pin as Pin, SearchHit as SearchHit, SearchQuery as SearchQuery, SectionKind as SectionKind,
-    SessionPurpose as SessionPurpose, SessionState as SessionState, SessionSummary as SessionSummary,
-    Spending as Spending, Summary as Summary, Usage as Usage, WorktreeOrigin as WorktreeOrigin,
+    AgentChoice as AgentChoice, AgentCommand as AgentCommand, AgentOption as AgentOption, CacheMiss as CacheMiss,
+    CacheMissReason as CacheMissReason, ContextReport as ContextReport, ContextSection as ContextSection,
+    ContextUse as ContextUse, DayAllowance as DayAllowance, FolderIdentity as FolderIdentity,
+    GuidanceFile as GuidanceFile, GuidanceScope as GuidanceScope, HitKind as HitKind, Pin as Pin,
+    SearchHit as SearchHit, SearchQuery as SearchQuery, SectionKind as SectionKind, SessionPurpose as SessionPurpose,
+    SessionState as SessionState, SessionSummary as SessionSummary, Spending as Spending, Summary as Summary,
+    Usage as Usage, WorktreeOrigin as WorktreeOrigin,
 )  # fmt: skip

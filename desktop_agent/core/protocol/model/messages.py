@@ -142,6 +142,11 @@ class ModelRef(Struct, frozen=True, kw_only=True):
         return self.provider == AGENTS
 
     @property
+    def shown(self) -> str:
+        """How it is named in texts: an agent by its name, a model also by its provider."""
+        return self.model if self.is_agent else f"{self.provider}/{self.model}"
+
+    @property
     def bare(self) -> "ModelRef":
         return replace(self, effort="") if self.effort else self
 

@@ -224,6 +224,34 @@ class WorktreeOrigin(Struct, frozen=True, kw_only=True):
         return str(PurePath(self.main, *PurePath(inside).parts[1:]))
 
 
+class AgentChoice(Struct, frozen=True, kw_only=True):
+    value: str
+    name: str
+    description: str = ""
+
+
+class AgentOption(Struct, frozen=True, kw_only=True):
+    """An option of another program's agent, as the agent describes it."""
+
+    id: str
+    name: str
+    category: str = ""
+    """`mode`, `model` and `thought_level` are known; other agents have other categories, or none."""
+    description: str = ""
+    value: str | bool
+    choices: tuple[AgentChoice, ...] = ()
+    """The values to choose from; empty if the option is on or off."""
+
+
+class AgentCommand(Struct, frozen=True, kw_only=True):
+    """A command of another program's agent, which is sent to it as a prompt: `/name …`."""
+
+    name: str
+    description: str = ""
+    hint: str = ""
+    """What to write after the name; empty if nothing is expected."""
+
+
 class Spending(Struct, frozen=True, kw_only=True):
     """One day's usage and cost of one model."""
 
