@@ -3629,10 +3629,6 @@
         <translation>Das Modell ist {0}, ab: {1}.</translation>
     </message>
     <message>
-        <source>The model is {0}. `/model PROVIDER/NAME` chooses another, `/model PROVIDER/NAME ACCOUNT` another account as well; providers: {1}.</source>
-        <translation>Das Modell ist {0}. `/model PROVIDER/NAME` wählt ein anderes, `/model PROVIDER/NAME ACCOUNT` auch ein anderes Konto; Anbieter: {1}.</translation>
-    </message>
-    <message>
         <source>The model no longer sees what came after, and the files are as they were before.</source>
         <translation>Das Modell sieht nicht mehr, was danach kam, und die Dateien sind wieder wie zuvor.</translation>
     </message>
@@ -4193,6 +4189,10 @@
         <translation>Einmal erlaubt.</translation>
     </message>
     <message>
+        <source>An agent of another program takes the turns.</source>
+        <translation>Ein Agent eines anderen Programms führt die Runden aus.</translation>
+    </message>
+    <message>
         <source>An event cannot be recorded, so the agent stopped.</source>
         <translation>Ein Ereignis kann nicht aufgezeichnet werden, daher hat der Agent angehalten.</translation>
     </message>
@@ -4437,6 +4437,14 @@
         <translation>Es ist der Worktree {0}. `desktop-agent worktrees restore {1}` stellt ihn wieder her.</translation>
     </message>
     <message>
+        <source>It keeps its context by itself.</source>
+        <translation>Es verwaltet seinen Kontext selbst.</translation>
+    </message>
+    <message>
+        <source>It may have an option for it.</source>
+        <translation>Vielleicht hat es dafür eine Option.</translation>
+    </message>
+    <message>
         <source>It was a hard link to a file that is not a regular file of this folder, and that file keeps the previous content.</source>
         <translation>Sie war ein Hardlink auf eine Datei, die keine gewöhnliche Datei dieses Ordners ist und den vorherigen Inhalt behält.</translation>
     </message>
@@ -4463,6 +4471,10 @@
     <message>
         <source>Its next requests are sent without an effort. Choose another model, or reset the effort with /effort default.</source>
         <translation>Die nächsten Anfragen werden ohne Aufwand gesendet. Wählen Sie ein anderes Modell, oder setzen Sie den Aufwand mit /effort default zurück.</translation>
+    </message>
+    <message>
+        <source>Its options are known once it has started, with the first message.</source>
+        <translation>Seine Optionen sind bekannt, sobald es gestartet ist, also mit der ersten Nachricht.</translation>
     </message>
     <message>
         <source>Its submodules are empty. `git submodule update --init` in the worktree fills them.</source>
@@ -4535,6 +4547,10 @@
     <message>
         <source>Name one with `git config remote.pushDefault`.</source>
         <translation>Nennen Sie einen mit `git config remote.pushDefault`.</translation>
+    </message>
+    <message>
+        <source>No agent of another program is running.</source>
+        <translation>Es läuft kein Agent eines anderen Programms.</translation>
     </message>
     <message>
         <source>No branch is checked out, so there is nothing to push.</source>
@@ -4841,10 +4857,6 @@
         <translation>Der Entwurf konnte nicht gespeichert werden.</translation>
     </message>
     <message>
-        <source>The effort of {0}/{1} cannot be set.</source>
-        <translation>Der Aufwand von {0}/{1} kann nicht eingestellt werden.</translation>
-    </message>
-    <message>
         <source>The files in this folder exceed the limit of {0} MiB for copies.</source>
         <translation>Die Dateien in diesem Ordner überschreiten das Limit von {0} MiB für Kopien.</translation>
     </message>
@@ -4919,6 +4931,10 @@
     <message>
         <source>The model declined to answer.</source>
         <translation>Das Modell hat die Antwort verweigert.</translation>
+    </message>
+    <message>
+        <source>The model is {0}. `/model PROVIDER/NAME` chooses another, `/model PROVIDER/NAME ACCOUNT` another account as well; providers: {1}. `/model {2}/NAME` chooses an agent of another program.</source>
+        <translation>Das Modell ist {0}. `/model PROVIDER/NAME` wählt ein anderes, `/model PROVIDER/NAME ACCOUNT` auch ein anderes Konto; Anbieter: {1}. `/model {2}/NAME` wählt einen Agenten eines anderen Programms.</translation>
     </message>
     <message>
         <source>The model was asked {0} times in this call, and no more.</source>
@@ -4999,6 +5015,10 @@
     <message>
         <source>The undo of turn {0} changed it since, so it was left alone.</source>
         <translation>Das Rückgängigmachen von Runde {0} hat sie seither geändert; diese Fassung wurde unberührt gelassen.</translation>
+    </message>
+    <message>
+        <source>The user chose none of the options.</source>
+        <translation>Der Benutzer hat keine der Möglichkeiten gewählt.</translation>
     </message>
     <message>
         <source>The user did not allow it.</source>
@@ -5195,6 +5215,10 @@
     <message>
         <source>What is staged changed meanwhile.</source>
         <translation>Das Vorgemerkte hat sich inzwischen geändert.</translation>
+    </message>
+    <message>
+        <source>What {0} sees cannot be shown here.</source>
+        <translation>Was {0} sieht, kann hier nicht gezeigt werden.</translation>
     </message>
     <message>
         <source>Which setting, and which value?</source>
@@ -5577,8 +5601,16 @@
         <translation>{0} konnte sein Gespräch nicht zusammenfassen.</translation>
     </message>
     <message>
+        <source>{0} decides by itself how much it thinks.</source>
+        <translation>{0} entscheidet selbst, wie viel es nachdenkt.</translation>
+    </message>
+    <message>
         <source>{0} did not let git in, so nothing was pushed.</source>
         <translation>{0} hat git nicht eingelassen, deshalb wurde nichts gepusht.</translation>
+    </message>
+    <message>
+        <source>{0} does not tell what it costs, so cost limits do not apply to it.</source>
+        <translation>{0} teilt nicht mit, was es kostet; Kostenlimits gelten dafür also nicht.</translation>
     </message>
     <message>
         <source>{0} has all commits of {1}.</source>
@@ -5591,6 +5623,10 @@
     <message>
         <source>{0} has conflicts.</source>
         <translation>{0} hat Konflikte.</translation>
+    </message>
+    <message>
+        <source>{0} has no option {1}.</source>
+        <translation>{0} hat keine Option {1}.</translation>
     </message>
     <message>
         <source>{0} is in progress.</source>
@@ -5617,8 +5653,16 @@
         <translation>{0} hat den älteren Teil seines Gesprächs zusammengefasst.</translation>
     </message>
     <message>
+        <source>{0} summarises its conversation by itself, when it needs room.</source>
+        <translation>{0} fasst sein Gespräch selbst zusammen, wenn es Platz braucht.</translation>
+    </message>
+    <message>
         <source>{0} was not used, or not in full: {1}.</source>
         <translation>{0} wurde nicht oder nicht ganz verwendet: {1}.</translation>
+    </message>
+    <message>
+        <source>{0} was sent its own command `/compact`.</source>
+        <translation>{0} hat seinen eigenen Befehl `/compact` erhalten.</translation>
     </message>
     <message>
         <source>{0}, project {1}, region {2}</source>
@@ -5631,6 +5675,10 @@
     <message>
         <source>`{0}` often holds secrets, and what is printed goes to the model.</source>
         <translation>`{0}` enthält oft Geheimnisse, und was ausgegeben wird, geht an das Modell.</translation>
+    </message>
+    <message>
+        <source>The effort of {0} cannot be set.</source>
+        <translation>Der Aufwand von {0} kann nicht eingestellt werden.</translation>
     </message>
     <message>
         <source>`{0}` often holds secrets, and what is read goes to the model.</source>

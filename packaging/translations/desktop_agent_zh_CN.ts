@@ -3611,10 +3611,6 @@
         <translation>模型为 {0}，自 {1} 起生效。</translation>
     </message>
     <message>
-        <source>The model is {0}. `/model PROVIDER/NAME` chooses another, `/model PROVIDER/NAME ACCOUNT` another account as well; providers: {1}.</source>
-        <translation>模型是 {0}。`/model PROVIDER/NAME` 选择另一个模型，`/model PROVIDER/NAME ACCOUNT` 同时选择另一个账户；提供商：{1}。</translation>
-    </message>
-    <message>
         <source>The model no longer sees what came after, and the files are as they were before.</source>
         <translation>模型不再看到之后的内容，文件也已恢复原样。</translation>
     </message>
@@ -4175,6 +4171,10 @@
         <translation>已允许一次。</translation>
     </message>
     <message>
+        <source>An agent of another program takes the turns.</source>
+        <translation>回合由另一个程序的代理执行。</translation>
+    </message>
+    <message>
         <source>An event cannot be recorded, so the agent stopped.</source>
         <translation>发生的事情无法记录，因此代理已停止。</translation>
     </message>
@@ -4419,6 +4419,14 @@
         <translation>这是工作树 {0}。`desktop-agent worktrees restore {1}` 可将其恢复。</translation>
     </message>
     <message>
+        <source>It keeps its context by itself.</source>
+        <translation>它自行管理上下文。</translation>
+    </message>
+    <message>
+        <source>It may have an option for it.</source>
+        <translation>它可能有相应的选项。</translation>
+    </message>
+    <message>
         <source>It was a hard link to a file that is not a regular file of this folder, and that file keeps the previous content.</source>
         <translation>其另一个名称（硬链接）不是此文件夹的普通文件，保留原有内容。</translation>
     </message>
@@ -4445,6 +4453,10 @@
     <message>
         <source>Its next requests are sent without an effort. Choose another model, or reset the effort with /effort default.</source>
         <translation>之后的请求不再发送它。请选择其他模型，或用 /effort default 恢复默认。</translation>
+    </message>
+    <message>
+        <source>Its options are known once it has started, with the first message.</source>
+        <translation>它在收到第一条消息时启动，之后才知道它有哪些选项。</translation>
     </message>
     <message>
         <source>Its submodules are empty. `git submodule update --init` in the worktree fills them.</source>
@@ -4517,6 +4529,10 @@
     <message>
         <source>Name one with `git config remote.pushDefault`.</source>
         <translation>请用 `git config remote.pushDefault` 指定一个。</translation>
+    </message>
+    <message>
+        <source>No agent of another program is running.</source>
+        <translation>没有正在运行的其他程序的代理。</translation>
     </message>
     <message>
         <source>No branch is checked out, so there is nothing to push.</source>
@@ -4823,10 +4839,6 @@
         <translation>无法保留此处书写的内容。</translation>
     </message>
     <message>
-        <source>The effort of {0}/{1} cannot be set.</source>
-        <translation>无法为 {0}/{1} 指定推理强度。</translation>
-    </message>
-    <message>
         <source>The files in this folder exceed the limit of {0} MiB for copies.</source>
         <translation>文件夹超过保留副本的 {0} MiB 上限。</translation>
     </message>
@@ -4901,6 +4913,10 @@
     <message>
         <source>The model declined to answer.</source>
         <translation>模型拒绝回答。</translation>
+    </message>
+    <message>
+        <source>The model is {0}. `/model PROVIDER/NAME` chooses another, `/model PROVIDER/NAME ACCOUNT` another account as well; providers: {1}. `/model {2}/NAME` chooses an agent of another program.</source>
+        <translation>模型是 {0}。`/model PROVIDER/NAME` 选择另一个模型，`/model PROVIDER/NAME ACCOUNT` 同时选择另一个账户；提供商：{1}。`/model {2}/NAME` 选择另一个程序的代理。</translation>
     </message>
     <message>
         <source>The model was asked {0} times in this call, and no more.</source>
@@ -4981,6 +4997,10 @@
     <message>
         <source>The undo of turn {0} changed it since, so it was left alone.</source>
         <translation>第 {0} 轮的撤销此后更改了它；该版本保留不动。</translation>
+    </message>
+    <message>
+        <source>The user chose none of the options.</source>
+        <translation>用户没有选择任何选项。</translation>
     </message>
     <message>
         <source>The user did not allow it.</source>
@@ -5177,6 +5197,10 @@
     <message>
         <source>What is staged changed meanwhile.</source>
         <translation>暂存的内容已发生变化。</translation>
+    </message>
+    <message>
+        <source>What {0} sees cannot be shown here.</source>
+        <translation>{0} 看到的内容无法在此显示。</translation>
     </message>
     <message>
         <source>Which setting, and which value?</source>
@@ -5559,8 +5583,16 @@
         <translation>{0} 无法总结其对话。</translation>
     </message>
     <message>
+        <source>{0} decides by itself how much it thinks.</source>
+        <translation>{0} 自行决定思考多少。</translation>
+    </message>
+    <message>
         <source>{0} did not let git in, so nothing was pushed.</source>
         <translation>{0} 拒绝了 git 的访问，因此没有推送任何内容。</translation>
+    </message>
+    <message>
+        <source>{0} does not tell what it costs, so cost limits do not apply to it.</source>
+        <translation>{0} 不报告费用，因此费用上限对它不起作用。</translation>
     </message>
     <message>
         <source>{0} has all commits of {1}.</source>
@@ -5573,6 +5605,10 @@
     <message>
         <source>{0} has conflicts.</source>
         <translation>{0} 有冲突。</translation>
+    </message>
+    <message>
+        <source>{0} has no option {1}.</source>
+        <translation>{0} 没有选项 {1}。</translation>
     </message>
     <message>
         <source>{0} is in progress.</source>
@@ -5599,8 +5635,16 @@
         <translation>{0} 已总结其对话的较早部分。</translation>
     </message>
     <message>
+        <source>{0} summarises its conversation by itself, when it needs room.</source>
+        <translation>{0} 在需要空间时自行总结对话。</translation>
+    </message>
+    <message>
         <source>{0} was not used, or not in full: {1}.</source>
         <translation>未按原样使用 {0}：{1}。</translation>
+    </message>
+    <message>
+        <source>{0} was sent its own command `/compact`.</source>
+        <translation>已向 {0} 发送它自己的命令 `/compact`。</translation>
     </message>
     <message>
         <source>{0}, project {1}, region {2}</source>
@@ -5613,6 +5657,10 @@
     <message>
         <source>`{0}` often holds secrets, and what is printed goes to the model.</source>
         <translation>`{0}` 常含机密，而输出的内容会发送给模型。</translation>
+    </message>
+    <message>
+        <source>The effort of {0} cannot be set.</source>
+        <translation>无法设置 {0} 的思考强度。</translation>
     </message>
     <message>
         <source>`{0}` often holds secrets, and what is read goes to the model.</source>
