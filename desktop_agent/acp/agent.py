@@ -4,9 +4,8 @@ import asyncio
 import queue
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO, Final, TypeVar
 
@@ -28,6 +27,7 @@ from desktop_agent.core.mcp.definition_file import definition_in
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.codec import encode, object_in, objects_in, picked, text_in, texts_in
 from desktop_agent.core.protocol.model import ChangeSelection, JsonObject
+from desktop_agent.core.session.session import Session
 from desktop_agent.core.system.workspace import usable_workspace
 from desktop_agent.headless.input_lines import lines_of
 from desktop_agent.library.turns import RevertOp
@@ -38,7 +38,13 @@ MOST_WAITING_BYTES: Final = 64 * 1024 * 1024
 _PAGE: Final = 50
 _MOST_OPEN: Final = 200
 _HUNK: Final = ("old_start", "old_end", "new_start", "new_end")
-_SIGN_IN: Final = "terminal"
+_SIGN_IN: Final[JsonObject] = {
+    "type": "terminal",
+    "id": "terminal",
+    "name": "Store a key",
+    "description": "Asks for the key of the provider in a terminal, and stores it in the system's keyring.",
+    "args": ["--sign-in"],
+}
 
 T = TypeVar("T", bound=Struct)
 
@@ -169,7 +175,7 @@ class AcpAgent:
     async def _initialize(self, params: JsonObject) -> JsonObject:
         able = object_in(params, "clientCapabilities")
         self._editor.note_abilities(able)
-        methods = [_terminal_sign_in()] if object_in(able, "auth").get("terminal") is True else []
+        methods = [_SIGN_IN] if object_in(able, "auth").get("terminal") is True else []
         return {
             "protocolVersion": PROTOCOL_VERSION,
             "agentInfo": {"name": "desktop-agent", "title": "Desktop Agent", "version": __version__},
@@ -191,10 +197,10 @@ class AcpAgent:
         place = _read(params, _Place)
         folder = await _folder(place.cwd)
         self._require_room()
-        opened = EditorSession(self._bench, self._editor, _now)
+        opened = EditorSession(self._bench, self._editor)
         options = replace(self._options, servers=_servers(place.mcp_servers), editor=opened.files)
         made = await self._bench.opener.open_unattended(folder, None, options, opened.hear, is_attended=True)
-        await self._begin(opened, made.session.id, opened.open(made.session))
+        await self._begin(opened, made.session)
         return {"sessionId": made.session.id, **await opened.modes.document()}
 
     async def _load(self, params: JsonObject) -> JsonObject:
@@ -211,10 +217,10 @@ class AcpAgent:
         journal = await asyncio.to_thread(self._journal, session_id)
         async with self._locks[session_id]:
             await self._end(session_id)
-            opened = EditorSession(self._bench, self._editor, _now)
+            opened = EditorSession(self._bench, self._editor)
             options = SessionOptions(servers=_servers(place.mcp_servers), editor=opened.files)
             made = await self._bench.opener.open(session_id, opened.hear, options)
-            await self._begin(opened, session_id, opened.open(made.session, journal if is_replayed else None))
+            await self._begin(opened, made.session, journal if is_replayed else None)
         return await opened.modes.document()
 
     def _require_room(self) -> None:
@@ -227,14 +233,12 @@ class AcpAgent:
         except SessionNotFoundError as error:
             raise RpcError(NOT_FOUND, error.title) from error
 
-    async def _begin(
-        self, opened: EditorSession, session_id: SessionId, opening: Coroutine[object, object, None]
-    ) -> None:
-        self._open[session_id] = opened
+    async def _begin(self, opened: EditorSession, session: Session, before: Path | None = None) -> None:
+        self._open[session.id] = opened
         try:
-            await opening
+            await opened.open(session, before)
         except BaseException:
-            await self._end(session_id)
+            await self._end(session.id)
             raise
 
     async def _end(self, session_id: SessionId) -> None:
@@ -353,17 +357,3 @@ def _table(server: JsonObject) -> JsonObject:
 
 def _pairs(server: JsonObject, key: str) -> JsonObject:
     return {text_in(one, "name"): text_in(one, "value") for one in objects_in(server, key)}
-
-
-def _terminal_sign_in() -> JsonObject:
-    return {
-        "type": _SIGN_IN,
-        "id": _SIGN_IN,
-        "name": "Store a key",
-        "description": "Asks for the key of the provider in a terminal, and stores it in the system's keyring.",
-        "args": ["--sign-in"],
-    }
-
-
-def _now() -> datetime:
-    return datetime.now().astimezone()

@@ -3,12 +3,11 @@
 import asyncio
 import base64
 import binascii
-from collections.abc import Callable, Sequence
-from datetime import datetime
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import islice, takewhile
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
@@ -26,6 +25,7 @@ from desktop_agent.core.agents.peer import (
     INVALID_REQUEST,
     RpcError,
 )
+from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.mentions.pasted import PASTED_SOURCE, PastedContents
@@ -36,10 +36,10 @@ from desktop_agent.core.protocol.model import (
     Allowed,
     Answer,
     ApprovalRequest,
-    ApprovalScope,
     Decision,
     Denied,
     JsonObject,
+    ScopeOffer,
 )
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.slash.declarations import is_command
@@ -58,16 +58,16 @@ _AT_ONCE: Final = 100
 
 
 class EditorSession(ServedSession):
-    def __init__(self, bench: Workbench, editor: Editor, now: Callable[[], datetime]) -> None:
+    def __init__(self, bench: Workbench, editor: Editor) -> None:
         super().__init__(bench.blobs, self._on_session_end)
         self._bench = bench
         self._editor = editor
-        self._now = now
         self._events: asyncio.Queue[ev.Event] = asyncio.Queue()
         self.files = EditorFiles(editor, lambda: self.session.id, self._events.put_nowait)
         self._telling: asyncio.Task[None] | None = None
         self._asking: dict[CallId, asyncio.Task[None]] = {}
         self._ended: asyncio.Future[ev.TurnEnded | ev.CommandRun] | None = None
+        self._setting = asyncio.Lock()
         self._mode_set: asyncio.Future[None] | None = None
         self._turn_before = 0
         self._failure: ev.Notice | None = None
@@ -118,7 +118,7 @@ class EditorSession(ServedSession):
             for task in (*self._asking.values(), *filter(None, (self._telling,))):
                 task.cancel()
 
-    def update(self, update: Update) -> None:
+    def _update(self, update: Update) -> None:
         self._editor.peer.tell("session/update", {"sessionId": self.session.id, "update": update})
 
     async def _tell_commands(self) -> None:
@@ -129,7 +129,7 @@ class EditorSession(ServedSession):
             for one in declared
             if not one.problem
         ]
-        self.update({"sessionUpdate": "available_commands_update", "availableCommands": commands})
+        self._update({"sessionUpdate": "available_commands_update", "availableCommands": commands})
 
     async def _tell_all(self, waiting: Sequence[ApprovalRequest]) -> None:
         await self._tell_commands()
@@ -144,7 +144,7 @@ class EditorSession(ServedSession):
         for update in await self.updates.of(event):
             # The editor has shown its own prompt already.
             if update["sessionUpdate"] != "user_message_chunk" or self._ended is None:
-                self.update(update)
+                self._update(update)
 
     async def _follow(self, event: ev.Event) -> None:
         match event:
@@ -154,15 +154,16 @@ class EditorSession(ServedSession):
                 self._asking.pop(call_id).cancel()
             case ev.ModeSet():
                 for update in await self.modes.updates():
-                    self.update(update)
-                if self._mode_set is not None and not self._mode_set.done():
-                    self._mode_set.set_result(None)
+                    self._update(update)
+                self._settle_mode(None)
             case ev.TurnEnded(turn=turn) if turn > self._turn_before:
                 self._conclude(event)
             case ev.CommandRun():
                 self._conclude(event)
             case ev.Notice(level="error"):
                 self._failure = event
+                if event.code == "storage":
+                    self._settle_mode(_error_of(event))
                 if self._is_rejected or event.code == "storage":  # then the end of the turn cannot be recorded
                     self._conclude(_error_of(event))
             case ev.PromptRejected():
@@ -180,10 +181,17 @@ class EditorSession(ServedSession):
         else:
             self._ended.set_result(end)
 
+    def _settle_mode(self, failure: Exception | None) -> None:
+        if self._mode_set is None or self._mode_set.done():
+            return
+        if failure is None:
+            self._mode_set.set_result(None)
+        else:
+            self._mode_set.set_exception(failure)
+
     def _on_session_end(self, reason: Exception) -> None:
         self._conclude(reason)
-        if self._mode_set is not None and not self._mode_set.done():
-            self._mode_set.set_exception(reason)
+        self._settle_mode(reason)
 
     # -- prompts --
 
@@ -252,17 +260,17 @@ class EditorSession(ServedSession):
             raise RpcError(INVALID_PARAMS, "The picture is not in base64.") from error
         if suffix is None:
             raise RpcError(INVALID_PARAMS, "A picture must be a PNG or JPEG file.")
-        name = PastedContents.of(self._bench.paths).keep(content, "picture", suffix, self._now())
+        name = PastedContents.of(self._bench.paths).keep(content, "picture", suffix, SystemClock().now())
         return f" @{PASTED_SOURCE}:{name} "
 
     async def set_option(self, option: str, value: object) -> None:
         """Set a mode, and return when the session has it. Raises `RpcError` for an unknown option or value."""
-        op = await self.modes.set(option, value)
-        if self.modes.is_set(op):
-            return
-        self._mode_set = asyncio.get_running_loop().create_future()
-        self.session.submit(op)
-        await self._mode_set
+        async with self._setting:
+            op = await self.modes.set(option, value)
+            if not self.modes.is_set(op):
+                self._mode_set = asyncio.get_running_loop().create_future()
+                self.session.submit(op)
+                await self._mode_set
 
     # -- questions --
 
@@ -280,18 +288,17 @@ class EditorSession(ServedSession):
         question = request.question
         if question is not None and question.fields:
             return await self._filled(request)
-        scopes = request.scopes
-        options = [{"optionId": one.scope, "name": one.label, "kind": _kind_of(one.scope)} for one in scopes]
-        if not options:
-            options = [{"optionId": "once", "name": "Allow once", "kind": "allow_once"}]
+        offers = request.scopes or (ScopeOffer(scope="once", label="Allow once"),)
+        options = [
+            {"optionId": one.scope, "name": one.label, "kind": f"allow_{'once' if one.scope == 'once' else 'always'}"}
+            for one in offers
+        ]
         options.append({"optionId": _NO, "name": "Deny", "kind": "reject_once"})
         call = await asyncio.to_thread(self.updates.question, request)
         asked: JsonObject = {"sessionId": self.session.id, "toolCall": call, "options": options}
         answer = object_in(await self._editor.peer.ask("session/request_permission", asked), "outcome")
-        chosen = text_in(answer, "optionId")
-        if answer.get("outcome") != "selected" or chosen not in {one["optionId"] for one in options[:-1]}:
-            return Denied()
-        return Allowed(scope=cast("ApprovalScope", chosen))
+        chosen = answer.get("optionId") if answer.get("outcome") == "selected" else _NO
+        return next((Allowed(scope=one.scope) for one in offers if one.scope == chosen), Denied())
 
     async def _filled(self, request: ApprovalRequest) -> Decision:
         question = request.question
@@ -311,10 +318,6 @@ class EditorSession(ServedSession):
             return Allowed(answers=convert(answer.get("content"), learned(dict[str, Answer])))
         except ValidationError as error:
             return Denied(message=f"The form was not filled in as asked: {error}.")
-
-
-def _kind_of(scope: ApprovalScope) -> str:
-    return "allow_once" if scope == "once" else "allow_always"
 
 
 def _error_of(notice: ev.Notice | None) -> RpcError:

@@ -32,6 +32,8 @@ Update = JsonObject
 
 _LARGEST_SIDE_BYTES: Final = 1024 * 1024
 """The size of a file up to which a diff shows it. An editor opens larger ones itself."""
+_MOST_OUTPUT_CHARS: Final = 4_000
+"""How much of a command's output is shown while it runs."""
 _KINDS: Final[Mapping[Capability, str]] = {"exec_shell": "execute", "write_fs": "edit", "network": "fetch"}
 _NAMED_KINDS: Final = {
     "grep": "search", "glob_file_search": "search", "codebase_search": "search", "web_search": "search",
@@ -206,9 +208,6 @@ class Updates:
             "content": content,
             "locations": [{"path": str(self._root / change.path)} for change in request.changes],
         }
-
-
-_MOST_OUTPUT_CHARS: Final = 4_000
 
 
 def _shown(text: str) -> JsonObject:

@@ -222,6 +222,13 @@ async def test_approvals_model_and_sandbox_are_set_as_modes_and_options(tmp_path
         values = {one["id"]: one["currentValue"] for one in options["configOptions"]}
         assert (values["mode"], values["model"]) == ("on_request", "scripted/scripted")
         await editor.ask("session/set_config_option", sessionId=session, configId="sandbox", value="none")
+        both = (("mode", "always"), ("sandbox", "strict"), ("mode", "on_request"), ("sandbox", "none"))
+        await asyncio.gather(
+            *(
+                editor.ask("session/set_config_option", sessionId=session, configId=option, value=value)
+                for option, value in both
+            )
+        )
         with pytest.raises(RefusedError, match="no value 'everything'"):
             await editor.ask("session/set_config_option", sessionId=session, configId="sandbox", value="everything")
         assert await editor.prompt(session, "go") == "end_turn"
