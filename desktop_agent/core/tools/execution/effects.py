@@ -27,7 +27,7 @@ from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.system.processes.process_tree import Activity
 from desktop_agent.core.tools.execution.safeguard import PlannedCommand, Safeguard
 from desktop_agent.core.tools.execution.writers import Maker, RunningServer, WatchedJob, Writers
-from desktop_agent.core.tools.files.open_texts import NO_TEXTS, OpenTexts
+from desktop_agent.core.tools.files.open_texts import FORMATTED, NO_TEXTS, UNSAVED, OpenTexts
 
 T = TypeVar("T")
 
@@ -505,13 +505,6 @@ async def to_its_end(work: Coroutine[object, object, T], name: str) -> T:
         raise
 
 
-_UNSAVED = "`{}` has unsaved changes in the editor, which are saved with this edit."
-_EDITED = "was edited in the editor meanwhile. Nothing was written. Read it again, then redo the edit."
-_NOT_TAKEN = "The editor did not save this edit of `{}`, so it was written to disk: {}"
-_FORMATTED = (
-    "The editor saved something else than this edit in `{}`; perhaps it formats files. Its version was kept: read the "
-    "file again before the next edit."
-)
 _A_FOLDER = FileImage(digest=digest_of(b""), size=0, mode=0o777, kind="folder")
 
 
@@ -564,22 +557,8 @@ class Effects:
 
     def warnings(self, changes: Sequence[FileChange]) -> tuple[str, ...]:
         """Return what the user should know of a plan besides its changes. Blocks."""
-        unsaved = [f"[{_UNSAVED.format(change.path)}]" for change in self._unsaved(changes)]
-        return (*unsaved, *self._broken_links(changes))
-
-    def _unsaved(self, changes: Sequence[FileChange]) -> list[FileTransition]:
-        """Return what has to be saved before these changes. Raises `ToolError` if the editor shows something else."""
-        found: list[FileTransition] = []
-        for change in changes if self._texts.editor is not None else ():
-            disk = self._ledger.files.current(change.path)
-            if disk is None or disk.kind != "file" or change.before is None or change.before.kind != "file":
-                continue
-            shown = disk.with_content(self._texts.shown(self._ledger.files.root / change.path, disk.content))
-            if shown != disk and shown.image() != change.before:
-                raise ToolError(f"{change.path} {_EDITED}")
-            if shown != disk:
-                found.append(FileTransition(change.path, disk, shown))
-        return found
+        unsaved = self._texts.unsaved(self._ledger.files, changes)
+        return (*(UNSAVED.format(item.path) for item in unsaved), *self._broken_links(changes))
 
     def _broken_links(self, changes: Sequence[FileChange]) -> tuple[str, ...]:
         written = [change.path for change in changes if change.after is not None and change.before is not None]
@@ -715,7 +694,7 @@ class Effects:
 
     async def _apply(self, turn: int, call_id: CallId, changes: tuple[FileChange, ...]) -> tuple[str, ...]:
         async with self.jobs.looking:
-            if unsaved := await asyncio.to_thread(self._unsaved, changes):
+            if unsaved := await asyncio.to_thread(self._texts.unsaved, self._ledger.files, changes):
                 saved = await asyncio.to_thread(self._at_all_names, unsaved)
                 edits = await asyncio.to_thread(self.recording.store, turn, saved, "person")
                 await self._write_down(turn, "", edits, self._ledger.apply)
@@ -723,7 +702,7 @@ class Effects:
             hand = partial(self._hand, notes) if self._texts.can_write else None
             others = await self._write_down(turn, call_id, changes, partial(self._ledger.apply, hand=hand))
             if others:
-                notes += [f"[{_FORMATTED.format(path)}]" for path in others]
+                notes += map(FORMATTED.format, others)
                 await self._finder.record_edits(turn, await asyncio.to_thread(self._on_disk, others))
             await self.jobs.look_now()  # so later changes by a job to the same files are found
             await self.tell_of_cache()
@@ -745,7 +724,6 @@ class Effects:
         return write(changes)
 
     def _hand(self, notes: list[str], change: FileChange, after: FileState) -> bool:
-        why = self._texts.hand(self._ledger.files.root / change.path, change.before, after.content)
-        if why:
-            notes.append(f"[{_NOT_TAKEN.format(change.path, why)}]")
-        return why is not None
+        note = self._texts.hand(self._ledger.files.root, change, after.content)
+        notes += [note] if note else []
+        return note is not None

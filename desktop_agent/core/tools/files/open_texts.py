@@ -3,7 +3,7 @@
 import codecs
 import os
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
@@ -11,11 +11,21 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
-from desktop_agent.core.protocol.model import FileImage
+from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.changes.workspace_files import WorkspaceFiles
+from desktop_agent.core.protocol.model import FileChange
+from desktop_agent.core.system.files import FileTransition
 from desktop_agent.core.tools.files.text_files import TextFile, as_seen
 
 _LARGEST_BYTES: Final = 4 * 1024 * 1024
 """The size of a file up to which the editor is asked: its answer is one message."""
+
+
+UNSAVED: Final = "[`{}` has unsaved changes in the editor, which are saved with this edit.]"
+FORMATTED: Final = (
+    "[The editor saved something else than this edit in `{}`; perhaps it formats files. Its version was kept: read the "
+    "file again before the next edit.]"
+)
 
 
 class Editor(Protocol):
@@ -74,14 +84,34 @@ class OpenTexts(Struct, frozen=True):
     def can_write(self) -> bool:
         return self.editor is not None and self.editor.can_write
 
-    def hand(self, path: Path, before: FileImage | None, content: bytes) -> str | None:
-        """Have the editor save the new content of a file. Return why it did not; None if it is not for an editor.
+    def unsaved(self, files: WorkspaceFiles, changes: Sequence[FileChange]) -> list[FileTransition]:
+        """Return what has to be saved before these changes. Blocks. Raises `ToolError` if other texts are shown."""
+        found: list[FileTransition] = []
+        for change in changes if self.editor is not None else ():
+            disk = files.current(change.path)
+            if disk is None or disk.kind != "file" or change.before is None or change.before.kind != "file":
+                continue
+            shown = disk.with_content(self.shown(files.root / change.path, disk.content))
+            if shown != disk and shown.image() != change.before:
+                raise ToolError(
+                    f"{change.path} was edited in the editor meanwhile. Nothing was written. Read it again, then redo "
+                    "the edit."
+                )
+            if shown != disk:
+                found.append(FileTransition(change.path, disk, shown))
+        return found
+
+    def hand(self, root: Path, change: FileChange, content: bytes) -> str | None:
+        """Have the editor save the new content of a file. Return a note if it did not; None if it was not asked.
 
         Blocks. What was saved has to be verified.
         """
-        if self.editor is None or before is None or before.kind != "file" or not _is_plain(content):
+        if change.before is None or change.before.kind != "file" or content.startswith(codecs.BOM_UTF8):
             return None
-        return None if content.startswith(codecs.BOM_UTF8) else self.editor.write(path, content.decode())
+        if self.editor is None or not _is_plain(content):
+            return None
+        why = self.editor.write(root / change.path, content.decode())
+        return why and f"[The editor did not save this edit of `{change.path}`, so it was written to disk: {why}]"
 
 
 def _is_plain(content: bytes) -> bool:
