@@ -20,16 +20,7 @@ STARTED = (
     "a.unknown", "Makefile", "a", "a.txt.exe", "a.png.desktop", "a.png ", "a.txt:b.exe", "\u202egnp.exe", "x.exe.",
 )  # fmt: skip
 SHOWN = (
-    "a.txt",
-    "README.md",
-    "a.PNG",
-    "photo.jpeg",
-    "a.pdf",
-    "a.csv",
-    "song.mp3",
-    "clip.mp4",
-    "report.docx",
-    "b.a.log",
+    *("a.txt", "README.md", "a.PNG", "photo.jpeg", "a.pdf", "a.csv", "song.mp3", "clip.mp4", "report.docx", "b.a.log"),
 )
 
 

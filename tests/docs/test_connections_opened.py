@@ -81,13 +81,8 @@ def test_http_clients_are_made_in_one_place() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "httpx2.AsyncClient(trust_env=True)",
-        "AsyncClient()",
-        "httpx.get(url)",
-        "urllib.request.urlopen(url)",
-        "aiohttp.ClientSession()",
-        "http.client.HTTPSConnection(host)",
-        "QNetworkAccessManager(self)",
+        *("httpx2.AsyncClient(trust_env=True)", "AsyncClient()", "httpx.get(url)", "urllib.request.urlopen(url)"),
+        *("aiohttp.ClientSession()", "http.client.HTTPSConnection(host)", "QNetworkAccessManager(self)"),
     ],
 )
 def test_a_new_client_would_be_seen(line: str) -> None:

@@ -18,14 +18,9 @@ _MODELS = (("anthropic", "claude-opus-5-5", 9e-6), ("openai", "gpt-5.2-codex", 4
 _UNPRICED = ("openai-chat", "internal-model", None)
 _TOOLS = (("read_file", 0.004), ("edit_file", 0.012), ("grep", 0.03), ("run_terminal_cmd", 2.5), ("web_fetch", 0.9))
 _PROMPTS = (
-    "Why is the last page empty?",
-    "Add a test for orders without lines",
-    "Rename weight to grams everywhere",
-    "What does the receipt print?",
-    "Make the labels fit on the parcel",
-    "Look for code that nothing uses",
-    "Explain how discounts add up",
-    "Update the changelog for 2.4",
+    *("Why is the last page empty?", "Add a test for orders without lines", "Rename weight to grams everywhere"),
+    *("What does the receipt print?", "Make the labels fit on the parcel", "Look for code that nothing uses"),
+    *("Explain how discounts add up", "Update the changelog for 2.4"),
 )
 _FOLDERS = ("pagination", "shop", "notes")
 

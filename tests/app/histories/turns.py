@@ -39,16 +39,10 @@ _spots = st.lists(st.sampled_from(SPOTS), min_size=1, max_size=3, unique=True)
 _words = st.sampled_from(["agent", "robot"])
 
 _ON_ONE = (
-    "rm -rf -- {0}",
-    "rm -rf -- {0}; mkfifo -- {0}",
-    "rm -rf -- {0}; ln -s nowhere {0}",
-    "rm -rf -- {0}; ln -s /etc {0}",
-    "rm -rf -- {0}; mkdir -- {0}; echo agent > {0}/in",
-    "test -p {0} || echo agent >> {0}",
-    "test -p {0} || printf 'agent\\000' > {0}",
-    "chmod 600 {0}",
-    "test -p {0} || sed -i -e 's/^line 18$/sed 18/' -e 's/^line 3$/sed 3/' {0}",
-    "mkdir -p -- {0}",
+    *("rm -rf -- {0}", "rm -rf -- {0}; mkfifo -- {0}", "rm -rf -- {0}; ln -s nowhere {0}"),
+    *("rm -rf -- {0}; ln -s /etc {0}", "rm -rf -- {0}; mkdir -- {0}; echo agent > {0}/in"),
+    *("test -p {0} || echo agent >> {0}", "test -p {0} || printf 'agent\\000' > {0}", "chmod 600 {0}"),
+    *("test -p {0} || sed -i -e 's/^line 18$/sed 18/' -e 's/^line 3$/sed 3/' {0}", "mkdir -p -- {0}"),
 )
 _ON_TWO = (
     "mv -f -- {0} {1}",

@@ -61,13 +61,8 @@ def test_spans_are_ordered_and_inside_the_path(paths: list[str], query: str) -> 
 
 
 INDEXED = [
-    "README.md",
-    "core/session/turn.py",
-    "core/session/turn_runner.py",
-    "core/tools/return_value.py",
-    "tests/session/test_turn.py",
-    "ui/TurnView.tsx",
-    "docs/a turn/notes.md",
+    *("README.md", "core/session/turn.py", "core/session/turn_runner.py", "core/tools/return_value.py"),
+    *("tests/session/test_turn.py", "ui/TurnView.tsx", "docs/a turn/notes.md"),
 ]
 
 

@@ -135,25 +135,10 @@ def test_no_known_key_survives(before: str, key: str, after: str) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "ANTHROPIC_API_KEY",
-        "OPENAI_API_KEY",
-        "OPENROUTER_API_KEY",
-        "XAI_API_KEY",
-        "ANTHROPIC_AUTH_TOKEN",
-        "ANTHROPIC_CUSTOM_HEADERS",
-        "AWS_SECRET_ACCESS_KEY",
-        "AWS_SESSION_TOKEN",
-        "GH_TOKEN",
-        "GITHUB_PAT",
-        "PGPASSWORD",
-        "MYSQL_PWD",
-        "DB_PASSWORD",
-        "SECRET_KEY_BASE",
-        "GOOGLE_APPLICATION_CREDENTIALS",
-        "stripe_apikey",
-        "REDISCLI_AUTH",
-        "AWS_ACCESS_KEY_ID",
-        "AZURE_STORAGE_CONNECTION_STRING",
+        *("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "XAI_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
+        *("ANTHROPIC_CUSTOM_HEADERS", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "GH_TOKEN", "GITHUB_PAT"),
+        *("PGPASSWORD", "MYSQL_PWD", "DB_PASSWORD", "SECRET_KEY_BASE", "GOOGLE_APPLICATION_CREDENTIALS"),
+        *("stripe_apikey", "REDISCLI_AUTH", "AWS_ACCESS_KEY_ID", "AZURE_STORAGE_CONNECTION_STRING"),
     ],
 )
 def test_a_variable_named_like_a_secret_is_one(name: str) -> None:
@@ -163,17 +148,8 @@ def test_a_variable_named_like_a_secret_is_one(name: str) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "PATH",
-        "PWD",
-        "HOME",
-        "SSH_AUTH_SOCK",
-        "XAUTHORITY",
-        "GIT_CONFIG_KEY_0",
-        "ANTHROPIC_MAX_TOKENS",
-        "TOKENIZERS_PARALLELISM",
-        "KEYBOARD_LAYOUT",
-        "HTTPS_PROXY",
-        "ANTHROPIC_BASE_URL",
+        *("PATH", "PWD", "HOME", "SSH_AUTH_SOCK", "XAUTHORITY", "GIT_CONFIG_KEY_0", "ANTHROPIC_MAX_TOKENS"),
+        *("TOKENIZERS_PARALLELISM", "KEYBOARD_LAYOUT", "HTTPS_PROXY", "ANTHROPIC_BASE_URL"),
     ],
 )
 def test_a_variable_that_programs_need_is_none(name: str) -> None:

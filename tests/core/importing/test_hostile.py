@@ -100,24 +100,8 @@ def test_a_conversation_is_imported_once_unless_wanted_again(ground: Importing) 
 
 
 WIDE = [
-    "/",
-    "/etc",
-    "/usr/lib",
-    "/home",
-    "/tmp",
-    "/var/lib",
-    "/proc/self",
-    "~",
-    "~/..",
-    "~/.ssh",
-    "~/.config/inner",
-    "~/bin",
-    "~/snap/app",
-    "~/Library/LaunchAgents",
-    "~/proj/.git/hooks",
-    "~/hooks",
-    "/root",
-    "link",
+    *("/", "/etc", "/usr/lib", "/home", "/tmp", "/var/lib", "/proc/self", "~", "~/..", "~/.ssh", "~/.config/inner"),
+    *("~/bin", "~/snap/app", "~/Library/LaunchAgents", "~/proj/.git/hooks", "~/hooks", "/root", "link"),
 ]
 
 

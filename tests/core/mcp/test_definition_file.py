@@ -420,14 +420,8 @@ def test_of_several_servers_only_the_one_whose_secret_is_refused_is_left_out(tmp
 @pytest.mark.parametrize(
     "url",
     [
-        "https://",
-        "https://:443/mcp",
-        "https://a b/mcp",
-        "https://x:99999/mcp",
-        "https://x:port/mcp",
-        "https://[::1/mcp",
-        "http://example.org/mcp",
-        "https://exa_mple..org/",
+        *("https://", "https://:443/mcp", "https://a b/mcp", "https://x:99999/mcp", "https://x:port/mcp"),
+        *("https://[::1/mcp", "http://example.org/mcp", "https://exa_mple..org/"),
     ],
 )
 def test_an_address_that_cannot_be_used_is_refused_when_it_is_defined(url: str) -> None:

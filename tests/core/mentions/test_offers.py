@@ -62,11 +62,7 @@ def test_names_that_cannot_be_read_are_offered_by_address_or_not_at_all() -> Non
     ways = ways_to_mention("docs", (*LISTED, turned, hidden, long))
 
     assert [way for _, way in ways] == [
-        "@docs:one",
-        '@docs:"Release plan"',
-        "@docs:note://1",
-        "@docs:note://2",
-        "@docs:note://turned",
+        *("@docs:one", '@docs:"Release plan"', "@docs:note://1", "@docs:note://2", "@docs:note://turned"),
     ]
 
 

@@ -77,17 +77,8 @@ def test_a_script_for_another_shell_is_not_understood(shell: str) -> None:
 @pytest.mark.parametrize(
     "script",
     [
-        "((ls))",
-        "[[ -f x ]]",
-        "ls &> f",
-        "n+=1",
-        "a=(x)",
-        "cat <(ls)",
-        "ls |& cat",
-        "echo $'x'",
-        "ls <<< x",
-        "((1))",
-        "a[1]=x",
+        *("((ls))", "[[ -f x ]]", "ls &> f", "n+=1", "a=(x)", "cat <(ls)", "ls |& cat", "echo $'x'", "ls <<< x"),
+        *("((1))", "a[1]=x"),
     ],
 )
 def test_a_script_for_sh_has_nothing_of_bash(script: str) -> None:
@@ -100,12 +91,8 @@ def test_a_script_for_sh_has_nothing_of_bash(script: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "ls | head -3",
-        "if [ -f x ]; then cat x; fi",
-        'for f in a b; do cat "$f" > /dev/null 2>&1; done',
-        "cat <<E\n$x\nE",
-        "(ls; pwd) && cat $(ls)",
-        "case x in a|b) ls;; esac",
+        *("ls | head -3", "if [ -f x ]; then cat x; fi", 'for f in a b; do cat "$f" > /dev/null 2>&1; done'),
+        *("cat <<E\n$x\nE", "(ls; pwd) && cat $(ls)", "case x in a|b) ls;; esac"),
     ],
 )
 def test_plain_lines_read_in_every_shell(line: str) -> None:
@@ -123,11 +110,7 @@ def test_a_shell_that_reads_more_than_its_script_is_not_understood(options: str)
 
 def test_what_xargs_replaces_may_be_the_program() -> None:
     for line in (
-        "xargs -I cat cat x",
-        "xargs -I{} {} x",
-        "xargs -Ica cat",
-        "xargs -I c cat",
-        "xargs --replace=cat cat",
+        *("xargs -I cat cat x", "xargs -I{} {} x", "xargs -Ica cat", "xargs -I c cat", "xargs --replace=cat cat"),
     ):
         assert not only_reads(parse(line)), line
     assert only_reads(parse("xargs -I{} cat {}"))

@@ -50,12 +50,7 @@ async def test_a_prompt_is_answered_and_everything_is_recorded_in_order(ground: 
         ended = await s.prompt("Hi")
     assert ended.reason == "completed"
     assert [event.type for event in s.rx.recorded] == [
-        "session_opened",
-        "prompt_submitted",
-        "turn_started",
-        "message_done",
-        "usage_reported",
-        "turn_ended",
+        *("session_opened", "prompt_submitted", "turn_started", "message_done", "usage_reported", "turn_ended"),
     ]
     assert [event.seq for event in s.rx.recorded] == list(range(1, 7))
     assert "".join(event.text for event in s.rx.all(ev.TextDelta)) == "Hello."

@@ -114,16 +114,8 @@ def test_rows_are_given_away_as_soon_as_they_have_left_the_screen() -> None:
 @pytest.mark.parametrize(
     "piece",
     [
-        "x",
-        "\x1b[999999C",
-        "\x1b[999999999b",
-        "\x1b[999S",
-        "\x1b#8",
-        "\x1b[999;999Hx",
-        "\x1b[999L",
-        "\u0301",
-        "\t",
-        "\x1b]0;",
+        *("x", "\x1b[999999C", "\x1b[999999999b", "\x1b[999S", "\x1b#8", "\x1b[999;999Hx", "\x1b[999L", "\u0301"),
+        *("\t", "\x1b]0;"),
     ],
 )
 def test_an_output_without_an_end_takes_a_bounded_memory(piece: str) -> None:

@@ -61,12 +61,8 @@ def test_what_is_said_of_arguments_leaves_the_description(docstring: str) -> Non
 @pytest.mark.parametrize(
     "docstring",
     [
-        "Sort.\n\nArgs:\n    other: None of ours.",
-        "Sort.\n\nArgs:\n    Give them in order.",
-        "Sort.\n\nArgs:",
-        "Sort.\n\n:param other: None of ours.",
-        "Parameters are listed below.",
-        "Parameters\n---",
+        *("Sort.\n\nArgs:\n    other: None of ours.", "Sort.\n\nArgs:\n    Give them in order.", "Sort.\n\nArgs:"),
+        *("Sort.\n\n:param other: None of ours.", "Parameters are listed below.", "Parameters\n---"),
     ],
 )
 def test_a_docstring_that_says_nothing_of_these_arguments_stays_as_it_is(docstring: str) -> None:

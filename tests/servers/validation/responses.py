@@ -18,17 +18,8 @@ _PREFIXES: Mapping[object, str] = {"reasoning": "rs", "message": "msg", "functio
 KINDS = frozenset({"message", "reasoning", "function_call", "function_call_output", "web_search_call"})
 
 NOT_ON_A_PLAN = (
-    "background",
-    "conversation",
-    "max_output_tokens",
-    "metadata",
-    "prompt_cache_key",
-    "prompt_cache_options",
-    "prompt_cache_retention",
-    "service_tier",
-    "temperature",
-    "top_p",
-    "truncation",
+    *("background", "conversation", "max_output_tokens", "metadata", "prompt_cache_key", "prompt_cache_options"),
+    *("prompt_cache_retention", "service_tier", "temperature", "top_p", "truncation"),
 )
 
 

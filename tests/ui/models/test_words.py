@@ -21,12 +21,8 @@ def test_what_a_model_can_is_said_in_words_as_far_as_it_is_known() -> None:
     plain = offer(OPUS, "Opus", 200_000, (3, 15))
     blind = replace(plain.known, takes_images=False, thinks=True)
     assert described(replace(plain, known=blind)) == [
-        "Opus",
-        "opus-5",
-        "Context of 200k tokens",
-        "$3 per million input tokens, $15 per million output tokens",
-        "Sees no images",
-        "Thinks before it answers",
+        *("Opus", "opus-5", "Context of 200k tokens", "$3 per million input tokens, $15 per million output tokens"),
+        *("Sees no images", "Thinks before it answers"),
     ]
     assert not any("image" in line for line in described(offer(OPUS)))
 

@@ -11,17 +11,7 @@ from desktop_agent.ui.wording.phrases import short_path
 from desktop_agent.ui.wording.visible_text import hidden_text_risks, plain_tooltip, visible
 
 UNSEEN = [
-    "\u202e",
-    "\u2028",
-    "\ufe0f",
-    "\u180f",
-    "\U0001d173",
-    "\u2800",
-    "\u3000",
-    "\ufff0",
-    "\xa0",
-    "\u115f",
-    "\ufdd0",
+    *("\u202e", "\u2028", "\ufe0f", "\u180f", "\U0001d173", "\u2800", "\u3000", "\ufff0", "\xa0", "\u115f", "\ufdd0"),
 ]
 
 

@@ -457,11 +457,8 @@ async def test_a_request_that_was_meant_for_another_host_is_refused(receiver: Re
 @pytest.mark.parametrize(
     "head",
     [
-        b"\r\n\r\n",
-        b"GET /auth/callback\r\n\r\n",
-        b"GET /auth/callback HTTP/1.1\r\n\r\n",
-        b"GET /auth/callback HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
-        b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n",
+        *(b"\r\n\r\n", b"GET /auth/callback\r\n\r\n", b"GET /auth/callback HTTP/1.1\r\n\r\n"),
+        *(b"GET /auth/callback HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n"),
     ],
 )
 async def test_what_is_no_request_is_refused(receiver: RedirectReceiver, head: bytes) -> None:

@@ -158,16 +158,9 @@ async def test_what_is_no_plain_web_address_is_refused(work: Workspace, url: str
 @pytest.mark.parametrize(
     "url",
     [
-        "http://127.0.0.1:{port}/",
-        "http://localhost:{port}/",
-        "http://[::1]:{port}/",
-        "http://10.0.0.1/",
-        "http://192.168.1.1/",
-        "http://169.254.169.254/latest/meta-data/",
-        "http://[::ffff:127.0.0.1]:{port}/",
-        "http://2130706433:{port}/",
-        "http://127.1:{port}/",
-        "http://0.0.0.0:{port}/",
+        *("http://127.0.0.1:{port}/", "http://localhost:{port}/", "http://[::1]:{port}/", "http://10.0.0.1/"),
+        *("http://192.168.1.1/", "http://169.254.169.254/latest/meta-data/", "http://[::ffff:127.0.0.1]:{port}/"),
+        *("http://2130706433:{port}/", "http://127.1:{port}/", "http://0.0.0.0:{port}/"),
     ],
 )
 async def test_this_machine_and_its_network_are_never_reached(web: WebServer, work: Workspace, url: str) -> None:

@@ -97,17 +97,7 @@ async def _running(tour: Tourist) -> None:
 
 
 WRITING = Scene(
-    states=(
-        "mention",
-        "slash",
-        "attachments",
-        "streaming",
-        "queue",
-        "steered",
-        "answer",
-        "find",
-        "error",
-    ),
+    states=("mention", "slash", "attachments", "streaming", "queue", "steered", "answer", "find", "error"),
     play=_play,
     answers=(
         reply(*_BEGUN, fault.stall_after(events=14)),

@@ -29,11 +29,7 @@ def unfolded(stage: Stage, entry: ToolEntry) -> list[str]:
 
 def test_places_stand_below_their_file(stage: Stage) -> None:
     assert unfolded(stage, search(PLACES)) == [
-        "src/app.py",
-        "    3  def run(self):",
-        "  114  app.run()",
-        "tests/test_app.py",
-        "    9  run()",
+        *("src/app.py", "    3  def run(self):", "  114  app.run()", "tests/test_app.py", "    9  run()"),
     ]
     assert stage.widget(0).accessibleName() == "Search run done 3 matches · 6 ms"
 

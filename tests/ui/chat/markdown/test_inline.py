@@ -129,13 +129,8 @@ def test_slices_join_to_the_text(text: str, first: int, second: int) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "$a*b*c$",
-        r"the sum $\sum_{i=1}^n x_i$, and $y_1$",
-        "$$a_1 * b$$ and $$\nx*y*z$$",
-        r"\(a_1 * b_2 * c\)",
-        r"\[ x_1 * y * z \]",
-        "it costs $5 and $6, or $7-$8",
-        "an unfinished $a",
+        *("$a*b*c$", r"the sum $\sum_{i=1}^n x_i$, and $y_1$", "$$a_1 * b$$ and $$\nx*y*z$$", r"\(a_1 * b_2 * c\)"),
+        *(r"\[ x_1 * y * z \]", "it costs $5 and $6, or $7-$8", "an unfinished $a"),
     ],
 )
 def test_formulas_and_amounts_stay_as_they_were_written(text: str) -> None:

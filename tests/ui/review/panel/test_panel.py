@@ -122,17 +122,8 @@ def test_what_is_to_follow_the_preparation_follows_it(
 def test_the_baselines_are_the_last_turn_the_session_and_every_turn(reviewed: ReviewPanel) -> None:
     picker = part(reviewed, QComboBox, "baselinePicker")
     assert [picker.itemText(index) for index in range(picker.count())] == [
-        "Last turn (2)",
-        "This session",
-        "",
-        "Uncommitted",
-        "Against a branch",
-        "",
-        "Turn 2: Louder",
-        "Turn 1: Fix the page count",
-        "",
-        "Since message 2: Louder",
-        "Since message 1: Fix the page count",
+        *("Last turn (2)", "This session", "", "Uncommitted", "Against a branch", "", "Turn 2: Louder"),
+        *("Turn 1: Fix the page count", "", "Since message 2: Louder", "Since message 1: Fix the page count"),
     ]
 
 
