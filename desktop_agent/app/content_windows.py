@@ -56,9 +56,14 @@ class ContentWindows(Controller):
         await self._show_text(job.command, await asyncio.to_thread(_read_log, job.log), is_printed=True)
 
     def _open_plan(self) -> None:
-        panels = self._panels
+        panels, transcript = self._panels, self._panels.transcript
         window = panels.window.findChild(PlanWindow) or PlanWindow(
-            self._theme, panels.conversation.plan, panels.transcript.row_layout.files, panels.transcript.entry_actions
+            self._theme,
+            panels.conversation.plan,
+            transcript.row_layout.files,
+            transcript.entry_actions,
+            panels.diffs.compare,
+            panels.spawner.spawn,
         )
         window.show()
         window.activateWindow()

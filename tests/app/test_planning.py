@@ -10,10 +10,11 @@ from PySide6.QtGui import QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QTabBar
 
+from desktop_agent.core.tools.builtin.write_plan import LONGEST_PLAN
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.overlays.comment_overlay import CommentCard, CommentEditor
 from desktop_agent.ui.window.mode_pickers import MenuPicker
-from desktop_agent.ui.window.plan_window import PlanPage
+from desktop_agent.ui.window.plan_window import PlanPage, PlanWindow
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
 from tests.servers.script import reply, text, tool_use
@@ -138,4 +139,31 @@ def test_a_plan_is_carried_out_in_a_worktree_and_the_folder_stays_as_it_is(go: G
 
     plan = reply(tool_use("write_plan", plan=PLAN))
     with serve(plan, reply(text("Shall I?")), EDIT, TICK, reply(text("Done."))) as server:
+        go([str(project), "--base-url", server.url], journey)
+
+
+@pytest.mark.usefixtures("key")
+def test_a_plan_of_100_kb_is_compared_and_rendered_after_its_window_has_opened(go: Go, project: Path) -> None:
+    before = "# Many\n\n" + "".join(f"- [ ] edit `file_{number}.py`, and say why\n" for number in range(2_580))
+    after = before.replace("file_9.py", "file_nine.py")
+    assert 98_000 < len(after) <= LONGEST_PLAN
+
+    async def journey(user: Driver) -> None:
+        await plan_first(user)
+        await user.run_turn("Spell it out")
+        assert user.transcript.turns.plan == after
+        user.actions.open_plan.trigger()
+        window = user.window.main_window.findChild(PlanWindow)
+        assert window is not None
+        diff, page = window.findChild(DiffView, "planDiff"), window.findChild(PlanPage, "planPage")
+        assert isinstance(diff, DiffView)
+        assert isinstance(page, PlanPage)
+        assert (diff.document.diff, len(page.column.text.blocks)) == (None, 0)
+        tabs = await user.see(QTabBar, "planTabs")
+        await user.until_true(lambda: tabs.tabText(1) == "Changes +1 −1", "the revision is counted")
+        await user.until_true(lambda: len(page.column.text.blocks) == 2_581, "the plan is rendered")
+        assert diff.document.diff is not None
+
+    plans = [(reply(tool_use("write_plan", plan=plan)), reply(text("So?"))) for plan in (before, after)]
+    with serve(*plans[0], *plans[1]) as server:
         go([str(project), "--base-url", server.url], journey)

@@ -1,7 +1,7 @@
 """The window of the plan: read it and comment on it, see what a revision changed, edit it, and have it carried out."""
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -15,10 +15,10 @@ from PySide6.QtGui import (
     QShortcut,
 )
 from PySide6.QtWidgets import QPlainTextEdit, QScrollArea, QTabBar, QWidget
+from shiboken6 import isValid
 
-from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.diff.text import split_lines
-from desktop_agent.core.protocol.model import FileChange, LineComment
+from desktop_agent.core.protocol.model import FileDiff, LineComment
 from desktop_agent.ui.chat.entries.entry import EntryActions
 from desktop_agent.ui.chat.markdown.inline import is_web_address
 from desktop_agent.ui.chat.markdown.markdown_stream import MarkdownStream
@@ -28,6 +28,7 @@ from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.review.diff.diff_painter import PLUS_SIZE, draw_plus
 from desktop_agent.ui.review.diff.diff_view import DiffView
+from desktop_agent.ui.review.diff_source import Spawn
 from desktop_agent.ui.review.overlays.comment_overlay import (
     CommentAnchor,
     CommentBlock,
@@ -43,23 +44,29 @@ from desktop_agent.ui.widgets.focus import announce
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, resize_within_screen, scroll_down, set_names, stack, vbox
 from desktop_agent.ui.window.mode_pickers import MenuPicker
-from desktop_agent.ui.window.plan_bar import PlanBar
+from desktop_agent.ui.window.plan_bar import PlanBar, ShownPlan
 from desktop_agent.ui.wording.phrases import POLICIES, approval_words
 
 _SIZE = QSize(820, 720)
 _LEAST_SIZE = QSize(600, 320)
 _READ, _CHANGES, _EDIT = range(3)
 
+Compare = Callable[[str, bytes, bytes], Awaitable[FileDiff]]
+"""Compares two versions of a text, which may be named, outside the window's thread."""
+
 
 class PlanWindow(QWidget):
     """Edits are kept when the user turns to another window or tab, and so before a turn can begin."""
 
-    def __init__(self, theme: Theme, bar: PlanBar, files: KnownFiles, actions: EntryActions) -> None:
+    def __init__(
+        self, theme: Theme, bar: PlanBar, files: KnownFiles, actions: EntryActions, compare: Compare, spawn: Spawn
+    ) -> None:
         super().__init__(bar.window(), Qt.WindowType.Window)
         set_names(self, "planWindow", self.tr("Plan"))
         self.setWindowTitle(self.tr("Plan"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._bar = bar
+        self._compare, self._spawn = compare, spawn
         self._kept = self._session_id = self._before = ""
         self._tabs = QTabBar(drawBase=False, expanding=False)
         set_names(self._tabs, "planTabs", self.tr("Views of the plan"))
@@ -127,19 +134,29 @@ class PlanWindow(QWidget):
             if is_other or shown.text != self._kept:
                 self._edit.setPlainText(shown.text)
             self._kept, self._before = shown.text, shown.before
-            change = FileChange(id="", path="", kind="modified", author="agent", before=None, after=None)
-            diff = diff_change(change, shown.before.encode(), shown.text.encode())
-            self._diff.show_diff(diff, keep_place=not is_other)
-            new_lines = {line for edit in diff.edits for line in range(edit.new_start, edit.new_end)}
-            self._page.show_plan(shown.text, new_lines if shown.before else set())
+            self._page.show_plan(shown.text)
             self._tabs.setTabEnabled(_CHANGES, bool(shown.before))
-            counts = f" +{diff.added} −{diff.removed}" if shown.before else ""
-            self._tabs.setTabText(_CHANGES, self.tr("Changes") + counts)
+            if is_other or not shown.before:
+                self._tabs.setTabText(_CHANGES, self.tr("Changes"))
+                self._page.mark_new(set())
+            if shown.before:
+                self._spawn(self._show_changes(shown, is_other=is_other))
         for writing in self._writings:
             writing.is_open = shown.is_planning
             writing.set_comments(tuple(comment for comment in shown.comments if not comment.path))
         self._edit.setReadOnly(not shown.is_open)
         self._show_controls()
+
+    async def _show_changes(self, shown: ShownPlan, *, is_other: bool) -> None:
+        diff = await self._compare("", shown.before.encode(), shown.text.encode())
+        if isValid(self) and (self._session_id, self._kept, self._before) == (
+            shown.session_id,
+            shown.text,
+            shown.before,
+        ):
+            self._diff.show_diff(diff, keep_place=not is_other)
+            self._page.mark_new({line for edit in diff.edits for line in range(edit.new_start, edit.new_end)})
+            self._tabs.setTabText(_CHANGES, f"{self.tr('Changes')} +{diff.added} −{diff.removed}")
 
     def _show_controls(self) -> None:
         shown, count = self._bar.shown, len(self._bar.shown.comments)
@@ -234,11 +251,14 @@ class PlanPage(QWidget):
 
     # -- the text --
 
-    def show_plan(self, text: str, new_lines: set[int]) -> None:
-        """Lines that the last revision changed, `new_lines`, have a bar beside them."""
-        self._new_lines = new_lines
+    def show_plan(self, text: str) -> None:
         self.source_lines = split_lines(text)
         self._reading.begin(self._read(text))
+
+    def mark_new(self, lines: set[int]) -> None:
+        """Draw a bar beside the lines that the last revision changed."""
+        self._new_lines = lines
+        self.update()
 
     def _read(self, text: str) -> Iterator[None]:
         stream = MarkdownStream()
