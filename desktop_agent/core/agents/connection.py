@@ -184,9 +184,10 @@ class AgentConnection:
             raise
         finally:
             self._listener = None
-            for task in (asking, taking, *self._permits):
+            left = {asking, taking, *self._permits}
+            for task in left:
                 task.cancel()
-            await asyncio.wait({asking, taking})
+            await asyncio.wait(left)
             self._forget_waiting()
 
     async def choose(self, option_id: str, value: str | bool) -> None:

@@ -48,6 +48,7 @@ from desktop_agent.core.session.prompt_queue import PromptQueue
 from desktop_agent.core.session.session_parts import SessionParts
 from desktop_agent.core.system.files import FileState, FileTransition
 from desktop_agent.core.system.processes.child import unhurried
+from desktop_agent.core.tools.execution.effects import to_its_end
 from desktop_agent.core.tools.execution.runtime import INTERRUPTED
 from desktop_agent.core.tools.execution.safeguard import PlannedCommand
 from desktop_agent.core.tools.gate import Case, NotApprovedError, arguments_digest, edit_question
@@ -351,13 +352,10 @@ class AgentTurn:
     # -- what it asks --
 
     async def permit(self, asked: wire.PermissionAsked) -> str:
-        async with self._order:
-            fields = asked.tool_call
-            call = self._calls.setdefault(fields.tool_call_id, AgentCall(wire_id=fields.tool_call_id))
-            call.take(fields)
-            call.is_asked, call.begun_ns = True, None  # while it waits, what changes is not its work
-            await self._begin(call)
-            await self._look_after(call)
+        known = self._calls.get(asked.tool_call.tool_call_id)
+        if known is not None and known.is_asked:
+            return ""
+        call = await to_its_end(self._asked_about(asked.tool_call), "a call is asked about")
         ways = {option.kind: option.option_id for option in reversed(asked.options)}
         chosen = _meant_by_yes(asked.options)
         begun = self._parts.clock.monotonic()
@@ -380,9 +378,21 @@ class AgentTurn:
             call.is_asked = False
         if call.refusal:
             return ways.get("reject_once") or ways.get("reject_always", "")
+        await to_its_end(self._go_on(call), "a call was allowed")
+        return chosen
+
+    async def _asked_about(self, fields: wire.CallFields) -> AgentCall:
+        async with self._order:
+            call = self._calls.setdefault(fields.tool_call_id, AgentCall(wire_id=fields.tool_call_id))
+            call.take(fields)
+            call.is_asked, call.begun_ns = True, None  # while it waits, what changes is not its work
+            await self._begin(call)
+            await self._look_after(call)
+            return call
+
+    async def _go_on(self, call: AgentCall) -> None:
         async with self._order:
             await self._look_before(call)
-        return chosen
 
     async def _choice(self, call: AgentCall, options: Sequence[wire.PermissionOption]) -> str:
         """Let the user choose among the agent's own options. Raises `NotApprovedError` if none was chosen."""

@@ -1,5 +1,6 @@
 """Calls as Claude Code 2.1.332, Codex 0.171 and OpenCode 1.18.33 tell them, and what becomes of it in the journal."""
 
+import shlex
 from typing import Any
 
 from msgspec import convert
@@ -48,6 +49,14 @@ def test_codex_tells_pieces_of_output_and_the_exit_code_beside_the_call() -> Non
     )
     assert printed == ["", "one\n", "two\n"]
     assert one.result() == "one\ntwo\nExit code 3."
+
+
+def test_a_command_that_codex_quotes_as_one_word_is_judged_as_the_command_line() -> None:
+    script = "sed -i 's/a/b/' x; echo \"c\""
+    quoted = shlex.quote(script)
+    one, _ = told({"title": quoted, "rawInput": {"command": quoted}})
+    assert (one.command, one.explanation) == (script, "")
+    assert told({"rawInput": {"command": "ls"}})[0].command == "ls"
 
 
 async def test_a_call_that_is_told_piece_by_piece_is_recorded_when_it_is_complete(scene: Scene) -> None:
