@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from desktop_agent.cli.config import lines_about_unused, settings_in, tables_waiting_for_trust, unread_files
 from desktop_agent.cli.console import Console, table, typed_secret
 from desktop_agent.core.agents.definition import (
-    AGENTS,
+    LIST,
     AgentDefinition,
     add_agents,
     agent_in,
@@ -38,7 +38,7 @@ def list_agents(args: argparse.Namespace, console: Console) -> None:
         else:
             agent = AgentDefinition(name=known.name, command=program, args=known.args)
             documents.append(_document(agent, "installed", settings.root))
-    problems = [*unread_files(settings, AGENTS.key), *map(str, found.problems)]
+    problems = [*unread_files(settings, LIST), *map(str, found.problems)]
     waiting = [agent.name for agent in read_agents(tables_waiting_for_trust(settings)).agents]
     columns = ("name", "state", "defined_by", "confinement", "command")
     rows = [[str(document[column]) for column in columns] for document in documents]

@@ -48,6 +48,7 @@ _FUNCTIONS = {
     "agents list": "agents.list_agents",
     "agents add": "agents.add",
     "agents remove": "agents.remove",
+    "agents test": "agent_testing.main",
     "mcp list": "mcp.list_servers",
     "mcp catalogue": "mcp.list_known",
     "mcp logs": "mcp.show_log",
@@ -102,7 +103,7 @@ def _launched(args: argparse.Namespace) -> Any:
 
     Return its `SdkConnection`, or `None`.
     """
-    if args.command != "run" or args.resume is not None or args.continue_last or args.config is not None:
+    if args.command != "run" or args.resume is not None or args.continue_last or args.config is not None or args.agent:
         return None
     from desktop_agent.core.providers.provider_catalog import launched_for
 

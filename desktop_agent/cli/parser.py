@@ -127,6 +127,8 @@ def _add_run(commands: Commands) -> None:
     run.add_argument("--worktree-base", metavar="COMMIT", help=base_help)
     add_accept_folder(run)
     add_model(run)
+    agent_help = "an agent of another program instead of a model: its name (`agents list`), or its command line"
+    run.add_argument("--agent", metavar="NAME|COMMAND", help=agent_help)
     client_help = "who sends requests to Anthropic: direct (this program, quicker) or sdk (Anthropic's SDK)"
     run.add_argument("--client", choices=("direct", "sdk"), metavar="C", help=client_help)
     run.add_argument("--role", choices=ROLES, metavar="R", help=f"its tools and prompt: {', '.join(ROLES)} (worker)")
@@ -452,6 +454,8 @@ def _add_agents(commands: Commands) -> None:
     add.add_argument("--host", dest="hosts", action="append", default=[], metavar="HOST", help=host_help)
     mode_help = "the id of the agent's mode to set (default: the safest of those that ask)"
     add.add_argument("--mode", metavar="ID", help=mode_help)
+    summary = "Start an agent in an empty folder, say what it offers, and end it."
+    command(actions, "test", summary, "agents test claude", "NAME")
     command(actions, "remove", "Take an agent out of the settings.", "agents remove mine", "NAME")
 
 

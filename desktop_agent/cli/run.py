@@ -238,7 +238,7 @@ def _options(args: argparse.Namespace, bench: Workbench) -> RunOptions:
         workspace=workspace,
         resume=_session(args, bench, workspace),
         session=SessionOptions(
-            named=model_of(args),
+            named=_agent_or_model(args),
             approval=args.approval,
             sandbox=args.sandbox,
             is_planning=args.plan,
@@ -319,6 +319,15 @@ def _session(args: argparse.Namespace, bench: Workbench, workspace: Path) -> Ses
             raise UsageError(f"There is no session to continue in {workspace}.")
         return latest
     return None
+
+
+def _agent_or_model(args: argparse.Namespace) -> NamedModel:
+    if args.agent is None:
+        return model_of(args)
+    if not model_of(args).is_nothing or args.client is not None:
+        options = "--provider, --model, --base-url, --account, --effort and --client"
+        raise UsageError(f"--agent does not go with {options}: the agent asks a model of its own.")
+    return NamedModel.of_agent(args.agent)
 
 
 def model_of(args: argparse.Namespace) -> NamedModel:

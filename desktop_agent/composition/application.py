@@ -9,11 +9,16 @@ from pathlib import Path
 from typing import Literal, TypedDict
 
 from desktop_agent.composition.stored_sessions import StoredSessions
+from desktop_agent.core.agents.connection import Surroundings
+from desktop_agent.core.agents.definition import AgentDefinition, agent_meant, read_agents
+from desktop_agent.core.agents.report import AgentReport
+from desktop_agent.core.agents.testing import report_on
 from desktop_agent.core.approvals import RULES_NAME, LiveRules, RulesFile
 from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.errors import AgentError, UnsafeSettingsError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.base.secrets import Keyring
 from desktop_agent.core.context.tokens import Calibration
 from desktop_agent.core.mcp.connection import ServerPool
 from desktop_agent.core.models.account import Account
@@ -41,6 +46,7 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME
 from desktop_agent.core.store.session_catalog import SessionCatalog
 from desktop_agent.core.system.environment import child_environment
+from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.core.telemetry.telemetry import Telemetry
 from desktop_agent.core.tools.builtin import AnyTool, builtin_tools
 from desktop_agent.core.tools.execution.confiner import SandboxProbe, server_confiner
@@ -101,6 +107,35 @@ def build_server_pool(
         credentials=KeyringCredentials(keyring, paths.data, clock),
         confiner=server_confiner(paths, environ, probe),
     )
+
+
+def agent_surroundings(
+    paths: AppPaths,
+    environ: Mapping[str, str],
+    keyring: Keyring,
+    probe: SandboxProbe,
+    runner: ProcessRunner,
+    root: Path,
+) -> Surroundings:
+    return Surroundings(
+        root=root,
+        environ=environ,
+        keyring=keyring,
+        confiner=server_confiner(paths, environ, probe),
+        runner=runner,
+        logs=paths.logs / "agents",
+    )
+
+
+async def agent_tested(
+    agent: AgentDefinition, paths: AppPaths, environ: Mapping[str, str], keyring: Keyring, probe: SandboxProbe
+) -> AgentReport:
+    """Start an agent of another program in an empty folder, and end it. What is wrong is in the report."""
+    runner = ProcessRunner(SystemClock())
+    try:
+        return await report_on(agent, agent_surroundings(paths, environ, keyring, probe, runner, paths.cache))
+    finally:
+        await runner.aclose()
 
 
 class Application:
@@ -186,6 +221,13 @@ class Application:
         if faults := self.faults_in(root):
             raise UnsafeSettingsError(faults)
         return settings
+
+    async def agent_meant(self, reference: str, root: Path) -> AgentDefinition:
+        """Raises `UsageError` for an agent that is neither defined nor installed, and whose program is not found."""
+        settings = self.settings_in(root)
+        await settings.refresh()
+        agents = read_agents(settings.loaded.tables).agents
+        return await asyncio.to_thread(agent_meant, agents, reference, self.environ, root)
 
     def default_model(self) -> ModelRef:
         return self.model_meant(NamedModel())

@@ -13,9 +13,8 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from desktop_agent.composition.application import Application
-from desktop_agent.core.agents.connection import AgentConnection, SessionAgents, Surroundings
-from desktop_agent.core.agents.definition import agent_meant, read_agents
+from desktop_agent.composition.application import Application, agent_surroundings
+from desktop_agent.core.agents.connection import AgentConnection, SessionAgents
 from desktop_agent.core.approvals import Approvals, RuleBook
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
@@ -79,7 +78,7 @@ from desktop_agent.core.telemetry.telemetry import SessionFacts, SessionTelemetr
 from desktop_agent.core.tools.access import ROLES, Access, CallRules, ToolOffer
 from desktop_agent.core.tools.builtin import AnyTool
 from desktop_agent.core.tools.builtin.write_plan import WritePlan
-from desktop_agent.core.tools.execution.confiner import Confiner, server_confiner
+from desktop_agent.core.tools.execution.confiner import Confiner
 from desktop_agent.core.tools.execution.effects import Effects
 from desktop_agent.core.tools.execution.runtime import Toolbox, ToolRuntime
 from desktop_agent.core.tools.execution.safeguard import Safeguard
@@ -501,17 +500,12 @@ class SessionContext:
 
     async def _make_agent(self, reference: str) -> AgentConnection:
         app = self.app
-        await self.settings.refresh()
-        agents = read_agents(self.settings.loaded.tables).agents
         return AgentConnection(
-            await asyncio.to_thread(agent_meant, agents, reference, app.environ, self.root),
-            Surroundings(
-                root=self.root,
-                environ=app.environ,
-                keyring=ServerKeyring(app.keys),
-                confiner=server_confiner(app.paths, app.environ, app.probe),
-                runner=self._processes,
-                logs=app.paths.logs / "agents",
+            await app.agent_meant(reference, self.root),
+            replace(
+                agent_surroundings(
+                    app.paths, app.environ, ServerKeyring(app.keys), app.probe, self._processes, self.root
+                ),
                 changed=partial(self._report_agent, reference),
             ),
         )

@@ -254,6 +254,8 @@ class SessionOpener:
         if resumed is None:
             model = self._model_of(options)
             await self._require_account(model)
+            if model.is_agent:
+                await self._app.agent_meant(model.model, await asyncio.to_thread(usable_workspace, workspace))
             options = replace(options, model=await self._with_known_effort(model, options.named.effort))
             return OpenedSession(await self.create(workspace, sink, options, is_attended=is_attended), Transcript())
         opened = await self.open(resumed, sink, options, is_attended=is_attended)

@@ -97,6 +97,7 @@ class Agent:
         *,
         resume: SessionId = "",
         model: ModelRef | str | None = None,
+        agent: str | None = None,
         provider: Provider | None = None,
         approve: Approver | None = None,
         approval: ApprovalPolicy | None = None,
@@ -113,19 +114,26 @@ class Agent:
         """Read the settings, and open nothing yet. Missing options come from the settings.
 
         `resume` is the id of a session, or its beginning or end; the session continues in its own folder. `model` is
-        `"demo"`, `"PROVIDER/NAME"` or the name of a model; `provider` answers instead of the known providers. `approve`
-        is asked about calls that need an approval; without it, they are denied. `tools` are added to the built-in ones.
-        `home` is the folder of settings, sessions and logs; `settings` replace those of the file. `on_event` receives
-        every event, in order; it must not block or raise. With `accept_folder`, a resumed session continues in another
-        folder at its path. A new session gets the `worktree`, a git worktree made from `workspace`, to work in.
+        `"demo"`, `"PROVIDER/NAME"` or the name of a model. Instead of one, `agent` is an agent of another program, by
+        its name or command line, or `provider` answers instead of the known providers. `approve` is asked about calls
+        that need an approval; without it, they are denied. `tools` are added to the built-in ones. `home` is the folder
+        of settings, sessions and logs; `settings` replace those of the file. `on_event` receives every event, in order;
+        it must not block or raise. With `accept_folder`, a resumed session continues in another folder at its path. A
+        new session gets the `worktree`, a git worktree made from `workspace`, to work in.
 
-        Raises `TypeError` for a function that cannot be a tool, and `UsageError` for two tools with the same name.
+        Raises `TypeError` for a function that cannot be a tool, and `UsageError` for two tools with the same name, or
+        an agent beside a model.
         """
         self._workspace = Path(workspace).expanduser()
         self._resume = resume
         self._bench = workbench_of(home, settings, provider, tools)
+        if agent is not None and (model is not None or provider is not None):
+            raise UsageError("A session has an agent, a model or a provider: one of them.")
+        chosen = model_meant(model, self._bench, has_provider=provider is not None)
+        if agent is not None:
+            chosen = self._bench.model_meant(NamedModel.of_agent(agent))
         self._options = SessionOptions(
-            model=model_meant(model, self._bench, has_provider=provider is not None),
+            model=chosen,
             approval=approval,
             sandbox=sandbox,
             rules=rules,

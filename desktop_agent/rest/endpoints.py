@@ -12,7 +12,7 @@ from starlette.responses import Response, StreamingResponse
 
 from desktop_agent.composition.session_context import SessionOptions
 from desktop_agent.composition.workbench import Workbench
-from desktop_agent.core.base.errors import ArgumentsError, SessionNotFoundError, ToolError, ToolErrorType
+from desktop_agent.core.base.errors import ArgumentsError, SessionNotFoundError, ToolError, ToolErrorType, UsageError
 from desktop_agent.core.base.ids import CallId, ChangeId, SessionId
 from desktop_agent.core.changes.net import NetChange, NetState, net_changes
 from desktop_agent.core.changes.patch import patch_of
@@ -60,6 +60,8 @@ class NewSession(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The folder; by default, the one that the server was started in."""
     provider: str | None = None
     model: str | None = None
+    agent: str | None = None
+    """Instead of a model: an agent of another program, by its name or command line."""
     approval: ApprovalPolicy | None = None
     sandbox: SandboxMode | None = None
     worktree: NewWorktree | None = None
@@ -245,8 +247,13 @@ class SessionEndpoints(_Endpoints):
 
     @post("/v1/sessions", "Start a session.", status=201, kind=SessionView)
     async def start_session(self, body: NewSession) -> Response:
+        named = NamedModel(provider=body.provider, model=body.model)
+        if body.agent is not None:
+            if not named.is_nothing:
+                raise UsageError("A session has an agent or a model, not both.")
+            named = NamedModel.of_agent(body.agent)
         options = SessionOptions(
-            named=NamedModel(provider=body.provider, model=body.model),
+            named=named,
             approval=body.approval,
             sandbox=body.sandbox,
             worktree=body.worktree,

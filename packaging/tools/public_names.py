@@ -212,8 +212,8 @@ def _values_of_field(package: _Package, module: _Module, node: ast.Attribute, na
             fields = [_last_part(item.target) for item in cls.body if isinstance(item, ast.AnnAssign)]
             if name in fields:
                 for where, call in package.calls(cls.name):
-                    if where is module and (value := _argument(call, fields, name)) is not None:
-                        yield from _values(package, module, call, value)
+                    if (value := _argument(call, fields, name)) is not None:
+                        yield from _values(package, where, call, value)
                 return
     raise UnreadableNameError(f"{module.path}:{node.lineno}: {ast.unparse(node)}")
 

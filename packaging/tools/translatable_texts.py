@@ -285,6 +285,8 @@ _MODULES = (
     *("core/providers/provider_catalog.py", "core/providers/auth/keys.py"),
     *("core/providers/auth/browser_sign_in.py", "core/providers/auth/sign_ins.py"),
     *(
+        "core/agents/definition.py",
+        "core/agents/testing.py",
         "core/mcp/definition.py",
         "core/mcp/new_servers.py",
         "core/tools/execution/safeguard.py",
@@ -299,7 +301,7 @@ _MODULES = (
 
 _REASONED = (
     *("core/base/web_address.py", "core/models/account.py"),
-    *("core/mcp/definition.py", "core/mcp/definition_file.py", "core/mcp/new_servers.py"),
+    *("core/agents/definition.py", "core/mcp/definition.py", "core/mcp/definition_file.py", "core/mcp/new_servers.py"),
     *("core/policy/segments.py", "core/policy/shell.py", "core/policy/shell_words.py"),
 )
 """Where reasons are that end a sentence of the window, such as “This address cannot be used: …”."""
@@ -350,6 +352,7 @@ _MORE = (
         "none of your files",
         "no network",
     ),
+    *("images", "embedded files", "resuming sessions", "MCP servers over HTTP"),
     *("the files of this folder", "branches, tags and stash entries"),
     "the files of this folder, branches, tags and stash entries",
     *("the open folder", "every public host", "uv, for uvx.", "git, and uv, for uvx."),

@@ -548,6 +548,221 @@
     </message>
 </context>
 <context>
+    <name>AgentCard</name>
+    <message>
+        <source>Edit…</source>
+        <translation>Bearbeiten …</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>Entfernen</translation>
+    </message>
+    <message>
+        <source>Remove it</source>
+        <translation>Entfernen</translation>
+    </message>
+    <message>
+        <source>Remove the agent {0}</source>
+        <translation>Den Agenten {0} entfernen</translation>
+    </message>
+    <message>
+        <source>Remove {0} from your settings?</source>
+        <translation>{0} aus Ihren Einstellungen entfernen?</translation>
+    </message>
+    <message>
+        <source>Set up…</source>
+        <translation>Einrichten …</translation>
+    </message>
+    <message>
+        <source>Test</source>
+        <translation>Testen</translation>
+    </message>
+</context>
+<context>
+    <name>AgentControl</name>
+    <message>
+        <source>Left out: {0}.</source>
+        <translation>Ausgelassen: {0}.</translation>
+    </message>
+    <message>
+        <source>Taken from Zed: {0}.</source>
+        <translation>Aus Zed übernommen: {0}.</translation>
+    </message>
+    <message>
+        <source>The test was broken off.</source>
+        <translation>Der Test wurde abgebrochen.</translation>
+    </message>
+    <message>
+        <source>nothing new</source>
+        <translation>nichts Neues</translation>
+    </message>
+</context>
+<context>
+    <name>AgentForm</name>
+    <message>
+        <source>Add and test</source>
+        <translation>Hinzufügen und testen</translation>
+    </message>
+    <message>
+        <source>An agent with this name already exists.</source>
+        <translation>Es gibt schon einen Agenten dieses Namens.</translation>
+    </message>
+    <message>
+        <source>Another variable</source>
+        <translation>Weitere Variable</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Command</source>
+        <translation>Befehl</translation>
+    </message>
+    <message>
+        <source>Command line of the agent</source>
+        <translation>Befehlszeile des Agenten</translation>
+    </message>
+    <message>
+        <source>Edit {0}</source>
+        <translation>{0} bearbeiten</translation>
+    </message>
+    <message>
+        <source>For example: my-agent --acp</source>
+        <translation>Zum Beispiel: my-agent --acp</translation>
+    </message>
+    <message>
+        <source>For example: reviewer</source>
+        <translation>Zum Beispiel: reviewer</translation>
+    </message>
+    <message>
+        <source>Hosts that the agent may reach</source>
+        <translation>Hosts, die der Agent erreichen darf</translation>
+    </message>
+    <message>
+        <source>In the sandbox: writes none of your files</source>
+        <translation>In der Sandbox: schreibt keine Ihrer Dateien</translation>
+    </message>
+    <message>
+        <source>In the sandbox: writes only the open folder</source>
+        <translation>In der Sandbox: schreibt nur den geöffneten Ordner</translation>
+    </message>
+    <message>
+        <source>It can do everything that you can do. Add only what you trust.</source>
+        <translation>Er kann alles, was Sie können. Fügen Sie nur hinzu, was Sie für vertrauenswürdig halten.</translation>
+    </message>
+    <message>
+        <source>It needs the hosts of its model. A sign-in in your home folder is hidden from it.</source>
+        <translation>Er braucht die Hosts seines Modells. Eine Anmeldung in Ihrem persönlichen Ordner sieht er nicht.</translation>
+    </message>
+    <message>
+        <source>May reach</source>
+        <translation>Darf erreichen</translation>
+    </message>
+    <message>
+        <source>Name</source>
+        <translation>Name</translation>
+    </message>
+    <message>
+        <source>Name of the agent</source>
+        <translation>Name des Agenten</translation>
+    </message>
+    <message>
+        <source>Name of variable {0}</source>
+        <translation>Name der Variable {0}</translation>
+    </message>
+    <message>
+        <source>New agent</source>
+        <translation>Neuer Agent</translation>
+    </message>
+    <message>
+        <source>None. For example: api.example.org, *.example.org</source>
+        <translation>Keine. Zum Beispiel: api.example.org, *.example.org</translation>
+    </message>
+    <message>
+        <source>Outside the sandbox, as in your terminal</source>
+        <translation>Außerhalb der Sandbox, wie in Ihrem Terminal</translation>
+    </message>
+    <message>
+        <source>Sandbox</source>
+        <translation>Sandbox</translation>
+    </message>
+    <message>
+        <source>Save and test</source>
+        <translation>Speichern und testen</translation>
+    </message>
+    <message>
+        <source>The agent cannot be added: {0}.</source>
+        <translation>Der Agent kann nicht hinzugefügt werden: {0}.</translation>
+    </message>
+    <message>
+        <source>Value of variable {0}</source>
+        <translation>Wert der Variable {0}</translation>
+    </message>
+    <message>
+        <source>Variables</source>
+        <translation>Variablen</translation>
+    </message>
+    <message>
+        <source>Variables that are secrets go to the keyring of your system.</source>
+        <translation>Geheime Variablen kommen in den Schlüsselbund Ihres Systems.</translation>
+    </message>
+    <message>
+        <source>a variable needs a name</source>
+        <translation>eine Variable braucht einen Namen</translation>
+    </message>
+</context>
+<context>
+    <name>AgentWords</name>
+    <message>
+        <source>It works: {0}</source>
+        <translation>Er funktioniert: {0}</translation>
+    </message>
+    <message>
+        <source>Starting…</source>
+        <translation>Startet …</translation>
+    </message>
+    <message>
+        <source>Starts when you choose it. A test says whether it works.</source>
+        <translation>Startet, wenn Sie ihn wählen. Ein Test zeigt, ob er funktioniert.</translation>
+    </message>
+    <message>
+        <source>There is no program {0}.</source>
+        <translation>Es gibt kein Programm {0}.</translation>
+    </message>
+    <message>
+        <source>modes: {0}</source>
+        <translation>Modi: {0}</translation>
+    </message>
+    <message>
+        <source>supports {0}</source>
+        <translation>unterstützt {0}</translation>
+    </message>
+</context>
+<context>
+    <name>AgentsPage</name>
+    <message>
+        <source>Add agent…</source>
+        <translation>Agent hinzufügen …</translation>
+    </message>
+    <message>
+        <source>Claude Code, Codex and other agents that speak the Agent Client Protocol work in sessions here, with the review and the undo of this program. Those that are installed are listed.</source>
+        <translation>Claude Code, Codex und andere Agenten, die das Agent Client Protocol sprechen, arbeiten hier in Sitzungen, mit der Prüfung und dem Rückgängigmachen dieses Programms. Installierte sind aufgeführt.</translation>
+    </message>
+    <message>
+        <source>Not installed</source>
+        <translation>Nicht installiert</translation>
+    </message>
+    <message>
+        <source>Take from Zed</source>
+        <translation>Aus Zed übernehmen</translation>
+    </message>
+    <message>
+        <source>Take over the agents of Zed</source>
+        <translation>Die Agenten von Zed übernehmen</translation>
+    </message>
+</context>
+<context>
     <name>ApiKeyField</name>
     <message>
         <source>API key</source>
@@ -4141,6 +4356,10 @@
         <translation>Ihre Regel `{0}` gilt für dieses Werkzeug, sobald Sie es erlauben, wie es jetzt ist.</translation>
     </message>
     <message>
+        <source>&apos;hosts&apos; is for an agent in the sandbox: add sandbox = &quot;restricted&quot;</source>
+        <translation>„hosts“ gilt für einen Agenten in der Sandbox: Ergänzen Sie sandbox = &quot;restricted&quot;</translation>
+    </message>
+    <message>
         <source>7-Zip archive</source>
         <translation>7-Zip-Archiv</translation>
     </message>
@@ -4381,6 +4600,10 @@
         <translation>Untersucht Seiten in Chrome: Konsole, Netz, Leistung.</translation>
     </message>
     <message>
+        <source>Install it, or put it on your PATH.</source>
+        <translation>Installieren Sie es, oder nehmen Sie es in Ihren PATH auf.</translation>
+    </message>
+    <message>
         <source>Install them with {0}.</source>
         <translation>Installieren Sie sie mit {0}.</translation>
     </message>
@@ -4513,6 +4736,10 @@
         <translation>{0} dies tun lassen: {1}?</translation>
     </message>
     <message>
+        <source>MCP servers over HTTP</source>
+        <translation>MCP-Server über HTTP</translation>
+    </message>
+    <message>
         <source>MP3 audio</source>
         <translation>MP3-Audio</translation>
     </message>
@@ -4547,6 +4774,10 @@
     <message>
         <source>Name one with `git config remote.pushDefault`.</source>
         <translation>Nennen Sie einen mit `git config remote.pushDefault`.</translation>
+    </message>
+    <message>
+        <source>No agent is named.</source>
+        <translation>Es ist kein Agent genannt.</translation>
     </message>
     <message>
         <source>No agent of another program is running.</source>
@@ -4685,8 +4916,16 @@
         <translation>Entfernen Sie ihn zuerst: `{0}`.</translation>
     </message>
     <message>
+        <source>Remove the agent, and add it again with --secret {0}.</source>
+        <translation>Entfernen Sie den Agenten, und fügen Sie ihn mit --secret {0} wieder hinzu.</translation>
+    </message>
+    <message>
         <source>Revert it with git.</source>
         <translation>Machen Sie ihn mit Git rückgängig.</translation>
+    </message>
+    <message>
+        <source>Runs outside the sandbox, as in your terminal.</source>
+        <translation>Läuft außerhalb der Sandbox, wie in Ihrem Terminal.</translation>
     </message>
     <message>
         <source>SQLite database</source>
@@ -4735,6 +4974,10 @@
     <message>
         <source>Sign in with `gcloud auth application-default login`, or name a key file in GOOGLE_APPLICATION_CREDENTIALS.</source>
         <translation>Melden Sie sich mit `gcloud auth application-default login` an, oder nennen Sie in GOOGLE_APPLICATION_CREDENTIALS eine Schlüsseldatei.</translation>
+    </message>
+    <message>
+        <source>Sign in with `{0}` in a terminal, then test again.</source>
+        <translation>Melden Sie sich mit `{0}` in einem Terminal an, und testen Sie dann noch einmal.</translation>
     </message>
     <message>
         <source>Sign in with git in a terminal, or load your key into the SSH agent.</source>
@@ -4803,6 +5046,14 @@
     <message>
         <source>The agent will not ask about this again.</source>
         <translation>Der Agent fragt danach nicht noch einmal.</translation>
+    </message>
+    <message>
+        <source>The agent {0} needs the program {1}.</source>
+        <translation>Der Agent {0} braucht das Programm {1}.</translation>
+    </message>
+    <message>
+        <source>The agent&apos;s command line cannot be read: {0}.</source>
+        <translation>Die Befehlszeile des Agenten kann nicht gelesen werden: {0}.</translation>
     </message>
     <message>
         <source>The agent&apos;s turn ended before it said how this call ended.</source>
@@ -4915,6 +5166,10 @@
     <message>
         <source>The key is not valid: it is empty or contains characters that keys do not have.</source>
         <translation>Der Schlüssel ist ungültig: Er ist leer oder enthält Zeichen, die Schlüssel nicht haben.</translation>
+    </message>
+    <message>
+        <source>The keyring has no value for {0} of the agent {1}.</source>
+        <translation>Der Schlüsselbund hat keinen Wert für {0} des Agenten {1}.</translation>
     </message>
     <message>
         <source>The message could not be written.</source>
@@ -5069,6 +5324,10 @@
         <translation>Es gilt keine Zusammenfassung.</translation>
     </message>
     <message>
+        <source>There is no agent named {0}, and no program of that name.</source>
+        <translation>Es gibt keinen Agenten namens {0} und kein Programm dieses Namens.</translation>
+    </message>
+    <message>
         <source>There is no commit {0}.</source>
         <translation>Es gibt keinen Commit {0}.</translation>
     </message>
@@ -5079,6 +5338,10 @@
     <message>
         <source>There is no plan.</source>
         <translation>Es gibt keinen Plan.</translation>
+    </message>
+    <message>
+        <source>There is no program {0} to start the agent.</source>
+        <translation>Es gibt kein Programm {0}, um den Agenten zu starten.</translation>
     </message>
     <message>
         <source>There is no record that you allowed this tool. It may be new.</source>
@@ -5317,6 +5580,10 @@
         <translation>`/rewind` zählt die Runden auf.</translation>
     </message>
     <message>
+        <source>`desktop-agent agents list` lists those that can be used.</source>
+        <translation>`desktop-agent agents list` zeigt, welche es gibt.</translation>
+    </message>
+    <message>
         <source>`desktop-agent worktrees list` lists them.</source>
         <translation>`desktop-agent worktrees list` listet sie auf.</translation>
     </message>
@@ -5409,6 +5676,10 @@
         <translation>ein Programm für {0}</translation>
     </message>
     <message>
+        <source>a project&apos;s agent gets no secrets from your keyring: remove secrets</source>
+        <translation>der Agent eines Projekts bekommt keine Geheimnisse aus Ihrem Schlüsselbund: Entfernen Sie secrets</translation>
+    </message>
+    <message>
         <source>a quote that does not end</source>
         <translation>ein Anführungszeichen, das nicht geschlossen wird</translation>
     </message>
@@ -5493,8 +5764,16 @@
         <translation>Code für {0} aus der Eingabe</translation>
     </message>
     <message>
+        <source>embedded files</source>
+        <translation>eingebettete Dateien</translation>
+    </message>
+    <message>
         <source>expansions in a here document</source>
         <translation>Expansionen in einem Here-Dokument</translation>
+    </message>
+    <message>
+        <source>images</source>
+        <translation>Bilder</translation>
     </message>
     <message>
         <source>it has a part of an unknown kind ({0})</source>
@@ -5509,8 +5788,16 @@
         <translation>er ist keine gültige Shell-Syntax</translation>
     </message>
     <message>
+        <source>it needs a command line</source>
+        <translation>er braucht eine Befehlszeile</translation>
+    </message>
+    <message>
         <source>it runs too many commands</source>
         <translation>er führt zu viele Befehle aus</translation>
+    </message>
+    <message>
+        <source>name may have at most 32 letters, digits, &apos;-&apos;, &apos;_&apos; and &apos;.&apos;</source>
+        <translation>der Name darf höchstens 32 Buchstaben, Ziffern, „-“, „_“ und „.“ haben</translation>
     </message>
     <message>
         <source>options of `find` that are not known</source>
@@ -5523,6 +5810,10 @@
     <message>
         <source>quoted text that may be run</source>
         <translation>Text in Anführungszeichen, der ausgeführt werden kann</translation>
+    </message>
+    <message>
+        <source>resuming sessions</source>
+        <translation>das Fortsetzen von Sitzungen</translation>
     </message>
     <message>
         <source>syntax of bash, which another shell reads differently</source>
@@ -5593,6 +5884,10 @@
         <translation>{0} kann mit diesen Einstellungen nicht gefragt werden.</translation>
     </message>
     <message>
+        <source>{0} cannot be the name of a variable</source>
+        <translation>{0} kann nicht der Name einer Variable sein</translation>
+    </message>
+    <message>
         <source>{0} cannot be the name of a worktree.</source>
         <translation>{0} kann nicht der Name eines Worktrees sein.</translation>
     </message>
@@ -5631,6 +5926,10 @@
     <message>
         <source>{0} is in progress.</source>
         <translation>{0} läuft gerade.</translation>
+    </message>
+    <message>
+        <source>{0} is not installed.</source>
+        <translation>{0} ist nicht installiert.</translation>
     </message>
     <message>
         <source>{0} is reserved for the account without a name</source>
@@ -12251,6 +12550,10 @@
     <message>
         <source>Model</source>
         <translation>Modell</translation>
+    </message>
+    <message>
+        <source>Other agents</source>
+        <translation>Andere Agenten</translation>
     </message>
     <message>
         <source>Project</source>

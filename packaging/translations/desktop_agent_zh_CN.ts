@@ -548,6 +548,221 @@
     </message>
 </context>
 <context>
+    <name>AgentCard</name>
+    <message>
+        <source>Edit…</source>
+        <translation>编辑…</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>移除</translation>
+    </message>
+    <message>
+        <source>Remove it</source>
+        <translation>移除</translation>
+    </message>
+    <message>
+        <source>Remove the agent {0}</source>
+        <translation>移除代理 {0}</translation>
+    </message>
+    <message>
+        <source>Remove {0} from your settings?</source>
+        <translation>从设置中移除 {0}？</translation>
+    </message>
+    <message>
+        <source>Set up…</source>
+        <translation>设置…</translation>
+    </message>
+    <message>
+        <source>Test</source>
+        <translation>测试</translation>
+    </message>
+</context>
+<context>
+    <name>AgentControl</name>
+    <message>
+        <source>Left out: {0}.</source>
+        <translation>已略过：{0}。</translation>
+    </message>
+    <message>
+        <source>Taken from Zed: {0}.</source>
+        <translation>已从 Zed 获取：{0}。</translation>
+    </message>
+    <message>
+        <source>The test was broken off.</source>
+        <translation>测试已中断。</translation>
+    </message>
+    <message>
+        <source>nothing new</source>
+        <translation>没有新内容</translation>
+    </message>
+</context>
+<context>
+    <name>AgentForm</name>
+    <message>
+        <source>Add and test</source>
+        <translation>添加并测试</translation>
+    </message>
+    <message>
+        <source>An agent with this name already exists.</source>
+        <translation>已有同名代理。</translation>
+    </message>
+    <message>
+        <source>Another variable</source>
+        <translation>另一个变量</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Command</source>
+        <translation>命令</translation>
+    </message>
+    <message>
+        <source>Command line of the agent</source>
+        <translation>代理的命令行</translation>
+    </message>
+    <message>
+        <source>Edit {0}</source>
+        <translation>编辑 {0}</translation>
+    </message>
+    <message>
+        <source>For example: my-agent --acp</source>
+        <translation>例如：my-agent --acp</translation>
+    </message>
+    <message>
+        <source>For example: reviewer</source>
+        <translation>例如：reviewer</translation>
+    </message>
+    <message>
+        <source>Hosts that the agent may reach</source>
+        <translation>代理可访问的主机</translation>
+    </message>
+    <message>
+        <source>In the sandbox: writes none of your files</source>
+        <translation>在沙盒中：不写入您的任何文件</translation>
+    </message>
+    <message>
+        <source>In the sandbox: writes only the open folder</source>
+        <translation>在沙盒中：只写入打开的文件夹</translation>
+    </message>
+    <message>
+        <source>It can do everything that you can do. Add only what you trust.</source>
+        <translation>它可以做您能做的一切。只添加您信任的代理。</translation>
+    </message>
+    <message>
+        <source>It needs the hosts of its model. A sign-in in your home folder is hidden from it.</source>
+        <translation>它需要访问其模型的主机。它看不到主文件夹中的登录信息。</translation>
+    </message>
+    <message>
+        <source>May reach</source>
+        <translation>可访问</translation>
+    </message>
+    <message>
+        <source>Name</source>
+        <translation>名称</translation>
+    </message>
+    <message>
+        <source>Name of the agent</source>
+        <translation>代理的名称</translation>
+    </message>
+    <message>
+        <source>Name of variable {0}</source>
+        <translation>变量 {0} 的名称</translation>
+    </message>
+    <message>
+        <source>New agent</source>
+        <translation>新代理</translation>
+    </message>
+    <message>
+        <source>None. For example: api.example.org, *.example.org</source>
+        <translation>无。例如：api.example.org、*.example.org</translation>
+    </message>
+    <message>
+        <source>Outside the sandbox, as in your terminal</source>
+        <translation>在沙盒之外，与在您的终端中一样</translation>
+    </message>
+    <message>
+        <source>Sandbox</source>
+        <translation>沙盒</translation>
+    </message>
+    <message>
+        <source>Save and test</source>
+        <translation>保存并测试</translation>
+    </message>
+    <message>
+        <source>The agent cannot be added: {0}.</source>
+        <translation>无法添加代理：{0}。</translation>
+    </message>
+    <message>
+        <source>Value of variable {0}</source>
+        <translation>变量 {0} 的值</translation>
+    </message>
+    <message>
+        <source>Variables</source>
+        <translation>变量</translation>
+    </message>
+    <message>
+        <source>Variables that are secrets go to the keyring of your system.</source>
+        <translation>机密变量会保存到系统密钥环。</translation>
+    </message>
+    <message>
+        <source>a variable needs a name</source>
+        <translation>变量需要名称</translation>
+    </message>
+</context>
+<context>
+    <name>AgentWords</name>
+    <message>
+        <source>It works: {0}</source>
+        <translation>可用：{0}</translation>
+    </message>
+    <message>
+        <source>Starting…</source>
+        <translation>正在启动…</translation>
+    </message>
+    <message>
+        <source>Starts when you choose it. A test says whether it works.</source>
+        <translation>在您选择它时启动。测试可说明它是否可用。</translation>
+    </message>
+    <message>
+        <source>There is no program {0}.</source>
+        <translation>没有程序 {0}。</translation>
+    </message>
+    <message>
+        <source>modes: {0}</source>
+        <translation>模式：{0}</translation>
+    </message>
+    <message>
+        <source>supports {0}</source>
+        <translation>支持{0}</translation>
+    </message>
+</context>
+<context>
+    <name>AgentsPage</name>
+    <message>
+        <source>Add agent…</source>
+        <translation>添加代理…</translation>
+    </message>
+    <message>
+        <source>Claude Code, Codex and other agents that speak the Agent Client Protocol work in sessions here, with the review and the undo of this program. Those that are installed are listed.</source>
+        <translation>Claude Code、Codex 以及其他支持 Agent Client Protocol 的代理可在此处的会话中工作，并使用本程序的审查和撤销功能。已安装的代理会列出。</translation>
+    </message>
+    <message>
+        <source>Not installed</source>
+        <translation>未安装</translation>
+    </message>
+    <message>
+        <source>Take from Zed</source>
+        <translation>从 Zed 获取</translation>
+    </message>
+    <message>
+        <source>Take over the agents of Zed</source>
+        <translation>获取 Zed 的代理</translation>
+    </message>
+</context>
+<context>
     <name>ApiKeyField</name>
     <message>
         <source>API key</source>
@@ -4123,6 +4338,10 @@
         <translation>您按现状允许此工具后，您的规则 `{0}` 即对其有效。</translation>
     </message>
     <message>
+        <source>&apos;hosts&apos; is for an agent in the sandbox: add sandbox = &quot;restricted&quot;</source>
+        <translation>“hosts”用于沙盒中的代理：请添加 sandbox = &quot;restricted&quot;</translation>
+    </message>
+    <message>
         <source>7-Zip archive</source>
         <translation>7-Zip 归档</translation>
     </message>
@@ -4363,6 +4582,10 @@
         <translation>检查 Chrome 中的页面：控制台、网络、性能。</translation>
     </message>
     <message>
+        <source>Install it, or put it on your PATH.</source>
+        <translation>请安装它，或将其加入 PATH。</translation>
+    </message>
+    <message>
         <source>Install them with {0}.</source>
         <translation>请用 {0} 安装。</translation>
     </message>
@@ -4495,6 +4718,10 @@
         <translation>允许 {0} 执行此操作：{1}？</translation>
     </message>
     <message>
+        <source>MCP servers over HTTP</source>
+        <translation>通过 HTTP 连接的 MCP 服务器</translation>
+    </message>
+    <message>
         <source>MP3 audio</source>
         <translation>MP3 音频</translation>
     </message>
@@ -4529,6 +4756,10 @@
     <message>
         <source>Name one with `git config remote.pushDefault`.</source>
         <translation>请用 `git config remote.pushDefault` 指定一个。</translation>
+    </message>
+    <message>
+        <source>No agent is named.</source>
+        <translation>未指定代理。</translation>
     </message>
     <message>
         <source>No agent of another program is running.</source>
@@ -4667,8 +4898,16 @@
         <translation>请先将其移除：`{0}`。</translation>
     </message>
     <message>
+        <source>Remove the agent, and add it again with --secret {0}.</source>
+        <translation>请移除该代理，然后使用 --secret {0} 重新添加。</translation>
+    </message>
+    <message>
         <source>Revert it with git.</source>
         <translation>请用 Git 还原它。</translation>
+    </message>
+    <message>
+        <source>Runs outside the sandbox, as in your terminal.</source>
+        <translation>在沙盒之外运行，与在您的终端中一样。</translation>
     </message>
     <message>
         <source>SQLite database</source>
@@ -4717,6 +4956,10 @@
     <message>
         <source>Sign in with `gcloud auth application-default login`, or name a key file in GOOGLE_APPLICATION_CREDENTIALS.</source>
         <translation>请用 `gcloud auth application-default login` 登录，或在 GOOGLE_APPLICATION_CREDENTIALS 中指定密钥文件。</translation>
+    </message>
+    <message>
+        <source>Sign in with `{0}` in a terminal, then test again.</source>
+        <translation>请在终端中用 `{0}` 登录，然后再次测试。</translation>
     </message>
     <message>
         <source>Sign in with git in a terminal, or load your key into the SSH agent.</source>
@@ -4785,6 +5028,14 @@
     <message>
         <source>The agent will not ask about this again.</source>
         <translation>智能体不会再次询问此操作。</translation>
+    </message>
+    <message>
+        <source>The agent {0} needs the program {1}.</source>
+        <translation>代理 {0} 需要程序 {1}。</translation>
+    </message>
+    <message>
+        <source>The agent&apos;s command line cannot be read: {0}.</source>
+        <translation>无法读取代理的命令行：{0}。</translation>
     </message>
     <message>
         <source>The agent&apos;s turn ended before it said how this call ended.</source>
@@ -4897,6 +5148,10 @@
     <message>
         <source>The key is not valid: it is empty or contains characters that keys do not have.</source>
         <translation>这不是密钥：为空，或含有密钥不会有的字符。</translation>
+    </message>
+    <message>
+        <source>The keyring has no value for {0} of the agent {1}.</source>
+        <translation>密钥环中没有代理 {1} 的 {0} 的值。</translation>
     </message>
     <message>
         <source>The message could not be written.</source>
@@ -5051,6 +5306,10 @@
         <translation>没有生效的摘要。</translation>
     </message>
     <message>
+        <source>There is no agent named {0}, and no program of that name.</source>
+        <translation>没有名为 {0} 的代理，也没有同名程序。</translation>
+    </message>
+    <message>
         <source>There is no commit {0}.</source>
         <translation>没有提交 {0}。</translation>
     </message>
@@ -5061,6 +5320,10 @@
     <message>
         <source>There is no plan.</source>
         <translation>没有计划。</translation>
+    </message>
+    <message>
+        <source>There is no program {0} to start the agent.</source>
+        <translation>没有用于启动代理的程序 {0}。</translation>
     </message>
     <message>
         <source>There is no record that you allowed this tool. It may be new.</source>
@@ -5299,6 +5562,10 @@
         <translation>`/rewind` 列出各轮。</translation>
     </message>
     <message>
+        <source>`desktop-agent agents list` lists those that can be used.</source>
+        <translation>`desktop-agent agents list` 会列出可用的代理。</translation>
+    </message>
+    <message>
         <source>`desktop-agent worktrees list` lists them.</source>
         <translation>`desktop-agent worktrees list` 会列出它们。</translation>
     </message>
@@ -5391,6 +5658,10 @@
         <translation>给 {0} 的程序</translation>
     </message>
     <message>
+        <source>a project&apos;s agent gets no secrets from your keyring: remove secrets</source>
+        <translation>项目的代理无法从您的密钥环获取机密：请移除 secrets</translation>
+    </message>
+    <message>
         <source>a quote that does not end</source>
         <translation>有未闭合的引号</translation>
     </message>
@@ -5475,8 +5746,16 @@
         <translation>给 {0} 的代码来自其输入</translation>
     </message>
     <message>
+        <source>embedded files</source>
+        <translation>嵌入的文件</translation>
+    </message>
+    <message>
         <source>expansions in a here document</source>
         <translation>here 文档中有展开</translation>
+    </message>
+    <message>
+        <source>images</source>
+        <translation>图片</translation>
     </message>
     <message>
         <source>it has a part of an unknown kind ({0})</source>
@@ -5491,8 +5770,16 @@
         <translation>不是有效的 shell 语法</translation>
     </message>
     <message>
+        <source>it needs a command line</source>
+        <translation>需要命令行</translation>
+    </message>
+    <message>
         <source>it runs too many commands</source>
         <translation>运行的命令过多</translation>
+    </message>
+    <message>
+        <source>name may have at most 32 letters, digits, &apos;-&apos;, &apos;_&apos; and &apos;.&apos;</source>
+        <translation>名称最多可包含 32 个字母、数字、“-”、“_”和“.”字符</translation>
     </message>
     <message>
         <source>options of `find` that are not known</source>
@@ -5505,6 +5792,10 @@
     <message>
         <source>quoted text that may be run</source>
         <translation>有可能被运行的引号文本</translation>
+    </message>
+    <message>
+        <source>resuming sessions</source>
+        <translation>恢复会话</translation>
     </message>
     <message>
         <source>syntax of bash, which another shell reads differently</source>
@@ -5575,6 +5866,10 @@
         <translation>使用这些设置无法向 {0} 发出请求。</translation>
     </message>
     <message>
+        <source>{0} cannot be the name of a variable</source>
+        <translation>{0} 不能作为变量名</translation>
+    </message>
+    <message>
         <source>{0} cannot be the name of a worktree.</source>
         <translation>{0} 不能用作工作树名称。</translation>
     </message>
@@ -5613,6 +5908,10 @@
     <message>
         <source>{0} is in progress.</source>
         <translation>{0}正在进行中。</translation>
+    </message>
+    <message>
+        <source>{0} is not installed.</source>
+        <translation>{0} 未安装。</translation>
     </message>
     <message>
         <source>{0} is reserved for the account without a name</source>
@@ -12204,6 +12503,10 @@
     <message>
         <source>Model</source>
         <translation>模型</translation>
+    </message>
+    <message>
+        <source>Other agents</source>
+        <translation>其他代理</translation>
     </message>
     <message>
         <source>Project</source>

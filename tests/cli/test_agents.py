@@ -2,10 +2,12 @@
 
 import io
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from keyring.errors import NoKeyringError
 
@@ -13,6 +15,8 @@ from desktop_agent.core.base.paths import AppPaths
 from tests.command_line import CommandLine, Ran
 from tests.core.agents.test_definition import SECRET, program
 from tests.memory_keyring import BrokenKeyring, MemoryKeyring, use_keyring
+
+SCRIPTED_AGENT = Path(__file__).parents[1] / "core" / "agents" / "scripted_agent.py"
 
 
 class Agents(CommandLine):
@@ -177,3 +181,141 @@ def test_a_projects_agents_wait_for_trust_and_start_nothing(agents: Agents, tmp_
     assert agents.listed["evil"]["defined_by"] == "project"
     assert agents("remove", "evil").code == 2
     assert not trace.exists()
+
+
+def scripted(path: Path, prompts: Any = (), **answers: Any) -> list[str]:
+    path.write_text(json.dumps({"answers": answers, "prompts": prompts}))
+    return [sys.executable, str(SCRIPTED_AGENT), str(path)]
+
+
+MODES = [{"id": mode, "name": mode.title()} for mode in ("auto", "ask")]
+
+
+def test_a_test_says_what_an_agent_offers_and_leaves_nothing_running(agents: Agents, tmp_path: Path) -> None:
+    info = {"name": "scripted", "title": "Scripted", "version": "3"}
+    can = {"loadSession": True, "promptCapabilities": {"image": True}}
+    begun = {"protocolVersion": 1, "agentInfo": info, "agentCapabilities": can}
+    opened = {"sessionId": "s", "modes": {"currentModeId": "auto", "availableModes": MODES}}
+    line = scripted(tmp_path / "script.json", initialize=begun, **{"session/new": opened})
+    agents.done("add", "mine", "--", *line)
+
+    shown = agents.done("test", "mine")
+    assert shown.out == (
+        "mine works: Scripted 3.\n"
+        "Runs outside the sandbox, as in your terminal.\n"
+        "Supports: images, resuming sessions\n"
+        "Modes: auto, ask (set)\n"
+    )
+    report = agents.done("test", "mine", "--json").json
+    assert (report["works"], report["agent"], report["version"], report["mode"]) == (True, "Scripted", "3", "ask")
+    assert psutil.Process().children(recursive=True) == []
+    assert list((tmp_path / "app").iterdir()) == []
+
+
+def test_an_agent_that_is_not_signed_in_says_how_to(agents: Agents, tmp_path: Path) -> None:
+    way = {"id": "x", "name": "Log in", "type": "terminal", "args": ["--log in"]}
+    begun = {"protocolVersion": 1, "agentInfo": {"name": "scripted", "version": "1"}, "authMethods": [way]}
+    refused = {"code": -32000, "message": "Authentication required"}
+    line = scripted(tmp_path / "script.json", initialize=begun, **{"session/new": refused})
+
+    ran = agents("test", shlex.join(line), "--json")
+
+    assert (ran.code, ran.json["works"], ran.json["needs_sign_in"]) == (1, False, True)
+    assert ran.json["problem"] == "scripted is not signed in."
+    assert shlex.join((*line, "--log in")) in ran.json["hint"]
+
+
+def test_an_agent_that_does_not_work_says_why(agents: Agents, tmp_path: Path) -> None:
+    newer = scripted(tmp_path / "script.json", initialize={"protocolVersion": 2})
+    for line, says in (
+        (["sh", "-c", "echo no database >&2; exit 3"], "no database"),
+        (["sh", "-c", "head -c 100000 /dev/zero | tr '\\0' x; exit 4"], "exit code 4"),
+        (newer, "speaks version 2 of the protocol"),
+    ):
+        ran = agents("test", shlex.join(line))
+        assert ran.code == 1
+        assert " does not work: " in ran.out
+        assert says in ran.out
+
+
+def test_an_agents_secrets_reach_it_and_are_in_no_log(
+    agents: Agents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_keyring(monkeypatch, MemoryKeyring())
+    told = tmp_path / "told"
+    line = ["sh", "-c", f'echo "the key is $API_KEY" >&2; echo "$API_KEY" > {told}; exit 3']
+    agents.done("add", "mine", "--env", f"API_KEY={SECRET}", "--", *line)
+
+    assert agents("test", "mine").code == 1
+    assert agents("test", "mine", "--json").code == 1
+
+    assert told.read_text().strip() == SECRET
+    files = [path for root in AppPaths.from_environment().roots for path in root.rglob("*") if path.is_file()]
+    logged = "".join(path.read_text(errors="replace") for path in files)
+    assert "the key is" in logged
+    assert SECRET not in logged
+    assert SECRET not in agents.said
+
+
+def test_a_projects_agent_is_not_tested_before_it_is_trusted(agents: Agents, tmp_path: Path) -> None:
+    project = tmp_path / "app" / ".desktop-agent" / "config.toml"
+    project.parent.mkdir()
+    project.write_text(f'[[agents]]\nname = "claude"\ncommand = "sh"\nargs = ["-c", "touch {tmp_path / "started"}"]\n')
+    ran = agents("test", "claude")
+    assert (ran.code, "Claude Code is not installed." in ran.err) == (2, True)
+    assert not (tmp_path / "started").exists()
+
+
+HELLO = {"update": {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "Done by an agent."}}}
+
+
+def test_a_run_goes_to_an_agent_by_its_name_or_its_command_line(agents: Agents, tmp_path: Path) -> None:
+    line = scripted(tmp_path / "script.json", prompts=[[HELLO, {"write": ["made.txt", "by the agent\n"]}]])
+    agents.done("add", "mine", "--", *line)
+
+    def run(*arguments: str) -> Ran:
+        return CommandLine.__call__(agents, "run", "--prompt", "Make it", "--json", *arguments)
+
+    for named in ("mine", shlex.join(line)):
+        ran = run("--agent", named)
+        assert ran.code == 0, ran.err
+        assert ran.json["final_response"] == "Done by an agent."
+        assert ran.json["edited_files"] == ["made.txt"]
+        (tmp_path / "app" / "made.txt").unlink()
+
+    for options, says in (
+        (["--agent", "none"], "There is no agent named none"),
+        (["--agent", "mine", "--model", "x"], "--agent does not go with --provider, --model"),
+        (["--agent", "mine", "--client", "sdk"], "--agent does not go with"),
+    ):
+        refused = run(*options)
+        assert (refused.code, says in refused.err) == (2, True), refused.err
+
+
+def test_a_resumed_run_goes_on_with_its_agent_or_with_a_model(agents: Agents, tmp_path: Path) -> None:
+    agents.done("add", "mine", "--", *scripted(tmp_path / "script.json", prompts=[[HELLO], [HELLO]]))
+
+    def run(*arguments: str) -> Ran:
+        return CommandLine.__call__(agents, "run", "--prompt", "Go on", "--json", *arguments)
+
+    session = run("--agent", "mine").json["session_id"]
+    assert run("--resume", session).json["final_response"] == "Done by an agent."
+    assert run("--resume", session, "--provider", "demo", "--approval", "never").json["final_response"] != (
+        "Done by an agent."
+    )
+    assert run("--resume", session, "--agent", "mine").json["final_response"] == "Done by an agent."
+
+
+def test_a_batch_runs_its_tasks_with_agents(agents: Agents, tmp_path: Path) -> None:
+    line = scripted(tmp_path / "script.json", prompts=[[HELLO, {"write": ["made.txt", "x\n"]}]])
+    tasks = tmp_path / "tasks.jsonl"
+    task = {"id": "1", "workspace": str(tmp_path / "app"), "prompt": "Make it", "options": {"agent": shlex.join(line)}}
+    tasks.write_text(json.dumps(task))
+
+    ran = CommandLine.__call__(agents, "batch", tasks, "--workers", "1")
+
+    assert ran.code == 0, ran.err
+    outcome = json.loads(ran.out.splitlines()[0])
+    assert (outcome["exit_code"], outcome["final_response"]) == (0, "Done by an agent.")
+    assert "+x" in outcome["patch"]
+    assert not (tmp_path / "app" / "made.txt").exists()

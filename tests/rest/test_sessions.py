@@ -2,6 +2,8 @@ import asyncio
 from pathlib import Path
 
 from desktop_agent.core.providers.scripted import Hang, Say
+from desktop_agent.core.system.processes.shell import joined_words
+from tests.cli.test_agents import scripted
 from tests.harness import PATIENCE_S, Ground
 from tests.rest.serving import NEW, serving, up_to
 
@@ -160,3 +162,20 @@ async def test_a_session_is_started_in_a_worktree(tmp_path: Path) -> None:
         refused = await served.post("/v1/sessions", {"worktree": {"name": "calm"}})
         assert refused.status_code == 400
         assert "There is a worktree or branch of the name calm already." in refused.text
+
+
+async def test_a_session_has_an_agent_of_another_program_or_a_model(tmp_path: Path) -> None:
+    hello = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "Hello."}}
+    line = joined_words(scripted(tmp_path / "script.json", prompts=[[{"update": hello}]]))
+    async with serving(tmp_path) as served:
+        answer = await served.post("/v1/sessions", {"agent": line, "sandbox": "none"})
+        assert answer.status_code == 201, answer.text
+        blocks = await served.run(answer.headers["location"])
+        assert "Hello." in str([block.data for block in blocks if block.type == "message_done"])
+        assert blocks[-1].data["reason"] == "completed"
+        for body, words in (
+            (NEW | {"agent": line}, "an agent or a model, not both"),
+            ({"agent": "no-such-agent"}, "There is no agent named no-such-agent"),
+        ):
+            refused = await served.post("/v1/sessions", body)
+            assert (refused.status_code, words in refused.json()["error"]["message"]) == (400, True), refused.text

@@ -32,10 +32,12 @@ from desktop_agent.core.settings.table_file import (
 )
 from desktop_agent.core.system.processes.shell import joined_words, program_meant, split_words
 
-AGENTS = NamedTables(key="agents", noun="agent", command="agents")
+LIST = "agents"
+_AGENTS = NamedTables(key=LIST, noun="agent", command="agents")
 KEYS = ("name", "command", "args", "env", "secrets", "sandbox", "hosts", "mode")
 NOT_CONFINED = "Runs outside the sandbox, as in your terminal."
 
+_WHICH = "`desktop-agent agents list` lists those that can be used."
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,30}[A-Za-z0-9])?")
 _VARIABLE = re.compile(r"[^=\0]+")
 
@@ -76,11 +78,11 @@ class AgentDefinition(Struct, frozen=True, kw_only=True):
             return None
         return ServerSandbox(folders=(".",) if self.sandbox == "restricted" else (), hosts=self.hosts)
 
-    def missing_program(self, environ: Mapping[str, str], workspace: Path) -> str | None:
+    def missing_program(self, environ: Mapping[str, str], workspace: Path | None) -> str | None:
         """Return the program that starts the agent if it is not found, else `None`. Blocks."""
         return self.command if self.located(environ, workspace) is None else None
 
-    def located(self, environ: Mapping[str, str], workspace: Path) -> "AgentDefinition | None":
+    def located(self, environ: Mapping[str, str], workspace: Path | None) -> "AgentDefinition | None":
         """Return what starts where the program is; `None` if it is not found. Blocks."""
         if os.sep in self.command or "/" in self.command:
             return self if program_meant(self.command, environ, workspace) else None
@@ -103,24 +105,27 @@ def agent_meant(
 
     Raises `UsageError` if there is neither the name nor the program.
     """
-    folder = workspace or Path.cwd()
     configured = next((agent for agent in agents if agent.name == reference), None)
     if configured is not None:
         meant, title = configured, f"The agent {reference} needs the program {named(configured.command)}."
     elif (known := known_agent(reference)) is not None:
-        meant, title = agent_known(known, environ, folder), ""
+        meant, title = agent_known(known, environ, workspace), ""
     else:
         meant = _typed(reference)
         title = f"There is no program {named(meant.command)} to start the agent."
         if not meant.args:
             title = f"There is no agent named {named(reference)}, and no program of that name."
-    if (found := meant.located(environ, folder)) is not None:
+    if (found := meant.located(environ, workspace)) is not None:
         return found
-    hint = "Install it, or put it on your PATH." if configured else "`desktop-agent agents list` lists those there are."
+    hint = (
+        "Install it, or put it on your PATH."
+        if configured
+        else "`desktop-agent agents list` lists those that can be used."
+    )
     raise UsageError(title, hint=hint)
 
 
-def agent_known(known: KnownAgent, environ: Mapping[str, str], workspace: Path) -> AgentDefinition:
+def agent_known(known: KnownAgent, environ: Mapping[str, str], workspace: Path | None) -> AgentDefinition:
     """Return an agent that is known by name. Blocks. Raises `UsageError` if it is not installed."""
     if (program := find_agent(known, environ, workspace)) is None:
         raise UsageError(f"{known.title} is not installed.", hint=known.needs)
@@ -133,13 +138,23 @@ def _typed(line: str) -> AgentDefinition:
     except ValueError as error:
         raise UsageError(f"The agent's command line cannot be read: {error}.") from error
     if not words:
-        raise UsageError("No agent is named.", hint="`desktop-agent agents list` lists those there are.")
+        raise UsageError("No agent is named.", hint=_WHICH)
     return AgentDefinition(name=Path(words[0]).stem, command=words[0], args=tuple(words[1:]))
+
+
+def typed_agent(
+    name: str, line: str, env: Mapping[str, str], sandbox: SandboxMode | None, hosts: Iterable[str]
+) -> AgentDefinition:
+    """Return the agent that a command line starts. Raises `ValueError`, whose message is for the user."""
+    if not (words := split_words(line)):
+        raise ValueError("it needs a command line")
+    typed = {"name": name, "command": words[0], "args": words[1:], "env": dict(env), "sandbox": sandbox or "none"}
+    return agent_in(typed | ({"hosts": list(hosts)} if sandbox else {}))
 
 
 def read_agents(tables: Iterable[FoundTable]) -> AgentDefinitions:
     """Return the agents that the tables define. A project's agent never replaces a user's."""
-    agents, problems = AGENTS.read(tables, _defined)
+    agents, problems = _AGENTS.read(tables, _defined)
     return AgentDefinitions(agents=agents, problems=problems)
 
 
@@ -185,31 +200,36 @@ def add_agents(path: Path, agents: Collection[AgentDefinition], keyring: Keyring
 
     Blocks, raises and returns as `NamedTables.add`.
     """
-    new: list[tuple[dict[str, object], dict[str, str]]] = []
-    for agent in agents:
-        secrets = {name: value for name, value in agent.env.items() if value and _is_secret(agent, name, value)}
-        public = {name: value for name, value in agent.env.items() if name not in secrets}
-        kept = replace(agent, env=public, secrets=tuple(dict.fromkeys((*agent.secrets, *secrets))))
-        new.append((table_of_agent(kept), {_entry(agent.name, name): value for name, value in secrets.items()}))
-    return AGENTS.add(path, new, keyring)
+    return _AGENTS.add(path, [_split(agent) for agent in agents], keyring)
 
 
-def _is_secret(agent: AgentDefinition, name: str, value: str) -> bool:
-    return name in agent.secrets or is_secret_pair(name, value)
+def replace_agent(path: Path, agent: AgentDefinition, keyring: Keyring) -> None:
+    """Replace the agent with the same name. Blocks, and raises as `NamedTables.replace`."""
+    _AGENTS.replace(path, _split(agent), keyring, _entries_in)
 
 
-def change_agent(path: Path, name: str, **values: object) -> None:
-    """Set values of an agent in the settings file; `None` removes one. Blocks. Raises like `NamedTables.change`."""
-    AGENTS.change(path, name, lambda _: values)
+def _split(agent: AgentDefinition) -> tuple[dict[str, object], dict[str, str]]:
+    """Return the table of an agent, and its secrets by their entries in the keyring."""
+    given = {name: value for name, value in agent.env.items() if value}
+    secrets = {name: text for name, text in given.items() if name in agent.secrets or is_secret_pair(name, text)}
+    public = {name: value for name, value in agent.env.items() if name not in secrets}
+    names = tuple(dict.fromkeys((*agent.secrets, *secrets)))
+    by_entry = {_entry(agent.name, name): value for name, value in secrets.items()}
+    return table_of_agent(replace(agent, env=public, secrets=names)), by_entry
+
+
+def _entries_in(table: object) -> list[str]:
+    agent = agent_in(table)
+    return [_entry(agent.name, name) for name in agent.secrets]
 
 
 def remove_agent(path: Path, name: str, keyring: Keyring) -> None:
     """Remove an agent, and only then its secrets, so that a locked keyring cannot prevent the removal. Blocks."""
-    removed = AGENTS.remove(path, name)
+    removed = _AGENTS.remove(path, name)
     with suppress(ValueError):  # it was unusable
         try:
-            for variable in agent_in(removed).secrets:
-                keyring.delete(_entry(name, variable))
+            for entry in _entries_in(removed):
+                keyring.delete(entry)
         except CredentialsError as error:
             title = f"{name} is no longer defined, but its secrets are still in the keyring. {error.title}"
             raise CredentialsError(title, hint=error.hint, detail=error.detail) from error

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import CredentialsError
-from desktop_agent.core.base.secrets import Keyring, is_secret_pair, keep_all, read_all
+from desktop_agent.core.base.secrets import Keyring, is_secret_pair, read_all
 from desktop_agent.core.base.web_address import address_of, has_userinfo, is_readable_on_the_way, why_no_address
 from desktop_agent.core.mcp.definition import (
     CALL_TIMEOUT_S,
@@ -109,10 +109,6 @@ def forget_secrets(keyring: Keyring, definition: ServerDefinition) -> None:
 def _names(definition: ServerDefinition) -> tuple[str, ...]:
     reached_by = definition.reached_by
     return reached_by.secret_headers if isinstance(reached_by, Address) else reached_by.secret_env
-
-
-def _by_entry(definition: ServerDefinition, secrets: Mapping[str, str]) -> dict[str, str]:
-    return {_entry(definition, name): value for name, value in secrets.items()}
 
 
 def _entry(definition: ServerDefinition, header: str) -> str:
@@ -296,29 +292,23 @@ def add_definitions(
     this raises. `keep_others` is called when it is certain that the servers can be added. Raises `UsageError` for a
     name that exists or a broken file, `CredentialsError` and `StorageError`; nothing is added then.
     """
-    split = (without_secrets(definition) for definition in definitions)
-    new = [(table_of_definition(public), _by_entry(public, secrets)) for public, secrets in split]
-    return _SERVERS.add(path, new, keyring, keep_others)
+    return _SERVERS.add(path, [_split(definition) for definition in definitions], keyring, keep_others)
 
 
 def replace_definition(path: Path, definition: ServerDefinition, keyring: Keyring) -> None:
-    """Replace the definition with the same name. Blocks. Raises like `add_definitions`.
+    """Replace the definition with the same name. Blocks, and raises as `NamedTables.replace`."""
+    _SERVERS.replace(path, _split(definition), keyring, _entries_in)
 
-    Secrets that the definition names without a value are kept. Secrets that it no longer names are forgotten.
-    """
+
+def _split(definition: ServerDefinition) -> tuple[dict[str, object], dict[str, str]]:
+    """Return the table of a definition, and its secrets by their entries in the keyring."""
     public, secrets = without_secrets(definition)
-    table = table_of_definition(public)
+    return table_of_definition(public), {_entry(public, name): value for name, value in secrets.items()}
 
-    def change(before: Mapping[str, object]) -> dict[str, object | None]:
-        keep_all(keyring, _by_entry(public, secrets))
-        with suppress(ValueError):  # what was there could not be read
-            old = definition_in(dict(before))
-            kept = {_entry(public, name) for name in _names(public)}
-            for entry in {_entry(old, name) for name in _names(old)} - kept:
-                keyring.delete(entry)
-        return {key: table.get(key) for key in KEYS}
 
-    _SERVERS.change(path, definition.name, change)
+def _entries_in(table: object) -> list[str]:
+    definition = definition_in(table)
+    return [_entry(definition, name) for name in _names(definition)]
 
 
 def remove_definition(path: Path, name: str) -> ServerDefinition | None:

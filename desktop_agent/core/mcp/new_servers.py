@@ -120,17 +120,18 @@ def edited_definition(before: ServerDefinition, typed: ServerDefinition) -> Serv
     reached_by = typed.reached_by
     match before.reached_by, reached_by:
         case Program() as old, Program(command=command, args=args, env=env, sandbox=sandbox):
-            kept, public = _kept(old.secret_env, env)
+            kept, public = kept_secrets(old.secret_env, env)
             reached_by = replace(old, command=command, args=args, env=public, secret_env=kept, sandbox=sandbox)
         case Address() as old, Address(url=url, headers=headers, client_id=client_id):
-            kept, public = _kept(old.secret_headers, headers)
+            kept, public = kept_secrets(old.secret_headers, headers)
             reached_by = replace(old, url=url, headers=public, secret_headers=kept, client_id=client_id)
         case _:
             pass
     return replace(before, reached_by=reached_by)
 
 
-def _kept(secrets: Iterable[str], typed: Mapping[str, str]) -> tuple[tuple[str, ...], dict[str, str]]:
+def kept_secrets(secrets: Iterable[str], typed: Mapping[str, str]) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return the names of the secrets that stay as they are, because no value was typed, and all other values."""
     kept = tuple(name for name in secrets if typed.get(name) == "")
     return kept, {name: value for name, value in typed.items() if name not in kept}
 

@@ -23,6 +23,11 @@ class NamedModel(Struct, frozen=True, kw_only=True):
     account: str | None = None
     effort: str | None = None
 
+    @classmethod
+    def of_agent(cls, reference: str) -> "NamedModel":
+        """Name an agent of another program instead, by its name or command line."""
+        return cls(provider=AGENTS, model=reference)
+
     @property
     def is_nothing(self) -> bool:
         return self == NamedModel()
@@ -34,8 +39,11 @@ def model_meant(
     """Complete `meant`. The name of the result is empty if no model is known.
 
     Open parts are taken from the model `now` if it has the same provider, and otherwise from the settings. The settings
-    apply to their own provider only, so that no other provider's requests go to their address.
+    apply to their own provider only, so that no other provider's requests go to their address. After an agent of
+    another program, the name of a model without a provider is one of the settings' provider.
     """
+    if now is not None and now.is_agent and meant.provider is None and meant.model is not None:
+        now = None
     if meant.provider == AGENTS and meant.model:
         return ModelRef(provider=AGENTS, model=meant.model)
     if now is not None and meant.provider in (None, now.provider):

@@ -5,6 +5,7 @@ The functions `…_in` return validated values of one table, and raise `ValueErr
 
 import shlex
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
@@ -242,6 +243,29 @@ class NamedTables(Struct, frozen=True, kw_only=True):
             entries.update(place, change(entries.plain()[place]))
 
         self._change_list(path, change_one)
+
+    def replace(
+        self,
+        path: Path,
+        new: tuple[Mapping[str, object], Mapping[str, str]],
+        keyring: Keyring,
+        entries_of: Callable[[object], Collection[str]],
+    ) -> None:
+        """Replace the table with the same name, and keep its secrets. Blocks. Raises like `add`.
+
+        Secrets that it names without a value stay in the keyring; those that only the old one has are forgotten.
+        `entries_of` returns the entries of a table's secrets, or raises `ValueError`.
+        """
+        table, secrets = new
+
+        def change(before: Mapping[str, object]) -> dict[str, object | None]:
+            keep_all(keyring, secrets)
+            with suppress(ValueError):  # what was there could not be read
+                for entry in set(entries_of(dict(before))).difference(entries_of(table)):
+                    keyring.delete(entry)
+            return {key: table.get(key) for key in {**before, **table}}
+
+        self.change(path, str(table["name"]), change)
 
     def _change_list(self, path: Path, change: Callable[[TableList], None]) -> None:
         from desktop_agent.core.settings.settings_file import change_tables  # its parser takes a while to import

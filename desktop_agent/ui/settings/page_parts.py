@@ -1,21 +1,31 @@
 """The parts of settings pages: the page itself, the row of a setting, forms, and removal buttons."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import cast
+from typing import Generic, NamedTuple, Protocol, TypeVar, cast
 
 from PySide6.QtCore import QCoreApplication, QObject, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
 
+from desktop_agent.core.base.secrets import is_secret_pair
 from desktop_agent.core.settings.values import Setting
 from desktop_agent.ui.runtime.pacing import GradualWork, in_next_turn
 from desktop_agent.ui.settings.setting_controls import SwitchControl, control_for, words
 from desktop_agent.ui.settings.settings_view import SettingsActions, SettingsView
 from desktop_agent.ui.theme import Height, Space, Theme
-from desktop_agent.ui.widgets.buttons import compact_button, make_button
+from desktop_agent.ui.widgets.buttons import compact_button, make_button, make_line
 from desktop_agent.ui.widgets.labels import Note, make_label, show_text
-from desktop_agent.ui.widgets.layouts import STRETCH, Part, add_parts, hbox, scroll_down, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, Part, add_parts, discard, hbox, scroll_down, vbox
 
 _rows_tr = partial(QCoreApplication.translate, "SettingRows")
 
@@ -193,16 +203,154 @@ class AddingForm(QWidget):
 
     cancelled = Signal()
 
-    def __init__(self, problem_name: str = "") -> None:
+    def __init__(self, problem_name: str = "", button: QPushButton | None = None) -> None:
+        """`button` opens the form: it is disabled meanwhile, and gets the focus when the form is left."""
         super().__init__()
         self.problem = Note("", "error", object_name=problem_name)
         self.problem.hide()
+        self._button = button
+        if button is not None:
+            self.hide()
+            self.cancelled.connect(self.leave)
+
+    def add_line(self, object_name: str, accessible_name: str, placeholder: str) -> QLineEdit:
+        line = make_line(object_name, accessible_name, placeholder)
+        line.returnPressed.connect(self.confirm)
+        line.textEdited.connect(self.problem.hide)
+        return line
+
+    def confirm(self) -> None:
+        """Add what was entered, or say what is wrong with it."""
+        raise NotImplementedError
+
+    def enter(self) -> None:
+        self.problem.hide()
+        if self._button is not None:
+            self._button.setEnabled(False)
+        self.show()
+
+    def leave(self) -> None:
+        self.hide()
+        if self._button is not None:
+            self._button.setEnabled(True)
+            self._button.setFocus()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:
             self.cancelled.emit()
         else:
             super().keyPressEvent(event)
+
+
+class PairWords(NamedTuple):
+    """The object names of the fields for names and values, and the texts about them."""
+
+    name_edit: str
+    value_edit: str
+    name_of: str
+    value_of: str
+    first_name: str
+    first_value: str
+    another: str
+    nameless: str
+
+
+class PairFields(QWidget):
+    """Names and their values, in rows: another one is added while the last is filled. Values of secrets are hidden."""
+
+    def __init__(self, form: AddingForm, words: PairWords, *, hides_all: bool) -> None:
+        super().__init__()
+        self._form = form
+        self._words = words
+        self._hides_all = hides_all
+        self._rows: list[tuple[QLineEdit, QLineEdit]] = []
+        self._column = vbox(on=self, spacing=Space.S)
+        self._add_row()
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """What was entered. Raises `ValueError` if a value has no name."""
+        typed = [(name.text().strip(), value.text().strip()) for name, value in self._rows]
+        if any(value and not name for name, value in typed):
+            raise ValueError(self._words.nameless)
+        return tuple((name, value) for name, value in typed if name)
+
+    def show_pairs(self, values: Mapping[str, str], kept: Iterable[str]) -> None:
+        """Show these values, and the names of those in the keyring, which stay there if nothing else is typed."""
+        while len(self._rows) > 1:
+            for line in self._rows.pop():
+                discard(line)
+            self._column.takeAt(len(self._rows))
+        for line in self._rows[0]:
+            line.clear()
+        self._rows[0][1].setPlaceholderText(self._words.first_value)
+        for name in (*values, *kept):
+            name_line, value_line = self._rows[-1]
+            value_line.setText(values.get(name, ""))
+            value_line.setPlaceholderText("" if name in values else self.tr("In the keyring"))
+            name_line.setText(name)
+
+    def _add_row(self) -> None:
+        words, number = self._words, len(self._rows) + 1
+        hints = (words.first_name, words.first_value) if number == 1 else (words.another, "")
+        name = self._form.add_line(words.name_edit, words.name_of.format(number), hints[0])
+        value = self._form.add_line(words.value_edit, words.value_of.format(number), hints[1])
+        for line in (name, value):
+            line.textChanged.connect(self._update)
+        self._rows.append((name, value))
+        self._column.addLayout(hbox((name, 1), (value, 2), spacing=Space.S))
+        self._update()
+
+    def _update(self) -> None:
+        for name, value in self._rows:
+            is_hidden = self._hides_all or is_secret_pair(name.text().strip(), value.text())
+            value.setEchoMode(QLineEdit.EchoMode.Password if is_hidden else QLineEdit.EchoMode.Normal)
+        if self._rows[-1][0].text():
+            self._add_row()
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+V = TypeVar("V", bound=_Named)
+C = TypeVar("C", bound=QWidget)
+
+
+class CardList(Generic[V, C]):
+    """Cards one below the other, one for each name, made and updated a few in each turn of the loop."""
+
+    def __init__(self, page: QWidget, make: Callable[[V], C], update: Callable[[C, V], object]) -> None:
+        self._make = make
+        self._update = update
+        self._cards: dict[str, C] = {}
+        self._work = GradualWork(page)
+        self.column = QVBoxLayout()
+        self.column.setSpacing(Space.S)
+
+    def show(self, views: Sequence[V], home: QWidget) -> None:
+        """Show these. `home` gets the focus if it was on a card that is gone."""
+        names = [view.name for view in views]
+        for name in [name for name in self._cards if name not in names]:
+            card = self._cards.pop(name)
+            focused = QApplication.focusWidget()
+            if focused is not None and card.isAncestorOf(focused):
+                home.setFocus()
+            self.column.removeWidget(card)
+            discard(card)
+        self._work.begin(self._show_cards(views))
+
+    def _show_cards(self, views: Sequence[V]) -> Iterator[None]:
+        for place, view in enumerate(views):
+            card = self._cards.get(view.name)
+            if card is None:
+                card = self._cards[view.name] = self._make(view)
+                self.column.insertWidget(place, card)
+                card.show()
+            else:
+                self._update(card, view)
+            yield
 
 
 class Removal(QObject):

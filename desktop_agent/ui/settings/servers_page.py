@@ -1,15 +1,13 @@
 """The settings section about MCP servers: a card for each server, and a form to add servers."""
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QApplication, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QPushButton, QSizePolicy, QWidget
 
-from desktop_agent.core.base.secrets import is_secret_pair
 from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition, ServerSandbox
 from desktop_agent.core.mcp.new_servers import (
     KNOWN_SERVERS,
@@ -20,86 +18,26 @@ from desktop_agent.core.mcp.new_servers import (
     typed_sandbox,
 )
 from desktop_agent.core.system.session_bus import FileQuestion
-from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.settings.generated_page import settings_of
-from desktop_agent.ui.settings.page_parts import AddingForm, Page, field_row, switch_row
+from desktop_agent.ui.settings.page_parts import (
+    AddingForm,
+    CardList,
+    Page,
+    PairFields,
+    PairWords,
+    field_row,
+    switch_row,
+)
 from desktop_agent.ui.settings.server_card import ServerCard
 from desktop_agent.ui.settings.setting_controls import Switch
-from desktop_agent.ui.settings.settings_view import ServersView, SettingsActions
+from desktop_agent.ui.settings.settings_view import ServersView, ServerView, SettingsActions
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import core_words
-from desktop_agent.ui.widgets.buttons import Picker, make_button, make_line
+from desktop_agent.ui.widgets.buttons import Picker, make_button
 from desktop_agent.ui.widgets.file_chooser import choose_files
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, show_text
-from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, discard, hairline, hbox, set_names, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hairline, hbox, set_names, vbox
 from desktop_agent.ui.wording.visible_text import plain_tooltip
-
-
-class PairWords(NamedTuple):
-    """The object names of the fields for names and values, and the texts about them."""
-
-    name_edit: str
-    value_edit: str
-    name_of: str
-    value_of: str
-    first_name: str
-    first_value: str
-    another: str
-    nameless: str
-
-
-class PairFields(QWidget):
-    """Names and their values, in rows: another one is added while the last is filled. Values of secrets are hidden."""
-
-    def __init__(self, form: "ServerForm", words: PairWords, *, hides_all: bool) -> None:
-        super().__init__()
-        self._form = form
-        self._words = words
-        self._hides_all = hides_all
-        self._rows: list[tuple[QLineEdit, QLineEdit]] = []
-        self._column = vbox(on=self, spacing=Space.S)
-        self._add_row()
-
-    @property
-    def pairs(self) -> tuple[tuple[str, str], ...]:
-        """What was entered. Raises `ValueError` if a value has no name."""
-        typed = [(name.text().strip(), value.text().strip()) for name, value in self._rows]
-        if any(value and not name for name, value in typed):
-            raise ValueError(self._words.nameless)
-        return tuple((name, value) for name, value in typed if name)
-
-    def show_pairs(self, values: Mapping[str, str], kept: Iterable[str]) -> None:
-        """Show these values, and the names of those in the keyring, which stay there if nothing else is typed."""
-        while len(self._rows) > 1:
-            for line in self._rows.pop():
-                discard(line)
-            self._column.takeAt(len(self._rows))
-        for line in self._rows[0]:
-            line.clear()
-        self._rows[0][1].setPlaceholderText(self._words.first_value)
-        for name in (*values, *kept):
-            name_line, value_line = self._rows[-1]
-            value_line.setText(values.get(name, ""))
-            value_line.setPlaceholderText("" if name in values else self.tr("In the keyring"))
-            name_line.setText(name)
-
-    def _add_row(self) -> None:
-        words, number = self._words, len(self._rows) + 1
-        hints = (words.first_name, words.first_value) if number == 1 else (words.another, "")
-        name = self._form.add_line(words.name_edit, words.name_of.format(number), hints[0])
-        value = self._form.add_line(words.value_edit, words.value_of.format(number), hints[1])
-        for line in (name, value):
-            line.textChanged.connect(self._update)
-        self._rows.append((name, value))
-        self._column.addLayout(hbox((name, 1), (value, 2), spacing=Space.S))
-        self._update()
-
-    def _update(self) -> None:
-        for name, value in self._rows:
-            is_hidden = self._hides_all or is_secret_pair(name.text().strip(), value.text())
-            value.setEchoMode(QLineEdit.EchoMode.Password if is_hidden else QLineEdit.EchoMode.Normal)
-        if self._rows[-1][0].text():
-            self._add_row()
 
 
 class AddressFields(QWidget):
@@ -206,8 +144,8 @@ class SandboxFields(QWidget):
 class ServerForm(AddingForm):
     added = Signal(object, str)  # a ServerDefinition, and its client's secret
 
-    def __init__(self, theme: Theme) -> None:
-        super().__init__("serverProblem")
+    def __init__(self, theme: Theme, button: QPushButton) -> None:
+        super().__init__("serverProblem", button)
         self._names: tuple[str, ...] = ()
         self.edited: ServerDefinition | None = None
         self._name = self.add_line("serverNameEdit", self.tr("Name of the server"), self.tr("For example: git"))
@@ -239,12 +177,6 @@ class ServerForm(AddingForm):
         self._where.textChanged.connect(self._on_where)
         self._on_where("")
 
-    def add_line(self, object_name: str, accessible_name: str, placeholder: str) -> QLineEdit:
-        line = make_line(object_name, accessible_name, placeholder)
-        line.returnPressed.connect(self._on_add)
-        line.textEdited.connect(self.problem.hide)
-        return line
-
     def begin(self, names: tuple[str, ...], server: ServerDefinition | None = None) -> None:
         self._names, self.edited = names, server
         self._known.setCurrentIndex(0)
@@ -265,12 +197,11 @@ class ServerForm(AddingForm):
                 self._sandbox.show_sandbox(None)
                 self._variables.show_pairs({}, ())
                 self._address.show_address(way)
-        self.problem.hide()
-        self.show()
+        self.enter()
         (self._name if server is None else self._where).setFocus()
 
     def _lay_out(self) -> None:
-        add = self._confirm = make_button(self.tr("Add and test"), "confirmAddServerButton", clicked=self._on_add)
+        add = self._confirm = make_button(self.tr("Add and test"), "confirmAddServerButton", clicked=self.confirm)
         cancel = make_button(self.tr("Cancel"), "cancelAddServerButton", clicked=self.cancelled.emit)
         title = self._title = make_label(self.tr("New server"), role="strong")
         known = self._known_row = QWidget()
@@ -303,7 +234,7 @@ class ServerForm(AddingForm):
         self._program.setVisible(not is_address(text))  # a server at an address cannot be sandboxed from here
         self._address.setVisible(is_address(text))
 
-    def _on_add(self) -> None:
+    def confirm(self) -> None:
         name, where, address = self._name.text(), self._where.text(), self._address
         secret = address.client_secret if is_address(where) else ""
         try:
@@ -319,6 +250,7 @@ class ServerForm(AddingForm):
         elif definition.name in self._names:
             show_text(self.problem, self.tr("A server with this name already exists."))
             return
+        self.leave()
         self.added.emit(definition, secret)
 
 
@@ -327,8 +259,7 @@ class ServersPage(Page):
         super().__init__(title, theme, actions)
         self._actions = actions.servers
         self._view = ServersView()
-        self._cards: dict[str, ServerCard] = {}
-        self._work = GradualWork(self)
+        self._cards = CardList(self, self._make_card, ServerCard.show_server)
         self._form: ServerForm | None = None
 
     def _build(self) -> Iterator[None]:
@@ -345,15 +276,13 @@ class ServersPage(Page):
         self._add = make_button(self.tr("Add server…"), "addServerButton", clicked=partial(self._begin, None))
         self._import = make_button(self.tr("Import…"), "importServersButton", clicked=self._on_import)
         self._import.setAccessibleName(self.tr("Import the servers of another tool"))
-        self._list = QVBoxLayout()
-        self._list.setSpacing(Space.S)
         add_parts(self.column, self._empty, self._problems)
         self._empty.setHidden(bool(self._view.servers))
         yield
         self.column.addLayout(hbox(self._add, self._import, STRETCH, spacing=Space.S))
         yield
         self._form_place = vbox()
-        add_parts(self.column, self._form_place, self._list, hairline())
+        add_parts(self.column, self._form_place, self._cards.column, hairline())
         yield
         yield from self.add_rows(settings_of("mcp"))
         self.column.addStretch()
@@ -363,56 +292,29 @@ class ServersPage(Page):
         self.show_later("servers", self._show_servers)
 
     def _show_servers(self) -> None:
-        view = self._view
-        names = [server.name for server in view.servers]
-        for name in [name for name in self._cards if name not in names]:
-            card = self._cards.pop(name)
-            focused = QApplication.focusWidget()
-            if focused is not None and card.isAncestorOf(focused):
-                self._add.setFocus()
-            self._list.removeWidget(card)
-            discard(card)
-        self._work.begin(self._show_cards(view))
-        self._empty.setVisible(not view.servers)
-        show_text(self._problems, "\n".join(view.problems))
+        self._cards.show(self._view.servers, self._add)
+        self._empty.setVisible(not self._view.servers)
+        show_text(self._problems, "\n".join(self._view.problems))
 
-    def _show_cards(self, view: ServersView) -> Iterator[None]:
-        for place, server in enumerate(view.servers):
-            card = self._cards.get(server.name)
-            if card is None:
-                card = self._cards[server.name] = ServerCard(self.theme, server, self._actions, self._begin)
-                self._list.insertWidget(place, card)
-                card.show()
-            else:
-                card.show_server(server)
-            yield
+    def _make_card(self, server: ServerView) -> ServerCard:
+        return ServerCard(self.theme, server, self._actions, self._begin)
 
     def import_file(self, path: str) -> None:
         self._actions.import_file(Path(path))
 
     def _begin(self, edited: ServerDefinition | None) -> None:
-        self._add.setEnabled(False)
         form = self._form or self._build_form()
         form.begin(tuple(server.name for server in self._view.servers), edited)
 
     def _on_added(self, definition: ServerDefinition, client_secret: str) -> None:
         is_edited = self._form is not None and self._form.edited is not None
-        self._on_cancelled()
         (self._actions.edit if is_edited else self._actions.add)(definition, client_secret)
 
     def _build_form(self) -> ServerForm:
-        form = self._form = ServerForm(self.theme)
-        form.hide()
+        form = self._form = ServerForm(self.theme, self._add)
         form.added.connect(self._on_added)
-        form.cancelled.connect(self._on_cancelled)
         self._form_place.addWidget(form)
         return form
-
-    def _on_cancelled(self) -> None:
-        if self._form is not None:
-            self._form.hide()
-        self._add.setEnabled(True)
-        self._add.setFocus()
 
     def _on_import(self) -> None:
         filters = (self.tr("JSON files (*.json)"), self.tr("All files (*)"))

@@ -15,6 +15,7 @@ from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.settings.live_settings import SettingChange
 from desktop_agent.core.settings.values import declared_settings
 from desktop_agent.core.settings.workspace_settings import ProjectProposal
+from desktop_agent.ui.settings.agents_page import AgentsPage
 from desktop_agent.ui.settings.generated_page import ApprovalsPage, GeneratedPage, SearchPage
 from desktop_agent.ui.settings.keys_page import KeysPage
 from desktop_agent.ui.settings.model_page import ModelPage
@@ -49,11 +50,13 @@ class Pages(QStackedWidget):
         self.model = ModelPage(section_title("model"), theme, actions)
         self.rules = RulesPage(section_title("rules"), theme, actions, now)
         self.servers = ServersPage(section_title("mcp"), theme, actions)
+        self.agents = AgentsPage(section_title("agents"), theme, actions)
         self.project = ProjectPage(section_title("project"), theme, actions)
         self._made: dict[Section | Literal["search"], Page] = {
             "model": self.model,
             "rules": self.rules,
             "mcp": self.servers,
+            "agents": self.agents,
             "project": self.project,
         }
         for page in self._made.values():

@@ -9,6 +9,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
+from desktop_agent.core.agents.definition import AgentDefinition
+from desktop_agent.core.agents.installed import KnownAgent
+from desktop_agent.core.agents.report import AgentReport
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.server_status import ServerStatus
 from desktop_agent.core.models.account import Account, accounts_of, is_same_name
@@ -19,8 +22,8 @@ from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.settings.values import setting_values
 
 Section = Literal[
-    "model", "spending", "appearance", "keyboard", "approvals", "rules", "conversations", "tools", "mcp", "changes",
-    "command line", "telemetry", "project",
+    "model", "spending", "appearance", "keyboard", "approvals", "rules", "conversations", "tools", "mcp", "agents",
+    "changes", "command line", "telemetry", "project",
 ]  # fmt: skip
 
 SECTIONS: Final[Mapping[Section, object]] = {
@@ -33,6 +36,7 @@ SECTIONS: Final[Mapping[Section, object]] = {
     "conversations": QT_TRANSLATE_NOOP("SettingsSections", "Long conversations"),
     "tools": QT_TRANSLATE_NOOP("SettingsSections", "Tool results"),
     "mcp": QT_TRANSLATE_NOOP("SettingsSections", "MCP servers"),
+    "agents": QT_TRANSLATE_NOOP("SettingsSections", "Other agents"),
     "changes": QT_TRANSLATE_NOOP("SettingsSections", "Changes made by commands"),
     "command line": QT_TRANSLATE_NOOP("SettingsSections", "Command line"),
     "telemetry": QT_TRANSLATE_NOOP("SettingsSections", "Telemetry"),
@@ -94,6 +98,44 @@ class ServerActions(Struct, frozen=True, kw_only=True):
     switch_tool: Callable[[str, str, bool], None]
 
 
+class AgentView(Struct, frozen=True, kw_only=True):
+    definition: AgentDefinition
+    title: str = ""
+    """The name of a known agent; it is installed, and not defined."""
+    missing: str = ""
+    """The program that was not found."""
+    is_testing: bool = False
+    report: AgentReport | None = None
+
+    @property
+    def name(self) -> str:
+        return self.definition.name
+
+    @property
+    def is_mine(self) -> bool:
+        return not self.title and self.definition.defined_by == "user"
+
+
+class AgentsView(Struct, frozen=True, kw_only=True):
+    agents: tuple[AgentView, ...] = ()
+    not_installed: tuple[KnownAgent, ...] = ()
+    problems: tuple[str, ...] = ()
+    has_zed: bool = False
+    """Whether there are settings of Zed to take agents from."""
+
+
+class AgentActions(Struct, frozen=True, kw_only=True):
+    """Functions for the requests of the agents page. Each returns at once; the page shows the result later."""
+
+    look: Callable[[], None]
+    """Looks again which agents are installed."""
+    add: Callable[[AgentDefinition], None]
+    edit: Callable[[AgentDefinition], None]
+    take_from_zed: Callable[[], None]
+    test: Callable[[str], None]
+    remove: Callable[[str], None]
+
+
 class SettingsActions(Struct, frozen=True, kw_only=True):
     """Functions for the dialog's requests. Each returns at once; the dialog shows the result later."""
 
@@ -116,6 +158,7 @@ class SettingsActions(Struct, frozen=True, kw_only=True):
     check_sign_in: Callable[[Account], None]
     look_for_server: Callable[[Account], None]
     servers: ServerActions
+    agents: AgentActions
     check_key: Callable[[Account, str], None]
     """Tests the typed key of an account, or the account's current key if the typed one is empty."""
 

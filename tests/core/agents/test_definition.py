@@ -15,10 +15,10 @@ from desktop_agent.core.agents.definition import (
     add_agents,
     agent_in,
     agent_meant,
-    change_agent,
     read_agent_secrets,
     read_agents,
     remove_agent,
+    replace_agent,
 )
 from desktop_agent.core.base.errors import CredentialsError, UsageError
 from desktop_agent.core.protocol.model import SandboxMode
@@ -194,17 +194,19 @@ def test_a_name_that_is_taken_or_unknown_changes_nothing(tmp_path: Path) -> None
     assert path.read_bytes() == before
 
 
-def test_values_of_an_agent_are_changed_and_removed(tmp_path: Path) -> None:
-    path = tmp_path / "config.toml"
-    add_agents(path, (AgentDefinition(name="codex", command="x"),), keyring())
+def test_an_agent_is_replaced_and_keeps_the_secrets_that_it_still_names(tmp_path: Path) -> None:
+    path, backend = tmp_path / "config.toml", MemoryKeyring()
+    before = AgentDefinition(name="codex", command="x", mode="plan", env={"A_KEY": SECRET, "B_KEY": f"{SECRET}2"})
+    add_agents(path, (before,), keyring(backend))
 
-    change_agent(path, "codex", sandbox="restricted", hosts=["api.openai.com"], mode="read-only")
-    (confined,) = defined_in(path).agents
-    change_agent(path, "codex", sandbox=None, hosts=None)
-    (free,) = defined_in(path).agents
+    after = AgentDefinition(name="codex", command="y", sandbox="strict", hosts=("a.org",), secrets=("A_KEY",))
+    replace_agent(path, replace(after, env={"C_KEY": f"{SECRET}3"}), keyring(backend))
 
-    assert (confined.sandbox, confined.hosts, confined.mode) == ("restricted", ("api.openai.com",), "read-only")
-    assert (free.sandbox, free.hosts, free.mode) == (None, (), "read-only")
+    (read,) = defined_in(path).agents
+    assert read == replace(after, secrets=("A_KEY", "C_KEY"))
+    assert sorted(backend.entries.values()) == [SECRET, f"{SECRET}3"]
+    with pytest.raises(UsageError, match="There is no agent named 'none'"):
+        replace_agent(path, replace(after, name="none"), keyring(backend))
 
 
 def test_what_confines_an_agent_is_said_in_words() -> None:

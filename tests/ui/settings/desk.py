@@ -17,7 +17,14 @@ from desktop_agent.ui.settings.accounts import KeyStatus
 from desktop_agent.ui.settings.page_parts import SettingRow
 from desktop_agent.ui.settings.setting_controls import Switch
 from desktop_agent.ui.settings.settings_dialog import SettingsDialog
-from desktop_agent.ui.settings.settings_view import AccountsView, Section, ServerActions, SettingsActions, SettingsView
+from desktop_agent.ui.settings.settings_view import (
+    AccountsView,
+    AgentActions,
+    Section,
+    ServerActions,
+    SettingsActions,
+    SettingsView,
+)
 from desktop_agent.ui.theme import Theme
 from tests.parts import part
 
@@ -71,6 +78,14 @@ class Desk:
                 remove=lambda name: asked.append(("remove", name)),
                 switch=lambda name, is_on: asked.append(("switch", name, is_on)),
                 switch_tool=lambda name, tool, is_on: asked.append(("switch tool", name, tool, is_on)),
+            ),
+            agents=AgentActions(
+                look=lambda: None,
+                add=lambda agent: asked.append(("add", agent)),
+                edit=lambda agent: asked.append(("edit", agent)),
+                take_from_zed=lambda: asked.append(("take from zed",)),
+                test=lambda name: asked.append(("test", name)),
+                remove=lambda name: asked.append(("remove", name)),
             ),
             check_key=lambda account, key: self.checks.append((account, key)),
         )

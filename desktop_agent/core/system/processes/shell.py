@@ -22,10 +22,10 @@ def find_program(name: str, environ: Mapping[str, str], workspace: Path | None =
     return found if found and _is_trusted(Path(found), workspace) else None
 
 
-def program_meant(command: str, environ: Mapping[str, str], workspace: Path, cwd: str = "") -> str | None:
+def program_meant(command: str, environ: Mapping[str, str], workspace: Path | None, cwd: str = "") -> str | None:
     """Return the program that a command names. A path is meant as it is, also in the workspace. Blocks."""
     if os.sep in command or "/" in command:
-        return shutil.which(str(workspace / cwd / command))
+        return shutil.which(str((workspace or Path()) / cwd / command))
     return find_program(command, environ, workspace)
 
 

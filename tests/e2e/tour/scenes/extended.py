@@ -1,4 +1,4 @@
-"""A project's own settings, and MCP servers."""
+"""A project's own settings, MCP servers, and agents of other programs."""
 
 from pathlib import Path
 
@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QPushButton
 from desktop_agent.ui.settings.settings_dialog import SettingsDialog
 from tests.e2e.tour.scene import Scene
 from tests.e2e.tour.tourist import Tourist
+from tests.parts import visible_texts
 
 _SERVER = """\
 import json, sys
@@ -39,6 +40,24 @@ for line in sys.stdin:
         result = answer(request["method"])
         print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}), flush=True)
 """
+_AGENT = """\
+import json, sys
+
+MODES = [{"id": each, "name": each} for each in ("auto", "ask", "plan")]
+ANSWERS = {
+    "initialize": {
+        "protocolVersion": 1,
+        "agentInfo": {"name": "reviewer", "title": "Reviewer", "version": "1.3"},
+        "agentCapabilities": {"loadSession": True, "promptCapabilities": {"image": True}},
+    },
+    "session/new": {"sessionId": "1", "modes": {"currentModeId": "auto", "availableModes": MODES}},
+}
+for line in sys.stdin:
+    request = json.loads(line)
+    if "id" in request:
+        result = ANSWERS.get(request["method"], {})
+        print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}), flush=True)
+"""
 _DEFINED = """
 [[mcp.definitions]]
 name = "stock"
@@ -49,6 +68,17 @@ args = ["tools/stock_server.py"]
 name = "tracker"
 command = "tracker-mcp"
 args = ["--project", "shop"]
+
+[[agents]]
+name = "reviewer"
+command = "python3"
+args = ["/tmp/tour/code/shop/tools/reviewer.py"]
+
+[[agents]]
+name = "translator"
+command = "translator-acp"
+sandbox = "restricted"
+hosts = ["api.translator.example"]
 """
 _PROJECT = """\
 [execution]
@@ -64,6 +94,11 @@ command = "parcels-mcp"
 def _write(folder: Path) -> None:
     (folder / "tools").mkdir()
     (folder / "tools" / "stock_server.py").write_text(_SERVER)
+    (folder / "tools" / "reviewer.py").write_text(_AGENT)
+    codex = Path.home() / ".local" / "bin" / "codex-acp"
+    codex.parent.mkdir(parents=True, exist_ok=True)
+    codex.write_text("#!/bin/sh\n")
+    codex.chmod(0o755)
     (folder / ".desktop-agent").mkdir()
     (folder / ".desktop-agent" / "config.toml").write_text(_PROJECT)
 
@@ -83,6 +118,11 @@ async def _play(tour: Tourist) -> None:
     await tour.until(lambda: bool(_buttons(dialog, "serverLogButton")), "the other one could not be started")
     _buttons(dialog, "serverToolsButton")[0].click()
     await tour.take("settings-server", dialog)
+    dialog.show_section("agents")
+    await tour.until(lambda: len(_buttons(dialog, "testAgentButton")) == 2, "both agents that are here are listed")
+    _buttons(dialog, "testAgentButton")[0].click()
+    await tour.until(lambda: any("It works" in text for text in visible_texts(dialog)), "the agent has answered")
+    await tour.take("settings-agents", dialog)
     await tour.close(dialog)
 
 
@@ -91,5 +131,8 @@ def _buttons(dialog: SettingsDialog, name: str) -> list[QPushButton]:
 
 
 EXTENDED = Scene(
-    states=("project-asks", "settings-project", "settings-server"), play=_play, prepare=_write, settings=_DEFINED
+    states=("project-asks", "settings-project", "settings-server", "settings-agents"),
+    play=_play,
+    prepare=_write,
+    settings=_DEFINED,
 )

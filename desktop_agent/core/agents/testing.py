@@ -1,0 +1,82 @@
+"""Tests an agent: starts it in an empty folder, opens a session, notes what it offers, and ends it."""
+
+import asyncio
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from desktop_agent.core.agents.connection import AgentConnection, Surroundings
+from desktop_agent.core.agents.definition import AgentDefinition
+from desktop_agent.core.agents.report import AgentReport
+from desktop_agent.core.agents.wire import AuthMethod
+from desktop_agent.core.base.errors import AgentError, CredentialsError
+from desktop_agent.core.base.paths import real_path
+from desktop_agent.core.base.plain_text import named
+from desktop_agent.core.system.processes.shell import joined_words
+
+
+async def report_on(definition: AgentDefinition, around: Surroundings) -> AgentReport:
+    """Raises nothing: what is wrong is in the report."""
+    scratch = await asyncio.to_thread(lambda: real_path(Path(tempfile.mkdtemp(prefix="desktop-agent-test-"))))
+    connection = AgentConnection(definition, replace(around, root=scratch))
+    try:
+        return await _tested(connection)
+    finally:
+        await connection.aclose()
+        await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
+
+
+async def _tested(connection: AgentConnection) -> AgentReport:
+    error: AgentError | None = None
+    try:
+        await connection.start()
+        await connection.open_session()
+    except AgentError as raised:
+        error = raised
+    facts, info, modes = connection.facts, connection.facts.agent_info, connection.modes
+    option = next((one for one in connection.options if one.category == "mode"), None)
+    report = AgentReport(
+        agent=connection.name if info is not None else "",
+        version=named(info.version) if info is not None else "",
+        abilities=_abilities(connection),
+        sign_ins=tuple(named(way.name) for way in facts.auth_methods),
+    )
+    if option is not None:
+        report = replace(
+            report, modes=tuple(named(one.value) for one in option.choices), mode=named(str(option.current_value))
+        )
+    elif modes is not None:
+        report = replace(
+            report, modes=tuple(named(one.id) for one in modes.available_modes), mode=named(modes.current_mode_id)
+        )
+    if error is None:
+        return report
+    needs_sign_in = isinstance(error, CredentialsError) and info is not None
+    hint = _how_to_sign_in(connection.definition, facts.auth_methods) if needs_sign_in else ""
+    return replace(
+        report, problem=error.title, hint=hint or error.hint, detail=error.detail, needs_sign_in=needs_sign_in
+    )
+
+
+def _abilities(connection: AgentConnection) -> tuple[str, ...]:
+    can = connection.facts.agent_capabilities
+    found = {
+        "images": can.prompt_capabilities.image,
+        "embedded files": can.prompt_capabilities.embedded_context,
+        "resuming sessions": can.load_session or connection.facts.can_resume,
+        "MCP servers over HTTP": can.mcp_capabilities.http,
+    }
+    return tuple(words for words, is_there in found.items() if is_there)
+
+
+def _how_to_sign_in(agent: AgentDefinition, ways: tuple[AuthMethod, ...]) -> str:
+    """Return the command that signs in, if the agent says one: itself, with more arguments, in a terminal."""
+    way = next((way for way in ways if way.type == "terminal"), None)
+    if way is None:
+        return ""
+    variables = [f"{name}={value}" for name, value in way.env.items()] if os.name != "nt" else []
+    line = joined_words((*(["env", *variables] if variables else []), agent.command, *agent.args, *way.args))
+    return f"Sign in with `{named(line)}` in a terminal, then test again."

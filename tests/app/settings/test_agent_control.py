@@ -1,0 +1,105 @@
+"""Agents of other programs in the real settings: found, added, tested, changed and removed, without a process left."""
+
+import json
+import os
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QComboBox, QLineEdit
+
+from desktop_agent.core.agents.definition import AgentDefinition, read_agents
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.settings.loading import load_settings
+from desktop_agent.ui.settings.agents_page import AgentCard
+from desktop_agent.ui.settings.settings_dialog import SettingsDialog
+from tests.app.conftest import Go
+from tests.app.settings.test_server_control import see_text
+from tests.cli.test_agents import scripted
+from tests.core.agents.test_definition import program
+from tests.e2e.driver import Driver
+from tests.memory_keyring import MemoryKeyring, use_keyring
+
+pytestmark = pytest.mark.usefixtures("qapp")
+
+
+async def open_page(user: Driver) -> SettingsDialog:
+    dialog = await user.open_settings()
+    assert isinstance(dialog, SettingsDialog)
+    dialog.show_section("agents")
+    return dialog
+
+
+def defined() -> tuple[AgentDefinition, ...]:
+    path = AppPaths.from_environment(os.environ).settings_file()
+    return read_agents(load_settings(path, os.environ).tables).agents
+
+
+def test_an_agent_is_added_tested_changed_and_removed(
+    go: Go, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = MemoryKeyring()
+    use_keyring(monkeypatch, backend)
+    line = shlex.join(scripted(tmp_path / "script.json"))
+
+    async def journey(user: Driver) -> None:
+        dialog = await open_page(user)
+        await user.click("addAgentButton")
+        (await user.see(QLineEdit, "agentNameEdit")).setText("mine")
+        (await user.see(QLineEdit, "agentWhereEdit")).setText(line)
+        (await user.see(QLineEdit, "agentVariableNameEdit")).setText("API_KEY")
+        (await user.see(QLineEdit, "agentVariableValueEdit")).setText("sesame")
+        await user.click("confirmAddAgentButton")
+        await see_text(user, dialog, "It works: scripted 1")
+        assert [(agent.name, agent.secrets) for agent in defined()] == [("mine", ("API_KEY",))]
+        assert list(backend.entries.values()) == ["sesame"]
+
+        await user.click("editAgentButton")
+        (await user.see(QLineEdit, "agentWhereEdit")).setText("sh -c 'exit 3'")
+        await user.click("confirmAddAgentButton")
+        await see_text(user, dialog, "It ended with exit code 3.")
+        assert [(agent.where, agent.secrets) for agent in defined()] == [("sh -c 'exit 3'", ("API_KEY",))]
+
+        await user.click("removeAgentButton")
+        await user.click("reallyRemoveAgentButton")
+        await user.until_true(lambda: not defined() and user.find(AgentCard, "agentCard") is None, "it is removed")
+        assert backend.entries == {}
+        await user.press(Qt.Key.Key_Escape)
+
+    go([str(project)], journey)
+
+
+def test_what_is_installed_is_found_and_set_up_and_zeds_agents_are_taken(
+    go: Go, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    started = tmp_path / "started"
+    gemini = program(home / ".local/bin/gemini")
+    gemini.write_text(f"#!/bin/sh\ntouch {started}\nexit 3\n")
+    zed = home / ".config/zed/settings.json"
+    zed.parent.mkdir(parents=True)
+    servers = {"one": {"command": sys.executable, "args": ["-c", "1"]}, "far": {"type": "registry"}}
+    zed.write_text(f"// mine\n{json.dumps({'agent_servers': servers})}")
+
+    async def journey(user: Driver) -> None:
+        dialog = await open_page(user)
+        await see_text(user, dialog, "Gemini CLI")
+        await see_text(user, dialog, "npm install -g @agentclientprotocol/codex-acp")
+        assert not started.exists()
+        await user.click("editAgentButton")
+        box = await user.see(QComboBox, "agentSandboxPicker")
+        box.setCurrentIndex(box.findData("strict"))
+        await user.click("confirmAddAgentButton")
+        await user.until_true(lambda: [agent.name for agent in defined()] == ["gemini"], "it is defined")
+        assert (defined()[0].command, defined()[0].sandbox) == ("gemini", "strict")
+
+        await user.click("zedAgentsButton")
+        await see_text(user, dialog, "Taken from Zed: one. Left out: far: Zed installs it for itself")
+        assert [agent.name for agent in defined()] == ["gemini", "one"]
+        await user.press(Qt.Key.Key_Escape)
+
+    go([str(project)], journey)
