@@ -279,6 +279,10 @@ def demo_in(folder: Path) -> tuple[Path, dict[str, str]]:
     return workspace, os.environ | home
 
 
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 @asynccontextmanager
 async def program_with_demo(environ: dict[str, str]) -> AsyncGenerator[tuple[asyncio.subprocess.Process, Editor]]:
     """Serve an editor as a program, with the demo model."""

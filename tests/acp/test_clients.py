@@ -10,10 +10,10 @@ import acp
 from acp.connection import StreamEvent
 from acp.schema import AllowedOutcome, PermissionOption, RequestPermissionResponse, ToolCallStart
 
-from tests.acp.editor import demo_in, judge_conversation
+from tests.acp.editor import contents, demo_in, judge_conversation, program_with_demo
 from tests.command_line import PROGRAM
 from tests.harness import PATIENCE_S
-from tests.npm.programs import npm_program
+from tests.npm.programs import node, npm_folder, npm_program
 
 AGENT = [*PROGRAM, "acp", "--provider", "demo"]
 
@@ -93,3 +93,54 @@ async def test_acpx_drives_the_journey_and_saves_the_edits_itself(tmp_path: Path
     used = judge_conversation(messages)
     assert used["fs/write_text_file"] == 1
     assert {"session/resume", "session/request_permission", "fs/read_text_file"} <= used.keys()
+
+
+async def test_the_example_client_of_the_sdk_for_typescript_drives_a_turn(tmp_path: Path) -> None:
+    """It starts its agent with `npx`, answers questions from its input, and shows the same text for every file."""
+    workspace, environ = await asyncio.to_thread(demo_in, tmp_path)
+    example = npm_folder("acpx") / "node_modules" / "@agentclientprotocol" / "sdk" / "dist" / "examples" / "client.js"
+    before, made = contents(workspace), workspace / "tests" / "test_edge.py"
+    logs = [tmp_path / "from_client", tmp_path / "from_agent"]
+    npx = tmp_path / "npx"
+    npx.write_text(f"#!/bin/sh\ntee {logs[0]} | {shlex.join(AGENT)} | tee {logs[1]}\n")
+    npx.chmod(0o755)
+    piped = asyncio.subprocess.PIPE
+    program = await asyncio.create_subprocess_exec(
+        node(), example, cwd=workspace, stdin=piped, stdout=piped, stderr=piped,
+        env=environ | {"PATH": f"{tmp_path}:{environ['PATH']}"},
+    )  # fmt: skip
+    assert program.stdin is not None
+    assert program.stdout is not None
+    assert program.stderr is not None
+    said = ""
+    async with asyncio.timeout(3 * PATIENCE_S):
+        while piece := await program.stdout.read(4_096):
+            said += piece.decode()
+            if said.endswith("Choose an option: "):
+                program.stdin.write(b"1\n")
+        await program.stderr.read()  # until the agent has ended, too
+        await program.wait()
+    assert "Agent completed with: end_turn" in said
+    assert contents(workspace) == before | {str(made): made.read_bytes(), **_changelog(workspace)}
+    client, agent = ([json.loads(line) for line in log.read_bytes().splitlines()] for log in logs)
+    used = judge_conversation(_asked(client) + _answered(agent)) + judge_conversation(_asked(agent) + _answered(client))
+    assert {"session/prompt", "session/request_permission", "fs/read_text_file"} <= used.keys()
+    async with program_with_demo(environ) as (_, editor):
+        await editor.ask("initialize", protocolVersion=1, clientCapabilities={})
+        (listed,) = (await editor.ask("session/list"))["sessions"]
+        await editor.ask("session/load", sessionId=listed["sessionId"], cwd=str(workspace), mcpServers=[])
+        await editor.ask("_desktop-agent/undo", sessionId=listed["sessionId"])
+    assert contents(workspace) == before
+
+
+def _changelog(workspace: Path) -> dict[str, bytes]:
+    path = workspace / "CHANGELOG.md"
+    return {str(path): path.read_bytes()}
+
+
+def _asked(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [one for one in messages if "method" in one]
+
+
+def _answered(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [one for one in messages if "method" not in one]

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from desktop_agent.acp.agent import MOST_WAITING_BYTES, Output
 from desktop_agent.core.providers.scripted import Say
 from desktop_agent.headless.input_lines import lines_of
-from tests.acp.editor import RefusedError, demo_in, editing, program_with_demo
+from tests.acp.editor import RefusedError, contents, demo_in, editing, program_with_demo
 from tests.harness import PATIENCE_S, Ground
 
 POEM = "".join(f"line {number}\n" for number in range(1, 41))
@@ -143,7 +143,7 @@ async def test_every_kind_of_bad_message_is_survived(
 
 async def test_a_flood_is_taken_in_bounded_memory(tmp_path: Path) -> None:
     workspace, environ = await asyncio.to_thread(demo_in, tmp_path)
-    before = _contents(workspace)
+    before = contents(workspace)
     async with program_with_demo(environ) as (program, editor):
         session = await editor.start(workspace)
         resource.prlimit(program.pid, resource.RLIMIT_AS, (_MOST_BYTES, _MOST_BYTES))
@@ -157,7 +157,7 @@ async def test_a_flood_is_taken_in_bounded_memory(tmp_path: Path) -> None:
     assert program.returncode == 0
     (peak,) = (int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM"))
     assert peak < _MOST_BYTES // 2
-    assert _contents(workspace) == before
+    assert contents(workspace) == before
 
 
 _MOST_BYTES = 2**31
@@ -180,17 +180,13 @@ def _flood(session: str) -> list[bytes]:
     ]
 
 
-def _contents(folder: Path) -> dict[str, bytes]:
-    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
 @pytest.mark.parametrize("moment", ["agent_thought_chunk", "tool_call", "session/request_permission"])
 async def test_an_input_that_ends_in_the_middle_of_a_turn_ends_the_agent(tmp_path: Path, moment: str) -> None:
     async def never(_params: dict[str, Any]) -> dict[str, Any]:
         return await asyncio.get_running_loop().create_future()
 
     workspace, environ = await asyncio.to_thread(demo_in, tmp_path)
-    before = _contents(workspace)
+    before = contents(workspace)
     async with program_with_demo(environ) as (program, editor):
         editor.answers["session/request_permission"] = never
         session = await editor.start(workspace)
@@ -203,7 +199,7 @@ async def test_an_input_that_ends_in_the_middle_of_a_turn_ends_the_agent(tmp_pat
         with pytest.raises(RefusedError, match="cancelled"):
             await turn
     assert program.returncode == 0
-    assert _contents(workspace) == before
+    assert contents(workspace) == before
 
 
 def test_an_editor_that_stops_reading_gets_whole_lines_and_then_the_end() -> None:
