@@ -36,7 +36,7 @@ PROTOCOL_VERSION: Final = 1
 PATIENCE_S: Final = 10.0
 MOST_WAITING_BYTES: Final = 64 * 1024 * 1024
 _PAGE: Final = 50
-_MOST_OPEN: Final = 200
+MOST_OPEN: Final = 200
 _HUNK: Final = ("old_start", "old_end", "new_start", "new_end")
 _SIGN_IN: Final[JsonObject] = {
     "type": "terminal",
@@ -224,8 +224,8 @@ class AcpAgent:
         return await opened.modes.document()
 
     def _require_room(self) -> None:
-        if len(self._open) >= _MOST_OPEN:
-            raise RpcError(INVALID_REQUEST, f"{_MOST_OPEN} sessions are open. Close one first.")
+        if len(self._open) >= MOST_OPEN:
+            raise RpcError(INVALID_REQUEST, f"{MOST_OPEN} sessions are open. Close one first.")
 
     def _journal(self, session_id: SessionId) -> Path:
         try:

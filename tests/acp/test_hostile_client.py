@@ -232,3 +232,13 @@ def _fill(writing: int) -> int:
     while written < 32 * 2**20 and select.select([], [writing], [], 0.5)[1]:
         written += os.write(writing, chunk)
     return written
+
+
+async def test_sessions_that_are_open_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("desktop_agent.acp.agent.MOST_OPEN", 2)
+    async with editing(tmp_path) as (editor, ground):
+        first, _ = await editor.start(ground.workspace), await editor.start(ground.workspace)
+        with pytest.raises(RefusedError, match="2 sessions are open"):
+            await editor.start(ground.workspace)
+        await editor.ask("session/close", sessionId=first)
+        await editor.start(ground.workspace)
