@@ -4668,6 +4668,10 @@
         <translation>Vielleicht hat es dafür eine Option.</translation>
     </message>
     <message>
+        <source>It offers {0}. Sign in with its own program in a terminal, or give it a key as a secret variable. Then test again.</source>
+        <translation>Er bietet an: {0}. Melden Sie sich mit seinem eigenen Programm in einem Terminal an, oder geben Sie ihm einen Schlüssel als geheime Variable. Testen Sie dann noch einmal.</translation>
+    </message>
+    <message>
         <source>It was a hard link to a file that is not a regular file of this folder, and that file keeps the previous content.</source>
         <translation>Sie war ein Hardlink auf eine Datei, die keine gewöhnliche Datei dieses Ordners ist und den vorherigen Inhalt behält.</translation>
     </message>

@@ -4650,6 +4650,10 @@
         <translation>它可能有相应的选项。</translation>
     </message>
     <message>
+        <source>It offers {0}. Sign in with its own program in a terminal, or give it a key as a secret variable. Then test again.</source>
+        <translation>它提供：{0}。请在终端中用它自己的程序登录，或以机密变量的形式为其提供密钥，然后再次测试。</translation>
+    </message>
+    <message>
         <source>It was a hard link to a file that is not a regular file of this folder, and that file keeps the previous content.</source>
         <translation>其另一个名称（硬链接）不是此文件夹的普通文件，保留原有内容。</translation>
     </message>

@@ -224,6 +224,11 @@ def test_an_agent_that_is_not_signed_in_says_how_to(agents: Agents, tmp_path: Pa
     assert ran.json["problem"] == "scripted is not signed in."
     assert shlex.join((*line, "--log in")) in ran.json["hint"]
 
+    begun["authMethods"] = [{"id": "x", "name": "An API key"}, {"id": "y", "name": "A browser"}]
+    scripted(tmp_path / "script.json", initialize=begun, **{"session/new": refused})
+    said = agents("test", shlex.join(line)).out
+    assert "scripted is not signed in.\nIt offers An API key or A browser. Sign in with its own program" in said
+
 
 def test_an_agent_that_does_not_work_says_why(agents: Agents, tmp_path: Path) -> None:
     newer = scripted(tmp_path / "script.json", initialize={"protocolVersion": 2})
@@ -257,11 +262,13 @@ def test_an_agents_secrets_reach_it_and_are_in_no_log(
     assert SECRET not in agents.said
 
 
-def test_a_projects_agent_is_not_tested_before_it_is_trusted(agents: Agents, tmp_path: Path) -> None:
+def test_a_projects_agent_is_neither_tested_nor_run_before_it_is_trusted(agents: Agents, tmp_path: Path) -> None:
     project = tmp_path / "app" / ".desktop-agent" / "config.toml"
     project.parent.mkdir()
     project.write_text(f'[[agents]]\nname = "claude"\ncommand = "sh"\nargs = ["-c", "touch {tmp_path / "started"}"]\n')
     ran = agents("test", "claude")
+    assert (ran.code, "Claude Code is not installed." in ran.err) == (2, True)
+    ran = CommandLine.__call__(agents, "run", "--agent", "claude", "--prompt", "Go", "--approval", "never")
     assert (ran.code, "Claude Code is not installed." in ran.err) == (2, True)
     assert not (tmp_path / "started").exists()
 

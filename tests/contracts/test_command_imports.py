@@ -55,6 +55,7 @@ def loaded_by(arguments: list[str], *candidates: str) -> list[str]:
         ["storage", "show"],
         ["costs"],
         ["costs", "--by", "tool"],
+        ["agents", "list"],
     ],
     ids=" ".join,
 )

@@ -51,8 +51,10 @@ def agents_of_zed(path: Path) -> tuple[tuple[AgentDefinition, ...], tuple[tuple[
 def _of_zed(name: str, entry: Mapping[str, object]) -> AgentDefinition:
     if "command" not in entry:
         known = known_agent(name.removesuffix("-acp"))
-        more = f"; {known.needs}" if known is not None else "; add it with --from and a file of the registry"
-        raise ValueError(f"Zed installs it for itself{more}")
+        where = (
+            f"`{known.install}` installs it for all" if known is not None else "add it with --from from the registry"
+        )
+        raise ValueError(f"Zed installs it for itself; {where}")
     taken = {key: entry[key] for key in ("command", "args", "env") if entry.get(key)}
     return agent_in({"name": plain_name(name), **taken, "mode": entry.get("default_mode") or ""})
 

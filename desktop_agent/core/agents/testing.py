@@ -55,10 +55,8 @@ async def _tested(connection: AgentConnection) -> AgentReport:
     if error is None:
         return report
     needs_sign_in = isinstance(error, CredentialsError) and info is not None
-    hint = _how_to_sign_in(connection.definition, facts.auth_methods) if needs_sign_in else ""
-    return replace(
-        report, problem=error.title, hint=hint or error.hint, detail=error.detail, needs_sign_in=needs_sign_in
-    )
+    hint = _how_to_sign_in(connection.definition, facts.auth_methods) if needs_sign_in else error.hint
+    return replace(report, problem=error.title, hint=hint, detail=error.detail, needs_sign_in=needs_sign_in)
 
 
 def _abilities(connection: AgentConnection) -> tuple[str, ...]:
@@ -76,7 +74,11 @@ def _how_to_sign_in(agent: AgentDefinition, ways: tuple[AuthMethod, ...]) -> str
     """Return the command that signs in, if the agent says one: itself, with more arguments, in a terminal."""
     way = next((way for way in ways if way.type == "terminal"), None)
     if way is None:
-        return ""
+        offered = " or ".join(named(way.name) for way in ways) or "a key"
+        return (
+            f"It offers {offered}. Sign in with its own program in a terminal, or give it a key as a secret variable. "
+            "Then test again."
+        )
     variables = [f"{name}={value}" for name, value in way.env.items()] if os.name != "nt" else []
     line = joined_words((*(["env", *variables] if variables else []), agent.command, *agent.args, *way.args))
     return f"Sign in with `{named(line)}` in a terminal, then test again."

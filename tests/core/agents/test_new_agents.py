@@ -42,7 +42,7 @@ def test_the_agents_that_zed_starts_by_a_command_are_taken_over(tmp_path: Path) 
         AgentDefinition(name="plan-first", command="/opt/agent", mode="plan"),
     )
     assert [name for name, _ in problems] == ["claude-acp", "other", "broken"]
-    assert "npm install -g @agentclientprotocol/claude-agent-acp" in problems[0][1]
+    assert problems[0][1].endswith("`npm install -g @agentclientprotocol/claude-agent-acp` installs it for all")
     assert "--from" in problems[1][1]
 
 
