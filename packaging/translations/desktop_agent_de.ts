@@ -9670,6 +9670,10 @@
         <translation>Ausführen</translation>
     </message>
     <message>
+        <source>Carry out in a worktree</source>
+        <translation>In einem Worktree ausführen</translation>
+    </message>
+    <message>
         <source>Making the worktree in which the plan is carried out…</source>
         <translation>Der Worktree, in dem der Plan ausgeführt wird, wird angelegt …</translation>
     </message>
@@ -9680,6 +9684,10 @@
     <message>
         <source>Read and edit…</source>
         <translation>Lesen und bearbeiten …</translation>
+    </message>
+    <message>
+        <source>The files in this folder stay as they are until you bring the changes back</source>
+        <translation>Die Dateien in diesem Ordner bleiben, wie sie sind, bis Sie die Änderungen zurückholen</translation>
     </message>
 </context>
 <context>
@@ -9724,10 +9732,6 @@
         <translation>Das Planen beenden und den Plan vom Agenten ausführen lassen (Strg+Enter)</translation>
     </message>
     <message>
-        <source>The files in this folder stay as they are until you bring the changes back ({0})</source>
-        <translation>Die Dateien in diesem Ordner bleiben, wie sie sind, bis Sie die Änderungen zurückholen ({0})</translation>
-    </message>
-    <message>
         <source>Plan</source>
         <translation>Plan</translation>
     </message>
@@ -9745,6 +9749,10 @@
     <message>
         <source>The agent is working. {0}</source>
         <translation>Der Agent arbeitet. {0}</translation>
+    </message>
+    <message>
+        <source>The files in this folder stay as they are until you bring the changes back (Ctrl+Shift+Enter)</source>
+        <translation>Die Dateien in diesem Ordner bleiben, wie sie sind, bis Sie die Änderungen zurückholen (Strg+Umschalt+Enter)</translation>
     </message>
     <message>
         <source>Views of the plan</source>

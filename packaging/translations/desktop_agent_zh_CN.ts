@@ -9638,6 +9638,10 @@
         <translation>执行</translation>
     </message>
     <message>
+        <source>Carry out in a worktree</source>
+        <translation>在工作树中执行</translation>
+    </message>
+    <message>
         <source>Making the worktree in which the plan is carried out…</source>
         <translation>正在创建用于执行该计划的工作树…</translation>
     </message>
@@ -9648,6 +9652,10 @@
     <message>
         <source>Read and edit…</source>
         <translation>阅读并编辑…</translation>
+    </message>
+    <message>
+        <source>The files in this folder stay as they are until you bring the changes back</source>
+        <translation>在您取回更改之前，此文件夹中的文件保持不变</translation>
     </message>
 </context>
 <context>
@@ -9692,10 +9700,6 @@
         <translation>结束计划，让智能体执行该计划 (Ctrl+Enter)</translation>
     </message>
     <message>
-        <source>The files in this folder stay as they are until you bring the changes back ({0})</source>
-        <translation>在您取回更改之前，此文件夹中的文件保持不变（{0}）</translation>
-    </message>
-    <message>
         <source>Plan</source>
         <translation>计划</translation>
     </message>
@@ -9712,6 +9716,10 @@
     <message>
         <source>The agent is working. {0}</source>
         <translation>智能体正在工作。{0}</translation>
+    </message>
+    <message>
+        <source>The files in this folder stay as they are until you bring the changes back (Ctrl+Shift+Enter)</source>
+        <translation>在您取回更改之前，此文件夹中的文件保持不变 (Ctrl+Shift+Enter)</translation>
     </message>
     <message>
         <source>Views of the plan</source>

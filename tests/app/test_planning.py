@@ -136,9 +136,14 @@ def test_a_plan_is_carried_out_in_a_worktree_and_the_folder_stays_as_it_is(go: G
         await user.until_true(lambda: user.transcript.session.session_id == planning, "the first session is shown")
         assert user.transcript.session.is_planning
         assert await user.see(QPushButton, "carryOutPlanButton")
+        await user.click("carryOutApartButton")
+        await user.until_true(lambda: user.transcript.session.worktree not in (None, session.worktree), "once more")
+        await user.until_true(lambda: user.transcript.turn == 1, "it is carried out")
+        await user.see_turn_end()
+        assert user.transcript.session.approval == "on_write", "as before"
 
     plan = reply(tool_use("write_plan", plan=PLAN))
-    with serve(plan, reply(text("Shall I?")), EDIT, TICK, reply(text("Done."))) as server:
+    with serve(plan, reply(text("Shall I?")), EDIT, TICK, *[reply(text("Done."))] * 2) as server:
         go([str(project), "--base-url", server.url], journey)
 
 

@@ -98,8 +98,8 @@ class PlanWindow(QWidget):
         self._approvals.chosen.connect(self._choose_approval)
         apart = self.tr("Carry out in a worktree")
         self._apart = make_button(apart, "acceptPlanApartButton", clicked=self._accept_apart)
-        tip = self.tr("The files in this folder stay as they are until you bring the changes back ({0})")
-        self._apart.setToolTip(tip.format("Ctrl+Shift+Enter"))
+        tip = self.tr("The files in this folder stay as they are until you bring the changes back (Ctrl+Shift+Enter)")
+        self._apart.setToolTip(tip)
         self._accept = make_button(
             self.tr("Carry out"), "acceptPlanButton", clicked=self._accept_here, variant="primary"
         )
@@ -161,7 +161,7 @@ class PlanWindow(QWidget):
     def _show_controls(self) -> None:
         shown, count = self._bar.shown, len(self._bar.shown.comments)
         for widget in (self._accept, self._approvals, self._apart):
-            widget.setVisible(shown.is_planning and (widget is not self._apart or self._bar.has_git))
+            widget.setVisible(shown.is_planning and (widget is not self._apart or self._bar.offers_worktree))
             widget.setEnabled(shown.is_open and bool(shown.text))
         self._comment.setVisible(shown.is_planning and self._tabs.currentIndex() != _EDIT)
         self._send.setVisible(shown.is_planning and count > 0)

@@ -331,8 +331,14 @@ class FromPlanToCommit(Planning):
         begin_repository(stage.folder)
         await stage.until(stage.user.actions.new_worktree.isEnabled, "git is read")
 
-    async def by_mouse(self, stage: Stage, hand: Mouse) -> None:
+    async def plan_by_mouse(self, stage: Stage, hand: Mouse) -> None:
         await super().by_mouse(stage, hand)
+
+    async def plan_by_keyboard(self, stage: Stage, hand: Keyboard) -> None:
+        await super().by_keyboard(stage, hand)
+
+    async def by_mouse(self, stage: Stage, hand: Mouse) -> None:
+        await self.plan_by_mouse(stage, hand)
         await in_worktree(stage)
         await bring_back_by_mouse(stage, hand)
         await brought(stage, 2)
@@ -344,7 +350,7 @@ class FromPlanToCommit(Planning):
         await hand.click("undoCommitButton")
 
     async def by_keyboard(self, stage: Stage, hand: Keyboard) -> None:
-        await super().by_keyboard(stage, hand)
+        await self.plan_by_keyboard(stage, hand)
         await in_worktree(stage)
         await bring_back_by_keyboard(stage, hand)
         await brought(stage, 2)
@@ -365,3 +371,34 @@ class FromPlanToCommit(Planning):
         assert head_subject(stage.folder) == self.subject
         await stage.user.activate()
         await stage.user.see(QWidget, "undoCommitButton")
+
+
+class InWords(FromPlanToCommit):
+    row = "The same, with the comment as a message"
+
+    async def plan_by_mouse(self, stage: Stage, hand: Mouse) -> None:
+        await hand.click("approvalPicker")
+        await hand.choose("Plans first")
+        await hand.write("Make it green.")
+        await hand.click("sendButton")
+        await stage.user.see(QWidget, "openPlanButton")
+        await hand.write("Once is not enough.")
+        await hand.click("sendButton")
+        await self._planned_again(stage)
+        await hand.click("carryOutApartButton")
+
+    async def plan_by_keyboard(self, stage: Stage, hand: Keyboard) -> None:
+        await hand.press("Ctrl+Shift+L")
+        await hand.write("Make it green.")
+        await hand.press("Return")
+        await stage.user.see(QWidget, "openPlanButton")
+        await hand.write("Once is not enough.")
+        await hand.press("Return")
+        await self._planned_again(stage)
+        await hand.press("Ctrl+Alt+P")
+        await self._opened(stage)
+        await hand.press("Ctrl+Shift+Return")
+
+    async def _planned_again(self, stage: Stage) -> None:
+        await stage.until(lambda: stage.transcript.turns.plan == self.revised, "the plan is revised")
+        await stage.user.see(QWidget, "carryOutApartButton")

@@ -19,6 +19,7 @@ from tests.e2e.by_hand.reviewing import (
     Committing,
     FromPlanToCommit,
     InAWorktree,
+    InWords,
     Planning,
     UndoingOutOfOrder,
 )
@@ -45,6 +46,7 @@ IN_A_ROW: tuple[type[Journey], ...] = (
     Committing,
     InAWorktree,
     FromPlanToCommit,
+    InWords,
     UsingTheTerminal,
 )
 """Journeys in one window, each in a new session."""
