@@ -3,7 +3,7 @@
 import json
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, cast
@@ -21,6 +21,8 @@ _CAPABILITIES: Final[dict[str, tuple[Capability, ...]]] = {
     "delete": ("write_fs",), "move": ("write_fs",), "fetch": ("network",), "execute": ("exec_shell",),
 }  # fmt: skip
 _LONGEST_TITLE = 300
+_MOST_PRINTED = 2**20
+_DEEPEST, _MOST_VALUES = 100, 100_000
 _FENCED = re.compile(r"(`{3,})\w*\n(.*)\n\1\s*", re.DOTALL)
 
 
@@ -61,8 +63,8 @@ class AgentCall(Struct):
         if self.status == "pending":
             self.said_before = self.content
         self.locations = self.locations if fields.locations is None else fields.locations
-        self.raw_input = self.raw_input if fields.raw_input is None else fields.raw_input
-        self.raw_output = self.raw_output if fields.raw_output is None else fields.raw_output
+        self.raw_input = fields.raw_input if _is_usual(fields.raw_input) else self.raw_input
+        self.raw_output = fields.raw_output if _is_usual(fields.raw_output) else self.raw_output
         meta = fields.meta or {}
         # Claude's adapter names its tool here, and Codex's tells here what its own terminal prints.
         claude, exited = as_object(meta.get("claudeCode")), as_object(meta.get("terminal_exit"))
@@ -71,11 +73,11 @@ class AgentCall(Struct):
         code = exited.get("exit_code")
         self.exit_code = code if isinstance(code, int) else self.exit_code
         new = as_object(meta.get("terminal_output_delta", meta.get("terminal_output"))).get("data")
-        if not isinstance(new, str):
-            text = self._told_text
-            new = text[len(self.printed) :] if text.startswith(self.printed) else ""
-        self.printed += new
-        return new
+        if isinstance(new, str):
+            self.printed = (self.printed + new)[-_MOST_PRINTED:]
+        elif (text := self._told_text).startswith(self.printed):
+            new, self.printed = text[len(self.printed) :], text
+        return new if isinstance(new, str) else ""
 
     @property
     def can_begin(self) -> bool:
@@ -155,6 +157,24 @@ class AgentCall(Struct):
     @property
     def _told_text(self) -> str:
         return "" if self.content == self.said_before else _text(self.content)
+
+
+def _is_usual(value: object) -> bool:
+    """Whether it is told, and neither so deep nor so wide that a reader of the journal could not take it."""
+    level: list[object] = [value]
+    for _ in range(_DEEPEST):
+        level = [inner for one in level for inner in _inside(one)]
+        if not level or len(level) > _MOST_VALUES:
+            break
+    return value is not None and not level
+
+
+def _inside(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return cast("dict[str, object]", value).values()
+    if isinstance(value, int) and abs(value) >= 2**63:  # what the journal cannot write is as good as too deep
+        return (value,)
+    return cast("list[object]", value) if isinstance(value, list) else ()
 
 
 def _script(command: str) -> str:

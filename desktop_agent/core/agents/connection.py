@@ -42,6 +42,7 @@ _MODE: Final = "mode"
 """The category of the option that is the agent's mode, and the id of it for an agent that tells its modes apart."""
 _MOST_WAITING: Final = 1_000
 """How many updates may wait to be recorded. Then the agent has to wait."""
+_MOST_TOLD_BYTES: Final = 2**28
 _LAST_LINES: Final = 20
 _MOST_LAG_NS: Final = 500_000_000
 """How long a message may wait on a busy machine until it is read."""
@@ -109,6 +110,7 @@ class AgentConnection:
         self._permits: set[asyncio.Task[str]] = set()
         self._waiting: asyncio.Queue[Callable[[], Awaitable[None]]] = asyncio.Queue()
         self._room = asyncio.Event()
+        self._told_bytes = 0
         self._heard_ns = 0
         """When the last message was read."""
         self._serving: asyncio.Task[None] | None = None
@@ -169,7 +171,7 @@ class AgentConnection:
 
         A cancellation stops the agent's turn, and then ends the agent if it does not stop.
         """
-        self._listener = listener
+        self._listener, self._told_bytes = listener, 0
         taking = asyncio.create_task(self._take_in(), name=f"updates of {self.definition.name}")
         params: JsonObject = {"sessionId": self.session_id, "prompt": list(blocks)}
         asking = asyncio.create_task(self._ask("session/prompt", params, wire.PromptEnd), name="prompt")
@@ -388,6 +390,9 @@ class AgentConnection:
         async with aclosing(self._process.lines()) as lines:
             async for line in lines:
                 self._heard_ns = time.time_ns()
+                self._told_bytes += len(line)
+                if self._told_bytes > _MOST_TOLD_BYTES:
+                    self._process.break_off(f"It said more than {_MOST_TOLD_BYTES // 2**20} MiB in one turn.")
                 await self._room.wait()
                 yield line
 

@@ -16,7 +16,7 @@ from typing import Final
 from desktop_agent.core.agents import wire
 from desktop_agent.core.agents.calls import AgentCall, text_of
 from desktop_agent.core.agents.connection import AgentConnection
-from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.base.errors import ServerError, ToolError
 from desktop_agent.core.base.ids import claim_id, new_prompt_id
 from desktop_agent.core.base.plain_text import without_controls
 from desktop_agent.core.capture.capture import Snapshot
@@ -59,6 +59,9 @@ _ENDS: Final[dict[wire.StopReason, ev.TurnEndReason]] = {
     "end_turn": "completed", "max_tokens": "limit", "max_turn_requests": "max_turns", "refusal": "refused",
     "cancelled": "interrupted",
 }  # fmt: skip
+_LONGEST_MESSAGE = 2**20
+"""How many characters are kept in one message. What is longer becomes several."""
+_MOST_OPEN_CALLS = 200
 _HOLDS_S = 1.0
 """How long a call that the agent has only announced waits for more of it."""
 _PLAIN_YES = re.compile(
@@ -84,6 +87,7 @@ class AgentTurn:
         self._log = parts.recorder
         self._pieces: list[tuple[bool, list[str]]] = []
         """The message being written, in parts: whether a part is a thought, and its pieces."""
+        self._size = 0
         self._message_id = ""
         self._calls: dict[str, AgentCall] = {}
         self._looking: tuple[AgentCall, Snapshot] | None = None
@@ -174,11 +178,14 @@ class AgentTurn:
         if not self._pieces or self._pieces[-1][0] != is_thought:
             self._pieces.append((is_thought, []))
         self._pieces[-1][1].append(text)
+        self._size += len(text)
+        if self._size > _LONGEST_MESSAGE:
+            await self._end_message("end_turn")
 
     async def _end_message(self, stop: StopReason, *calls: ToolUseBlock) -> None:
         content: tuple[AssistantBlock, ...] = (*(_block_of(*one) for one in self._pieces), *calls)
         if content:
-            message_id, self._message_id, self._pieces = self._message_id, "", []
+            message_id, self._message_id, self._pieces, self._size = self._message_id, "", [], 0
             self.answers += 1
             await self._log.record(
                 ev.MessageDone(
@@ -233,6 +240,8 @@ class AgentTurn:
 
     async def _tell_call(self, fields: wire.CallFields, since_ns: int) -> None:
         if fields.tool_call_id not in self._calls:
+            if len(self._calls) >= _MOST_OPEN_CALLS:
+                raise ServerError(f"{self._agent.name} began {_MOST_OPEN_CALLS} calls and ended none of them.")
             await self._start_held()
         new = AgentCall(wire_id=fields.tool_call_id, begun_ns=since_ns)
         call = self._calls.setdefault(fields.tool_call_id, new)

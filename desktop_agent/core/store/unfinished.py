@@ -42,8 +42,7 @@ class Unfinished(Struct):
 
         Another program's agent goes on while it asks, and what it asks is over when it ends.
         """
-        is_ours = self.model is None or not self.model.is_agent
-        is_still = self.turn is not None and self.prepared is None and is_ours
+        is_still = self.turn is not None and self.prepared is None and self._is_ours
         asked = {call_id for call_id, request in self.asked.items() if request.spending is None}
         return is_still and bool(self.asked) and asked <= self.calls.keys() - self.acted
 
@@ -54,8 +53,14 @@ class Unfinished(Struct):
             return 0.0
         return max(0.0, round((self.seen_at - self.since).total_seconds(), 3))
 
+    @property
+    def _is_ours(self) -> bool:
+        return self.model is None or not self.model.is_agent
+
     def is_untouched(self, call_id: CallId) -> bool:
-        return call_id not in self.started or (call_id in self.asked and call_id not in self.acted)
+        """Whether the call has certainly not begun. Another program's agent begins before we record that it did."""
+        is_waiting = call_id in self.asked and call_id not in self.acted
+        return is_waiting or (self._is_ours and call_id not in self.started)
 
     def apply(self, event: ev.Event) -> None:
         if self.turn is not None and isinstance(event, ev.DurableEvent) and event.at != ev.UNSTAMPED:

@@ -1,0 +1,62 @@
+"""Turns of an agent, each killed one recorded event later. `python -m tests.core.agents.agent_kill_lab FOLDER`"""
+
+import itertools
+import json
+import os
+import signal
+import sys
+from functools import partial
+from pathlib import Path
+
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import Allowed
+from tests.core.agents.test_agent_turns import POEM, Scene, call, ended, said
+from tests.e2e.kill_lab import live
+
+COMMAND = "echo made > shell.txt; sed -i 's/^line 20$/LINE 20/' poem.txt"
+STEPS = [
+    said("I begin."),
+    call("1", "edit", "Edit", status="in_progress", locations=[{"path": "poem.txt"}]),
+    {"write": ["poem.txt", POEM.replace("line 2\n", "LINE 2\n")]}, ended("1", "ok"),
+    {"ask": {"toolCallId": "2", "title": COMMAND, "kind": "execute", "rawInput": {"command": COMMAND}}},
+    {"run": COMMAND}, {"end": True}, ended("2", "ran"),
+    call("3", "edit", "Late", rawInput={"path": "poem.txt"}), {"write": ["late.txt", "late\n"]}, ended("3"),
+    said("Done."),
+]  # fmt: skip
+
+
+def scene_in(folder: Path) -> Scene:
+    scene = Scene(folder)
+    scene.ground.write("poem.txt", POEM)
+    scene.script["prompts"] = [STEPS]
+    return scene
+
+
+async def one_turn(scene: Scene, kill_at: int) -> None:
+    recorded = itertools.count(1)
+
+    def kill_in_time(event: ev.Event) -> None:
+        if isinstance(event, ev.JournalEvent) and event.seq > 2 and next(recorded) == kill_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    async with scene.ground.session([], model=scene.model, sandbox="none") as opened:
+        opened.rx.at_once = kill_in_time
+        opened.submit(ops.SubmitPrompt(text="go"))
+        asked = await opened.rx.expect(ev.ApprovalRequested)
+        opened.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
+        await opened.rx.expect(ev.TurnEnded)
+        opened.rx.at_once = lambda _: None
+
+
+def main() -> None:
+    for number in itertools.count(1):
+        child = live(partial(one_turn, scene_in(Path(sys.argv[1]) / f"{number:02}"), number))
+        _, status = os.waitpid(child, 0)
+        print(json.dumps({"killed": os.WIFSIGNALED(status)}), flush=True)
+        if not os.WIFSIGNALED(status):
+            sys.exit(os.waitstatus_to_exitcode(status))
+
+
+if __name__ == "__main__":
+    main()
