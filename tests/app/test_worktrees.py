@@ -1,7 +1,6 @@
 """Worktrees in the real window, with real repositories: begun, brought back, removed and restored."""
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -21,6 +20,7 @@ from desktop_agent.ui.widgets.buttons import Picker
 from desktop_agent.ui.window.conversation_pane import WorktreeBar
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
+from tests.git import git
 from tests.servers.script import reply, text, tool_use
 from tests.servers.threaded import serve
 
@@ -34,10 +34,6 @@ def written(**changed: str) -> str:
 
 WORK = written(line_5="five", line_30="thirty", line_55="fifty-five")
 EDIT = reply(tool_use("create_file", path="a.txt", content=WORK, if_exists="overwrite"))
-
-
-def git(folder: Path, *arguments: str) -> str:
-    return subprocess.check_output(["git", *arguments], cwd=folder, stderr=subprocess.PIPE, text=True).strip()
 
 
 @pytest.fixture
@@ -255,7 +251,7 @@ def test_without_a_commit_there_is_no_worktree_to_begin(go: Go, project: Path) -
         assert not user.actions.new_worktree.isEnabled()
         assert not more.isVisible()
         git(project, "add", "-A")
-        git(project, "-c", "user.name=Ada", "-c", "user.email=a@example.org", "commit", "-qm", "first")
+        git(project, "commit", "-qm", "first")
         await user.until_true(more.isVisible, "now it is offered")
         assert user.actions.new_worktree.isEnabled()
 

@@ -1,7 +1,6 @@
 """The real window: published servers and one with a sign-in, in one turn that is undone."""
 
 import json
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from tests.app.signing import BrowserOfTheDesktop
 from tests.e2e.driver import Driver, drive
 from tests.e2e.servers.conftest import pypi_server
 from tests.e2e.test_journey_of_a_changed_tool import see_ready
+from tests.git import git
 from tests.memory_keyring import MemoryKeyring, use_keyring
 from tests.npm.programs import npm_program
 from tests.parts import visible_texts
@@ -27,10 +27,6 @@ from tests.servers.web_server import Canned, WebServer
 
 BEFORE = b"one\r\ntwo\xff\n"
 PAGE = Canned("<html><head><title>T</title></head><body><article><p>All is well here.</p></article></body></html>")
-
-
-def git(folder: Path, *words: str) -> str:
-    return subprocess.check_output(["git", *words], cwd=folder, text=True).strip()
 
 
 def set_up(folder: Path) -> None:

@@ -12,16 +12,12 @@ from desktop_agent.cli.batch.worker import arguments_of
 from desktop_agent.headless.batch.tasks import read_tasks
 from tests.command_line import main
 from tests.e2e.batch.lab import DEMO, Lab, task
+from tests.git import git
 
 
 @pytest.fixture
 def lab(tmp_path: Path) -> Lab:
     return Lab(tmp_path)
-
-
-def git(folder: Path, *words: str) -> str:
-    identity = ("-c", "user.name=T", "-c", "user.email=t@example.org")
-    return subprocess.check_output(["git", "-C", str(folder), *identity, *words], text=True)
 
 
 @pytest.fixture
@@ -71,7 +67,7 @@ def test_a_repository_is_cloned_and_the_patch_of_a_result_applies_to_the_folder(
     lab.write([task("folder", repository), task("path", bare), task("address", bare) | {"workspace": bare.as_uri()}])
     assert lab.run("--workers", "2")[0] == 0
     assert all("-(-total // size)" in outcome["patch"] for outcome in lab.outcomes)
-    assert git(repository, "status", "--porcelain") == "?? not-committed.txt\n"
+    assert git(repository, "status", "--porcelain") == "?? not-committed.txt"
     patch = tmp_path / "one.patch"
     [folder] = (outcome for outcome in lab.outcomes if outcome["id"] == "folder")
     patch.write_text(folder["patch"], encoding="utf-8", errors="surrogateescape")

@@ -13,7 +13,7 @@ from desktop_agent.core.tools.execution.confiner import SandboxProbe
 from tests.core.tools.servers.conftest import with_servers
 from tests.e2e.servers.conftest import defined, pypi_server
 from tests.e2e.servers.test_npm_servers import results_of
-from tests.e2e.servers.test_pypi_servers import git
+from tests.git import git
 from tests.harness import Ground
 from tests.npm.programs import npm_program
 from tests.sandboxes import sandbox_named

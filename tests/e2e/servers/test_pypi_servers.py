@@ -1,6 +1,5 @@
 """The Python reference servers of time, git and fetch, in whole turns."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,12 +10,9 @@ from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.providers.scripted import Call, Say
 from tests.core.tools.servers.conftest import with_servers
 from tests.e2e.servers.conftest import defined, pypi_server
+from tests.git import git
 from tests.harness import Ground
 from tests.servers.web_server import Canned, WebServer
-
-
-def git(folder: Path, *words: str) -> str:
-    return subprocess.check_output(["git", *words], cwd=folder, text=True).strip()
 
 
 @pytest.fixture

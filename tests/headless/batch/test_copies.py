@@ -1,17 +1,12 @@
 """Tasks work in copies: their changes do not reach the folder."""
 
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from desktop_agent.headless.batch.copies import copy_of
-
-
-def git(folder: Path, *words: str) -> str:
-    identity = ("-c", "user.name=T", "-c", "user.email=t@example.org", "-c", "protocol.file.allow=always")
-    return subprocess.check_output(["git", "-C", str(folder), *identity, *words], text=True)
+from tests.git import git
 
 
 @pytest.fixture

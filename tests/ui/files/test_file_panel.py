@@ -1,7 +1,6 @@
 """The file tree as a user uses it: on real folders, with real git."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,12 +11,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 
 from desktop_agent.core.system.git.repository import RepoStatus
+from tests.git import git
 from tests.ui.files.conftest import Desk, driven
-
-
-def git(folder: Path, *arguments: str) -> None:
-    identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
-    subprocess.check_call(["git", *identity, *arguments], cwd=folder, stdout=subprocess.DEVNULL)
 
 
 @pytest.fixture

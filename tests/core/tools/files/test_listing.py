@@ -23,27 +23,23 @@ from desktop_agent.core.tools.builtin.rename_file import RenameFile
 from desktop_agent.core.tools.files import listing
 from desktop_agent.core.tools.files.listing import FileListing, Glob, by_name, largest, list_by, list_paths, newest
 from tests.core.tools.conftest import Workspace
+from tests.git import git
 from tests.odd_names import ODD_NAMES
 
 pytestmark = pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
 
 
-def git(work: Workspace, *arguments: str) -> None:
-    identity = ("-c", "user.name=T", "-c", "user.email=t@example.org")
-    subprocess.check_call(["git", *identity, *arguments], cwd=work.root, stdout=subprocess.DEVNULL)
-
-
 @pytest.fixture
 def repository(work: Workspace) -> Workspace:
-    git(work, "init", "-q")
+    git(work.root, "init", "-q")
     for path in ("README.md", "src/main.py", "src/deep/x.py", "gone.py", "forced.log", "ä ö.txt", ".hidden/a"):
         work.write(path, path)
     for path in ("node_modules/a/index.js", "src/__pycache__/main.pyc"):
         work.write(path, "x")
     work.write(".gitignore", "*.log\nbuild/\n")
-    git(work, "add", ".")
-    git(work, "add", "--force", "forced.log")
-    git(work, "commit", "-q", "-m", "begin")
+    git(work.root, "add", ".")
+    git(work.root, "add", "--force", "forced.log")
+    git(work.root, "commit", "-q", "-m", "begin")
     (work.root / "gone.py").unlink()
     work.write("untracked.py", "new")
     work.write("trace.log", "ignored")
@@ -73,10 +69,10 @@ async def test_git_knows_what_is_tracked_untracked_deleted_and_ignored(repositor
 async def test_all_tools_agree_on_which_files_there_are(repository: Workspace, rules: str, folder: str) -> None:
     """A tracked file counts for each tool, whatever the rules say."""
     repository.write(".gitignore", rules)
-    git(repository, "add", "--force", "src", "README.md", "forced.log")
+    git(repository.root, "add", "--force", "src", "README.md", "forced.log")
     repository.write("src/ignored.py", "src")
     (repository.root / "src/linked.py").symlink_to("main.py")
-    git(repository, "add", "--force", "src/linked.py")
+    git(repository.root, "add", "--force", "src/linked.py")
     expected = {
         ".": {"README.md", "forced.log", "src/deep/x.py", "src/main.py"},
         "src": {"deep/x.py", "main.py"},
@@ -95,14 +91,14 @@ async def test_all_tools_agree_on_which_files_there_are(repository: Workspace, r
 
 
 async def test_a_conflicted_file_is_listed_once(repository: Workspace) -> None:
-    git(repository, "checkout", "-q", "-b", "other")
+    git(repository.root, "checkout", "-q", "-b", "other")
     repository.write("README.md", "other")
-    git(repository, "commit", "-qam", "other")
-    git(repository, "checkout", "-q", "-")
+    git(repository.root, "commit", "-qam", "other")
+    git(repository.root, "checkout", "-q", "-")
     repository.write("README.md", "mine")
-    git(repository, "commit", "-qam", "mine")
+    git(repository.root, "commit", "-qam", "mine")
     with pytest.raises(subprocess.CalledProcessError):
-        git(repository, "merge", "-q", "other")
+        git(repository.root, "merge", "-q", "other")
     assert (await listed(repository)).count("README.md") == 1
     assert await listed(repository) == await measured(repository)
 
@@ -117,7 +113,7 @@ async def test_a_repository_inside_is_looked_into(repository: Workspace) -> None
 
 
 async def test_a_sparse_checkout_lists_what_is_there(repository: Workspace) -> None:
-    git(repository, "update-index", "--skip-worktree", "src/main.py", "src/deep/x.py")
+    git(repository.root, "update-index", "--skip-worktree", "src/main.py", "src/deep/x.py")
     (repository.root / "src/deep/x.py").unlink()
     for paths in (await listed(repository), await measured(repository)):
         assert "src/main.py" in paths
@@ -129,7 +125,7 @@ async def test_what_is_absent_takes_the_place_of_nothing_in_a_partial_list(
 ) -> None:
     for number in range(10):
         repository.write(f"a{number}", "x")
-    git(repository, "add", ".")
+    git(repository.root, "add", ".")
     for number in range(10):
         (repository.root / f"a{number}").unlink()
     monkeypatch.setattr(listing, "MOST_COLLECTED", 12)
@@ -140,7 +136,7 @@ async def test_what_is_absent_takes_the_place_of_nothing_in_a_partial_list(
 async def test_a_file_whose_name_is_no_unicode_is_listed(repository: Workspace, *, is_tracked: bool) -> None:
     (repository.root / os.fsdecode(b"caf\xe9.txt")).write_text("x")
     if is_tracked:
-        git(repository, "add", ".")
+        git(repository.root, "add", ".")
     assert "caf\udce9.txt" in await listed(repository)
 
 
@@ -153,7 +149,7 @@ async def test_a_broken_repository_is_listed_without_git(repository: Workspace) 
 async def test_a_repositorys_own_commands_are_never_run(repository: Workspace) -> None:
     hook = repository.write("evil.sh", "#!/bin/sh\ntouch ran\n")
     hook.chmod(0o755)
-    git(repository, "config", "core.fsmonitor", str(hook))
+    git(repository.root, "config", "core.fsmonitor", str(hook))
     await listed(repository)
     await measured(repository)
     assert not (repository.root / "ran").exists()
@@ -196,7 +192,7 @@ async def test_a_name_that_is_not_utf8_has_one_spelling_which_every_tool_gives_a
     folder.mkdir()
     (folder / os.fsdecode(b"caf\xe9.txt")).write_text("needle\n")
     if is_tracked:
-        git(repository, "add", ".")
+        git(repository.root, "add", ".")
     spelled = r'"d\360/caf\351.txt"'
     assert spelled in await repository.answer(GlobFileSearch(), glob_pattern="*.txt")
     assert spelled in (await repository.answer(ListFiles(), recursive=True, include_dirs=False))["entries"]
