@@ -126,7 +126,8 @@ class AgentControl(Controller):
         self.refresh()
         report = None
         try:
-            report = await self._bench.test_agent(agent)
+            located = await asyncio.to_thread(agent.located, self._bench.environ, self._root)
+            report = await self._bench.test_agent(located or agent)
         finally:
             self._reports[name] = agent, report or AgentReport(problem=self.tr("The test was broken off."))
             self.refresh()

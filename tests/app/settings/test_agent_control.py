@@ -90,6 +90,9 @@ def test_what_is_installed_is_found_and_set_up_and_zeds_agents_are_taken(
         await see_text(user, dialog, "Gemini CLI")
         await see_text(user, dialog, "npm install -g @agentclientprotocol/codex-acp")
         assert not started.exists()
+        await user.click("testAgentButton")
+        await see_text(user, dialog, "It ended with exit code 3.")
+        assert started.exists(), "it was found where no PATH leads"
         await user.click("editAgentButton")
         box = await user.see(QComboBox, "agentSandboxPicker")
         box.setCurrentIndex(box.findData("strict"))
