@@ -85,6 +85,20 @@ class Written:
                 )
         self.add(ev.TurnEnded(turn=number, reason="completed", requests=1, duration_s=1))
 
+    def steered_turn(self) -> None:
+        self.add(
+            ev.PromptSubmitted(turn=1, prompt_id="p-1", text="look"),
+            ev.TurnStarted(turn=1, model=MODEL),
+            ev.MessageDone(
+                turn=1, message_id="m", model=MODEL, content=(TextBlock(text="I look."),), stop_reason="max_tokens"
+            ),
+            ev.Steered(turn=1, prompt_id="p-2", text="and the tests"),
+            ev.MessageDone(
+                turn=1, message_id="n", model=MODEL, content=(TextBlock(text="Both."),), stop_reason="end_turn"
+            ),
+            ev.TurnEnded(turn=1, reason="completed", requests=2, duration_s=1.0),
+        )
+
     def image(self, content: bytes) -> FileImage:
         return FileImage(digest=self.blobs.put(content), size=len(content), mode=0o100644, kind="file")
 

@@ -196,16 +196,7 @@ def test_a_turn_that_was_cut_off_is_not_said_to_be_interrupted(written: Written)
 
 
 def test_a_message_in_the_middle_of_a_turn_is_quoted_there(written: Written) -> None:
-    written.add(
-        ev.PromptSubmitted(turn=1, prompt_id="p-1", text="look"),
-        ev.TurnStarted(turn=1, model=MODEL),
-        ev.MessageDone(
-            turn=1, message_id="m", model=MODEL, content=(TextBlock(text="I look."),), stop_reason="max_tokens"
-        ),
-        ev.Steered(turn=1, prompt_id="p-2", text="and the tests"),
-        ev.MessageDone(turn=1, message_id="n", model=MODEL, content=(TextBlock(text="Both."),), stop_reason="end_turn"),
-        ev.TurnEnded(turn=1, reason="completed", requests=2, duration_s=1.0),
-    )
+    written.steered_turn()
     text = text_of(written)
     assert text.count("## Turn") == 1
     assert text.index("I look.") < text.index("> and the tests") < text.index("Both.")

@@ -246,16 +246,7 @@ def test_a_file_without_its_end_is_imported_and_said_to_be_cut(ground: Importing
 
 def test_a_message_in_the_middle_of_a_turn_stays_there(ground: Importing) -> None:
     written = Written(ground.data.parent / "elsewhere")
-    written.add(
-        ev.PromptSubmitted(turn=1, prompt_id="p-1", text="look"),
-        ev.TurnStarted(turn=1, model=MODEL),
-        ev.MessageDone(
-            turn=1, message_id="m", model=MODEL, content=(TextBlock(text="I look."),), stop_reason="max_tokens"
-        ),
-        ev.Steered(turn=1, prompt_id="p-2", text="and the tests"),
-        ev.MessageDone(turn=1, message_id="n", model=MODEL, content=(TextBlock(text="Both."),), stop_reason="end_turn"),
-        ev.TurnEnded(turn=1, reason="completed", requests=2, duration_s=1.0),
-    )
+    written.steered_turn()
     events = ground.events(ground.run(ground.file(exported(ground, written)), workspace=ground.workspace))
     said = [event for event in replay(events).entries if isinstance(event, ev.PromptSubmitted | ev.Steered)]
     assert [(type(event), event.turn, event.text) for event in said] == [
