@@ -5884,6 +5884,10 @@
         <translation>{0} hat {1} etwas gefragt und die Antwort erhalten.</translation>
     </message>
     <message>
+        <source>{0} began {1} calls and ended none of them.</source>
+        <translation>{0} hat {1} Aufrufe begonnen und keinen davon beendet.</translation>
+    </message>
+    <message>
         <source>{0} cannot be asked with these settings.</source>
         <translation>{0} kann mit diesen Einstellungen nicht gefragt werden.</translation>
     </message>

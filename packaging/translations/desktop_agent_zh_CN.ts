@@ -5866,6 +5866,10 @@
         <translation>{0} 向 {1} 提了问题，并得到了回答。</translation>
     </message>
     <message>
+        <source>{0} began {1} calls and ended none of them.</source>
+        <translation>{0} 开始了 {1} 次调用，但一次也没有结束。</translation>
+    </message>
+    <message>
         <source>{0} cannot be asked with these settings.</source>
         <translation>使用这些设置无法向 {0} 发出请求。</translation>
     </message>
