@@ -123,7 +123,7 @@ async def keep_key(bench: Workbench, account: Account, key: str) -> str:
 
 async def has_key(bench: Workbench) -> bool:
     model = bench.default_model()
-    if model.provider == DEMO:
+    if model.provider == DEMO or model.is_agent:
         return True
     try:
         account = (await asyncio.to_thread(bench.accounts.load)).of_model(model)

@@ -1,7 +1,7 @@
 """The open folder: the list of its files, shared by all searches, and its display in the panels."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from PySide6.QtCore import Signal
@@ -13,6 +13,7 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.file_names import legible_name
 from desktop_agent.core.mentions.offers import FolderPaths
 from desktop_agent.core.policy.boundary import Boundary
+from desktop_agent.core.slash.declarations import Declaration
 from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.core.tools.files.listing import list_paths
@@ -97,4 +98,18 @@ class ShownFolder(Controller):
 
     async def _show_commands(self) -> None:
         if (workspace := self._navigator.workspace) is not None:
-            self._panels.composer.commands.show(await asyncio.to_thread(self._bench.slash_commands, workspace))
+            known = await asyncio.to_thread(self._bench.slash_commands, workspace)
+            self._panels.composer.commands.show((*known, *self._of_agent({one.name for one in known})))
+
+    def _of_agent(self, known: Collection[str]) -> Iterator[Declaration]:
+        agent = self._panels.session.transcript.session.agent
+        if agent is None:
+            return
+        for command in agent.commands:
+            if command.name.lower() not in known:
+                yield Declaration(
+                    name=command.name,
+                    arguments=f"[{command.hint}]" if command.hint else "",
+                    summary=command.description or agent.title,
+                    origin="agent",
+                )

@@ -20,14 +20,16 @@ from desktop_agent.app.connections import (
 )
 from desktop_agent.app.controller import Controller, OneAtATime, WindowContext, in_background
 from desktop_agent.composition.workbench import Workbench
+from desktop_agent.core.agents.definition import offered_agents
 from desktop_agent.core.base.errors import AgentError, CredentialsError, ProviderError, UsageError
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.vendors import VENDORS, SignInWay, vendor_of
+from desktop_agent.core.protocol.model import AGENTS
 from desktop_agent.core.providers.auth.anthropic_profiles import profiles
 from desktop_agent.core.providers.auth.sign_ins import other_sign_ins
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.model_choice import left_behind
-from desktop_agent.ui.onboarding.welcome_state import Connected, Found, WelcomeActions
+from desktop_agent.ui.onboarding.welcome_state import Connected, Found, FoundAgent, WelcomeActions
 
 if TYPE_CHECKING:
     from desktop_agent.ui.onboarding.welcome_dialog import OnboardingDialog
@@ -44,6 +46,14 @@ async def choose(live: LiveSettings, account: Account, model: str) -> None:
     if account.is_usual and account.address:
         await live.change("model.base_url", account.address)
     await live.change("model.name", model)
+
+
+async def choose_agent(live: LiveSettings, name: str) -> None:
+    """Let an agent of another program take the turns of new conversations. Raises like `choose`."""
+    for key in left_behind(live.loaded, AGENTS):
+        await live.reset(key)
+    await live.change("model.provider", AGENTS)
+    await live.change("model.name", name)
 
 
 async def _change(live: LiveSettings, key: str, value: str) -> None:
@@ -112,6 +122,7 @@ class Welcome(Controller):
             sign_in=in_background(self._work.begin, self._sign_in),
             cancel=self._work.cancel,
             begin=in_background(self._work.begin, self._begin),
+            use_agent=in_background(self._work.begin, self._use_agent),
         )
 
     def open(self, folder: Path | None) -> None:
@@ -160,6 +171,13 @@ class Welcome(Controller):
 
     async def _begin(self, account: Account, model: str) -> None:
         await choose(self._bench.live, account, model)
+        self._end()
+
+    async def _use_agent(self, name: str) -> None:
+        await choose_agent(self._bench.live, name)
+        self._end()
+
+    def _end(self) -> None:
         self._work.let_end()  # closing the dialog has nothing to cancel any more
         if self._dialog is not None:
             self._dialog.accept()
@@ -192,5 +210,6 @@ def _found(bench: Workbench) -> Found:
         keys={vendor.id: vendor.key_variable for vendor in VENDORS if environ.get(vendor.key_variable)},
         clouds={vendor.id: vendor.cloud.said_in(environ) for vendor in VENDORS if vendor.cloud is not None},
         profiles=tuple(profile.name for profile in profiles(environ)),
+        agents=tuple(FoundAgent(agent.name, agent.title) for agent in offered_agents((), environ, Path.home())),
         others=tuple(f"{other.reason} {other.instead}" for other in other_sign_ins(environ)),
     )

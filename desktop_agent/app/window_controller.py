@@ -219,7 +219,7 @@ class WindowController(Controller):
         actions.settings.triggered.connect(self._setup.open)
         actions.usage.triggered.connect(self._usage.open)
         panels.composer.controls.cost.clicked.connect(self._usage.open)
-        entries.settings_requested.connect(self._setup.open)
+        entries.settings_requested.connect(self._on_settings)
         entries.sign_in_requested.connect(self._on_sign_in)
         panels.session.rules_changed.connect(self._setup.show_rules)
         panels.session.submit_on(self._setup.rule_revoked, RevokeRule, "rule_id")
@@ -253,6 +253,13 @@ class WindowController(Controller):
     def _offer_follow_up(self, shown: SessionHandle) -> None:
         if shown.transcript.session.model == DEMO and not self._panels.composer.text():
             self._panels.composer.set_text(demo_follow_up())
+
+    def _on_settings(self) -> None:
+        model = self._panels.session.transcript.session.model
+        if model is not None and model.is_agent:
+            self._setup.open_for(model.provider)
+        else:
+            self._setup.open()
 
     def _on_sign_in(self) -> None:
         handle = self._panels.session.handle

@@ -100,6 +100,10 @@ class SessionOpener:
         Raises `UsageError` when no model is named and only the server knows its models.
         """
         app, model = self._app, self._model_of(options)
+        if model.is_agent and options.is_planning:
+            raise UsageError(
+                f"{model.model} cannot be kept to planning.", hint="Plan with a model, or in its own mode."
+            )
         if not model.model:
             model = replace(model, model=usual_model(model.provider))
         root = await asyncio.to_thread(usable_workspace, workspace)

@@ -1,6 +1,6 @@
 """A question about a call that waits for the user. Its card and its dialog share this state."""
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QCoreApplication, QObject
 
 from desktop_agent.core.base.plain_text import MOST_SHOWN_CHARS
 from desktop_agent.core.protocol.events import CommandJudged
@@ -83,4 +83,8 @@ def risk_words(request: ApprovalRequest, command: str) -> list[str]:
 
 
 def confinement_words(request: ApprovalRequest) -> str:
-    return escalation_words() if request.is_escalation else core_words(request.confinement)
+    words = escalation_words() if request.is_escalation else core_words(request.confinement)
+    if not (request.is_fixed and request.command):
+        return words
+    fixed = QCoreApplication.translate("OpenQuestion", "The agent runs it by itself, so it cannot be edited here.")
+    return f"{words.rstrip('.')}. {fixed}" if words else fixed

@@ -713,6 +713,17 @@
     </message>
 </context>
 <context>
+    <name>AgentPickers</name>
+    <message>
+        <source>Option</source>
+        <translation>Option</translation>
+    </message>
+    <message>
+        <source>Options</source>
+        <translation>Optionen</translation>
+    </message>
+</context>
+<context>
     <name>AgentWords</name>
     <message>
         <source>It works: {0}</source>
@@ -1656,6 +1667,10 @@
         <translation>Für Anthropic, OpenAI, OpenRouter oder xAI. Liegt im Schlüsselbund Ihres Systems, und nirgends sonst.</translation>
     </message>
     <message>
+        <source>It asks its own model and needs no key here. What it changes can be reviewed and undone.</source>
+        <translation>Er fragt sein eigenes Modell und braucht hier keinen Schlüssel. Was er ändert, lässt sich prüfen und rückgängig machen.</translation>
+    </message>
+    <message>
         <source>Look for models…</source>
         <translation>Nach Modellen suchen …</translation>
     </message>
@@ -1690,6 +1705,14 @@
     <message>
         <source>Use a subscription</source>
         <translation>Abonnement verwenden</translation>
+    </message>
+    <message>
+        <source>Use this agent</source>
+        <translation>Diesen Agenten verwenden</translation>
+    </message>
+    <message>
+        <source>Use {0}, which is installed</source>
+        <translation>{0} verwenden, das installiert ist</translation>
     </message>
     <message>
         <source>Welcome. Choose a model</source>
@@ -4664,6 +4687,10 @@
         <translation>Es verwaltet seinen Kontext selbst.</translation>
     </message>
     <message>
+        <source>It may have a mode of its own for that, among its options.</source>
+        <translation>Vielleicht hat es unter seinen Optionen einen eigenen Modus dafür.</translation>
+    </message>
+    <message>
         <source>It may have an option for it.</source>
         <translation>Vielleicht hat es dafür eine Option.</translation>
     </message>
@@ -4898,6 +4925,10 @@
     <message>
         <source>Plan updated.</source>
         <translation>Plan aktualisiert.</translation>
+    </message>
+    <message>
+        <source>Plan with a model, or in its own mode.</source>
+        <translation>Planen Sie mit einem Modell, oder in seinem eigenen Modus.</translation>
     </message>
     <message>
         <source>Pushing to {0} failed.</source>
@@ -5890,6 +5921,10 @@
     <message>
         <source>{0} cannot be asked with these settings.</source>
         <translation>{0} kann mit diesen Einstellungen nicht gefragt werden.</translation>
+    </message>
+    <message>
+        <source>{0} cannot be kept to planning.</source>
+        <translation>{0} lässt sich nicht auf das Planen beschränken.</translation>
     </message>
     <message>
         <source>{0} cannot be the name of a variable</source>
@@ -8734,6 +8769,10 @@
         <translation>{0} von {1}</translation>
     </message>
     <message>
+        <source>{0}, an agent of another program</source>
+        <translation>{0}, ein Agent eines anderen Programms</translation>
+    </message>
+    <message>
         <source>{0}, {1} effort</source>
         <translation>{0}, Denkaufwand {1}</translation>
     </message>
@@ -8779,6 +8818,10 @@
         <source>The demo follows a script. It needs no key, no network and no address.</source>
         <translation>Die Demo folgt einem Drehbuch. Sie braucht keinen Schlüssel, kein Netz und keine Adresse.</translation>
     </message>
+    <message>
+        <source>{0} takes the turns of new conversations. Another agent is chosen below the message field.</source>
+        <translation>{0} führt die Runden neuer Gespräche aus. Ein anderer Agent wird unter dem Nachrichtenfeld gewählt.</translation>
+    </message>
 </context>
 <context>
     <name>ModelPopup</name>
@@ -8793,6 +8836,10 @@
     <message>
         <source>Search models, or type the name of another one</source>
         <translation>Modelle suchen, oder den Namen eines anderen eingeben</translation>
+    </message>
+    <message>
+        <source>the agent decides</source>
+        <translation>der Agent entscheidet</translation>
     </message>
     <message>
         <source>the model decides</source>
@@ -8857,6 +8904,14 @@
         <translation>Liest {0} Token auf einmal</translation>
     </message>
     <message>
+        <source>Agents</source>
+        <translation>Agenten</translation>
+    </message>
+    <message>
+        <source>An agent of another program</source>
+        <translation>Ein Agent eines anderen Programms</translation>
+    </message>
+    <message>
         <source>Recent</source>
         <translation>Zuletzt</translation>
     </message>
@@ -8885,16 +8940,32 @@
         <translation>Ihr Tarif deckt die Kosten</translation>
     </message>
     <message>
+        <source>an agent of another program</source>
+        <translation>einen Agenten eines anderen Programms</translation>
+    </message>
+    <message>
         <source>free</source>
         <translation>kostenlos</translation>
+    </message>
+    <message>
+        <source>in the sandbox</source>
+        <translation>in der Sandbox</translation>
     </message>
     <message>
         <source>in your plan</source>
         <translation>in Ihrem Tarif</translation>
     </message>
     <message>
+        <source>outside the sandbox</source>
+        <translation>außerhalb der Sandbox</translation>
+    </message>
+    <message>
         <source>price unknown</source>
         <translation>Preis unbekannt</translation>
+    </message>
+    <message>
+        <source>{0} is not offered: there is no program {1}.</source>
+        <translation>{0} wird nicht angeboten: Es gibt kein Programm {1}.</translation>
     </message>
     <message>
         <source>{0} per million input tokens, {1} per million output tokens</source>
@@ -9159,6 +9230,10 @@
     <message>
         <source>Only a visible change can be allowed</source>
         <translation>Nur eine sichtbare Änderung kann erlaubt werden</translation>
+    </message>
+    <message>
+        <source>The agent runs it by itself, so it cannot be edited here.</source>
+        <translation>Der Agent führt ihn selbst aus, deshalb kann er hier nicht bearbeitet werden.</translation>
     </message>
     <message>
         <source>There is no command to run</source>
@@ -11136,8 +11211,8 @@
         <translation>Die Seite liegt auf {host} und öffnet sich in Ihrem Browser. Was Sie dort tun, bleibt dort.</translation>
     </message>
     <message>
-        <source>The server wrote the words above and gets your answer: write no password or key here.</source>
-        <translation>Der Text oben stammt vom Server, und er erhält Ihre Antwort: Geben Sie hier weder Passwort noch Schlüssel ein.</translation>
+        <source>{server} wrote the words above and gets your answer: write no password or key here.</source>
+        <translation>{server} hat die Worte oben geschrieben und bekommt Ihre Antwort: Schreiben Sie hier kein Passwort und keinen Schlüssel.</translation>
     </message>
     <message>
         <source>{server} asks you something</source>
@@ -11986,6 +12061,10 @@
     <message>
         <source>Amazon Bedrock</source>
         <translation>Amazon Bedrock</translation>
+    </message>
+    <message>
+        <source>An agent of another program</source>
+        <translation>Ein Agent eines anderen Programms</translation>
     </message>
     <message>
         <source>Anthropic&apos;s SDK</source>

@@ -713,6 +713,17 @@
     </message>
 </context>
 <context>
+    <name>AgentPickers</name>
+    <message>
+        <source>Option</source>
+        <translation>选项</translation>
+    </message>
+    <message>
+        <source>Options</source>
+        <translation>选项</translation>
+    </message>
+</context>
+<context>
     <name>AgentWords</name>
     <message>
         <source>It works: {0}</source>
@@ -1648,6 +1659,10 @@
         <translation>适用于 Anthropic、OpenAI、OpenRouter 或 xAI。只保存在系统密钥环中。</translation>
     </message>
     <message>
+        <source>It asks its own model and needs no key here. What it changes can be reviewed and undone.</source>
+        <translation>它询问自己的模型，此处不需要密钥。它所做的更改可以审阅和撤销。</translation>
+    </message>
+    <message>
         <source>Look for models…</source>
         <translation>查找模型…</translation>
     </message>
@@ -1682,6 +1697,14 @@
     <message>
         <source>Use a subscription</source>
         <translation>使用订阅</translation>
+    </message>
+    <message>
+        <source>Use this agent</source>
+        <translation>使用此代理</translation>
+    </message>
+    <message>
+        <source>Use {0}, which is installed</source>
+        <translation>使用已安装的 {0}</translation>
     </message>
     <message>
         <source>Welcome. Choose a model</source>
@@ -4646,6 +4669,10 @@
         <translation>它自行管理上下文。</translation>
     </message>
     <message>
+        <source>It may have a mode of its own for that, among its options.</source>
+        <translation>它的选项中可能有相应的模式。</translation>
+    </message>
+    <message>
         <source>It may have an option for it.</source>
         <translation>它可能有相应的选项。</translation>
     </message>
@@ -4880,6 +4907,10 @@
     <message>
         <source>Plan updated.</source>
         <translation>计划已更新。</translation>
+    </message>
+    <message>
+        <source>Plan with a model, or in its own mode.</source>
+        <translation>请用模型来规划，或使用它自己的模式。</translation>
     </message>
     <message>
         <source>Pushing to {0} failed.</source>
@@ -5872,6 +5903,10 @@
     <message>
         <source>{0} cannot be asked with these settings.</source>
         <translation>使用这些设置无法向 {0} 发出请求。</translation>
+    </message>
+    <message>
+        <source>{0} cannot be kept to planning.</source>
+        <translation>无法将 {0} 限制为只做规划。</translation>
     </message>
     <message>
         <source>{0} cannot be the name of a variable</source>
@@ -8703,6 +8738,10 @@
         <translation>{1} 的 {0}</translation>
     </message>
     <message>
+        <source>{0}, an agent of another program</source>
+        <translation>{0}，其他程序的代理</translation>
+    </message>
+    <message>
         <source>{0}, {1} effort</source>
         <translation>{0}，推理强度 {1}</translation>
     </message>
@@ -8748,6 +8787,10 @@
         <source>The demo follows a script. It needs no key, no network and no address.</source>
         <translation>演示按脚本进行。不需要密钥、网络或地址。</translation>
     </message>
+    <message>
+        <source>{0} takes the turns of new conversations. Another agent is chosen below the message field.</source>
+        <translation>新对话的回合由 {0} 执行。可在消息框下方选择其他代理。</translation>
+    </message>
 </context>
 <context>
     <name>ModelPopup</name>
@@ -8762,6 +8805,10 @@
     <message>
         <source>Search models, or type the name of another one</source>
         <translation>搜索模型，或输入其他模型的名称</translation>
+    </message>
+    <message>
+        <source>the agent decides</source>
+        <translation>由代理决定</translation>
     </message>
     <message>
         <source>the model decides</source>
@@ -8826,6 +8873,14 @@
         <translation>一次可读取 {0} 个 token</translation>
     </message>
     <message>
+        <source>Agents</source>
+        <translation>代理</translation>
+    </message>
+    <message>
+        <source>An agent of another program</source>
+        <translation>其他程序的代理</translation>
+    </message>
+    <message>
         <source>Recent</source>
         <translation>最近</translation>
     </message>
@@ -8854,16 +8909,32 @@
         <translation>费用包含在您的套餐中</translation>
     </message>
     <message>
+        <source>an agent of another program</source>
+        <translation>其他程序的代理</translation>
+    </message>
+    <message>
         <source>free</source>
         <translation>免费</translation>
+    </message>
+    <message>
+        <source>in the sandbox</source>
+        <translation>在沙盒中</translation>
     </message>
     <message>
         <source>in your plan</source>
         <translation>包含在您的套餐中</translation>
     </message>
     <message>
+        <source>outside the sandbox</source>
+        <translation>在沙盒外</translation>
+    </message>
+    <message>
         <source>price unknown</source>
         <translation>价格未知</translation>
+    </message>
+    <message>
+        <source>{0} is not offered: there is no program {1}.</source>
+        <translation>未提供 {0}：没有程序 {1}。</translation>
     </message>
     <message>
         <source>{0} per million input tokens, {1} per million output tokens</source>
@@ -9127,6 +9198,10 @@
     <message>
         <source>Only a visible change can be allowed</source>
         <translation>只能允许可见的更改</translation>
+    </message>
+    <message>
+        <source>The agent runs it by itself, so it cannot be edited here.</source>
+        <translation>它由代理自行运行，因此不能在此编辑。</translation>
     </message>
     <message>
         <source>There is no command to run</source>
@@ -11092,8 +11167,8 @@
         <translation>该页面位于 {host}，将在浏览器中打开。您在那里的操作只留在那里。</translation>
     </message>
     <message>
-        <source>The server wrote the words above and gets your answer: write no password or key here.</source>
-        <translation>以上内容来自服务器。您的回答会发送给它：请勿在此填写密码或密钥。</translation>
+        <source>{server} wrote the words above and gets your answer: write no password or key here.</source>
+        <translation>以上内容由 {server} 撰写，您的回答也会发给它：请勿在此填写密码或密钥。</translation>
     </message>
     <message>
         <source>{server} asks you something</source>
@@ -11939,6 +12014,10 @@
     <message>
         <source>Amazon Bedrock</source>
         <translation>Amazon Bedrock</translation>
+    </message>
+    <message>
+        <source>An agent of another program</source>
+        <translation>其他程序的代理</translation>
     </message>
     <message>
         <source>Anthropic&apos;s SDK</source>

@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
+from pathlib import Path
 from types import MappingProxyType
 
 from msgspec.structs import replace
@@ -10,12 +12,19 @@ from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.app.controller import Controller, WindowContext, in_background
 from desktop_agent.app.settings.settings_dialog import Setup
+from desktop_agent.core.agents.definition import (
+    NOT_CONFINED,
+    OfferedAgent,
+    offered_agents,
+    read_agents,
+    title_of,
+)
 from desktop_agent.core.base.errors import AgentError, CredentialsError
 from desktop_agent.core.models.account import USUAL, Account
 from desktop_agent.core.models.known_model import KnownModel
 from desktop_agent.core.models.model_catalog import FREE, ModelCatalog
 from desktop_agent.core.models.vendors import DEMO, VENDORS, LocalServer, known_vendor, vendor_of
-from desktop_agent.core.protocol.model import ModelRef
+from desktop_agent.core.protocol.model import AGENTS, ModelRef
 from desktop_agent.core.protocol.ops import SetMode
 from desktop_agent.core.providers.auth.accounts import LoadedAccounts
 from desktop_agent.core.providers.auth.keys import entry_of, in_daemon_thread, resolve_key
@@ -56,6 +65,29 @@ def demo_offers() -> AccountOffers:
     offer = ModelOffer(ModelKey(DEMO, "", DEMO), KnownModel(provider=DEMO, name=DEMO, label=label, price=FREE))
     heading = QCoreApplication.translate("Models", "Without a key")
     return AccountOffers(provider=DEMO, label=heading, models=(offer,), is_fixed=True)
+
+
+_tr = partial(QCoreApplication.translate, "Models")
+
+
+def agent_offers(agents: Sequence[OfferedAgent]) -> AccountOffers:
+    """Return the offer of agents; without any, it leads to where they are added."""
+    if not agents:
+        return AccountOffers(provider=AGENTS, label=_tr("an agent of another program"), is_connected=False)
+    offers = (
+        ModelOffer(
+            ModelKey(AGENTS, "", agent.name),
+            KnownModel(provider=AGENTS, name=agent.name, label=agent.title),
+            _tr("outside the sandbox") if agent.confinement == NOT_CONFINED else _tr("in the sandbox"),
+        )
+        for agent in agents
+        if not agent.missing
+    )
+    text = _tr("{0} is not offered: there is no program {1}.")
+    missing = (text.format(agent.title, agent.missing) for agent in agents if agent.missing)
+    return AccountOffers(
+        provider=AGENTS, label=_tr("Agents"), models=tuple(offers), problem=" ".join(missing), is_fixed=True
+    )
 
 
 def _in_force(loaded: LoadedAccounts, account: Account, now: ModelRef | None) -> Account | None:
@@ -153,6 +185,7 @@ class ModelOffering(Controller):
         self._session = self._panels.session
         self._setup = setup
         self._accounts: tuple[Account, ...] = ()
+        self._agents: tuple[OfferedAgent, ...] = ()
         self._has_key: dict[str, bool] = {}
         """Whether the keyring has a key, by the name of its entry."""
         self._lists = ModelLists(self._bench.models, changed=self._show)
@@ -169,7 +202,10 @@ class ModelOffering(Controller):
         await self._early.aclose()
 
     def _on_shown(self, model: ModelRef) -> None:
-        if known_vendor(model.provider) is not None:
+        if model.is_agent:
+            if (title := title_of(model.model)) != model.model:
+                self._pickers.show_label(model, title)
+        elif known_vendor(model.provider) is not None:
             self._launch(self._name(model))
 
     async def _name(self, model: ModelRef) -> None:
@@ -194,7 +230,7 @@ class ModelOffering(Controller):
             self._on_chosen(ModelKey(now.provider, now.account, now.model), level)
 
     def _on_connect(self, account: AccountOffers) -> None:
-        self._setup.open().connect_provider(account.provider)
+        self._setup.open_for(account.provider)
 
     async def _refresh(self) -> None:
         await self._lists.refresh([account for account in self._accounts if self._is_connected(account)])
@@ -202,7 +238,9 @@ class ModelOffering(Controller):
     async def _offer(self) -> None:
         """Show the available accounts now, and the rest once the keyring answers, because it may ask the user first."""
         loaded = await asyncio.to_thread(self._bench.accounts.load)
-        now = self._session.transcript.session.model
+        session = self._session.transcript.session
+        self._agents = await asyncio.to_thread(self._agents_in, Path(session.workspace))
+        now = session.model
         self._accounts = tuple(accounts_offered(loaded, now, self._reached, self._bench.environ))
         await self._lists.read(self._accounts)
         self._show()
@@ -214,13 +252,17 @@ class ModelOffering(Controller):
         if old := [account for account in connected if self._bench.models.is_old(account)]:
             await self._lists.refresh(old)
 
+    def _agents_in(self, root: Path) -> tuple[OfferedAgent, ...]:
+        tables = self._bench.settings_in(root).loaded.tables
+        return offered_agents(read_agents(tables).agents, self._bench.environ, root)
+
     def _show(self) -> None:
         offered = (
             self._lists.offers(account, is_connected=is_connected)
             for account in self._accounts
             if (is_connected := self._is_connected(account)) is not None
         )
-        self._picker.show_accounts([*offered, demo_offers()])
+        self._picker.show_accounts([*offered, agent_offers(self._agents), demo_offers()])
         if (now := self._session.transcript.session.model) is not None:
             self._on_shown(now)  # a new list may have its display name
 

@@ -16,7 +16,7 @@ from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError, CredentialsError
 from desktop_agent.core.models.account import Account, is_same_name, named, usual_account
 from desktop_agent.core.models.vendors import DEMO, SignInWay, known_vendor, vendor_of
-from desktop_agent.core.protocol.model import ModelRef, Rule
+from desktop_agent.core.protocol.model import AGENTS, ModelRef, Rule
 from desktop_agent.core.providers.auth.keys import entry_of, in_daemon_thread
 from desktop_agent.core.settings.live_settings import SettingChange
 from desktop_agent.core.settings.model_choice import left_behind
@@ -285,9 +285,16 @@ class Setup(Controller):
     def open_project(self) -> None:
         self.open().show_section("project")
 
+    def open_for(self, provider: str) -> None:
+        """Open the settings where a provider is connected, or an agent of another program is set up."""
+        if provider == AGENTS:
+            self.open().show_section("agents")
+        else:
+            self.open().connect_provider(provider)
+
     def sign_in_again(self, model: ModelRef) -> None:
         vendor = known_vendor(model.provider)
-        self.open().connect_provider(model.provider)
+        self.open_for(model.provider)
         if vendor is not None and vendor.sign_in is not None and vendor.cloud is None:
             self._accounts.sign_in(vendor.sign_in, model.account)
 

@@ -13,7 +13,7 @@ from typing import cast
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from desktop_agent.core.agents.installed import KnownAgent, find_agent, known_agent, locate
+from desktop_agent.core.agents.installed import KNOWN_AGENTS, KnownAgent, find_agent, known_agent, locate
 from desktop_agent.core.base.errors import CredentialsError, UsageError
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.base.secrets import Keyring, is_secret_pair, read_all
@@ -123,6 +123,41 @@ def agent_meant(
         else "`desktop-agent agents list` lists those that can be used."
     )
     raise UsageError(title, hint=hint)
+
+
+class OfferedAgent(Struct, frozen=True, kw_only=True):
+    name: str
+    title: str
+    confinement: str
+    missing: str = ""
+    """The program that starts it, if that is not found."""
+
+
+def offered_agents(
+    defined: Iterable[AgentDefinition], environ: Mapping[str, str], workspace: Path
+) -> tuple[OfferedAgent, ...]:
+    """Return the agents that can be chosen: those that are defined, and those that are known and installed. Blocks."""
+    found = [
+        OfferedAgent(
+            name=agent.name,
+            title=title_of(agent.name),
+            confinement=agent.confinement,
+            missing=agent.missing_program(environ, workspace) or "",
+        )
+        for agent in defined
+    ]
+    names = {agent.name for agent in found}
+    found += [
+        OfferedAgent(name=known.name, title=known.title, confinement=NOT_CONFINED)
+        for known in KNOWN_AGENTS
+        if known.name not in names and find_agent(known, environ, workspace) is not None
+    ]
+    return tuple(found)
+
+
+def title_of(name: str) -> str:
+    known = known_agent(name)
+    return known.title if known is not None else name
 
 
 def agent_known(known: KnownAgent, environ: Mapping[str, str], workspace: Path | None) -> AgentDefinition:

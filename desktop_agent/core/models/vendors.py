@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.protocol.model import AGENTS
 
 WireName = Literal["anthropic", "openai-responses", "openai-chat"]
 
@@ -228,7 +229,9 @@ DEMO = "demo"
 
 PROVIDER_IDS: tuple[str, ...] = (*(vendor.id for vendor in VENDORS), DEMO)
 
-PROVIDER_LABELS = {vendor.id: vendor.label for vendor in VENDORS} | {DEMO: "Demo, without a key"}
+PROVIDER_LABELS = {vendor.id: vendor.label for vendor in VENDORS} | {
+    DEMO: "Demo, without a key", AGENTS: "An agent of another program"
+}  # fmt: skip
 
 _BY_ID = {vendor.id: vendor for vendor in VENDORS}
 
@@ -255,6 +258,8 @@ def usual_model(provider: str) -> str:
     """Return the model to start with. Raises `UsageError` if only the server knows its models."""
     if provider == DEMO:
         return DEMO
+    if provider == AGENTS:
+        raise UsageError("Which agent?", hint="Choose one below the message field, or name one with --agent.")
     vendor = vendor_of(provider)
     if not vendor.models:
         raise UsageError(f"Which model of {vendor.label}?", hint="Name one in the settings, or with --model.")

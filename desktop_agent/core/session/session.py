@@ -441,6 +441,10 @@ class Session:
         sandbox = op.sandbox or self.transcript.session.sandbox
         assert model is not None, "the journal's first line names the model"
         is_planning = self.transcript.session.is_planning if op.is_planning is None else op.is_planning
+        if model.is_agent and is_planning:
+            is_planning, title = False, f"{model.model} cannot be kept to planning."
+            hint = "It may have a mode of its own for that, among its options."
+            await self._parts.recorder.record(ev.Notice(level="warning", code="plan", title=title, hint=hint))
         mode = ev.ModeSet(model=model, approval=approval, sandbox=sandbox, is_planning=is_planning)
         is_other_agent = model.is_agent and model != self.transcript.session.model
         await self._parts.recorder.record(mode)

@@ -39,8 +39,8 @@ def _longest_run(text: str) -> int:
     return max((len(run) for run in _BACKQUOTES.findall(text)), default=0)
 
 
-Origin = Literal["built-in", "person", "project", "server"]
-"""`person`: the user's folder. `project`: the project's folder. `server`: an MCP server."""
+Origin = Literal["built-in", "person", "project", "server", "agent"]
+"""`person`: the user's folder. `project`: the project's folder. `server`: an MCP server. `agent`: another program's."""
 
 
 class Declaration(Struct, frozen=True, kw_only=True):

@@ -35,6 +35,7 @@ class CommandEdit(QWidget):
         )
         self.fold = FoldBar(self.field)
         self._question = question
+        self.field.setReadOnly(question.request.is_fixed)
         question.take_command(self.field)
         question.folds.append(self.fold)
         self.mark(question.request.cause)

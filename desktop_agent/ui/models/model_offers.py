@@ -26,6 +26,8 @@ class ModelKey(Struct, frozen=True):
 class ModelOffer(Struct, frozen=True):
     key: ModelKey
     known: KnownModel
+    state: str = ""
+    """What is said of an agent of another program instead of a price."""
 
     @property
     def label(self) -> str:

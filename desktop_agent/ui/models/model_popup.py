@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QListView, QPushButton, QStyle, QStyleOptionViewIt
 
 from desktop_agent.core.models.known_model import price_words, rate_words, size_words
 from desktop_agent.core.models.prices import Rates
+from desktop_agent.core.protocol.model import AGENTS
 from desktop_agent.ui.models.model_offers import AccountOffers, ChoiceRow, Choices, ModelKey, ModelOffer
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.translation.core_words import plural
@@ -49,6 +50,8 @@ def cost_words(price: Rates | None, account: AccountOffers | None) -> str:
 
 def described(offer: ModelOffer, account: AccountOffers | None = None) -> list[str]:
     known = offer.known
+    if offer.key.provider == AGENTS:
+        return list(filter(None, (known.shown, _tr("An agent of another program"), offer.state)))
     lines = [known.shown] if known.shown == known.name else [known.shown, known.name]
     size = window_words(known.context_tokens)
     lines.append(_tr("Context of {0} tokens").format(size) if size else _tr("Context size not known"))
@@ -186,8 +189,10 @@ class ChoiceDelegate(ModelDelegate[ModelRows]):
         price = QRectF(right - _PRICE, rect.top(), _PRICE, rect.height())
         painter.setFont(self.small_font)
         painter.setPen(muted)
-        painter.drawText(price, _TO_THE_RIGHT, cost_words(offer.known.price, row.account))
         size = QRectF(price.left() - _SIZE, rect.top(), _SIZE, rect.height())
+        is_agent = offer.key.provider == AGENTS
+        words = offer.state if is_agent else cost_words(offer.known.price, row.account)
+        painter.drawText(price.united(size) if is_agent else price, _TO_THE_RIGHT, words)
         painter.drawText(size, _TO_THE_RIGHT, window_words(offer.known.context_tokens))
         right = self._draw_signs(painter, size, row) - Space.S
         room = QRectF(rect.left(), rect.top(), right - rect.left(), rect.height())
@@ -403,7 +408,9 @@ class ModelPopup(FilterPopup[ChoiceRow]):
         offer = row.offer if row is not None else None
         levels = (offer.known.efforts or ()) if offer is not None else ()
         level = self._choices.effort_of(offer) if offer is not None else ""
-        why_none = self.tr("the model decides") if offer is not None else ""
+        is_agent = offer is not None and offer.key.provider == AGENTS
+        why_none = self.tr("the agent decides") if is_agent else self.tr("the model decides")
+        why_none = why_none if offer is not None else ""
         self._effort.show_levels(levels, level, why_none)
 
     def _show_foot(self) -> None:

@@ -46,7 +46,7 @@ class OnboardingDialog(QDialog):
         self.setWindowTitle(self.tr("Welcome"))
         self.setModal(True)
         self._actions = actions
-        self._choose = ChooseStep(theme)
+        self._choose = ChooseStep(theme, actions)
         self._key = KeyStep(actions)
         self._local = LocalStep(theme, actions)
         self._subscription = SubscriptionStep(theme, actions)
@@ -92,6 +92,7 @@ class OnboardingDialog(QDialog):
         self._folder.setToolTip(plain_tooltip(str(folder)))
 
     def show_found(self, found: Found) -> None:
+        self._choose.show_found(found)
         self._key.show_found(found)
         self._subscription.show_found(found)
         self._cloud.show_found(found)

@@ -8,6 +8,13 @@ from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.vendors import SignInWay
 
 
+class FoundAgent(Struct, frozen=True):
+    """An agent of another program that is installed."""
+
+    name: str
+    title: str
+
+
 class Found(Struct, frozen=True, kw_only=True):
     provider: str = ""
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -18,6 +25,7 @@ class Found(Struct, frozen=True, kw_only=True):
     """The profiles of Anthropic's tools, the active one first."""
     others: tuple[str, ...] = ()
     """One text for each sign-in of another program: why it is not used, and what to do instead."""
+    agents: tuple[FoundAgent, ...] = ()
     has_keyring: bool = True
 
 
@@ -43,3 +51,5 @@ class WelcomeActions(Struct, frozen=True, kw_only=True):
     cancel: Callable[[], None]
     begin: Callable[[Account, str], None]
     """Uses this account and model for new conversations and the current one, and closes the dialog."""
+    use_agent: Callable[[str], None]
+    """Does the same with an agent of another program."""

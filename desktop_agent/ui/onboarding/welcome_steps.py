@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QCompleter, QFormLayout, QPushButton, QVBoxLayout,
 from desktop_agent.core.base.web_address import is_readable_on_the_way
 from desktop_agent.core.models.account import Account, usual_account
 from desktop_agent.core.models.vendors import VENDORS, LocalServer, Vendor, vendor_of
-from desktop_agent.ui.onboarding.welcome_state import Connected, Found, WelcomeActions
+from desktop_agent.ui.onboarding.welcome_state import Connected, Found, FoundAgent, WelcomeActions
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.account_fields import AccountFields, ApiKeyField, BrowserWait
@@ -130,21 +130,42 @@ class CardsStep(Step):
 DEMO_WAY = "demo"
 
 _NAME_WIDTH = 112
+_MOST_AGENTS = 2
+"""How many agents the first start offers. All are in the list of models."""
 
 
 class ChooseStep(CardsStep):
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, actions: WelcomeActions) -> None:
         title, explanation = self.tr("Welcome. Choose a model"), self.tr("You can change this at any time in Settings.")
         super().__init__(theme, title, explanation)
+        self._actions = actions
+        self.show_found(Found())
+        self.offer(DEMO_WAY, self.tr("Start the demo"), "demoButton", self._on_clicked)
+        self.offer("key", self.tr("Enter a key…"), "enterKeyButton", self._on_clicked)
+        self.offer("local", self.tr("Look for models…"), "localModelsButton", self._on_clicked)
+        self.offer("subscription", self.tr("Continue"), "subscriptionButton", self._on_clicked)
+        self.offer("cloud", self.tr("Continue"), "cloudButton", self._on_clicked)
+        self.offer("other", self.tr("Continue"), "otherAddressButton", self._on_clicked)
+        self._use = self.add_button(self.tr("Use this agent"), "useAgentButton", self._on_use)
+        self.column.addStretch()
+
+    @property
+    def primary(self) -> QPushButton | None:
+        return self._use if isinstance(self.value, FoundAgent) else super().primary
+
+    def show_found(self, found: Found) -> None:
         demo = self.tr("No key, no network. A scripted model works on a small project with real tools.")
         key = self.tr("For Anthropic, OpenAI, OpenRouter or xAI. Kept in your system keyring, and nowhere else.")
         local = self.tr("With Ollama, LM Studio or llama.cpp. No key, and nothing leaves this machine.")
         plan = self.tr("Sign in with your ChatGPT plan, or use a profile of Anthropic's tools.")
         cloud = self.tr("With the credentials of the cloud's own tools, or with a key.")
         other = self.tr("Sign in with OpenRouter, or enter the address of any compatible server.")
+        agent = self.tr("It asks its own model and needs no key here. What it changes can be reviewed and undone.")
+        use = self.tr("Use {0}, which is installed")
         self.show_choices(
             [
                 (self.tr("Try the demo"), demo, DEMO_WAY),
+                *((use.format(one.title), agent, one) for one in found.agents[:_MOST_AGENTS]),
                 (self.tr("Enter an API key"), key, "key"),
                 (self.tr("Use a model on this machine"), local, "local"),
                 (self.tr("Use a subscription"), plan, "subscription"),
@@ -152,16 +173,13 @@ class ChooseStep(CardsStep):
                 (self.tr("OpenRouter or another address"), other, "other"),
             ]
         )
-        self.offer(DEMO_WAY, self.tr("Start the demo"), "demoButton", self._on_clicked)
-        self.offer("key", self.tr("Enter a key…"), "enterKeyButton", self._on_clicked)
-        self.offer("local", self.tr("Look for models…"), "localModelsButton", self._on_clicked)
-        self.offer("subscription", self.tr("Continue"), "subscriptionButton", self._on_clicked)
-        self.offer("cloud", self.tr("Continue"), "cloudButton", self._on_clicked)
-        self.offer("other", self.tr("Continue"), "otherAddressButton", self._on_clicked)
-        self.column.addStretch()
 
     def _on_clicked(self) -> None:
         self.leads_on.emit(self.value)
+
+    def _on_use(self) -> None:
+        if isinstance(self.value, FoundAgent):
+            self._actions.use_agent(self.value.name)
 
 
 class KeyStep(Step):

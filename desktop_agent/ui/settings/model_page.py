@@ -16,6 +16,7 @@ from desktop_agent.core.models.vendors import (
     known_vendor,
     vendor_of,
 )
+from desktop_agent.core.protocol.model import AGENTS
 from desktop_agent.core.settings.model_choice import name_in
 from desktop_agent.ui.settings.accounts import AccountChooser, AccountForm, CloudEditor, KeyEditor, SignInPanel
 from desktop_agent.ui.settings.generated_page import settings_of
@@ -171,6 +172,9 @@ class ModelPage(Page):
         text = self.tr("Add a key to choose its models in any conversation. New conversations begin with {0}.")
         self._unchosen.say(text.format(words(PROVIDER_LABELS[settings.provider])))
         self._unchosen.setVisible(bool(self._connecting))
+        is_agent = settings.provider == AGENTS
+        agent = self.tr("{0} takes the turns of new conversations. Another agent is chosen below the message field.")
+        self._demo.say(agent.format(settings.name) if is_agent else self._demo_words)
         if vendor is None:
             self._chooser.show_accounts(self._accounts, self.key.account.provider, self.key.account.name, view)
             return
@@ -202,7 +206,8 @@ class ModelPage(Page):
         self._name.setEnabled(not view.variable_of("model.name"))
 
     def _build(self) -> Iterator[None]:
-        choices = [(words(PROVIDER_LABELS[known]), known) for known in PROVIDER_IDS]
+        is_agent = self.view is not None and self.view.settings.model.provider == AGENTS
+        choices = [(words(PROVIDER_LABELS[known]), known) for known in (*PROVIDER_IDS, *([AGENTS] if is_agent else []))]
         self._provider = Picker(accessible_name=self.tr("Provider"), choices=choices, fills=True)
         if self.view is not None:
             self._provider.pick(self._connecting or self.view.settings.model.provider)
@@ -224,7 +229,8 @@ class ModelPage(Page):
         for widget in (self._variables, hairline(), self.cloud, self.sign_in, self.key):
             asked.addWidget(widget)
             yield
-        self._demo = Note(self.tr("The demo follows a script. It needs no key, no network and no address."))
+        self._demo_words = self.tr("The demo follows a script. It needs no key, no network and no address.")
+        self._demo = Note(self._demo_words)
         self._demo.setVisible(self._asked.isHidden())
         add_parts(self.column, self._demo, hairline())
         yield from self.add_rows(settings_of("model", _HAND_MADE))

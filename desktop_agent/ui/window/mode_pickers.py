@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from pathlib import PurePath
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QActionGroup
@@ -22,7 +23,7 @@ from desktop_agent.ui.wording.phrases import (
 )
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
-_MAX_LABEL = 28
+MAX_LABEL = 28
 _SHORTENED = re.compile(r"^claude[- ]|^[^:/]{1,20}: ", re.IGNORECASE)
 """The prefixes that are left out of a model's name where space is short. In a router's label, that is the vendor."""
 
@@ -61,9 +62,11 @@ class MenuPicker(ModeButton):
         action.setData(value)
         self._group.addAction(action)
 
+    def action(self, value: str) -> QAction | None:
+        return next((one for one in self._group.actions() if one.data() == value), None)
+
     def check(self, value: str) -> QAction | None:
-        action = next((one for one in self._group.actions() if one.data() == value), None)
-        if action is not None:
+        if (action := self.action(value)) is not None:
             action.setChecked(True)
         return action
 
@@ -120,6 +123,8 @@ class ModePickers(QObject):
             self._show_model(model)
             self.model_shown.emit(model)
         self.approval_button.show_value(PLANNING if is_planning else approval)
+        if (planning := self.approval_button.action(PLANNING)) is not None:  # an agent has a mode of its own for it
+            planning.setVisible(model is None or not model.is_agent)
         self._sandbox = sandbox
         self._show_sandbox()
 
@@ -139,11 +144,14 @@ class ModePickers(QObject):
 
     def _show_model(self, model: ModelRef) -> None:
         is_demo = model.provider == DEMO
-        label = self.tr("Demo model") if is_demo else (self._label or model.model)[:_MAX_LABEL].rstrip()
+        label = self._label or (program_of(model.model) if model.is_agent else model.model)
+        label = self.tr("Demo model") if is_demo else label[:MAX_LABEL].rstrip()
         level = f" · {model.effort}" if model.effort and not self._efforts else ""
         self.model_button.set_texts(f"{label}{level} ▾", f"{_SHORTENED.sub('', label)}{level} ▾")
         if is_demo:
             words = self.tr("A scripted model; no key and no network")
+        elif model.is_agent:
+            words = self.tr("{0}, an agent of another program").format(model.model)
         else:
             words = self.tr("{0} by {1}").format(model.model, _whose(model))
         if model.effort:
@@ -171,6 +179,9 @@ class ModePickers(QObject):
     def _show_sandbox(self) -> None:
         if self._sandbox is None:
             return
+        if self._model is not None and self._model.is_agent:  # it is confined as its definition says
+            self.sandbox_button.hide()
+            return
         self.sandbox_button.show_value(self._sandbox)
         is_wanted = self._sandbox != "none"
         if is_wanted and self._sandbox_obstacle is not None:
@@ -180,6 +191,11 @@ class ModePickers(QObject):
         else:
             self.sandbox_button.setAccessibleDescription("")
         restyle(self.sandbox_button, "variant", "" if is_wanted and self._sandbox_obstacle is None else "warning")
+
+
+def program_of(agent: str) -> str:
+    """Return what names an agent in short: its name, or the program in its command line."""
+    return PurePath(agent.split(maxsplit=1)[0].strip("'\"")).stem if agent.split() else agent
 
 
 def _whose(model: ModelRef) -> str:

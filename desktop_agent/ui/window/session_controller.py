@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QUrl, Signal, SignalInstance
 from PySide6.QtGui import QDesktopServices
@@ -27,6 +28,9 @@ from desktop_agent.ui.window.panel_controllers import (
 )
 from desktop_agent.ui.window.plan_bar import ShownPlan
 from desktop_agent.ui.window.session_handle import SessionHandle, ShownSession
+
+if TYPE_CHECKING:
+    from desktop_agent.ui.window.agent_pickers import AgentPickers
 
 
 class ReadingPlaces:
@@ -73,6 +77,7 @@ class SessionController(ShownSession):
         self._context = ContextController(self, panels)
         self.approvals = ApprovalController(self, panels, diffs, spawn, now, rule_maths=rule_maths)
         self._review = ReviewController(self, panels, diffs, spawn)
+        self._agent_pickers: AgentPickers | None = None
         self._last: dict[str, object] = {}
         self.opens_questions = False
         """Whether a question opens its dialog automatically. Its card in the conversation is shown in any case."""
@@ -185,6 +190,8 @@ class SessionController(ShownSession):
         self._panels.pickers.show_mode(
             session.model, session.approval, session.sandbox, is_planning=session.is_planning
         )
+        if self._is_news("agent", agent := session.agent):
+            self._show_agent(agent)
         if self._is_news("jobs", *session.jobs):
             self._panels.jobs.show_jobs(session.jobs)
             running = sum(job.state == "running" for job in session.jobs)
@@ -214,6 +221,18 @@ class SessionController(ShownSession):
         is_news = self._last.get(part) != values
         self._last[part] = values
         return is_news
+
+    def _show_agent(self, agent: ev.AgentReported | None) -> None:
+        if self._agent_pickers is None:
+            if agent is None:
+                return
+            from desktop_agent.ui.window.agent_pickers import AgentPickers  # only with an agent
+
+            composer = self._panels.composer
+            pickers = AgentPickers(composer.controls, composer, behind=self._panels.pickers.effort_button)
+            self.submit_on(pickers.chosen, ops.SetAgentOption, "option_id", "value")
+            self._agent_pickers = pickers
+        self._agent_pickers.show_agent(agent)
 
     def _show_in_composer(self, transcript: Transcript, *, is_busy: bool) -> None:
         composer, turns = self._panels.composer, transcript.turns

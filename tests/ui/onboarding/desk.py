@@ -19,6 +19,7 @@ class Desk:
         self.connected: list[tuple[Account, str]] = []
         self.signed_in: list[tuple[str, str]] = []
         self.begun: list[tuple[Account, str]] = []
+        self.agents: list[str] = []
         actions = WelcomeActions(
             start_demo=lambda: self.asked.append("demo"),
             choose_folder=lambda: self.asked.append("folder"),
@@ -27,6 +28,7 @@ class Desk:
             sign_in=lambda way, name: self.signed_in.append((way, name)),
             cancel=lambda: self.asked.append("cancel"),
             begin=lambda account, model: self.begun.append((account, model)),
+            use_agent=self.agents.append,
         )
         self.dialog = OnboardingDialog(Theme(app, "light"), actions)
         qtbot.addWidget(self.dialog)

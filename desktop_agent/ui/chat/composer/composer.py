@@ -107,10 +107,12 @@ class ControlRow(QObject):
             ).format(keys=at_once)
         self.send.setToolTip(blocked or (waits if is_working else ""))
 
-    def add(self, control: QWidget) -> None:
+    def add(self, control: QWidget, *, behind: QWidget | None = None) -> None:
+        """Add a control at the end, or `behind` another one."""
         control.setParent(self._composer)
-        QWidget.setTabOrder(self._controls[-1] if self._controls else self._tab_from, control)
-        self._controls.append(control)
+        at = self._controls.index(behind) + 1 if behind is not None else len(self._controls)
+        QWidget.setTabOrder(self._controls[at - 1] if at else self._tab_from, control)
+        self._controls.insert(at, control)
         control.show()
         self.changed.emit()
 

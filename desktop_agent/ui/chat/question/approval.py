@@ -60,7 +60,7 @@ class ApprovalCard(QuestionCard):
             question.take_command(self._command)
             self._command.textChanged.connect(self._on_command_changed)
         self.edit = compact_button(clicked=self._on_edit, variant="flat", parent=self)
-        self.edit.setVisible(self._command is not None)
+        self.edit.setVisible(self._can_edit)
         self._edit_shortcut = QShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_E), self)
         self._edit_shortcut.activated.connect(self._start_editing)
         self._name_edit()
@@ -102,13 +102,17 @@ class ApprovalCard(QuestionCard):
         self._say_name()
         self._update_answers()
 
+    @property
+    def _can_edit(self) -> bool:
+        return self._command is not None and not self.request.is_fixed
+
     def _say_name(self) -> None:
         purpose = self._explanation.accessibleName() if self._explanation is not None else ""
         spoken = (self._title.accessibleName(), purpose, visible(self.question.text), self._notes.spoken)
         self.setAccessibleName(" ".join(part for part in spoken if part))
 
     def set_shortcut(self, *, is_enabled: bool) -> None:
-        self._edit_shortcut.setEnabled(is_enabled and self._command is not None)
+        self._edit_shortcut.setEnabled(is_enabled and self._can_edit)
         if self._answers.set_shortcut(is_enabled=is_enabled):
             self._update_answers()
             if self._width:
@@ -145,7 +149,7 @@ class ApprovalCard(QuestionCard):
     def _place_fields(self, y: int, width: int) -> int:
         if self._command is not None:
             edit = self.edit.sizeHint()
-            height = self._command.place(PADDING, y, width, reserved=edit.width() + Space.S)
+            height = self._command.place(PADDING, y, width, reserved=edit.width() + Space.S if self._can_edit else 0)
             self.edit.setGeometry(PADDING + width - edit.width() - 5, y + 5, edit.width(), edit.height())
             y += height + Space.S
         for field in (self._change, *self._others) if self._change is not None else self._others:

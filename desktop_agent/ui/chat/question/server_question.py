@@ -177,7 +177,8 @@ class ServerQuestionCard(RequestCard):
         if self._question.address:
             words = self.tr("The page is at {host} and opens in your browser. What you do there stays there.")
             return words.format(host=urlsplit(self._question.address).hostname or "")
-        return self.tr("The server wrote the words above and gets your answer: write no password or key here.")
+        words = self.tr("{server} wrote the words above and gets your answer: write no password or key here.")
+        return words.format(server=self._question.server)
 
     def on_yes(self) -> None:
         if not self.is_listening or not self.yes.isEnabled():
