@@ -48,6 +48,7 @@ class AgentCall(Struct):
     refusal: str = ""
     is_asked: bool = False
     """Whether it waits for the user."""
+    is_allowed: bool = False
     begun_ns: int | None = None
     """The earliest time at which it may have begun, by the clock of files; `None` while it waits for a permission."""
     started_s: float = 0.0

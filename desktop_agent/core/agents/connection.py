@@ -2,18 +2,19 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.agents import wire
 from desktop_agent.core.agents.definition import AgentDefinition, read_agent_secrets
-from desktop_agent.core.agents.peer import AUTH_REQUIRED, Handler, Peer, RpcError
+from desktop_agent.core.agents.peer import AUTH_REQUIRED, CANCELLED, Handler, Peer, RpcError
 from desktop_agent.core.base.errors import AgentError, CredentialsError, ServerError
 from desktop_agent.core.base.package import __version__
 from desktop_agent.core.base.plain_text import named, without_controls
@@ -35,6 +36,10 @@ START_TIMEOUT_S: Final = 60.0
 CANCEL_TIMEOUT_S: Final = 10.0
 """How long an agent may take to end a turn that was stopped. After that, its process is ended."""
 
+ELICIT: Final = "elicitation/create"
+SERVED: Final = ("fs/read_text_file", "fs/write_text_file", ELICIT)
+"""What an agent may ask for besides permissions, each by `Listener.serve`."""
+
 ASKING_MODES: Final = ("default", "ask", "manual", "read-only")
 """The ids of modes in which known agents ask before they act, the preferred one first."""
 
@@ -47,10 +52,14 @@ _LAST_LINES: Final = 20
 _MOST_LAG_NS: Final = 500_000_000
 """How long a message may wait on a busy machine until it is read."""
 _CAPABILITIES: Final[JsonObject] = {
-    "fs": {"readTextFile": False, "writeTextFile": False},
+    "fs": {"readTextFile": True, "writeTextFile": True},
     "terminal": False,
+    "elicitation": {"form": {}, "url": {}},
     "session": {"configOptions": {"boolean": {}}, "notices": {}, "compaction": {}},
 }
+
+
+T = TypeVar("T")
 
 
 class Listener(Protocol):
@@ -62,6 +71,10 @@ class Listener(Protocol):
 
     async def permit(self, asked: wire.PermissionAsked) -> str:
         """Return the id of the chosen option; empty if the question was cancelled."""
+        ...
+
+    async def serve(self, method: str, params: JsonObject) -> JsonObject:
+        """Answer one of the other requests that the agent may send. Raises `RpcError`."""
         ...
 
 
@@ -93,7 +106,8 @@ class AgentConnection:
         self._log = ServerLog(surroundings.logs / f"{definition.name}.log" if surroundings.logs is not None else None)
         self._process = LineProcess(self._log.say)
         self._outgoing: asyncio.Queue[bytes] = asyncio.Queue()
-        answers: dict[str, Handler] = {"session/request_permission": self._permission}
+        answers: dict[str, Handler] = {method: partial(self._served, method) for method in SERVED}
+        answers["session/request_permission"] = self._permission
         self._peer = Peer(
             lambda line: self._outgoing.put_nowait(line.encode()),
             answers,
@@ -107,7 +121,7 @@ class AgentConnection:
         self.title = ""
         """The title that the agent gave its session after the end of a turn."""
         self._listener: Listener | None = None
-        self._permits: set[asyncio.Task[str]] = set()
+        self._permits: set[asyncio.Task[Any]] = set()
         self._waiting: asyncio.Queue[Callable[[], Awaitable[None]]] = asyncio.Queue()
         self._room = asyncio.Event()
         self._told_bytes = 0
@@ -435,28 +449,40 @@ class AgentConnection:
 
     async def _permission(self, params: JsonObject) -> JsonObject:
         asked = wire.read(params, wire.PermissionAsked)
+        option_id = await self._in_turn(params, lambda listener: listener.permit(asked))
+        selected: JsonObject = {"outcome": "selected", "optionId": option_id}
+        return {"outcome": selected if option_id else {"outcome": "cancelled"}}
+
+    async def _served(self, method: str, params: JsonObject) -> JsonObject:
+        answer = await self._in_turn(params, lambda listener: listener.serve(method, params))
+        if answer is not None:
+            return answer
+        if method == ELICIT:
+            return {"action": "cancel"}
+        raise RpcError(CANCELLED, "No turn of this session runs any more.")
+
+    async def _in_turn(self, params: JsonObject, work: Callable[[Listener], Coroutine[Any, Any, T]]) -> T | None:
+        """Do this when what the agent told before was taken in. Return `None` if the turn is over or is stopped."""
         listener = self._listener
-        if listener is None or asked.session_id != self.session_id:
-            return {"outcome": {"outcome": "cancelled"}}
+        if listener is None or params.get("sessionId") != self.session_id:
+            return None
         reached = asyncio.Event()
 
         async def reach() -> None:
             reached.set()
 
-        self.do_next(reach)  # what it told before is taken in first
+        self.do_next(reach)
         await reached.wait()
-        permit = asyncio.create_task(listener.permit(asked), name="permission")
-        self._permits.add(permit)
+        doing = asyncio.create_task(work(listener), name="what the agent asks")
+        self._permits.add(doing)
         try:
-            option_id = await permit
+            return await doing
         except asyncio.CancelledError:
             if (task := asyncio.current_task()) is not None and task.cancelling():
                 raise
-            option_id = ""
+            return None
         finally:
-            self._permits.discard(permit)
-        selected: JsonObject = {"outcome": "selected", "optionId": option_id}
-        return {"outcome": selected if option_id else {"outcome": "cancelled"}}
+            self._permits.discard(doing)
 
     def do_next(self, step: Callable[[], Awaitable[None]]) -> None:
         """Take this step of the turn after everything that the agent told so far was taken in."""

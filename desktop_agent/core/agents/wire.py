@@ -302,6 +302,24 @@ class PermissionAsked(_Wire, frozen=True):
     options: tuple[PermissionOption, ...]
 
 
+class ReadAsked(_Wire, frozen=True):
+    path: _Name
+    line: Annotated[int, Meta(ge=1)] | None = None
+    limit: _Count | None = None
+
+
+class WriteAsked(_Wire, frozen=True):
+    path: _Name
+    content: Annotated[str, Meta(max_length=16 * 2**20)]
+
+
+class ElicitationAsked(_Wire, frozen=True):
+    message: _Text
+    mode: Literal["form", "url"]
+    requested_schema: JsonObject = field(default_factory=dict[str, object])
+    url: _Name = ""
+
+
 def read_update(params: JsonObject) -> Updated | str:
     """Return the update; if it is of a kind that is not known here, its kind. Raises `RpcError`."""
     kind = as_object(params.get("update")).get("sessionUpdate")

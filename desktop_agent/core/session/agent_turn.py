@@ -29,6 +29,7 @@ from desktop_agent.core.protocol.model import (
     ApprovalRequest,
     AssistantBlock,
     ContextUse,
+    Decision,
     FileChange,
     FormField,
     FormOption,
@@ -44,6 +45,7 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
     Usage,
 )
+from desktop_agent.core.session.agent_services import AgentServices
 from desktop_agent.core.session.prompt_queue import PromptQueue
 from desktop_agent.core.session.session_parts import SessionParts
 from desktop_agent.core.system.files import FileState, FileTransition
@@ -92,6 +94,8 @@ class AgentTurn:
         self._calls: dict[str, AgentCall] = {}
         self._looking: tuple[AgentCall, Snapshot] | None = None
         """The call whose changes are collected next, and the folder as it was before."""
+        self._services = AgentServices(agent.name, parts.runtime.box, self._write, self._ask_user)
+        self._runs_ours = False
         self._order = asyncio.Lock()
         self._hold: asyncio.TimerHandle | None = None
         self._is_unanswered = False
@@ -327,10 +331,58 @@ class AgentTurn:
                 )
             self._calls.clear()
 
+    # -- what it has us do --
+
+    async def serve(self, method: str, params: JsonObject) -> JsonObject:
+        return await self._services.serve(method, params)
+
+    async def _write(self, path: str, before: FileState | None, content: str) -> ToolResult | None:
+        """Write a file for the agent: as the work of its own call if the user allowed that, else as a call of ours."""
+        async with self._order:
+            await self._start_held()
+            looked = self._looking[0] if self._looking is not None else None
+            named = looked.paths if looked is not None and looked.is_allowed else ()
+            if path in (await asyncio.to_thread(self._inside, named)).values():
+                new = content.encode()
+                after = FileState(content=new) if before is None else before.with_content(new)
+                changes = await self._parts.effects.prepare(self._number, [FileTransition(path, before, after)])
+                await asyncio.to_thread(self._parts.ledger.apply, changes)
+                return None
+            self._runs_ours = True
+            try:
+                if looked is not None:  # what is written now is not the work of that call
+                    await self._look_after(looked)
+                call_id = claim_id(f"write_{new_prompt_id()}", self._parts.state.transcript.paged.call_ids)
+                arguments: JsonObject = {"path": path, "content": content, "if_exists": "overwrite"}
+                block = ToolUseBlock(id=call_id, name="create_file", arguments=arguments)
+                await self._end_message("tool_use", block)
+                (outcome,) = await self._parts.runtime.run(self._number, (block,))
+            finally:
+                self._runs_ours = False
+            self._is_unanswered = self._is_unanswered or outcome.is_unanswered
+            for call in [call for call in self._calls.values() if call.id]:
+                await self._look_before(call)
+            return outcome.result
+
+    async def _ask_user(self, question: ServerQuestion) -> Decision:
+        """Ask what the agent asks, as a call of its own."""
+        call = AgentCall(wire_id=f"question_{new_prompt_id()}", title=question.message, name="question", kind="think")
+        async with self._order:
+            await self._start_held()
+            await self._start(call)
+        decision: Decision = Aborted(reason=INTERRUPTED)
+        try:
+            decision = await self._parts.runtime.questions.ask(self._number, _as_model(call), question)
+            return decision
+        finally:
+            is_answered = isinstance(decision, Allowed)
+            words = "The user answered." if is_answered else "The user did not answer."
+            await unhurried(self._finish(call, ToolResult(content=words, is_error=not is_answered)))
+
     # -- what its calls change --
 
     async def _look_before(self, call: AgentCall) -> None:
-        if self._looking is not None or not call.may_write or call.has_ended or call.is_asked:
+        if self._looking is not None or not call.may_write or call.has_ended or call.is_asked or self._runs_ours:
             return
         folder = call.folder or str(self._root)
         run = PlannedCommand(
@@ -387,6 +439,7 @@ class AgentTurn:
             call.is_asked = False
         if call.refusal:
             return ways.get("reject_once") or ways.get("reject_always", "")
+        call.is_allowed = True
         await to_its_end(self._go_on(call), "a call was allowed")
         return chosen
 

@@ -6,6 +6,7 @@ SCRIPT is JSON: `{"answers": {method: result}, "options": [option, …], "prompt
     {"ask": {…toolCall}, "options": [{…}]} asks for permission, and leaves out the steps up to `end` if it gets none;
                                            with `"waits": false`, it tells `then` and goes on
     {"end": true}
+    {"request": method, "params": {…}}     asks for something else, and says the answer
     {"after": step}                        a step after the end of the prompt
     {"write": [path, text]}, {"run": command}, {"print": text}, {"exit": code}, {"hang": true}, {"stop": reason}
 
@@ -114,6 +115,11 @@ class Agent:
     def carry_out(self, session: str, step: dict[str, Any]) -> None:
         if "update" in step:
             send({"method": "session/update", "params": {"sessionId": session, "update": step["update"]}})
+        elif "request" in step:
+            answer = self.asked_for(step["request"], {"sessionId": session, **step["params"]})
+            text = json.dumps(answer.get("result", answer.get("error"))) + "\n"
+            update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
+            send({"method": "session/update", "params": {"sessionId": session, "update": update}})
         elif "write" in step:
             path, text = step["write"]
             Path(self.cwd, path).write_bytes(text.encode())
@@ -129,17 +135,20 @@ class Agent:
             with self.came:
                 self.came.wait_for(lambda: self.is_cancelled and step["hang"] != "for ever")
 
-    def may(self, session: str, step: dict[str, Any]) -> bool:
+    def asked_for(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         self.asked += 1
         number = self.asked
+        send({"id": number, "method": method, "params": params})
+        with self.came:
+            self.came.wait_for(lambda: number in self.answers)
+        return self.answers[number]
+
+    def may(self, session: str, step: dict[str, Any]) -> bool:
         kinds = {"allow_once": "Allow once", "reject_once": "Reject"}
         usual = [{"optionId": kind, "name": name, "kind": kind} for kind, name in kinds.items()]
         options = step.get("options", usual)
         params = {"sessionId": session, "toolCall": step["ask"], "options": options}
-        send({"id": number, "method": "session/request_permission", "params": params})
-        with self.came:
-            self.came.wait_for(lambda: number in self.answers)
-        outcome = self.answers[number].get("result", {}).get("outcome", {})
+        outcome = self.asked_for("session/request_permission", params).get("result", {}).get("outcome", {})
         kinds = {option["optionId"]: option["kind"] for option in options}
         return kinds.get(outcome.get("optionId"), "") in KIND
 

@@ -15,7 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.model import ModelRef
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import Denied, ModelRef
 from desktop_agent.core.system.processes.shell import joined_words
 from tests.acp.test_hostile_client import WAYS
 from tests.harness import Ground, Open
@@ -58,12 +59,16 @@ UPDATES = (
     updated("notice", severity="error", title="Oh", description="no"),
     updated("compaction_update", compactionId="c", status="failed", error="x"),
 )
+FORM = {"type": "object", "properties": {"x": {"type": "string", "default": "y"}}, "required": ["x"]}
 ASKED = {"sessionId": "SESSION", "toolCall": CALL, "options": OPTIONS}
 SENT: tuple[tuple[str, dict[str, Any]], ...] = (
     *(("session/update", update) for update in UPDATES),
     ("session/request_permission", ASKED),
     ("session/request_permission", ASKED | {"toolCall": CALL | {"kind": "execute"}}),
-    ("fs/write_text_file", {"sessionId": "SESSION", "path": "/WORKSPACE/owned", "content": "x"}),
+    ("fs/read_text_file", {"sessionId": "SESSION", "path": "poem.txt", "line": 1, "limit": 2}),
+    ("fs/write_text_file", {"sessionId": "SESSION", "path": "poem.txt", "content": "owned"}),
+    ("elicitation/create", {"sessionId": "SESSION", "mode": "form", "message": "?", "requestedSchema": FORM}),
+    ("elicitation/create", {"sessionId": "SESSION", "mode": "url", "message": "?", "url": "https://a.example"}),
     ("terminal/create", {"sessionId": "SESSION", "command": "touch", "args": ["owned"]}),
 )
 NUMBERS = (-1, 2**31, 2**64, 10**400, -(10**30), 1e308, 0)
@@ -79,7 +84,13 @@ async def hostile(ground: Ground) -> AsyncGenerator[Callable[[bytes], Any]]:
     ground.write("poem.txt", POEM)
     lines = ground.workspace.parent / "lines"
     model = ModelRef(provider="acp", model=joined_words((sys.executable, str(PROGRAM))))
-    async with ground.session([], model=model, approval="never") as opened:
+    async with ground.session([], model=model, approval="always") as opened:
+
+        def deny(event: ev.Event) -> None:
+            if isinstance(event, ev.ApprovalRequested):
+                opened.submit(ops.AnswerApproval(call_id=event.request.call_id, decision=Denied()))
+
+        opened.rx.at_once = deny
 
         async def printed(content: bytes) -> ev.TurnEnded:
             lines.write_bytes(content)
