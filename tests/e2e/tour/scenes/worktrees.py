@@ -36,6 +36,7 @@ async def _play(tour: Tourist) -> None:
     for _ in range(2):
         await tour.allow()
     await tour.see_turn_end()
+    await tour.see(QPushButton, "commitButton")  # git is read
     await tour.take("worktree")
     await tour.press(Qt.Key.Key_J, CTRL_ALT)
     await tour.until(lambda: tour.user.transcript.session.worktree is None, "it is offered")
