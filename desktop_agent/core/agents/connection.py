@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.agents import wire
 from desktop_agent.core.agents.definition import AgentDefinition, read_agent_secrets
+from desktop_agent.core.agents.installed import credentials_of
 from desktop_agent.core.agents.peer import AUTH_REQUIRED, CANCELLED, Handler, Peer, RpcError
 from desktop_agent.core.base.errors import AgentError, CredentialsError, ServerError
 from desktop_agent.core.base.package import __version__
@@ -81,7 +82,7 @@ class Listener(Protocol):
 class Surroundings(Struct, frozen=True, kw_only=True, eq=False):
     root: Path
     environ: Mapping[str, str]
-    """The user's variables, all of which an agent gets that is not confined."""
+    """The user's variables. Of the credentials in them, an agent gets only those of its own account."""
     keyring: Keyring
     confiner: ServerConfiner
     runner: ProcessRunner
@@ -293,7 +294,8 @@ class AgentConnection:
         agent, around = self.definition, self._around
         secrets = await asyncio.to_thread(read_agent_secrets, around.keyring, agent)
         self._log.hide(secrets.values())
-        environ = around.environ if agent.sandbox is None else child_environment(around.environ)
+        own = credentials_of(agent.command, agent.args) if agent.defined_by == "user" else ()
+        environ = child_environment(around.environ, own)
         return Command(
             argv=(agent.command, *agent.args),
             cwd=around.root,

@@ -47,7 +47,7 @@ class AgentDefinition(Struct, frozen=True, kw_only=True):
     command: str
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Variables that are added to the environment: all of the user's, or for a confined agent, those that are safe."""
+    """Variables that are added to the environment: the user's, without credentials of others."""
     secrets: tuple[str, ...] = ()
     """The variables whose values are in the keyring."""
     sandbox: SandboxMode | None = None

@@ -18,6 +18,8 @@ class KnownAgent(Struct, frozen=True, kw_only=True):
     args: tuple[str, ...] = ()
     install: str
     """What a person types to install it."""
+    credentials: tuple[str, ...] = ()
+    """The variables with the credentials of its own account, by its documentation."""
 
     @property
     def needs(self) -> str:
@@ -28,32 +30,36 @@ KNOWN_AGENTS: tuple[KnownAgent, ...] = (
     KnownAgent(
         name="claude", title="Claude Code", programs=("claude-agent-acp", "claude-code-acp"),
         install="npm install -g @agentclientprotocol/claude-agent-acp",
+        credentials=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
     ),
     KnownAgent(
-        name="codex", title="Codex", programs=("codex-acp",), install="npm install -g @agentclientprotocol/codex-acp"
+        name="codex", title="Codex", programs=("codex-acp",), install="npm install -g @agentclientprotocol/codex-acp",
+        credentials=("OPENAI_API_KEY", "CODEX_API_KEY"),
     ),
     KnownAgent(
         name="gemini", title="Gemini CLI", programs=("gemini",), args=("--acp",),
-        install="npm install -g @google/gemini-cli",
+        install="npm install -g @google/gemini-cli", credentials=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
     ),
     KnownAgent(
         name="opencode", title="OpenCode", programs=("opencode",), args=("acp",),
-        install="npm install -g opencode-ai",
+        install="npm install -g opencode-ai", credentials=("OPENCODE_API_KEY",),
     ),
     KnownAgent(
         name="qwen", title="Qwen Code", programs=("qwen",), args=("--acp",),
-        install="npm install -g @qwen-code/qwen-code",
+        install="npm install -g @qwen-code/qwen-code", credentials=("DASHSCOPE_API_KEY",),
     ),
     KnownAgent(
         name="copilot", title="GitHub Copilot", programs=("copilot",), args=("--acp",),
         install="npm install -g @github/copilot",
+        credentials=("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"),
     ),
     KnownAgent(
         name="kimi", title="Kimi Code", programs=("kimi",), args=("acp",),
-        install="npm install -g @moonshot-ai/kimi-code",
+        install="npm install -g @moonshot-ai/kimi-code", credentials=("KIMI_API_KEY", "MOONSHOT_API_KEY"),
     ),
     KnownAgent(
-        name="vibe", title="Mistral Vibe", programs=("vibe-acp",), install="uv tool install mistral-vibe"
+        name="vibe", title="Mistral Vibe", programs=("vibe-acp",), install="uv tool install mistral-vibe",
+        credentials=("MISTRAL_API_KEY",),
     ),
     KnownAgent(
         name="goose", title="Goose", programs=("goose",), args=("acp",), install="brew install block-goose-cli"
@@ -63,6 +69,13 @@ KNOWN_AGENTS: tuple[KnownAgent, ...] = (
 
 def known_agent(name: str) -> KnownAgent | None:
     return next((agent for agent in KNOWN_AGENTS if agent.name == name), None)
+
+
+def credentials_of(command: str, args: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the variables with the credentials of the known agent that this starts; none for another program."""
+    name = Path(command).stem
+    known = (one for one in KNOWN_AGENTS if name in one.programs and args[: len(one.args)] == one.args)
+    return next((one.credentials for one in known), ())
 
 
 class Found(Struct, frozen=True):

@@ -18,6 +18,7 @@ from desktop_agent.core.protocol.model import (
     Allowed,
     ApprovalPolicy,
     ChangeSelection,
+    ContextUse,
     Denied,
     ModelRef,
     SandboxMode,
@@ -267,7 +268,7 @@ async def test_the_agents_plan_is_the_to_do_list_and_its_title_and_usage_are_tak
         ]  # fmt: skip
         assert opened.session.transcript.session.title == "A poem"
         (use,) = opened.rx.all(ev.ContextMeasured)
-        assert (use.use.tokens, use.use.window) == (70, 100)
+        assert use.use == ContextUse(tokens=70, window=100, source="reported")
         assert opened.session.transcript.turns.usage.cost_usd == 0.5
         assert "Careful" in [one.title for one in opened.rx.all(ev.Notice)]
 
@@ -283,3 +284,25 @@ async def test_a_conversation_that_goes_back_is_another_session_of_the_agent(sce
     assert told[-1] == "third"
     assert any("One." in one for one in told)
     assert not any("Two." in one or "second" in one for one in told)
+
+
+async def test_an_agent_gets_no_credentials_but_those_of_its_own_account(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", f"sk-proj-{'a1B2' * 12}")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", f"sk-ant-api03-{'c3D4' * 12}")
+    program = scene.folder / "claude-agent-acp"
+    script = scene.model.model.split(" ", 1)[1]
+    program.write_text(f"#!/bin/sh\nexec {sys.executable} {script}\n", encoding="utf-8")
+    program.chmod(0o755)
+    steps = [{"run": "env > variables.txt"}]
+    scene.script["prompts"] = [steps, steps]
+    for command, has_own in ((str(program), True), (f"sh {program}", False)):
+        _ = scene.model
+        model = ModelRef(provider="acp", model=command)
+        async with scene.ground.session([], model=model) as opened:
+            assert (await opened.prompt("go")).reason == "completed"
+        variables = scene.ground.read("variables.txt")
+        assert ("ANTHROPIC_API_KEY" in variables) is has_own
+        assert "OPENAI_API_KEY" not in variables
+        assert "PATH=" in variables
