@@ -4695,10 +4695,6 @@
         <translation>Vielleicht hat es dafür eine Option.</translation>
     </message>
     <message>
-        <source>It offers {0}. Sign in with its own program in a terminal, or give it a key as a secret variable. Then test again.</source>
-        <translation>Er bietet an: {0}. Melden Sie sich mit seinem eigenen Programm in einem Terminal an, oder geben Sie ihm einen Schlüssel als geheime Variable. Testen Sie dann noch einmal.</translation>
-    </message>
-    <message>
         <source>It was a hard link to a file that is not a regular file of this folder, and that file keeps the previous content.</source>
         <translation>Sie war ein Hardlink auf eine Datei, die keine gewöhnliche Datei dieses Ordners ist und den vorherigen Inhalt behält.</translation>
     </message>
@@ -5011,10 +5007,6 @@
         <translation>Melden Sie sich mit `gcloud auth application-default login` an, oder nennen Sie in GOOGLE_APPLICATION_CREDENTIALS eine Schlüsseldatei.</translation>
     </message>
     <message>
-        <source>Sign in with `{0}` in a terminal, then test again.</source>
-        <translation>Melden Sie sich mit `{0}` in einem Terminal an, und testen Sie dann noch einmal.</translation>
-    </message>
-    <message>
         <source>Sign in with git in a terminal, or load your key into the SSH agent.</source>
         <translation>Melden Sie sich in einem Terminal mit git an, oder laden Sie Ihren Schlüssel in den SSH-Agenten.</translation>
     </message>
@@ -5307,12 +5299,24 @@
         <translation>Das Rückgängigmachen von Runde {0} hat sie seither geändert; diese Fassung wurde unberührt gelassen.</translation>
     </message>
     <message>
+        <source>The user answered.</source>
+        <translation>Der Nutzer hat geantwortet.</translation>
+    </message>
+    <message>
+        <source>The user cannot be asked this: {0}.</source>
+        <translation>Danach kann der Nutzer nicht gefragt werden: {0}.</translation>
+    </message>
+    <message>
         <source>The user chose none of the options.</source>
         <translation>Der Benutzer hat keine der Möglichkeiten gewählt.</translation>
     </message>
     <message>
         <source>The user did not allow it.</source>
         <translation>Der Benutzer hat es nicht erlaubt.</translation>
+    </message>
+    <message>
+        <source>The user did not answer.</source>
+        <translation>Der Nutzer hat nicht geantwortet.</translation>
     </message>
     <message>
         <source>The user&apos;s settings let no server ask the model.</source>
@@ -5367,6 +5371,10 @@
         <translation>Es gibt keinen Commit {0}.</translation>
     </message>
     <message>
+        <source>There is no file {0}.</source>
+        <translation>Es gibt keine Datei {0}.</translation>
+    </message>
+    <message>
         <source>There is no model named “{0}” here.</source>
         <translation>Hier gibt es kein Modell namens „{0}“.</translation>
     </message>
@@ -5381,6 +5389,10 @@
     <message>
         <source>There is no record that you allowed this tool. It may be new.</source>
         <translation>Dass Sie dieses Werkzeug erlaubt haben, ist nicht verzeichnet. Es kann neu sein.</translation>
+    </message>
+    <message>
+        <source>There is no such method.</source>
+        <translation>Eine solche Methode gibt es nicht.</translation>
     </message>
     <message>
         <source>There is no such undo.</source>
@@ -5927,6 +5939,10 @@
         <translation>{0} lässt sich nicht auf das Planen beschränken.</translation>
     </message>
     <message>
+        <source>{0} cannot be read: {1}.</source>
+        <translation>{0} kann nicht gelesen werden: {1}.</translation>
+    </message>
+    <message>
         <source>{0} cannot be the name of a variable</source>
         <translation>{0} kann nicht der Name einer Variable sein</translation>
     </message>
@@ -5967,12 +5983,28 @@
         <translation>{0} hat keine Option {1}.</translation>
     </message>
     <message>
+        <source>{0} has secrets, and is not given to agents.</source>
+        <translation>{0} enthält Geheimnisse und wird Agenten nicht gegeben.</translation>
+    </message>
+    <message>
         <source>{0} is in progress.</source>
         <translation>{0} läuft gerade.</translation>
     </message>
     <message>
+        <source>{0} is not a file that can be read, or is larger than {1} MiB.</source>
+        <translation>{0} ist keine Datei, die gelesen werden kann, oder ist größer als {1} MiB.</translation>
+    </message>
+    <message>
+        <source>{0} is not a file.</source>
+        <translation>{0} ist keine Datei.</translation>
+    </message>
+    <message>
         <source>{0} is not installed.</source>
         <translation>{0} ist nicht installiert.</translation>
+    </message>
+    <message>
+        <source>{0} is not text: {1}.</source>
+        <translation>{0} ist kein Text: {1}.</translation>
     </message>
     <message>
         <source>{0} is reserved for the account without a name</source>

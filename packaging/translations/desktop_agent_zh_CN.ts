@@ -4677,10 +4677,6 @@
         <translation>它可能有相应的选项。</translation>
     </message>
     <message>
-        <source>It offers {0}. Sign in with its own program in a terminal, or give it a key as a secret variable. Then test again.</source>
-        <translation>它提供：{0}。请在终端中用它自己的程序登录，或以机密变量的形式为其提供密钥，然后再次测试。</translation>
-    </message>
-    <message>
         <source>It was a hard link to a file that is not a regular file of this folder, and that file keeps the previous content.</source>
         <translation>其另一个名称（硬链接）不是此文件夹的普通文件，保留原有内容。</translation>
     </message>
@@ -4993,10 +4989,6 @@
         <translation>请用 `gcloud auth application-default login` 登录，或在 GOOGLE_APPLICATION_CREDENTIALS 中指定密钥文件。</translation>
     </message>
     <message>
-        <source>Sign in with `{0}` in a terminal, then test again.</source>
-        <translation>请在终端中用 `{0}` 登录，然后再次测试。</translation>
-    </message>
-    <message>
         <source>Sign in with git in a terminal, or load your key into the SSH agent.</source>
         <translation>请在终端中用 git 登录，或将密钥加载到 SSH 代理。</translation>
     </message>
@@ -5289,12 +5281,24 @@
         <translation>第 {0} 轮的撤销此后更改了它；该版本保留不动。</translation>
     </message>
     <message>
+        <source>The user answered.</source>
+        <translation>用户已回答。</translation>
+    </message>
+    <message>
+        <source>The user cannot be asked this: {0}.</source>
+        <translation>无法向用户提出此问题：{0}。</translation>
+    </message>
+    <message>
         <source>The user chose none of the options.</source>
         <translation>用户没有选择任何选项。</translation>
     </message>
     <message>
         <source>The user did not allow it.</source>
         <translation>用户未允许此操作。</translation>
+    </message>
+    <message>
+        <source>The user did not answer.</source>
+        <translation>用户没有回答。</translation>
     </message>
     <message>
         <source>The user&apos;s settings let no server ask the model.</source>
@@ -5349,6 +5353,10 @@
         <translation>没有提交 {0}。</translation>
     </message>
     <message>
+        <source>There is no file {0}.</source>
+        <translation>没有文件 {0}。</translation>
+    </message>
+    <message>
         <source>There is no model named “{0}” here.</source>
         <translation>此处没有名为“{0}”的模型。</translation>
     </message>
@@ -5363,6 +5371,10 @@
     <message>
         <source>There is no record that you allowed this tool. It may be new.</source>
         <translation>没有您允许过此工具的记录。它可能是新的。</translation>
+    </message>
+    <message>
+        <source>There is no such method.</source>
+        <translation>没有这样的方法。</translation>
     </message>
     <message>
         <source>There is no such undo.</source>
@@ -5909,6 +5921,10 @@
         <translation>无法将 {0} 限制为只做规划。</translation>
     </message>
     <message>
+        <source>{0} cannot be read: {1}.</source>
+        <translation>无法读取 {0}：{1}。</translation>
+    </message>
+    <message>
         <source>{0} cannot be the name of a variable</source>
         <translation>{0} 不能作为变量名</translation>
     </message>
@@ -5949,12 +5965,28 @@
         <translation>{0} 没有选项 {1}。</translation>
     </message>
     <message>
+        <source>{0} has secrets, and is not given to agents.</source>
+        <translation>{0} 含有机密，不会提供给智能体。</translation>
+    </message>
+    <message>
         <source>{0} is in progress.</source>
         <translation>{0}正在进行中。</translation>
     </message>
     <message>
+        <source>{0} is not a file that can be read, or is larger than {1} MiB.</source>
+        <translation>{0} 不是可读取的文件，或大于 {1} MiB。</translation>
+    </message>
+    <message>
+        <source>{0} is not a file.</source>
+        <translation>{0} 不是文件。</translation>
+    </message>
+    <message>
         <source>{0} is not installed.</source>
         <translation>{0} 未安装。</translation>
+    </message>
+    <message>
+        <source>{0} is not text: {1}.</source>
+        <translation>{0} 不是文本：{1}。</translation>
     </message>
     <message>
         <source>{0} is reserved for the account without a name</source>

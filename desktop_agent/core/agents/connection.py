@@ -1,6 +1,7 @@
 """One agent of another program: its process, its session, and what it is asked and tells, by the protocol."""
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, nullcontext, suppress
@@ -30,6 +31,7 @@ from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.system.processes.line_process import LineProcess
 from desktop_agent.core.system.processes.process_tree import Activity
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
+from desktop_agent.core.system.processes.shell import joined_words
 
 START_TIMEOUT_S: Final = 60.0
 """How long an agent may take to start and to open a session. `npx` may have to look for its package first."""
@@ -55,6 +57,7 @@ _MOST_LAG_NS: Final = 500_000_000
 _CAPABILITIES: Final[JsonObject] = {
     "fs": {"readTextFile": True, "writeTextFile": True},
     "terminal": False,
+    "auth": {"terminal": True},
     "elicitation": {"form": {}, "url": {}},
     "session": {"configOptions": {"boolean": {}}, "notices": {}, "compaction": {}},
 }
@@ -334,9 +337,21 @@ class AgentConnection:
         said = without_controls(error.message).strip() or f"error {error.code}"
         detail = self._log.tail(_LAST_LINES)
         if error.code == AUTH_REQUIRED:
-            ways = " or ".join(named(one.name) for one in self.facts.auth_methods) or "its own command line"
-            return CredentialsError(f"{self.name} is not signed in.", hint=f"Sign in by {ways}.", detail=detail)
+            return CredentialsError(f"{self.name} is not signed in.", hint=self._how_to_sign_in(), detail=detail)
         return ServerError(f"{self.name}: {said}", detail=detail)
+
+    def _how_to_sign_in(self) -> str:
+        agent, ways = self.definition, self.facts.auth_methods
+        for way in ways:
+            if command := way.command((agent.command, *agent.args)):
+                variables = [f"{name}={value}" for name, value in way.env.items()] if os.name != "nt" else []
+                line = joined_words((*(["env", *variables] if variables else []), *command))
+                return f"Sign in with `{named(line)}` in a terminal, then try again."
+        offered = " or ".join(named(way.name) for way in ways) or "a key"
+        return (
+            f"It offers {offered}. Sign in with its own program in a terminal, or give it a key as a secret variable. "
+            "Then try again."
+        )
 
     async def _reopened(self, params: JsonObject) -> bool:
         if self.facts.can_resume:

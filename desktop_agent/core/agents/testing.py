@@ -1,7 +1,6 @@
 """Tests an agent: starts it in an empty folder, opens a session, notes what it offers, and ends it."""
 
 import asyncio
-import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -11,11 +10,9 @@ from msgspec.structs import replace
 from desktop_agent.core.agents.connection import AgentConnection, Surroundings
 from desktop_agent.core.agents.definition import AgentDefinition
 from desktop_agent.core.agents.report import AgentReport
-from desktop_agent.core.agents.wire import AuthMethod
 from desktop_agent.core.base.errors import AgentError, CredentialsError
 from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.base.plain_text import named
-from desktop_agent.core.system.processes.shell import joined_words
 
 
 async def report_on(definition: AgentDefinition, around: Surroundings) -> AgentReport:
@@ -55,8 +52,7 @@ async def _tested(connection: AgentConnection) -> AgentReport:
     if error is None:
         return report
     needs_sign_in = isinstance(error, CredentialsError) and info is not None
-    hint = _how_to_sign_in(connection.definition, facts.auth_methods) if needs_sign_in else error.hint
-    return replace(report, problem=error.title, hint=hint, detail=error.detail, needs_sign_in=needs_sign_in)
+    return replace(report, problem=error.title, hint=error.hint, detail=error.detail, needs_sign_in=needs_sign_in)
 
 
 def _abilities(connection: AgentConnection) -> tuple[str, ...]:
@@ -68,17 +64,3 @@ def _abilities(connection: AgentConnection) -> tuple[str, ...]:
         "MCP servers over HTTP": can.mcp_capabilities.http,
     }
     return tuple(words for words, is_there in found.items() if is_there)
-
-
-def _how_to_sign_in(agent: AgentDefinition, ways: tuple[AuthMethod, ...]) -> str:
-    """Return the command that signs in, if the agent says one: itself, with more arguments, in a terminal."""
-    way = next((way for way in ways if way.type == "terminal"), None)
-    if way is None:
-        offered = " or ".join(named(way.name) for way in ways) or "a key"
-        return (
-            f"It offers {offered}. Sign in with its own program in a terminal, or give it a key as a secret variable. "
-            "Then test again."
-        )
-    variables = [f"{name}={value}" for name, value in way.env.items()] if os.name != "nt" else []
-    line = joined_words((*(["env", *variables] if variables else []), agent.command, *agent.args, *way.args))
-    return f"Sign in with `{named(line)}` in a terminal, then test again."

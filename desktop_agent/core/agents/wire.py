@@ -4,8 +4,9 @@ Source: the protocol's published JSON schema (`schema/v1/schema.json` of `@agent
 """
 
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Annotated, Final, Literal, TypeVar
+from typing import Annotated, Final, Literal, TypeVar, cast
 
 from msgspec import Meta, Struct, ValidationError, convert, field
 
@@ -51,6 +52,24 @@ class AuthMethod(_Wire, frozen=True):
     """`terminal`: the same program, with more arguments and variables, signs in when it runs in a terminal."""
     args: tuple[_Name, ...] = ()
     env: dict[_Name, _Name] = field(default_factory=dict[str, str])
+    meta: JsonObject = field(name="_meta", default_factory=dict[str, object])
+
+    def command(self, agent: Sequence[str]) -> tuple[str, ...]:
+        """Return the command line that signs in, in a terminal; empty if the agent says none.
+
+        `agent` starts the agent. Copilot names a program of its own, and Qwen its arguments, in older forms.
+        """
+        own = as_object(self.meta.get("terminal-auth"))
+        if self.type == "terminal":
+            return (*agent, *self.args)
+        if self.meta.get("type") == "terminal":
+            return (*agent, *_texts(self.meta.get("args")))
+        program = own.get("command")
+        return (program, *_texts(own.get("args"))) if isinstance(program, str) else ()
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(map(str, cast("list[object]", value))) if isinstance(value, list) else ()
 
 
 class PromptCapabilities(_Wire, frozen=True):
