@@ -1,6 +1,7 @@
 from collections.abc import Mapping
 
 from tests.e2e.tour.scene import Scene
+from tests.e2e.tour.scenes.agents import AGENTS
 from tests.e2e.tour.scenes.background import BACKGROUND
 from tests.e2e.tour.scenes.committing import COMMITTING
 from tests.e2e.tour.scenes.demo import START, TURNS
@@ -30,6 +31,7 @@ SCENES: Mapping[str, Scene] = {
     "dialogs": DIALOGS,
     "background": BACKGROUND,
     "extended": EXTENDED,
+    "agents": AGENTS,
     "history": HISTORY,
     "used": USED,
     "planning": PLANNING,
