@@ -54,6 +54,7 @@ _VERBS = {
 _PREFIXES = {
     "read": "Read", "list": "List", "search": "Search", "find": "Search", "edit": "Edit", "create": "Create",
     "write": "Create", "delete": "Delete", "remove": "Delete", "run": "Run", "shell": "Run", "bash": "Run",
+    "execute": "Run", "move": "Rename", "fetch": "Read", "switch": "Plan",
 }  # fmt: skip
 RUN = "Run"
 _LONGEST_WORD = 40
@@ -62,7 +63,11 @@ _SHORT_ID = 8
 
 
 def _verb(tool: str) -> str:
-    return say(_VERBS.get(tool) or _PREFIXES.get(tool.partition("_")[0]) or tool)
+    return say(_VERBS.get(tool) or _PREFIXES.get(_first_word(tool)) or tool)
+
+
+def _first_word(tool: str) -> str:
+    return tool.lower().partition("_")[0]
 
 
 def headline(entry: ToolEntry) -> tuple[str, str]:
@@ -73,7 +78,7 @@ def headline(entry: ToolEntry) -> tuple[str, str]:
 
 
 def is_command(tool: str) -> bool:
-    return _PREFIXES.get(tool.partition("_")[0]) == RUN
+    return _PREFIXES.get(_first_word(tool)) == RUN
 
 
 def counted(number: int, one: str, many: str) -> str:

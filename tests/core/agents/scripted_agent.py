@@ -7,6 +7,7 @@ SCRIPT is JSON: `{"answers": {method: result}, "options": [option, …], "prompt
                                            with `"waits": false`, it tells `then` and goes on
     {"end": true}
     {"request": method, "params": {…}}     asks for something else, and says the answer
+    {"stream": text, "piece": n, "rate": n} says a text in pieces of n characters, so many a second
     {"after": step}                        a step after the end of the prompt
     {"write": [path, text]}, {"run": command}, {"print": text}, {"exit": code}, {"hang": true}, {"stop": reason}
 
@@ -18,6 +19,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +122,8 @@ class Agent:
             text = json.dumps(answer.get("result", answer.get("error"))) + "\n"
             update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
             send({"method": "session/update", "params": {"sessionId": session, "update": update}})
+        elif "stream" in step:
+            self.stream(session, step["stream"], step["piece"], step["rate"])
         elif "write" in step:
             path, text = step["write"]
             Path(self.cwd, path).write_bytes(text.encode())
@@ -134,6 +138,13 @@ class Agent:
         elif "hang" in step:
             with self.came:
                 self.came.wait_for(lambda: self.is_cancelled and step["hang"] != "for ever")
+
+    def stream(self, session: str, text: str, piece: int, rate: float) -> None:
+        begun = time.monotonic()
+        for number, at in enumerate(range(0, len(text), piece)):
+            time.sleep(max(0.0, begun + number / rate - time.monotonic()))  # noqa: TID251 - a program
+            said = {"type": "text", "text": text[at : at + piece]}
+            self.carry_out(session, {"update": {"sessionUpdate": "agent_message_chunk", "content": said}})
 
     def asked_for(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         self.asked += 1
