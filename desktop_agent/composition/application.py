@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, TypedDict
 
 from desktop_agent.composition.stored_sessions import StoredSessions
-from desktop_agent.core.agents.connection import Surroundings
+from desktop_agent.core.agents.connection import AgentSurroundings
 from desktop_agent.core.agents.definition import AgentDefinition, agent_meant, read_agents
 from desktop_agent.core.agents.report import AgentReport
 from desktop_agent.core.agents.testing import report_on
@@ -116,8 +116,8 @@ def agent_surroundings(
     probe: SandboxProbe,
     runner: ProcessRunner,
     root: Path,
-) -> Surroundings:
-    return Surroundings(
+) -> AgentSurroundings:
+    return AgentSurroundings(
         root=root,
         environ=environ,
         keyring=keyring,

@@ -493,7 +493,7 @@ class SessionContext:
 
     def _report_agent(self, reference: str, agent: AgentConnection) -> None:
         report = ev.AgentReported(
-            agent=reference, title=agent.name, options=agent.offered, commands=agent.told_commands
+            agent=reference, title=agent.name, options=agent.offers.shown, commands=agent.offers.commands
         )
         if report != self.state.transcript.session.reported:
             self.recorder.emit(report)

@@ -10,11 +10,11 @@ from typing import Final, cast
 
 from msgspec import Struct
 
-from desktop_agent.core.agents.wire import CallContent, CallFields, CallStatus, Content, Location
+from desktop_agent.core.agents.wire import CallContent, CallFields, CallStatus, ContentBlock, Location
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.base.plain_text import without_controls
 from desktop_agent.core.protocol.codec import as_object
-from desktop_agent.core.protocol.model import Capability, JsonObject
+from desktop_agent.core.protocol.model import Capability, JsonObject, ToolCall
 
 _CAPABILITIES: Final[dict[str, tuple[Capability, ...]]] = {
     "read": ("read_fs",), "search": ("read_fs",), "think": (), "switch_mode": (), "edit": ("write_fs",),
@@ -144,6 +144,9 @@ class AgentCall(Struct):
     def diffs(self) -> tuple[CallContent, ...]:
         return tuple(one for one in self.content if one.type == "diff")
 
+    def as_model(self) -> ToolCall:
+        return ToolCall(id=self.id, name=self.tool, arguments=self.arguments)
+
     def result(self) -> str:
         """What the call came to, in words for people and for other models."""
         text = self.printed or self._told_text
@@ -192,7 +195,7 @@ def _text(content: Sequence[CallContent]) -> str:
     return "\n".join(fenced[2] if (fenced := _FENCED.fullmatch(text)) else text for text in texts)
 
 
-def text_of(content: Content) -> str:
+def text_of(content: ContentBlock) -> str:
     match content.type:
         case "text":
             return content.text

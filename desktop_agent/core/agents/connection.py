@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from desktop_agent.core.agents import wire
 from desktop_agent.core.agents.definition import AgentDefinition, read_agent_secrets
 from desktop_agent.core.agents.installed import credentials_of
+from desktop_agent.core.agents.offers import MODE, AgentOffers
 from desktop_agent.core.agents.peer import AUTH_REQUIRED, CANCELLED, Handler, Peer, RpcError
 from desktop_agent.core.base.errors import AgentError, CredentialsError, ServerError
 from desktop_agent.core.base.package import __version__
@@ -24,8 +25,7 @@ from desktop_agent.core.base.secrets import Keyring
 from desktop_agent.core.mcp.confining import ServerConfiner
 from desktop_agent.core.mcp.definition import Program
 from desktop_agent.core.mcp.server_log import ServerLog
-from desktop_agent.core.protocol.codec import as_object
-from desktop_agent.core.protocol.model import AgentChoice, AgentCommand, AgentOption, JsonObject
+from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.system.processes.line_process import LineProcess
@@ -43,11 +43,6 @@ ELICIT: Final = "elicitation/create"
 SERVED: Final = ("fs/read_text_file", "fs/write_text_file", ELICIT)
 """What an agent may ask for besides permissions, each by `Listener.serve`."""
 
-ASKING_MODES: Final = ("default", "ask", "manual", "read-only")
-"""The ids of modes in which known agents ask before they act, the preferred one first."""
-
-_MODE: Final = "mode"
-"""The category of the option that is the agent's mode, and the id of it for an agent that tells its modes apart."""
 _MOST_WAITING: Final = 1_000
 """How many updates may wait to be recorded. Then the agent has to wait."""
 _MOST_TOLD_BYTES: Final = 2**28
@@ -82,7 +77,7 @@ class Listener(Protocol):
         ...
 
 
-class Surroundings(Struct, frozen=True, kw_only=True, eq=False):
+class AgentSurroundings(Struct, frozen=True, kw_only=True, eq=False):
     root: Path
     environ: Mapping[str, str]
     """The user's variables. Of the credentials in them, an agent gets only those of its own account."""
@@ -98,13 +93,11 @@ class Surroundings(Struct, frozen=True, kw_only=True, eq=False):
 class AgentConnection:
     """Started by `start`, ended by `aclose`. One turn at a time; all methods raise `AgentError`."""
 
-    def __init__(self, definition: AgentDefinition, surroundings: Surroundings) -> None:
+    def __init__(self, definition: AgentDefinition, surroundings: AgentSurroundings) -> None:
         self.definition = definition
         self.facts = wire.Initialized(protocol_version=0)
         self.session_id = ""
-        self.modes: wire.Modes | None = None
-        self.options: tuple[wire.ConfigOption, ...] = ()
-        self.commands: tuple[wire.Command, ...] = ()
+        self.offers = AgentOffers()
         self._around = surroundings
         self._until_it_ends = AsyncExitStack()
         self._log = ServerLog(surroundings.logs / f"{definition.name}.log" if surroundings.logs is not None else None)
@@ -126,8 +119,7 @@ class AgentConnection:
         """The title that the agent gave its session after the end of a turn."""
         self._listener: Listener | None = None
         self._permits: set[asyncio.Task[Any]] = set()
-        self._waiting: asyncio.Queue[Callable[[], Awaitable[None]]] = asyncio.Queue()
-        self._room = asyncio.Event()
+        self._steps = _Steps()
         self._told_bytes = 0
         self._heard_ns = 0
         """When the last message was read."""
@@ -156,7 +148,6 @@ class AgentConnection:
         self._until_it_ends.push_async_callback(self._log.aclose)
         confined = await self._until_it_ends.enter_async_context(self._confined(await self._command()))
         await self._process.start(self._around.runner, confined, self._log.feed)
-        self._room.set()
         self._serving = asyncio.create_task(self._serve(), name=f"agent {self.definition.name}")
         info: JsonObject = {"name": "desktop-agent", "title": "Desktop Agent", "version": __version__}
         params: JsonObject = {
@@ -176,11 +167,11 @@ class AgentConnection:
         if known and await self._reopened(params | {"sessionId": known}):
             self.session_id, self.is_known = known, True
         else:
-            facts = await self._ask("session/new", params, wire.SessionFacts, timeout_s=START_TIMEOUT_S)
+            facts = await self._ask("session/new", params, wire.SessionOffers, timeout_s=START_TIMEOUT_S)
             if not facts.session_id:
                 raise ServerError(f"{self.name} opened a session without an id.")
             self.session_id, self.is_known, self.cost_usd = facts.session_id, False, 0.0
-            self._note(facts)
+            self._note(self.offers.with_facts(facts))
         await self._set_mode()
         return self.is_known
 
@@ -190,12 +181,12 @@ class AgentConnection:
         A cancellation stops the agent's turn, and then ends the agent if it does not stop.
         """
         self._listener, self._told_bytes = listener, 0
-        taking = asyncio.create_task(self._take_in(), name=f"updates of {self.definition.name}")
+        taking = asyncio.create_task(self._steps.take(), name=f"updates of {self.definition.name}")
         params: JsonObject = {"sessionId": self.session_id, "prompt": list(blocks)}
         asking = asyncio.create_task(self._ask("session/prompt", params, wire.PromptEnd), name="prompt")
         try:
             await asyncio.wait({asking, taking}, return_when=asyncio.FIRST_COMPLETED)
-            await self._drained(taking)
+            await self._steps.drained(taking)
             if taking.done():  # what it told could not be recorded
                 taking.result()
             return await asking
@@ -208,21 +199,22 @@ class AgentConnection:
             for task in left:
                 task.cancel()
             await asyncio.wait(left)
-            self._forget_waiting()
+            self._steps.clear()
 
     async def choose(self, option_id: str, value: str | bool) -> None:
-        """Set one of the `offered` options."""
-        option = next((one for one in self.offered if one.id == option_id), None)
-        if option is None:
-            raise ServerError(f"{self.name} has no option {named(option_id)}.")
-        values = [one.value for one in option.choices] or [True, False]
-        if value not in values:
-            hint = f"It has {', '.join(named(str(one)) for one in values)}."
-            raise ServerError(f"{self.name} cannot set {option.name} to {named(str(value))}.", hint=hint)
-        if option_id == _MODE and isinstance(value, str) and all(one.id != _MODE for one in self.options):
-            await self.set_mode(value)
-        else:
-            await self.set_option(option_id, value)
+        """Set one of the options that it offers."""
+        self.offers.require(option_id, value, self.name)
+        session: JsonObject = {"sessionId": self.session_id}
+        if option_id == MODE and self.offers.has_plain_modes:
+            params = session | {"modeId": value}
+            await self._ask("session/set_mode", params, wire.SessionOffers, timeout_s=START_TIMEOUT_S)
+            self._note(self.offers.with_mode(str(value)))
+            return
+        params = session | {"configId": option_id, "value": value}
+        if isinstance(value, bool):
+            params["type"] = "boolean"
+        facts = await self._ask("session/set_config_option", params, wire.SessionOffers, timeout_s=START_TIMEOUT_S)
+        self._note(self.offers.with_value(option_id, value).with_facts(facts))
 
     async def restore(self, chosen: Mapping[str, str | bool]) -> None:
         """Set the options that the user chose before, as far as the agent still has them."""
@@ -233,56 +225,6 @@ class AgentConnection:
                 if not self.is_running:
                     raise
                 self._log.say(f"An option was not set again: {error.title}")
-
-    @property
-    def offered(self) -> tuple[AgentOption, ...]:
-        """Its options that can be shown. An older agent's modes are one of them."""
-        found: list[AgentOption] = []
-        if self.modes is not None and all(one.category != _MODE for one in self.options):
-            modes = tuple(_choice(one.id, one.name, one.description) for one in self.modes.available_modes)
-            value = self.modes.current_mode_id
-            found.append(AgentOption(id=_MODE, name="Mode", category=_MODE, value=value, choices=modes))
-        for one in self.options:
-            choices = tuple(_choice(each.value, each.name, each.description) for each in one.choices)
-            if isinstance(one.current_value, bool) != bool(choices):
-                about = without_controls(one.description or "")
-                name, category = without_controls(one.name), without_controls(one.category or "")
-                found.append(
-                    AgentOption(
-                        id=one.id,
-                        name=name,
-                        category=category,
-                        description=about,
-                        value=one.current_value,
-                        choices=choices,
-                    )
-                )
-        return tuple(found)
-
-    @property
-    def told_commands(self) -> tuple[AgentCommand, ...]:
-        return tuple(
-            AgentCommand(
-                name=one.name,
-                description=without_controls(one.description),
-                hint=without_controls(str(as_object(one.input).get("hint") or "")),
-            )
-            for one in self.commands
-            if one.name.strip() and not any(sign.isspace() for sign in one.name)
-        )
-
-    async def set_option(self, option_id: str, value: str | bool) -> None:
-        params: JsonObject = {"sessionId": self.session_id, "configId": option_id, "value": value}
-        if isinstance(value, bool):
-            params["type"] = "boolean"
-        facts = await self._ask("session/set_config_option", params, wire.SessionFacts, timeout_s=START_TIMEOUT_S)
-        options = (replace(one, current_value=value) if one.id == option_id else one for one in self.options)
-        self._note(facts if facts.config_options is not None else replace(facts, config_options=tuple(options)))
-
-    async def set_mode(self, mode_id: str) -> None:
-        params: JsonObject = {"sessionId": self.session_id, "modeId": mode_id}
-        await self._ask("session/set_mode", params, wire.SessionFacts, timeout_s=START_TIMEOUT_S)
-        self._note_mode(mode_id)
 
     async def aclose(self) -> None:
         """End the agent and all of its processes. Safe to call twice, and after a failed start."""
@@ -361,7 +303,7 @@ class AgentConnection:
         else:
             return False
         try:
-            self._note(await self._ask(method, params, wire.SessionFacts, timeout_s=START_TIMEOUT_S))
+            facts = await self._ask(method, params, wire.SessionOffers, timeout_s=START_TIMEOUT_S)
         except CredentialsError:
             raise
         except ServerError as error:
@@ -369,22 +311,14 @@ class AgentConnection:
                 raise
             self._log.say(f"The session was not found: {error.title}")
             return False
+        self._note(self.offers.with_facts(facts))
         return True
 
     async def _set_mode(self) -> None:
         """Set the mode explicitly: some agents begin in one that does not ask."""
-        option = next((one for one in self.options if one.category == "mode"), None)
-        known = [one.value for one in option.choices] if option is not None else []
-        if option is None and self.modes is not None:
-            known = [one.id for one in self.modes.available_modes]
-        wanted = next((mode for mode in (self.definition.mode, *ASKING_MODES) if mode in known), "")
-        if self.definition.mode and wanted != self.definition.mode and known:
-            hint = f"It has {', '.join(map(named, known))}."
-            raise ServerError(f"{self.name} has no mode {named(self.definition.mode)}.", hint=hint)
+        wanted, option = self.offers.mode_wanted(self.definition.mode, self.name), self.offers.mode
         if wanted and option is not None:
-            await self.set_option(option.id, wanted)
-        elif wanted:
-            await self.set_mode(wanted)
+            await self.choose(option.id, wanted)
 
     async def _stop(self, asking: asyncio.Task[wire.PromptEnd], taking: asyncio.Task[None]) -> None:
         if asking.done():
@@ -397,13 +331,7 @@ class AgentConnection:
             self._process.break_off("It did not stop when it was asked to.")
         with suppress(AgentError, asyncio.CancelledError):
             await asking
-        await self._drained(taking)
-
-    async def _drained(self, taking: asyncio.Task[None]) -> None:
-        """Wait until everything that the agent told so far is taken in, or that failed."""
-        joining = asyncio.create_task(self._waiting.join(), name="what the agent told")
-        await asyncio.wait({joining, taking}, return_when=asyncio.FIRST_COMPLETED)
-        joining.cancel()
+        await self._steps.drained(taking)
 
     # -- what it tells --
 
@@ -424,7 +352,7 @@ class AgentConnection:
                 self._told_bytes += len(line)
                 if self._told_bytes > _MOST_TOLD_BYTES:
                     self._process.break_off(f"It said more than {_MOST_TOLD_BYTES // 2**20} MiB in one turn.")
-                await self._room.wait()
+                await self._steps.room.wait()
                 yield line
 
     async def _write(self) -> None:
@@ -441,12 +369,11 @@ class AgentConnection:
     def _take_note(self, update: wire.Update) -> None:
         match update:
             case wire.CommandsUpdated(available_commands=commands):
-                self.commands = commands
-                self._around.changed(self)
+                self._note(replace(self.offers, told=commands))
             case wire.ModeUpdated(current_mode_id=mode_id):
-                self._note_mode(mode_id)
+                self._note(self.offers.with_mode(mode_id))
             case wire.OptionsUpdated(config_options=options):
-                self._note(wire.SessionFacts(config_options=options))
+                self._note(replace(self.offers, options=options))
             case _ if (listener := self._listener) is not None:
                 since_ns = self._heard_ns - _MOST_LAG_NS
                 self.do_next(lambda: listener.take(update, since_ns))
@@ -455,14 +382,9 @@ class AgentConnection:
             case _:
                 pass
 
-    def _note(self, facts: wire.SessionFacts) -> None:
-        self.modes = facts.modes or self.modes
-        self.options = self.options if facts.config_options is None else facts.config_options
+    def _note(self, offers: AgentOffers) -> None:
+        self.offers = offers
         self._around.changed(self)
-
-    def _note_mode(self, mode_id: str) -> None:
-        if self.modes is not None:
-            self._note(wire.SessionFacts(modes=replace(self.modes, current_mode_id=mode_id)))
 
     async def _permission(self, params: JsonObject) -> JsonObject:
         asked = wire.read(params, wire.PermissionAsked)
@@ -503,11 +425,23 @@ class AgentConnection:
 
     def do_next(self, step: Callable[[], Awaitable[None]]) -> None:
         """Take this step of the turn after everything that the agent told so far was taken in."""
+        self._steps.add(step)
+
+
+class _Steps:
+    """What a turn takes in, in the order in which the agent told it. The agent waits while too many wait."""
+
+    def __init__(self) -> None:
+        self._waiting: asyncio.Queue[Callable[[], Awaitable[None]]] = asyncio.Queue()
+        self.room = asyncio.Event()
+        self.room.set()
+
+    def add(self, step: Callable[[], Awaitable[None]]) -> None:
         self._waiting.put_nowait(step)
         if self._waiting.qsize() >= _MOST_WAITING:
-            self._room.clear()
+            self.room.clear()
 
-    async def _take_in(self) -> None:
+    async def take(self) -> None:
         while True:
             step = await self._waiting.get()
             try:
@@ -515,17 +449,19 @@ class AgentConnection:
             finally:
                 self._waiting.task_done()
                 if self._waiting.empty():
-                    self._room.set()
+                    self.room.set()
 
-    def _forget_waiting(self) -> None:
+    async def drained(self, taking: asyncio.Task[None]) -> None:
+        """Wait until everything that was told so far is taken in, or until `taking` failed."""
+        joining = asyncio.create_task(self._waiting.join(), name="what the agent told")
+        await asyncio.wait({joining, taking}, return_when=asyncio.FIRST_COMPLETED)
+        joining.cancel()
+
+    def clear(self) -> None:
         while not self._waiting.empty():
             self._waiting.get_nowait()
             self._waiting.task_done()
-        self._room.set()
-
-
-def _choice(value: str, name: str, description: str | None) -> AgentChoice:
-    return AgentChoice(value=value, name=without_controls(name), description=without_controls(description or ""))
+        self.room.set()
 
 
 class SessionAgents:

@@ -78,7 +78,7 @@ def credentials_of(command: str, args: tuple[str, ...]) -> tuple[str, ...]:
     return next((one.credentials for one in known), ())
 
 
-class Found(Struct, frozen=True):
+class FoundProgram(Struct, frozen=True):
     program: str
     env: Mapping[str, str]
     """`PATH`, if the program is not on it: what starts an agent of npm looks there for `node`."""
@@ -89,13 +89,13 @@ def find_agent(known: KnownAgent, environ: Mapping[str, str], workspace: Path | 
     return next((name for name in known.programs if locate(name, environ, workspace) is not None), None)
 
 
-def locate(program: str, environ: Mapping[str, str], workspace: Path | None = None) -> Found | None:
+def locate(program: str, environ: Mapping[str, str], workspace: Path | None = None) -> FoundProgram | None:
     """Look for a program on `PATH`, then where npm and other installers put theirs. Blocks."""
     if find_program(program, environ, workspace) is not None:
-        return Found(program, {})
+        return FoundProgram(program, {})
     for folder in _folders(environ):
         if (found := find_program(program, {**environ, "PATH": str(folder)}, workspace)) is not None:
-            return Found(found, {"PATH": os.pathsep.join((str(folder), environ.get("PATH", os.defpath)))})
+            return FoundProgram(found, {"PATH": os.pathsep.join((str(folder), environ.get("PATH", os.defpath)))})
     return None
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from desktop_agent.core.agents.connection import AgentConnection, Surroundings
+from desktop_agent.core.agents.connection import AgentConnection, AgentSurroundings
 from desktop_agent.core.agents.definition import AgentDefinition
 from desktop_agent.core.agents.report import AgentReport
 from desktop_agent.core.base.errors import AgentError, CredentialsError
@@ -15,7 +15,7 @@ from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.base.plain_text import named
 
 
-async def report_on(definition: AgentDefinition, around: Surroundings) -> AgentReport:
+async def report_on(definition: AgentDefinition, around: AgentSurroundings) -> AgentReport:
     """Raises nothing: what is wrong is in the report."""
     scratch = await asyncio.to_thread(lambda: real_path(Path(tempfile.mkdtemp(prefix="desktop-agent-test-"))))
     connection = AgentConnection(definition, replace(around, root=scratch))
@@ -33,22 +33,15 @@ async def _tested(connection: AgentConnection) -> AgentReport:
         await connection.open_session()
     except AgentError as raised:
         error = raised
-    facts, info, modes = connection.facts, connection.facts.agent_info, connection.modes
-    option = next((one for one in connection.options if one.category == "mode"), None)
+    facts, info, mode = connection.facts, connection.facts.agent_info, connection.offers.mode
     report = AgentReport(
         agent=connection.name if info is not None else "",
         version=named(info.version) if info is not None else "",
         abilities=_abilities(connection),
         sign_ins=tuple(named(way.name) for way in facts.auth_methods),
     )
-    if option is not None:
-        report = replace(
-            report, modes=tuple(named(one.value) for one in option.choices), mode=named(str(option.current_value))
-        )
-    elif modes is not None:
-        report = replace(
-            report, modes=tuple(named(one.id) for one in modes.available_modes), mode=named(modes.current_mode_id)
-        )
+    if mode is not None:
+        report = replace(report, modes=tuple(named(one.value) for one in mode.choices), mode=named(str(mode.value)))
     if error is None:
         return report
     needs_sign_in = isinstance(error, CredentialsError) and info is not None

@@ -106,20 +106,20 @@ class Mode(_Wire, frozen=True):
     description: _Name | None = None
 
 
-class Modes(_Wire, frozen=True):
+class AgentModes(_Wire, frozen=True):
     current_mode_id: _Name
     available_modes: tuple[Mode, ...] = ()
 
 
-class Choice(_Wire, frozen=True):
+class OptionChoice(_Wire, frozen=True):
     value: _Name
     name: _Name
     description: _Name | None = None
 
 
-class ChoiceGroup(_Wire, frozen=True):
+class OptionGroup(_Wire, frozen=True):
     name: _Name
-    options: tuple[Choice, ...]
+    options: tuple[OptionChoice, ...]
 
 
 class ConfigOption(_Wire, frozen=True):
@@ -132,23 +132,23 @@ class ConfigOption(_Wire, frozen=True):
     options: tuple[JsonObject, ...] = ()
 
     @property
-    def choices(self) -> tuple[Choice, ...]:
+    def choices(self) -> tuple[OptionChoice, ...]:
         """All values to choose from, also those in groups."""
-        found: list[Choice] = []
+        found: list[OptionChoice] = []
         for each in self.options:
             with suppress(ValidationError):  # one that cannot be read cannot be chosen
                 if "options" in each:
-                    found += convert(each, learned(ChoiceGroup)).options
+                    found += convert(each, learned(OptionGroup)).options
                 else:
-                    found.append(convert(each, learned(Choice)))
+                    found.append(convert(each, learned(OptionChoice)))
         return tuple(found)
 
 
-class SessionFacts(_Wire, frozen=True):
+class SessionOffers(_Wire, frozen=True):
     """The answer to `session/new`, `session/load` and `session/resume`; only the first has an id."""
 
     session_id: _Name = ""
-    modes: Modes | None = None
+    modes: AgentModes | None = None
     config_options: tuple[ConfigOption, ...] | None = None
 
 
@@ -167,7 +167,7 @@ class PromptEnd(_Wire, frozen=True):
 # -- updates of a session --
 
 
-class Content(_Wire, frozen=True):
+class ContentBlock(_Wire, frozen=True):
     type: str
     text: _Text = ""
     uri: _Name = ""
@@ -185,7 +185,7 @@ class CallContent(_Wire, frozen=True):
     """Part of what a call shows: `content`, a `diff` of a file, or the `terminal` that runs."""
 
     type: str
-    content: Content | None = None
+    content: ContentBlock | None = None
     path: _Name = ""
     old_text: _Text | None = None
     new_text: _Text = ""
@@ -212,16 +212,16 @@ class _Update(_Wire, frozen=True, tag_field="sessionUpdate"):
 
 
 class UserChunk(_Update, frozen=True, tag="user_message_chunk"):
-    content: Content
+    content: ContentBlock
 
 
 class MessageChunk(_Update, frozen=True, tag="agent_message_chunk"):
-    content: Content
+    content: ContentBlock
     message_id: _Name | None = None
 
 
 class ThoughtChunk(_Update, frozen=True, tag="agent_thought_chunk"):
-    content: Content
+    content: ContentBlock
     message_id: _Name | None = None
 
 
@@ -242,14 +242,14 @@ class PlanUpdated(_Update, frozen=True, tag="plan"):
     entries: tuple[PlanEntry, ...]
 
 
-class Command(_Wire, frozen=True):
+class SlashCommand(_Wire, frozen=True):
     name: _Name
     description: _Name = ""
     input: JsonObject | None = None
 
 
 class CommandsUpdated(_Update, frozen=True, tag="available_commands_update"):
-    available_commands: tuple[Command, ...]
+    available_commands: tuple[SlashCommand, ...]
 
 
 class ModeUpdated(_Update, frozen=True, tag="current_mode_update"):
@@ -264,7 +264,7 @@ class InfoUpdated(_Update, frozen=True, tag="session_info_update"):
     title: _Text | None = None
 
 
-class Cost(_Wire, frozen=True):
+class SessionCost(_Wire, frozen=True):
     amount: Annotated[float, Meta(ge=0, le=sys.float_info.max)]
     currency: _Name
 
@@ -272,7 +272,7 @@ class Cost(_Wire, frozen=True):
 class UsageUpdated(_Update, frozen=True, tag="usage_update"):
     used: _Count
     size: _Count
-    cost: Cost | None = None
+    cost: SessionCost | None = None
 
 
 class NoticeGiven(_Update, frozen=True, tag="notice"):

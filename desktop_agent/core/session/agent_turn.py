@@ -6,9 +6,7 @@ found as the changes of a server are (`core/tools/execution/writers.py`).
 
 import asyncio
 import base64
-import re
-from collections.abc import Collection, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -21,18 +19,13 @@ from desktop_agent.core.base.ids import claim_id, new_prompt_id
 from desktop_agent.core.base.plain_text import without_controls
 from desktop_agent.core.capture.capture import Snapshot
 from desktop_agent.core.context.told import Told, told_since
-from desktop_agent.core.policy.call import CallFacts
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
     Aborted,
     Allowed,
-    ApprovalRequest,
     AssistantBlock,
     ContextUse,
     Decision,
-    FileChange,
-    FormField,
-    FormOption,
     JsonObject,
     ModelRef,
     ServerQuestion,
@@ -40,11 +33,11 @@ from desktop_agent.core.protocol.model import (
     TextBlock,
     ThinkingBlock,
     TodoItem,
-    ToolCall,
     ToolResult,
     ToolUseBlock,
     Usage,
 )
+from desktop_agent.core.session.agent_questions import AgentQuestions, meant_by_yes
 from desktop_agent.core.session.agent_services import AgentServices
 from desktop_agent.core.session.prompt_queue import PromptQueue
 from desktop_agent.core.session.session_parts import SessionParts
@@ -53,7 +46,7 @@ from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.tools.execution.effects import to_its_end
 from desktop_agent.core.tools.execution.runtime import INTERRUPTED
 from desktop_agent.core.tools.execution.safeguard import PlannedCommand
-from desktop_agent.core.tools.gate import Case, NotApprovedError, arguments_digest, edit_question
+from desktop_agent.core.tools.gate import NotApprovedError
 from desktop_agent.core.tools.output import fit_all
 from desktop_agent.core.tools.tool import STOPPED_KEY
 
@@ -66,12 +59,6 @@ _LONGEST_MESSAGE = 2**20
 _MOST_OPEN_CALLS = 200
 _HOLDS_S = 1.0
 """How long a call that the agent has only announced waits for more of it."""
-_PLAIN_YES = re.compile(
-    r"(?:(?:yes|ok)[,.]? ?)?(?:(?:always )?(?:allow|accept|approve|proceed|run|continue|apply|go ahead)\b)?"
-    r"(?: ?(?:it|once|one time|always|this (?:time|call|edit|change|command|once)|for this session))*[.!]?",
-    re.IGNORECASE,
-)
-"""The names of options that say no more than that the call is allowed."""
 _NOT_TOLD = "The agent's turn ended before it said how this call ended."
 
 
@@ -87,6 +74,7 @@ class AgentTurn:
         self._agent = agent
         self._queue = queue
         self._log = parts.recorder
+        self._questions = AgentQuestions(number, parts, agent)
         self._pieces: list[tuple[bool, list[str]]] = []
         """The message being written, in parts: whether a part is a thought, and its pieces."""
         self._size = 0
@@ -289,7 +277,7 @@ class AgentTurn:
         await self._log.record(
             ev.ToolCallStarted(
                 turn=self._number,
-                call=_as_model(call),
+                call=call.as_model(),
                 title=call.title or call.tool,
                 source="external",
                 capabilities=call.capabilities,
@@ -342,7 +330,7 @@ class AgentTurn:
             await self._start_held()
             looked = self._looking[0] if self._looking is not None else None
             named = looked.paths if looked is not None and looked.is_allowed else ()
-            if path in (await asyncio.to_thread(self._inside, named)).values():
+            if path in (await asyncio.to_thread(self._questions.inside, named)).values():
                 new = content.encode()
                 after = FileState(content=new) if before is None else before.with_content(new)
                 changes = await self._parts.effects.prepare(self._number, [FileTransition(path, before, after)])
@@ -372,7 +360,7 @@ class AgentTurn:
             await self._start(call)
         decision: Decision = Aborted(reason=INTERRUPTED)
         try:
-            decision = await self._parts.runtime.questions.ask(self._number, _as_model(call), question)
+            decision = await self._parts.runtime.questions.ask(self._number, call.as_model(), question)
             return decision
         finally:
             is_answered = isinstance(decision, Allowed)
@@ -418,15 +406,15 @@ class AgentTurn:
             return ""
         call = await to_its_end(self._asked_about(asked.tool_call), "a call is asked about")
         ways = {option.kind: option.option_id for option in reversed(asked.options)}
-        chosen = _meant_by_yes(asked.options)
+        chosen = meant_by_yes(asked.options)
         begun = self._parts.clock.monotonic()
         try:
-            case, gate = await self._case(call, ways.keys()), self._parts.runtime.gate
+            case, gate = await self._questions.case(call, ways.keys()), self._parts.runtime.gate
             if chosen or case.facts.command is not None or case.request.changes:
                 await gate.enter(self._number, case)
             else:  # its own answers are the question
                 await gate.require_possible(case.facts)
-            chosen = chosen or await self._choice(call, asked.options)
+            chosen = chosen or await self._questions.choice(call, asked.options)
         except NotApprovedError as error:
             call.refusal = str(error)
             self._is_unanswered = self._is_unanswered or error.is_unanswered
@@ -456,85 +444,6 @@ class AgentTurn:
         async with self._order:
             await self._look_before(call)
 
-    async def _choice(self, call: AgentCall, options: Sequence[wire.PermissionOption]) -> str:
-        """Let the user choose among the agent's own options. Raises `NotApprovedError` if none was chosen."""
-        values = tuple(FormOption(value=one.option_id, label=without_controls(one.name)) for one in options)
-        field = FormField(name="option", label="Your answer", kind="choice", is_required=True, options=values)
-        message = "\n\n".join(filter(None, (call.title, call.result())))
-        question = ServerQuestion(server=self._agent.name, message=message, fields=(field,))
-        decision = await self._parts.runtime.questions.ask(self._number, _as_model(call), question)
-        if isinstance(decision, Allowed) and "option" in decision.answers:
-            return str(decision.answers["option"])
-        raise NotApprovedError("The user chose none of the options.", is_unanswered=isinstance(decision, Aborted))
-
-    async def _case(self, call: AgentCall, ways: Collection[str]) -> Case:
-        asking = _as_model(call)
-        inside = await asyncio.to_thread(self._inside, call.paths)
-        changes = await self._preview(call, inside)
-        outside = tuple(f"outside the open folder: {path}" for path in call.paths if path not in inside)
-        lasting = ("The agent will not ask about this again.",) if "allow_once" not in ways else ()
-        facts = CallFacts(
-            tool=call.tool,
-            capabilities=call.capabilities,
-            details=(*outside, *lasting),
-            source="workspace" if call.command or (inside and not outside) else "external",
-            paths=tuple(dict.fromkeys((*inside.values(), *(change.path for change in changes)))),
-            command=call.command,
-            folder=call.folder or str(self._root),
-            asks=" ".join(lasting),
-            agent=self._agent.name,
-            wants_unconfined=self._agent.definition.sandbox is None,
-        )
-        request = ApprovalRequest(
-            call_id=call.id,
-            tool=call.tool,
-            title=_question(call, changes, self._agent.name),
-            reason="",
-            arguments_digest=arguments_digest(asking),
-            cwd=facts.folder,
-            details=facts.details,
-            arguments={} if call.command or changes else call.arguments,
-            explanation=call.explanation,
-            changes=changes,
-            is_fixed=True,
-        )
-        return Case(call=asking, facts=facts, request=request)
-
-    def _inside(self, paths: Sequence[str]) -> dict[str, str]:
-        """Return those paths that are in the folder, by what the agent calls them."""
-        boundary, inside = self._parts.runtime.box.boundary(), dict[str, str]()
-        for path in paths:
-            with suppress(ToolError):
-                relative = boundary.for_reading(path).relative
-                if not Path(relative).is_absolute():
-                    inside[path] = relative
-        return inside
-
-    async def _preview(self, call: AgentCall, inside: dict[str, str]) -> tuple[FileChange, ...]:
-        """Return what the call would change, as far as it tells: whole files, or texts that stand in them once."""
-        planned = await asyncio.to_thread(lambda: [one for diff in call.diffs if (one := self._planned(diff, inside))])
-        return await self._parts.effects.prepare(self._number, planned) if planned else ()
-
-    def _planned(self, diff: wire.CallContent, inside: dict[str, str]) -> FileTransition | None:
-        if (path := inside.get(diff.path)) is None:
-            return None
-        try:
-            before = self._parts.ledger.files.current(path)
-        except OSError:
-            return None
-        old, new = (diff.old_text or "").encode(), diff.new_text.encode()
-        if before is None or not before.content:
-            return FileTransition(path, before, FileState(content=new) if before is None else before.with_content(new))
-        if before.kind != "file":
-            return None
-        if b"\r\n" in before.content and b"\r" not in old + new:
-            old, new = old.replace(b"\n", b"\r\n"), new.replace(b"\n", b"\r\n")
-        if not old or old == before.content:
-            return FileTransition(path, before, before.with_content(new))
-        if before.content.count(old) != 1:
-            return None
-        return FileTransition(path, before, before.with_content(before.content.replace(old, new)))
-
     @property
     def _root(self) -> Path:
         return self._parts.ledger.files.root
@@ -543,21 +452,3 @@ class AgentTurn:
 def _block_of(is_thought: bool, pieces: Sequence[str]) -> TextBlock | ThinkingBlock:
     text = "".join(pieces)
     return ThinkingBlock(thinking=text, signature="") if is_thought else TextBlock(text=text)
-
-
-def _meant_by_yes(options: Sequence[wire.PermissionOption]) -> str:
-    """Return the option that allows the call and does nothing else; empty if none is clearly that one."""
-    for kind in ("allow_once", "allow_always"):
-        if found := [one for one in options if one.kind == kind]:
-            return found[0].option_id if len(found) == 1 and _PLAIN_YES.fullmatch(found[0].name.strip()) else ""
-    return ""
-
-
-def _as_model(call: AgentCall) -> ToolCall:
-    return ToolCall(id=call.id, name=call.tool, arguments=call.arguments)
-
-
-def _question(call: AgentCall, changes: tuple[FileChange, ...], agent: str) -> str:
-    if call.command is not None:
-        return "Run this command?"
-    return edit_question(changes) if changes else f"Let {agent} do this: {(call.title or call.tool).rstrip('?')}?"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.agents.installed import KNOWN_AGENTS, Found, KnownAgent, find_agent, known_agent, locate
+from desktop_agent.core.agents.installed import KNOWN_AGENTS, FoundProgram, KnownAgent, find_agent, known_agent, locate
 from tests.core.agents.test_definition import program
 
 
@@ -23,7 +23,7 @@ def test_each_is_found_on_path_by_each_of_its_programs(known: KnownAgent, tmp_pa
     for name in reversed(known.programs):
         program(tmp_path / "bin" / name)
         assert find_agent(known, environ) == name
-        assert locate(name, environ) == Found(name, {})
+        assert locate(name, environ) == FoundProgram(name, {})
     assert re.fullmatch(r"Install it with `\S+ .+`\.", known.needs)
 
 
@@ -39,7 +39,7 @@ def test_those_of_npm_are_found_off_path_with_the_folder_where_node_is_looked_fo
 
     assert name == "claude-agent-acp"
     path = f"{tmp_path / place}{os.pathsep}/nowhere"
-    assert locate(name, environ) == Found(str(tmp_path / place / name), {"PATH": path})
+    assert locate(name, environ) == FoundProgram(str(tmp_path / place / name), {"PATH": path})
 
 
 def test_the_newest_node_goes_first_and_odd_files_do_no_harm(tmp_path: Path) -> None:
