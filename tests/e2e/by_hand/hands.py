@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QApplication, 
 
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.overlays.hunk_buttons import HunkActions
-from tests.e2e.driver import Driver
+from tests.e2e.driver import PATIENCE_S, Driver
 
 _LEFT, _RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 _LOOKS_AT_REST = 4
@@ -77,14 +77,21 @@ class Mouse(Keyboard):
     async def click_at_change(self, number: int, name: str) -> None:
         """Click a button of a change in the shown diff. Its buttons are where the mouse is."""
         view = await self.user.see(DiffView, "diffView")
-        row, port = view.document.rows.changes[number], view.viewport()
+        port, window = view.viewport(), _handle(view.window())
+
+        def row() -> int:
+            return view.document.rows.changes[number]
 
         def button() -> QWidget | None:
-            QTest.mouseMove(port, view.scroller.row_rect(row).center())
-            found = [each for each in port.findChildren(HunkActions) if each.isVisible() and each.row == row]
+            found = [each for each in port.findChildren(HunkActions) if each.isVisible() and each.row == row()]
             return found[0].findChild(QWidget, name) if found else None
 
-        await self.click_in(await self.user.until(button, f"change {number} has a {name}"))
+        async with asyncio.timeout(PATIENCE_S):
+            while (found := button()) is None:  # a diff that is drawn again forgets the mouse until it moves
+                place = port.mapTo(view.window(), view.scroller.row_rect(row()).center())
+                await _outside_of_tasks(partial(QTest.mouseMove, window, place))
+                await self.user.pause()
+        await self.click_in(found)
 
     async def click_in(
         self, widget: QWidget, at: Place | QPoint | None = None, *, is_menu: bool = False, is_double: bool = False
