@@ -5966,7 +5966,7 @@
     </message>
     <message>
         <source>{0} has secrets, and is not given to agents.</source>
-        <translation>{0} 含有机密，不会提供给智能体。</translation>
+        <translation>{0} 含有机密，不会提供给代理。</translation>
     </message>
     <message>
         <source>{0} is in progress.</source>

@@ -164,7 +164,8 @@ def agent_known(known: KnownAgent, environ: Mapping[str, str], workspace: Path |
     """Return an agent that is known by name. Blocks. Raises `UsageError` if it is not installed."""
     if (program := find_agent(known, environ, workspace)) is None:
         raise UsageError(f"{known.title} is not installed.", hint=known.needs)
-    return AgentDefinition(name=known.name, command=program, args=known.args)
+    env = {name: value for name, value in known.env.items() if name not in environ}
+    return AgentDefinition(name=known.name, command=program, args=known.args, env=env)
 
 
 def _typed(line: str) -> AgentDefinition:

@@ -16,6 +16,8 @@ class KnownAgent(Struct, frozen=True, kw_only=True):
     programs: tuple[str, ...]
     """The programs that may start it; an older one's name is last."""
     args: tuple[str, ...] = ()
+    env: Mapping[str, str] = {}
+    """What makes an agent ask that has no mode for it, unless the user's own variables say something else."""
     install: str
     """What a person types to install it."""
     credentials: tuple[str, ...] = ()
@@ -42,6 +44,7 @@ KNOWN_AGENTS: tuple[KnownAgent, ...] = (
     ),
     KnownAgent(
         name="opencode", title="OpenCode", programs=("opencode",), args=("acp",),
+        env={"OPENCODE_PERMISSION": '{"edit":"ask","bash":"ask","webfetch":"ask"}'},
         install="npm install -g opencode-ai", credentials=("OPENCODE_API_KEY",),
     ),
     KnownAgent(

@@ -254,7 +254,11 @@ def test_a_reference_is_a_configured_name_then_an_installed_agent_then_a_command
     assert agent_meant([far], "far", environ).env == {"PATH": "/mine"}
     with pytest.raises(UsageError, match="The agent gone needs the program nothing"):
         agent_meant([AgentDefinition(name="gone", command="nothing")], "gone", environ)
-    assert agent_meant([], "opencode", environ) == AgentDefinition(name="opencode", command="opencode", args=("acp",))
+    asking = agent_meant([], "opencode", environ)
+    assert asking.env == {"OPENCODE_PERMISSION": '{"edit":"ask","bash":"ask","webfetch":"ask"}'}
+    own = environ | {"OPENCODE_PERMISSION": "{}"}
+    assert agent_meant([], "opencode", own) == replace(asking, env={})
+    assert replace(asking, env={}) == AgentDefinition(name="opencode", command="opencode", args=("acp",))
     assert agent_meant([], "opencode acp --cwd 'a b'", environ) == AgentDefinition(
         name="opencode", command="opencode", args=("acp", "--cwd", "a b")
     )

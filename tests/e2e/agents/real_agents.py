@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from desktop_agent.core.agents.installed import known_agent
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import JsonObject, ModelRef
@@ -126,10 +127,11 @@ def _opencode_environ(url: str, folder: Path) -> dict[str, str]:
     provider = {
         "npm": "@ai-sdk/openai-compatible", "name": "mock", "options": options, "models": {"m": {"name": "m"}}
     }  # fmt: skip
-    asks = {"edit": "ask", "bash": "ask"}
-    config = {"provider": {"mock": provider}, "model": "mock/m", "permission": asks, "autoupdate": False}
+    config = {"provider": {"mock": provider}, "model": "mock/m", "autoupdate": False}
+    known = known_agent("opencode")
+    assert known is not None
     places = {f"XDG_{name}_HOME": str(folder / name.lower()) for name in ("DATA", "CONFIG", "CACHE", "STATE")}
-    return {"OPENCODE_CONFIG_CONTENT": json.dumps(config), "OPENCODE_DISABLE_MODELS_FETCH": "1", **places}
+    return {"OPENCODE_CONFIG_CONTENT": json.dumps(config), "OPENCODE_DISABLE_MODELS_FETCH": "1", **known.env, **places}
 
 
 def _script(package: str) -> Callable[[], list[str]]:
