@@ -101,9 +101,7 @@ class SessionOpener:
         """
         app, model = self._app, self._model_of(options)
         if model.is_agent and options.is_planning:
-            raise UsageError(
-                f"{model.model} cannot be kept to planning.", hint="Plan with a model, or in its own mode."
-            )
+            raise UsageError(f"{model.name} cannot be kept to planning.", hint="Plan with a model, or in its own mode.")
         if not model.model:
             model = replace(model, model=usual_model(model.provider))
         root = await asyncio.to_thread(usable_workspace, workspace)

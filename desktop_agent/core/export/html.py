@@ -126,7 +126,7 @@ def _head(facts: Facts) -> str:
     rows = {
         "Session": session.session_id,
         "Folder": session.workspace,
-        "Model": session.model.model if session.model else "",
+        "Model": session.model.name if session.model else "",
         "From": document_words.when(session.opened_at),
         "Turns": f"{facts.turns.turn}",
         "Cost": cost_text(usage.cost_usd, is_partial=usage.is_cost_partial),

@@ -24,7 +24,7 @@ def export_markdown(source: ExportSource) -> Iterator[str]:
     yield f"# {_inline(session.title) or 'Untitled session'}\n\n"
     yield f"- Session: `{_code(session.session_id)}`\n- Folder: `{_code(session.workspace)}`\n"
     if session.model is not None:
-        yield f"- Model: `{_code(session.model.model)}`\n"
+        yield f"- {'Agent' if session.model.is_agent else 'Model'}: `{_code(session.model.name)}`\n"
     tokens = facts.turns.usage
     turns, written = number_of(facts.turns.turn, "turn"), number_of(tokens.output_tokens, "token")
     cost = cost_text(tokens.cost_usd, is_partial=tokens.is_cost_partial)

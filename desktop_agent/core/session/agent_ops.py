@@ -57,7 +57,7 @@ class AgentOps:
     async def leave_context(self, op: ops.Compact | ops.InspectContext, model: ModelRef) -> str:
         """Say that the agent keeps its context. Return the agent's own command to summarise it, if it has one."""
         reported = self._info.agent
-        name = reported.title if reported is not None else model.model
+        name = reported.title if reported is not None else model.name
         command = f"/compact {op.focus}".strip() if isinstance(op, ops.Compact) else ""
         has_command = reported is not None and any(one.name == "compact" for one in reported.commands)
         if command and has_command:

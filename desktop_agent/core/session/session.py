@@ -442,7 +442,7 @@ class Session:
         assert model is not None, "the journal's first line names the model"
         is_planning = self.transcript.session.is_planning if op.is_planning is None else op.is_planning
         if model.is_agent and is_planning:
-            is_planning, title = False, f"{model.model} cannot be kept to planning."
+            is_planning, title = False, f"{model.name} cannot be kept to planning."
             hint = "It may have a mode of its own for that, among its options."
             await self._parts.recorder.record(ev.Notice(level="warning", code="plan", title=title, hint=hint))
         mode = ev.ModeSet(model=model, approval=approval, sandbox=sandbox, is_planning=is_planning)

@@ -139,7 +139,7 @@ class SpendingGuard(Struct, kw_only=True, eq=False):
         self._unpriced.add(model)
         title = f"The price of {model.model} is not known, so cost limits do not apply to it."
         if model.is_agent:
-            title = f"{model.model} does not tell what it costs, so cost limits do not apply to it."
+            title = f"{model.name} does not tell what it costs, so cost limits do not apply to it."
         hint = "The cost of its requests is not counted. Limits on requests and time still apply."
         await self.log.record(ev.Notice(level="warning", code="unknown_price", title=title, hint=hint, turn=turn))
 

@@ -230,7 +230,7 @@ async def effort(invocation: Invocation, parts: CommandParts, controls: SessionC
     no_more(invocation.words[1:], "/effort LEVEL")
     model = parts.transcript.session.model
     if model is not None and model.is_agent:
-        raise UsageError(f"{model.model} decides by itself how much it thinks.", hint="It may have an option for it.")
+        raise UsageError(f"{model.name} decides by itself how much it thinks.", hint="It may have an option for it.")
     known = await parts.context_manager.look_up_model(model) if model is not None else None
     if model is None or known is None:
         raise UsageError("Nothing is known about the model, so its effort cannot be set.")

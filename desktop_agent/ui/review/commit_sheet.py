@@ -445,7 +445,7 @@ class Committing(QObject):
             return
         transcript, paths = self._reviewed.transcript, {file.path for file in listed}
         session = transcript.session
-        model = session.model.model if session.model is not None else ""
+        model = session.model.name if session.model is not None else ""
         trailer = f"Assisted-by: desktop-agent:{model} (session {session.session_id})"
         sheet = self._sheet = CommitSheet(self._theme, self._reviewed, submit, current, trailer, self._parent)
         text = self.kept_message(session.session_id) or transcript.changed.message_back

@@ -8,7 +8,7 @@ from msgspec import Struct
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.base.plain_text import cost_text, duration_text, money, named
-from desktop_agent.core.protocol.model import Usage
+from desktop_agent.core.protocol.model import ModelRef, Usage
 from desktop_agent.core.usage.report import Durations, Figures, Key
 from desktop_agent.ui.widgets.context_meter import counted
 from desktop_agent.ui.wording.phrases import short_path
@@ -71,7 +71,7 @@ def errors(figures: Figures) -> str:
 
 def model_name(key: Key) -> str:
     provider, model = key
-    return named(f"{provider}/{model}") if provider else say("not recorded")
+    return named(ModelRef(provider=provider, model=model).shown) if provider else say("not recorded")
 
 
 def folder_name(key: Key) -> str:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from pathlib import PurePath
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QActionGroup
@@ -144,7 +143,7 @@ class ModePickers(QObject):
 
     def _show_model(self, model: ModelRef) -> None:
         is_demo = model.provider == DEMO
-        label = self._label or (program_of(model.model) if model.is_agent else model.model)
+        label = self._label or model.name
         label = self.tr("Demo model") if is_demo else label[:MAX_LABEL].rstrip()
         level = f" · {model.effort}" if model.effort and not self._efforts else ""
         self.model_button.set_texts(f"{label}{level} ▾", f"{_SHORTENED.sub('', label)}{level} ▾")
@@ -191,11 +190,6 @@ class ModePickers(QObject):
         else:
             self.sandbox_button.setAccessibleDescription("")
         restyle(self.sandbox_button, "variant", "" if is_wanted and self._sandbox_obstacle is None else "warning")
-
-
-def program_of(agent: str) -> str:
-    """Return what names an agent in short: its name, or the program in its command line."""
-    return PurePath(agent.split(maxsplit=1)[0].strip("'\"")).stem if agent.split() else agent
 
 
 def _whose(model: ModelRef) -> str:

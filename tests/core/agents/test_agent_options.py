@@ -7,7 +7,7 @@ import pytest
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import Allowed, Denied
+from desktop_agent.core.protocol.model import Allowed, Denied, ModelRef
 from tests.core.agents.test_agent_turns import Scene, said
 from tests.harness import Open
 
@@ -146,6 +146,21 @@ async def test_a_yes_is_for_once_and_an_edited_command_is_not_run(scene: Scene) 
         await opened.rx.expect(ev.TurnEnded)
         assert (scene.ground.workspace / "made.txt").exists()
     assert outcome(scene) == {"outcome": "selected", "optionId": "allow_once"}
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "name", "shown"),
+    [
+        ("anthropic", "claude-5", "claude-5", "anthropic/claude-5"),
+        ("acp", "my.agent", "my.agent", "my.agent"),
+        ("acp", "/opt/bin/weaver.sh --acp", "weaver", "/opt/bin/weaver.sh --acp"),
+        ("acp", "'/opt/my tools/weaver' --acp", "weaver", "'/opt/my tools/weaver' --acp"),
+        ("acp", " ", " ", " "),
+    ],
+)
+def test_an_agent_is_called_by_its_name_or_its_program(provider: str, model: str, name: str, shown: str) -> None:
+    ref = ModelRef(provider=provider, model=model)
+    assert (ref.name, ref.shown) == (name, shown)
 
 
 def outcome(scene: Scene) -> object:

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Mapping
 from datetime import datetime
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Annotated, ClassVar, Final, Literal
 
 from msgspec import Meta, Struct, field
@@ -142,8 +142,17 @@ class ModelRef(Struct, frozen=True, kw_only=True):
         return self.provider == AGENTS
 
     @property
+    def name(self) -> str:
+        """What texts call it in short. An agent with a command line is called by its program."""
+        line = self.model.strip()
+        if not self.is_agent or not any(sign in line for sign in " /\\"):
+            return self.model
+        is_quoted = line[0] in "'\""
+        return PurePath(line[1:].partition(line[0])[0] if is_quoted else line.partition(" ")[0]).stem
+
+    @property
     def shown(self) -> str:
-        """How it is named in texts: an agent by its name, a model also by its provider."""
+        """How it is named in full: an agent by its name or command line, a model also by its provider."""
         return self.model if self.is_agent else f"{self.provider}/{self.model}"
 
     @property
