@@ -8,8 +8,7 @@ from desktop_agent.cli.config import settings_in
 from desktop_agent.cli.console import Console
 from desktop_agent.cli.signals import run_cancellable
 from desktop_agent.composition.application import agent_tested
-from desktop_agent.core.agents.definition import AgentDefinition, agent_meant, read_agents
-from desktop_agent.core.agents.report import AgentReport
+from desktop_agent.core.agents.definition import AgentDefinition, AgentReport, agent_meant, read_agents
 from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.protocol.codec import picked
 from desktop_agent.core.protocol.model import JsonObject

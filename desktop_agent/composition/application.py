@@ -10,8 +10,7 @@ from typing import Literal, TypedDict
 
 from desktop_agent.composition.stored_sessions import StoredSessions
 from desktop_agent.core.agents.connection import AgentSurroundings
-from desktop_agent.core.agents.definition import AgentDefinition, agent_meant, read_agents
-from desktop_agent.core.agents.report import AgentReport
+from desktop_agent.core.agents.definition import AgentDefinition, AgentReport, agent_meant, read_agents
 from desktop_agent.core.agents.testing import report_on
 from desktop_agent.core.approvals import RULES_NAME, LiveRules, RulesFile
 from desktop_agent.core.base.clock import Clock, SystemClock

@@ -83,7 +83,7 @@ from desktop_agent.core.tools.execution.effects import Effects
 from desktop_agent.core.tools.execution.runtime import Toolbox, ToolRuntime
 from desktop_agent.core.tools.execution.safeguard import Safeguard
 from desktop_agent.core.tools.execution.writers import RunningServer
-from desktop_agent.core.tools.files.open_texts import Editor, OpenTexts
+from desktop_agent.core.tools.files.open_texts import OpenTexts, TextEditor
 from desktop_agent.core.tools.gate import ApprovalGate, Judge, LiveJudging, Policies, ServerQuestions
 from desktop_agent.core.tools.output import ContextLimits
 from desktop_agent.core.tools.registry import ToolRegistry
@@ -159,7 +159,7 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     """Called with what the command prints that sets up the worktree."""
     brings_back: WorktreeOffer | None = None
     """The changes of a worktree that a new session offers to bring back."""
-    editor: Editor | None = None
+    editor: TextEditor | None = None
     """The editor that shows the session, with texts that are not saved."""
 
     def system_prompt(self, root: Path, opened_at: datetime) -> str:
@@ -485,7 +485,7 @@ class SessionContext:
             for each, activity, is_shared in self.app.tools.servers.activities(self.root)
         )
         agents = tuple(
-            RunningServer(each.writer_name, activity, lambda _: True, author="agent")
+            RunningServer(each.definition.writer, activity, lambda _: True, author="agent")
             for each in self.agents.connections.values()
             if (activity := each.activity) is not None
         )

@@ -18,8 +18,7 @@ from desktop_agent.composition.application import Application, OwnParts, agent_t
 from desktop_agent.composition.session_context import SessionOptions, declared_commands
 from desktop_agent.composition.session_opener import SessionOpener
 from desktop_agent.composition.stored_sessions import OpenedSession, ViewedSession
-from desktop_agent.core.agents.definition import AgentDefinition
-from desktop_agent.core.agents.report import AgentReport
+from desktop_agent.core.agents.definition import AgentDefinition, AgentReport
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode, SessionPurpose

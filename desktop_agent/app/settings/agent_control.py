@@ -10,6 +10,7 @@ from desktop_agent.app.controller import Controller, WindowContext, in_backgroun
 from desktop_agent.core.agents.definition import (
     AgentDefinition,
     AgentDefinitions,
+    AgentReport,
     add_agents,
     read_agents,
     remove_agent,
@@ -17,7 +18,6 @@ from desktop_agent.core.agents.definition import (
 )
 from desktop_agent.core.agents.installed import KNOWN_AGENTS, KnownAgent, find_agent
 from desktop_agent.core.agents.new_agents import agents_of_zed, zed_settings
-from desktop_agent.core.agents.report import AgentReport
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.providers.auth.server_sign_ins import ServerKeyring
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings

@@ -89,6 +89,27 @@ class AgentSurroundings(Struct, frozen=True, kw_only=True, eq=False):
     changed: Callable[["AgentConnection"], None] = lambda _: None
     """Called when the commands, modes or options of the agent are others than before."""
 
+    async def command(self, agent: AgentDefinition, log: ServerLog) -> Command:
+        """Return how the agent is started, with its secrets, which the `log` hides. Raises `CredentialsError`."""
+        secrets = await asyncio.to_thread(read_agent_secrets, self.keyring, agent)
+        log.hide(secrets.values())
+        own = credentials_of(agent.command, agent.args) if agent.defined_by == "user" else ()
+        environ = child_environment(self.environ, own)
+        return Command(
+            argv=(agent.command, *agent.args),
+            cwd=self.root,
+            environ={**environ, **agent.env, **secrets},
+            takes_input=True,
+        )
+
+    def confined(
+        self, agent: AgentDefinition, command: Command, log: ServerLog
+    ) -> AbstractAsyncContextManager[Command]:
+        if agent.limits is None:
+            return nullcontext(command)
+        program = Program(command=agent.command, args=agent.args, sandbox=agent.limits)
+        return self.confiner.confining(program, self.root, command, log, self.runner)
+
 
 class AgentConnection:
     """Started by `start`, ended by `aclose`. One turn at a time; all methods raise `AgentError`."""
@@ -131,11 +152,6 @@ class AgentConnection:
         return without_controls((info.title or info.name) if info is not None else "") or self.definition.name
 
     @property
-    def writer_name(self) -> str:
-        """The name under which its changes are told from those of other programs."""
-        return f"agent {self.definition.name}"
-
-    @property
     def activity(self) -> Activity | None:
         return self._process.child.activity if self.is_running else None
 
@@ -146,7 +162,9 @@ class AgentConnection:
     async def start(self) -> None:
         """Start the agent, and agree on the protocol."""
         self._until_it_ends.push_async_callback(self._log.aclose)
-        confined = await self._until_it_ends.enter_async_context(self._confined(await self._command()))
+        command = await self._around.command(self.definition, self._log)
+        confining = self._around.confined(self.definition, command, self._log)
+        confined = await self._until_it_ends.enter_async_context(confining)
         await self._process.start(self._around.runner, confined, self._log.feed)
         self._serving = asyncio.create_task(self._serve(), name=f"agent {self.definition.name}")
         info: JsonObject = {"name": "desktop-agent", "title": "Desktop Agent", "version": __version__}
@@ -235,26 +253,6 @@ class AgentConnection:
         await asyncio.wait({self._serving})
         await self._until_it_ends.aclose()
 
-    async def _command(self) -> Command:
-        agent, around = self.definition, self._around
-        secrets = await asyncio.to_thread(read_agent_secrets, around.keyring, agent)
-        self._log.hide(secrets.values())
-        own = credentials_of(agent.command, agent.args) if agent.defined_by == "user" else ()
-        environ = child_environment(around.environ, own)
-        return Command(
-            argv=(agent.command, *agent.args),
-            cwd=around.root,
-            environ={**environ, **agent.env, **secrets},
-            takes_input=True,
-        )
-
-    def _confined(self, command: Command) -> AbstractAsyncContextManager[Command]:
-        agent, around = self.definition, self._around
-        if agent.limits is None:
-            return nullcontext(command)
-        program = Program(command=agent.command, args=agent.args, sandbox=agent.limits)
-        return around.confiner.confining(program, around.root, command, self._log, around.runner)
-
     # -- what is asked --
 
     async def _ask(
@@ -279,21 +277,12 @@ class AgentConnection:
         said = without_controls(error.message).strip() or f"error {error.code}"
         detail = self._log.tail(_LAST_LINES)
         if error.code == AUTH_REQUIRED:
-            return CredentialsError(f"{self.name} is not signed in.", hint=self._how_to_sign_in(), detail=detail)
+            return CredentialsError(
+                f"{self.name} is not signed in.",
+                hint=how_to_sign_in(self.definition, self.facts.auth_methods),
+                detail=detail,
+            )
         return ServerError(f"{self.name}: {said}", detail=detail)
-
-    def _how_to_sign_in(self) -> str:
-        agent, ways = self.definition, self.facts.auth_methods
-        for way in ways:
-            if command := way.command((agent.command, *agent.args)):
-                variables = [f"{name}={value}" for name, value in way.env.items()] if os.name != "nt" else []
-                line = joined_words((*(["env", *variables] if variables else []), *command))
-                return f"Sign in with `{named(line)}` in a terminal, then try again."
-        offered = " or ".join(named(way.name) for way in ways) or "a key"
-        return (
-            f"It offers {offered}. Sign in with its own program in a terminal, or give it a key as a secret variable. "
-            "Then try again."
-        )
 
     async def _reopened(self, params: JsonObject) -> bool:
         if self.facts.can_resume:
@@ -426,6 +415,19 @@ class AgentConnection:
     def do_next(self, step: Callable[[], Awaitable[None]]) -> None:
         """Take this step of the turn after everything that the agent told so far was taken in."""
         self._steps.add(step)
+
+
+def how_to_sign_in(agent: AgentDefinition, ways: Sequence[wire.AuthMethod]) -> str:
+    for way in ways:
+        if command := way.command((agent.command, *agent.args)):
+            variables = [f"{name}={value}" for name, value in way.env.items()] if os.name != "nt" else []
+            line = joined_words((*(["env", *variables] if variables else []), *command))
+            return f"Sign in with `{named(line)}` in a terminal, then try again."
+    offered = " or ".join(named(way.name) for way in ways) or "a key"
+    return (
+        f"It offers {offered}. Sign in with its own program in a terminal, or give it a key as a secret variable. "
+        "Then try again."
+    )
 
 
 class _Steps:

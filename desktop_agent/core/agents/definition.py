@@ -59,6 +59,11 @@ class AgentDefinition(Struct, frozen=True, kw_only=True):
     defined_by: DefinedBy = "user"
 
     @property
+    def writer(self) -> str:
+        """The name under which its changes are told from those of other programs."""
+        return f"agent {self.name}"
+
+    @property
     def where(self) -> str:
         return joined_words((self.command, *self.args))
 
@@ -88,6 +93,23 @@ class AgentDefinition(Struct, frozen=True, kw_only=True):
             return self if program_meant(self.command, environ, workspace) else None
         found = locate(self.command, environ, workspace)
         return None if found is None else replace(self, command=found.program, env={**found.env, **self.env})
+
+
+class AgentReport(Struct, frozen=True, kw_only=True):
+    """What a test of an agent found."""
+
+    agent: str = ""
+    """What it calls itself; empty if it did not answer."""
+    version: str = ""
+    abilities: tuple[str, ...] = ()
+    modes: tuple[str, ...] = ()
+    mode: str = ""
+    """The id of the mode that is set in sessions here."""
+    sign_ins: tuple[str, ...] = ()
+    problem: str = ""
+    hint: str = ""
+    detail: str = ""
+    needs_sign_in: bool = False
 
 
 class AgentDefinitions(Struct, frozen=True, kw_only=True):

@@ -8,8 +8,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from desktop_agent.core.agents.connection import AgentConnection, AgentSurroundings
-from desktop_agent.core.agents.definition import AgentDefinition
-from desktop_agent.core.agents.report import AgentReport
+from desktop_agent.core.agents.definition import AgentDefinition, AgentReport
 from desktop_agent.core.base.errors import AgentError, CredentialsError
 from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.base.plain_text import named

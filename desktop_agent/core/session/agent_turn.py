@@ -378,7 +378,7 @@ class AgentTurn:
             folder,
             is_confined=self._agent.definition.sandbox is not None,
             author="agent",
-            server=self._agent.writer_name,
+            server=self._agent.definition.writer,
             begun_ns=call.begun_ns,
         )
         call.begun_ns = None
@@ -389,7 +389,7 @@ class AgentTurn:
         if self._looking is None or self._looking[0] is not call:
             if call.may_write and self._looking is None and call.begun_ns is not None:  # it was told when it had ended
                 jobs = self._parts.effects.jobs
-                jobs.note_call(self._agent.writer_name, call.id, call.begun_ns)
+                jobs.note_call(self._agent.definition.writer, call.id, call.begun_ns)
                 await jobs.look(is_forced=True)
                 jobs.note_no_call()
             return

@@ -9,8 +9,7 @@ from PySide6.QtCore import QCoreApplication, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QPushButton, QWidget
 
-from desktop_agent.core.agents.definition import AgentDefinition, typed_agent
-from desktop_agent.core.agents.report import AgentReport
+from desktop_agent.core.agents.definition import AgentDefinition, AgentReport, typed_agent
 from desktop_agent.core.mcp.new_servers import kept_secrets
 from desktop_agent.core.protocol.model import SandboxMode
 from desktop_agent.core.system.processes.shell import joined_words

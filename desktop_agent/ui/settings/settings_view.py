@@ -9,9 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
-from desktop_agent.core.agents.definition import AgentDefinition
+from desktop_agent.core.agents.definition import AgentDefinition, AgentReport
 from desktop_agent.core.agents.installed import KnownAgent
-from desktop_agent.core.agents.report import AgentReport
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.server_status import ServerStatus
 from desktop_agent.core.models.account import Account, accounts_of, is_same_name

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QUrl, Signal, SignalInstance
 from PySide6.QtGui import QDesktopServices
@@ -19,6 +18,7 @@ from desktop_agent.ui.chat.entry_words import done_of_all
 from desktop_agent.ui.chat.transcript.navigation import KeptPlace, Navigation
 from desktop_agent.ui.review.diff_source import DiffSource, Spawn
 from desktop_agent.ui.runtime.pacing import GradualWork
+from desktop_agent.ui.window.agent_pickers import AgentPickers
 from desktop_agent.ui.window.panel_controllers import (
     ApprovalController,
     ContextController,
@@ -28,9 +28,6 @@ from desktop_agent.ui.window.panel_controllers import (
 )
 from desktop_agent.ui.window.plan_bar import ShownPlan
 from desktop_agent.ui.window.session_handle import SessionHandle, ShownSession
-
-if TYPE_CHECKING:
-    from desktop_agent.ui.window.agent_pickers import AgentPickers
 
 
 class ReadingPlaces:
@@ -226,8 +223,6 @@ class SessionController(ShownSession):
         if self._agent_pickers is None:
             if agent is None:
                 return
-            from desktop_agent.ui.window.agent_pickers import AgentPickers  # only with an agent
-
             composer = self._panels.composer
             pickers = AgentPickers(composer.controls, composer, behind=self._panels.pickers.effort_button)
             self.submit_on(pickers.chosen, ops.SetAgentOption, "option_id", "value")

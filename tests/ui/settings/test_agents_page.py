@@ -6,9 +6,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox
 
-from desktop_agent.core.agents.definition import AgentDefinition
+from desktop_agent.core.agents.definition import AgentDefinition, AgentReport
 from desktop_agent.core.agents.installed import known_agent
-from desktop_agent.core.agents.report import AgentReport
 from desktop_agent.ui.settings.agents_page import AgentCard
 from desktop_agent.ui.settings.settings_view import AgentsView, AgentView
 from tests.parts import part

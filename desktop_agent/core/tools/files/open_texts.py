@@ -28,7 +28,7 @@ FORMATTED: Final = (
 )
 
 
-class Editor(Protocol):
+class TextEditor(Protocol):
     """Its methods block: call them from a thread."""
 
     @property
@@ -44,7 +44,7 @@ class Editor(Protocol):
 
 
 class OpenTexts(Struct, frozen=True):
-    editor: Editor | None = None
+    editor: TextEditor | None = None
 
     def shown(self, path: Path, content: bytes) -> bytes:
         """Return a file's content as the editor shows it: `content`, which is on disk, if nothing is unsaved. Blocks.
