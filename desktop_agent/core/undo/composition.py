@@ -243,10 +243,11 @@ class Composition:
             for element in earlier
             if isinstance(element, Step) and self._in_force(element, status) != self._in_force(element, anchor.status)
         ]
+        # One half of a rename can be taken back without a difference in what is in force.
+        if anchor.is_moot(status) and (differing or not anchor.is_moot(anchor.status)):
+            return composed
         if not differing:
             return anchor.after, None
-        if anchor.is_moot(status):
-            return composed
         now, clash = composed
         if clash is None:
             with suppress(NeededError):
@@ -373,7 +374,7 @@ class Composition:
         if write.was_as_wanted and after != now:  # others had already made this change
             elements.append(Foreign(now, after))
             lineage.earlier.clear()
-        if _is_cut_off(lineage, status):
+        if _is_cut_off(lineage, status, after):
             return composed
         if not is_known or composed != after:
             elements.append(Anchor(after, status, write.was))
@@ -572,11 +573,15 @@ def _placed(path: str, image: FileImage | None) -> Version:
     return Placed(path, image) if image is not None else None
 
 
-def _is_cut_off(lineage: Lineage, status: Status) -> bool:
+def _is_cut_off(lineage: Lineage, status: Status, after: Version) -> bool:
+    """Whether an undo took back one half of a rename, and left at the new path what was there before the rename.
+
+    Any other file there is a choice of the user, who settled a clash at the new path.
+    """
     halves = (
         (status.get(step.change.id, _STANDS), status.get(step.departure, _STANDS))
         for step in lineage.steps
-        if step.departure
+        if step.departure and (after is None or after.image == step.change.before)
     )
     return any((one is None) != (other is None) and not one for one, other in halves)
 

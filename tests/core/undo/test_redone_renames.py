@@ -11,7 +11,7 @@ from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.diff.hunks import review_hunks
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import ChangeSelection, FileOutcome
+from desktop_agent.core.protocol.model import ChangeSelection, FileOutcome, Reverted
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.transcript import undone_of
 from tests.harness import Ground, Open, left_alone, with_lines_changed
@@ -64,8 +64,16 @@ class Review:
         change = self.row.change
         diff = diff_change(change, ground.blob(change.before), ground.blob(change.after))
         keys = [named.key for named in review_hunks(diff)]
-        self.five, self.thirty = (ChangeSelection(path="b.txt", hunks=(key,)) for key in keys)
+        self.hunks = [ChangeSelection(path="b.txt", hunks=(key,)) for key in keys]
         self.whole = ChangeSelection(change_ids=self.row.change_ids)
+
+    @property
+    def five(self) -> ChangeSelection:
+        return self.hunks[0]
+
+    @property
+    def thirty(self) -> ChangeSelection:
+        return self.hunks[1]
 
     async def undo(self, selection: ChangeSelection) -> tuple[FileOutcome, ...]:
         return _done(await self.s.carry_out(ops.UndoChanges(selection=selection), ev.ChangesUndone))
@@ -224,6 +232,66 @@ async def test_a_clash_over_a_redone_hunk_is_settled_for_that_hunk_alone(ground:
         assert review.now().state == "partly", "it is not renamed"
         await review.redo(review.whole)
         assert (review.files(), review.now().state) == ({"b.txt": BOTH}, "standing")
+
+
+@asynccontextmanager
+async def settled_at_the_new_name(ground: Ground, way: list[Call]) -> AsyncGenerator[tuple[Review, object]]:
+    """The user replaced the renamed file, and took the undo's version in the clash. Also what was there before it."""
+    async with renamed(ground, way) as review:
+        ground.write("b.txt", "mine\n")
+        (outcome,) = (one for one in (await review.s.undo(review.whole)).outcomes if one.clash is not None)
+        assert outcome.path == "b.txt"
+        assert outcome.clash is not None
+        assert outcome.clash.yours is not None
+        before = review.told()
+        settled = ops.WriteFile(
+            path="b.txt",
+            expected=outcome.clash.yours.digest,
+            content=ground.blob(outcome.clash.wanted),
+            reverts=tuple(Reverted(change_id=one) for one in outcome.change_ids),
+            purpose="undo",
+        )
+        await review.s.carry_out(settled, ev.ChangesUndone)
+        assert review.files() == {"b.txt": text_with()}
+        yield review, before
+
+
+@pytest.fixture(params=[*WAYS, "renamed"])
+def any_way(request: pytest.FixtureRequest) -> list[Call]:
+    return WAYS.get(request.param, [RENAME])
+
+
+async def test_a_redo_brings_back_what_the_user_gave_up_in_a_clash_at_the_new_name(
+    ground: Ground, any_way: list[Call]
+) -> None:
+    async with settled_at_the_new_name(ground, any_way) as (review, before):
+        await review.redo_step()
+        assert review.told() == before
+        assert review.files() == {"b.txt": "mine\n"}
+
+
+async def test_after_a_clash_at_the_new_name_the_renaming_can_still_be_undone_and_both_redone(
+    ground: Ground, any_way: list[Call]
+) -> None:
+    async with settled_at_the_new_name(ground, any_way) as (review, before):
+        await review.undo(review.whole)
+        assert review.files() == {"a.txt": text_with()}
+        await review.redo_step()
+        assert review.files() == {"b.txt": text_with()}
+        await review.redo_step()
+        assert review.told() == before
+
+
+async def test_a_redo_after_further_edits_asks_before_it_brings_back_what_was_given_up_in_a_clash(
+    ground: Ground, any_way: list[Call]
+) -> None:
+    async with settled_at_the_new_name(ground, any_way) as (review, _):
+        ground.write("b.txt", text_with(line_50="more\n"))
+        settled = review.told()
+        (outcome,) = (await review.s.redo_step()).outcomes
+        assert outcome.clash is not None
+        assert ground.blob(outcome.clash.wanted) == b"mine\n"
+        assert review.told() == settled
 
 
 @pytest.mark.parametrize("own", ["", "mine\n"], ids=["as it was left", "edited by the user"])
