@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import shlex
 from pathlib import Path
 from typing import Any, cast
@@ -10,9 +11,13 @@ import acp
 from acp.connection import StreamEvent
 from acp.schema import AllowedOutcome, PermissionOption, RequestPermissionResponse, ToolCallStart
 
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import Allowed, ModelRef
+from desktop_agent.core.system.processes.shell import joined_words
 from tests.acp.editor import contents, demo_in, judge_conversation, program_with_demo
 from tests.command_line import PROGRAM
-from tests.harness import PATIENCE_S
+from tests.harness import PATIENCE_S, Ground
 from tests.npm.programs import node, npm_folder, npm_program
 
 AGENT = [*PROGRAM, "acp", "--provider", "demo"]
@@ -144,3 +149,27 @@ def _asked(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _answered(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [one for one in messages if "method" not in one]
+
+
+async def test_our_own_client_drives_it_and_undoes_what_it_changed(tmp_path: Path) -> None:
+    workspace, environ = await asyncio.to_thread(demo_in, tmp_path)
+    pages, ground = workspace / "pagination" / "pages.py", Ground(tmp_path / "client")
+    before, ground.workspace = pages.read_text(), workspace
+    variables = [f"{name}={value}" for name, value in environ.items() if os.environ.get(name) != value]
+    model = ModelRef(provider="acp", model=joined_words(("env", *variables, *AGENT)))
+    async with ground.session([], model=model, approval="on_request", sandbox="none") as opened:
+
+        def allow(event: ev.Event) -> None:
+            if isinstance(event, ev.ApprovalRequested):
+                opened.submit(ops.AnswerApproval(call_id=event.request.call_id, decision=Allowed()))
+
+        opened.rx.at_once = allow
+        assert (await opened.prompt("go")).reason == "completed"
+        after = pages.read_text()
+        assert after != before
+        ended = {call.call_id for call in opened.rx.all(ev.ToolCallFinished)}
+        assert ended == {started.call.id for started in opened.rx.all(ev.ToolCallStarted)}
+        await opened.undo()
+        assert pages.read_text() == before
+        await opened.redo_step()
+        assert pages.read_text() == after
