@@ -280,7 +280,9 @@ def demo_in(folder: Path) -> tuple[Path, dict[str, str]]:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    """Return all files but what running the project's tests compiles."""
+    files = (path for path in folder.rglob("*") if path.is_file() and path.parent.name != "__pycache__")
+    return {str(path): path.read_bytes() for path in files}
 
 
 @asynccontextmanager

@@ -22,7 +22,7 @@ class Move(Struct, frozen=True):
     """For a folder, these are read from the disk lazily, one at a time."""
     count: int
     is_folder: bool
-    carry_out: Callable[[Sequence[FileChange]], None]
+    carry_out: Callable[[Sequence[FileChange]], object]
     """Raises `ToolError`, and then nothing has changed."""
 
     def record(self, ledger: Ledger, ids: Sequence[ChangeId]) -> tuple[FileChange, ...]:

@@ -13,6 +13,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.codec import encode_event
 from desktop_agent.core.protocol.model import (
     CacheMiss,
+    ContextUse,
     JsonObject,
     ModelRef,
     Pin,
@@ -66,6 +67,11 @@ def test_another_models_cache_is_not_missed() -> None:
     caching = Caching()
     caching.missed(MODEL, Usage(cache_write_tokens=90), None)
     assert caching.missed(OTHER, Usage(input_tokens=100), None) is None
+
+
+def used(event: ev.ContextMeasured) -> ContextUse:
+    assert event.use is not None
+    return event.use
 
 
 async def test_requests_of_a_session_say_whose_they_are_and_what_they_follow(ground: Ground) -> None:
@@ -198,8 +204,10 @@ async def test_after_a_compaction_the_provider_counts_in_the_background(ground: 
         async with ground.session([], provider=asked_at(server)) as s:
             await s.prompt("one")
             await s.prompt("two")
-            counted = await s.carry_out(ops.Compact(), ev.ContextMeasured, lambda event: event.use.source == "counted")
-            assert counted.use.tokens > 0
+            counted = await s.carry_out(
+                ops.Compact(), ev.ContextMeasured, lambda event: used(event).source == "counted"
+            )
+            assert used(counted).tokens > 0
         assert server.violations == []
 
 
@@ -209,7 +217,7 @@ async def test_the_window_is_the_one_that_the_address_names(ground: Ground) -> N
         server.will(reply(text("One.")))
         async with ground.session([], provider=asked_at(server)) as s:
             s.submit(ops.SubmitPrompt(text="one"))
-            await s.rx.expect(ev.ContextMeasured, lambda event: event.use.window == 123_000)
+            await s.rx.expect(ev.ContextMeasured, lambda event: used(event).window == 123_000)
 
 
 class WoundClock(ImpatientClock):
@@ -372,7 +380,7 @@ async def test_the_meter_tells_what_was_reported_also_after_a_restart(ground: Gr
     async with ground.session([[Say("one")]]) as s:
         await s.prompt()
         measured = s.rx.all(ev.ContextMeasured)
-        assert [event.use.source for event in measured] == ["estimated", "reported"]
+        assert [used(event).source for event in measured] == ["estimated", "reported"]
         identifier = s.id
     async with ground.session([], resume=identifier) as s:
         again = await s.rx.expect(ev.ContextMeasured)
