@@ -1,7 +1,7 @@
 """Journeys to other places: the palette, a file named in an answer, the terminal."""
 
 from PySide6.QtCore import QPoint
-from PySide6.QtWidgets import QDialog, QListView, QWidget
+from PySide6.QtWidgets import QDialog, QListView, QPushButton, QWidget
 
 from desktop_agent.ui.chat.entries.markdown_entries import MarkdownWidget
 from desktop_agent.ui.review.file_editor import FileEditor
@@ -79,11 +79,11 @@ class EditingANamedFile:
         await hand.press("Ctrl+S")
 
     async def _answer(self, stage: Stage) -> MarkdownWidget:
-        def with_link() -> MarkdownWidget | None:
+        def whole() -> MarkdownWidget | None:
             shown = stage.user.window.main_window.findChildren(MarkdownWidget)
-            return next((entry for entry in shown if entry.column.links()), None)
+            return next((entry for entry in shown if entry.column.links() and entry.findChild(QPushButton)), None)
 
-        return await stage.user.until(with_link, "a path is a link")
+        return await stage.user.until(whole, "a path is a link, and the answer can be copied")
 
     async def _opened(self, stage: Stage) -> FileEditor:
         text = await stage.user.see(FileEditor, "viewerText")
