@@ -420,8 +420,10 @@ class AgentConnection:
 def how_to_sign_in(agent: AgentDefinition, ways: Sequence[wire.AuthMethod]) -> str:
     for way in ways:
         if command := way.command((agent.command, *agent.args)):
-            variables = [f"{name}={value}" for name, value in way.env.items()] if os.name != "nt" else []
-            line = joined_words((*(["env", *variables] if variables else []), *command))
+            variables: list[str] = []
+            if os.name != "nt" and way.env:
+                variables = ["env", *(f"{name}={value}" for name, value in way.env.items())]
+            line = joined_words((*variables, *command))
             return f"Sign in with `{named(line)}` in a terminal, then try again."
     offered = " or ".join(named(way.name) for way in ways) or "a key"
     return (

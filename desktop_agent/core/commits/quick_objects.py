@@ -4,6 +4,7 @@ import asyncio
 import os
 import re
 import struct
+import sys
 import time
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -186,7 +187,8 @@ class QuickObjects(Objects):
         is_odd = any(one.startswith(_OTHER_IDENTITIES) for one in (*settings, *environ))
         if is_odd or not _IDENTITY.fullmatch(name) or not _IDENTITY.fullmatch(email):
             raise ValueError("more than the two usual settings tell who commits")
-        time.tzset()  # the user travels
+        if sys.platform != "win32":
+            time.tzset()  # the user travels
         now = int(time.time())
         return f"{name} <{email}> {now} {time.strftime('%z', time.localtime(now))}"
 

@@ -11,6 +11,7 @@ import asyncio
 import os
 import re
 import secrets
+import sys
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from typing import Final, Literal
@@ -35,6 +36,8 @@ async def connect(
     stack: AsyncExitStack, heard: MatchRule, wanted: MatchRule, signals: asyncio.Queue[Message]
 ) -> DBusRouter:
     """Connect to the session bus until `stack` closes. Ask for `wanted` signals; those like `heard` go to `signals`."""
+    if sys.platform == "win32":
+        raise OSError("Windows has no session bus.")
     reader, writer = await asyncio.open_unix_connection(get_bus("SESSION"))
     connection = DBusConnection(reader, writer)  # jeepney's own way leaves it open when it is cancelled on the way
     stack.push_async_callback(connection.close)
