@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 from collections import defaultdict
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import cast
@@ -26,7 +26,7 @@ from tests.full_disk import FullDisk
 from tests.hang_guard import HangGuard
 from tests.screens import offscreen
 from tests.shared_rewriting import rewrite_share
-from tests.system_processes import SHARED
+from tests.system_processes import SHARED, descendants
 from tests.warm_sdk import warm_sdk
 from tests.young_heap import YoungHeap
 
@@ -255,10 +255,10 @@ _ENDING_S = 30.0
 @pytest.fixture(autouse=True)
 def no_leaks(request: pytest.FixtureRequest) -> Generator[None]:
     threads = set(threading.enumerate())
-    children = _descendants()
+    children = descendants()
     yield
     leaks = [f"thread {thread.name}" for thread in set(threading.enumerate()) - threads if _stays(thread)]
-    leaks += [f"process {_describe(child)}" for child in _descendants() - children]
+    leaks += [f"process {_describe(child)}" for child in descendants() - children]
     leaks += _running_qt_timers() if "qtbot" in request.fixturenames else []
     assert not leaks, f"left behind: {', '.join(leaks)}"
 
@@ -310,27 +310,6 @@ def _is_ours(thread: threading.Thread) -> bool:
     if thread.name.startswith("waitpid-"):
         thread.join(timeout=_ENDING_S)  # asyncio's child watcher on Python 3.11: it ends with the child, a moment later
     return thread.is_alive() and not thread.name.startswith(("asyncio_", "ThreadPoolExecutor"))
-
-
-def _descendants() -> set[psutil.Process]:
-    """The processes below this one. The kernel is asked, since psutil reads about every process of the machine."""
-    try:
-        found = [psutil.Process(pid) for pid in _pids_below("self")]
-    except (OSError, psutil.NoSuchProcess):  # no such file, or a process or thread has just ended
-        ours = [child for child in psutil.Process().children() if child.pid not in SHARED]
-        found = [*ours, *(below for child in ours for below in child.children(recursive=True))]
-    return set(found)
-
-
-def _pids_below(process: int | str) -> Iterator[int]:
-    """`Path` is not used: a test may have patched its methods."""
-    for thread in os.listdir(f"/proc/{process}/task"):  # noqa: PTH208 - see above
-        with open(f"/proc/{process}/task/{thread}/children", "rb") as children:  # noqa: PTH123 - see above
-            for pid in map(int, children.read().split()):
-                if pid in SHARED:
-                    continue
-                yield pid
-                yield from _pids_below(pid)
 
 
 def _describe(process: psutil.Process) -> str:

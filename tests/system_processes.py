@@ -1,11 +1,34 @@
 """Finds this machine's processes by their environment, and knows those that several tests share."""
 
+import os
+from collections.abc import Iterator
 from typing import Final
 
 import psutil
 
 SHARED: Final[set[int]] = set()
 """Processes that outlive a test. What they start is not a leak of the test, either."""
+
+
+def descendants() -> set[psutil.Process]:
+    """The processes below this one but for the shared. The kernel is asked: psutil would read about every process."""
+    try:
+        found = [psutil.Process(pid) for pid in _pids_below("self")]
+    except (OSError, psutil.NoSuchProcess):  # no such file, or a process or thread has just ended
+        ours = [child for child in psutil.Process().children() if child.pid not in SHARED]
+        found = [*ours, *(below for child in ours for below in child.children(recursive=True))]
+    return set(found)
+
+
+def _pids_below(process: int | str) -> Iterator[int]:
+    """`Path` is not used: a test may have patched its methods."""
+    for thread in os.listdir(f"/proc/{process}/task"):  # noqa: PTH208 - see above
+        with open(f"/proc/{process}/task/{thread}/children", "rb") as children:  # noqa: PTH123 - see above
+            for pid in map(int, children.read().split()):
+                if pid in SHARED:
+                    continue
+                yield pid
+                yield from _pids_below(pid)
 
 
 def processes_with(variable: str, value: str) -> list[int]:

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 from keyring.errors import NoKeyringError
 
@@ -15,6 +14,7 @@ from desktop_agent.core.base.paths import AppPaths
 from tests.command_line import CommandLine, Ran
 from tests.core.agents.test_definition import SECRET, program
 from tests.memory_keyring import BrokenKeyring, MemoryKeyring, use_keyring
+from tests.system_processes import descendants
 
 SCRIPTED_AGENT = Path(__file__).parents[1] / "core" / "agents" / "scripted_agent.py"
 
@@ -198,6 +198,7 @@ def test_a_test_says_what_an_agent_offers_and_leaves_nothing_running(agents: Age
     opened = {"sessionId": "s", "modes": {"currentModeId": "auto", "availableModes": MODES}}
     line = scripted(tmp_path / "script.json", initialize=begun, **{"session/new": opened})
     agents.done("add", "mine", "--", *line)
+    before = descendants()
 
     shown = agents.done("test", "mine")
     assert shown.out == (
@@ -208,7 +209,7 @@ def test_a_test_says_what_an_agent_offers_and_leaves_nothing_running(agents: Age
     )
     report = agents.done("test", "mine", "--json").json
     assert (report["works"], report["agent"], report["version"], report["mode"]) == (True, "Scripted", "3", "ask")
-    assert psutil.Process().children(recursive=True) == []
+    assert descendants() <= before
     assert list((tmp_path / "app").iterdir()) == []
 
 

@@ -11,6 +11,7 @@ from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.provider import Provider
 from desktop_agent.core.providers.scripted import Call, Reply, Say, ScriptedProvider, in_order
 from tests.harness import MODEL, Ground, Open, Receiver
+from tests.system_processes import descendants
 
 
 class Application:
@@ -47,6 +48,7 @@ def saying(*texts: str) -> list[Reply]:
 async def test_closing_one_session_leaves_the_others_server_running_and_the_last_one_leaves_nothing(
     ground: Ground,
 ) -> None:
+    before = descendants()
     application = Application(ground)
     one = await application.open(saying("one"))
     await echo(one, "one")
@@ -62,4 +64,4 @@ async def test_closing_one_session_leaves_the_others_server_running_and_the_last
     await two.close()
     assert not psutil.pid_exists(pid)
     assert application.pids == []
-    assert psutil.Process().children(recursive=True) == []
+    assert descendants() <= before
