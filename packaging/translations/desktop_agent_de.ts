@@ -227,6 +227,14 @@
         <translation>Änderungen des Worktrees zurückholen …</translation>
     </message>
     <message>
+        <source>Carry out the plan</source>
+        <translation>Den Plan ausführen</translation>
+    </message>
+    <message>
+        <source>Carry out the plan in a worktree</source>
+        <translation>Den Plan in einem Worktree ausführen</translation>
+    </message>
+    <message>
         <source>Choose a model…</source>
         <translation>Modell wählen …</translation>
     </message>

@@ -227,6 +227,14 @@
         <translation>取回工作树的更改…</translation>
     </message>
     <message>
+        <source>Carry out the plan</source>
+        <translation>执行计划</translation>
+    </message>
+    <message>
+        <source>Carry out the plan in a worktree</source>
+        <translation>在工作树中执行计划</translation>
+    </message>
+    <message>
         <source>Choose a model…</source>
         <translation>选择模型…</translation>
     </message>

@@ -102,6 +102,8 @@ def test_a_plan_is_commented_on_revised_edited_and_carried_out(go: Go, project: 
         assert notes.read_text() == "two\n"
         assert pickers.approval_button.text() == "Asks to leave the sandbox ▾"
         assert user.find(QPushButton, "carryOutPlanButton") is None
+        assert not user.actions.carry_out_plan.isEnabled()
+        assert not user.actions.carry_out_plan_apart.isEnabled()
         await user.click("todoPlanButton")
         page = await user.see(PlanPage, "planPage")
         await user.until_true(lambda: "☑" in {block.marker for block in page.column.text.blocks}, "a step is ticked")
@@ -136,7 +138,8 @@ def test_a_plan_is_carried_out_in_a_worktree_and_the_folder_stays_as_it_is(go: G
         await user.until_true(lambda: user.transcript.session.session_id == planning, "the first session is shown")
         assert user.transcript.session.is_planning
         assert await user.see(QPushButton, "carryOutPlanButton")
-        await user.click("carryOutApartButton")
+        assert user.actions.carry_out_plan.isEnabled()
+        await user.press(Qt.Key.Key_J, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
         await user.until_true(lambda: user.transcript.session.worktree not in (None, session.worktree), "once more")
         await user.until_true(lambda: user.transcript.turn == 1, "it is carried out")
         await user.see_turn_end()

@@ -121,7 +121,6 @@ def test_a_session_works_in_a_worktree_and_two_of_three_hunks_are_brought_back(g
         review = view.findChild(DiffReview)
         assert review
         await user.until_true(lambda: review.hunks.counts()[1] == 2, "one is brought back, and the review shows it")
-        await user.press(Qt.Key.Key_F8)
         QTest.keyClick(view, Qt.Key.Key_R)
         both = written(line_20="mine", line_5="five", line_30="thirty")
         await user.until_true(lambda: (repository / "a.txt").read_text() == both, "two of three are brought back")

@@ -116,7 +116,6 @@ def make_home(folder: Path) -> None:
         view = await see_review(user)
         view.setFocus()
         await user.press(Qt.Key.Key_K)
-        await user.press(Qt.Key.Key_F7)
         await user.click("undoHunkButton")
         await user.until_true(lambda: marks(view) == (1, 1), "one is kept, one undone")
         user.composer.set_text(DRAFT)

@@ -184,6 +184,8 @@ class KeySettings(Section, frozen=True, kw_only=True):
     compact: tuple[str, ...] = _keys("Summarise older turns for the agent", "Ctrl+Alt+S")
     plan_first: tuple[str, ...] = _keys("Plan first, or stop planning", "Ctrl+Shift+L")
     open_plan: tuple[str, ...] = _keys("Plan…", "Ctrl+Alt+P")
+    carry_out_plan: tuple[str, ...] = _keys("Carry out the plan", "Ctrl+Shift+X")
+    carry_out_plan_apart: tuple[str, ...] = _keys("Carry out the plan in a worktree", "Ctrl+Shift+J")
     choose_changes: tuple[str, ...] = _keys("Choose which changes to review…", "Ctrl+Alt+R")
     next_undecided: tuple[str, ...] = _keys("Go to the next undecided change", "F8")
     previous_undecided: tuple[str, ...] = _keys("Go to the previous undecided change", "Shift+F8")

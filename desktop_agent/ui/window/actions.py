@@ -44,6 +44,10 @@ class Actions:
         self.compact = self._add("compact", _tr("Summarise older turns for the agent"), "Ctrl+Alt+S")
         self.plan_first = self._add("plan_first", _tr("Plan first, or stop planning"), "Ctrl+Shift+L")
         self.open_plan = self._add("open_plan", _tr("Plan…"), "Ctrl+Alt+P")
+        self.carry_out_plan = self._add("carry_out_plan", _tr("Carry out the plan"), "Ctrl+Shift+X")
+        self.carry_out_plan_apart = self._add(
+            "carry_out_plan_apart", _tr("Carry out the plan in a worktree"), "Ctrl+Shift+J"
+        )
         self.choose_changes = self._add("choose_changes", _tr("Choose which changes to review…"), "Ctrl+Alt+R")
         self.next_undecided = self._add("next_undecided", _tr("Go to the next undecided change"), "F8")
         self.previous_undecided = self._add(

@@ -26,8 +26,12 @@ class ShownPlan(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Whether the user can edit the plan and have it carried out."""
+        """Whether the user can edit the plan."""
         return self.is_planning and not self.is_running
+
+    @property
+    def is_acceptable(self) -> bool:
+        return self.is_open and bool(self.text)
 
 
 class PlanBar(BannerFrame):
@@ -47,30 +51,30 @@ class PlanBar(BannerFrame):
         self.shown = ShownPlan()
         self.offers_worktree = False
         self.add_button(self.tr("Read and edit…"), "openPlanButton", self.opened)
-        self._apart = self.add_button(self.tr("Carry out in a worktree"), "carryOutApartButton", self._carry_out_apart)
-        self._apart.setToolTip(self.tr("The files in this folder stay as they are until you bring the changes back"))
-        self._apart.hide()
-        self._accept = self.add_button(self.tr("Carry out"), "carryOutPlanButton", self._carry_out)
+        self.apart = self.add_button(self.tr("Carry out in a worktree"), "carryOutApartButton", self._carry_out_apart)
+        self.apart.setToolTip(self.tr("The files in this folder stay as they are until you bring the changes back"))
+        self.apart.hide()
+        self.accept = self.add_button(self.tr("Carry out"), "carryOutPlanButton", self._carry_out)
 
     def note_repository(self, status: object) -> None:
         """Offer a worktree if the folder is in a repository with a commit: `status` is a `RepoStatus` then."""
         self.offers_worktree = isinstance(status, RepoStatus) and bool(status.commit)
-        self._apart.setVisible(self.offers_worktree)
+        self.apart.setVisible(self.offers_worktree)
         self.changed.emit()
 
     def say_worktree_begins(self) -> None:
         """Say so, and offer nothing, until a plan is shown again."""
         self.say(self.tr("Making the worktree in which the plan is carried out…"), "")
-        self._accept.setEnabled(False)
-        self._apart.setEnabled(False)
+        self.accept.setEnabled(False)
+        self.apart.setEnabled(False)
 
     def show_plan(self, shown: ShownPlan) -> None:
         self.shown = shown
-        self._accept.setEnabled(True)
-        self._apart.setEnabled(True)
+        self.accept.setEnabled(True)
+        self.apart.setEnabled(True)
         title = next((line.lstrip("# ") for line in shown.text.splitlines() if line.strip()), "")
         self.say(self.tr("Plan: {0}").format(one_line(title)), "")
-        self.setVisible(bool(shown.text) and shown.is_open)
+        self.setVisible(shown.is_acceptable)
         self.changed.emit()
 
     def _carry_out(self) -> None:

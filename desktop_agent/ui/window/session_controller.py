@@ -83,6 +83,10 @@ class SessionController(ShownSession):
         panels.window.actions_.plan_first.triggered.connect(self._toggle_planning)
         self.submit_on(panels.plan.edited, ops.EditPlan, "text")
         self.submit_on(panels.plan.accepted, ops.CarryOutPlan, "text", "approval")
+        panels.window.actions_.carry_out_plan.triggered.connect(panels.plan.accept.click)
+        panels.window.actions_.carry_out_plan_apart.triggered.connect(panels.plan.apart.click)
+        panels.plan.changed.connect(self._offer_plan)
+        self._offer_plan()
         self.submit_on(panels.plan.comment_added, ops.AddComment, "comment")
         self.submit_on(panels.plan.comment_removed, ops.RemoveComment, "comment_id")
         self.submit_on(panels.plan.comments_sent, ops.SendComments, "text")
@@ -243,6 +247,11 @@ class SessionController(ShownSession):
             composer.controls.show_context(use)
         if self._is_news("cost", *(costs := (turns.usage, turns.turn_usage, turns.cache_miss))):
             composer.controls.show_cost(*costs)
+
+    def _offer_plan(self) -> None:
+        plan, actions = self._panels.plan, self._window.actions_
+        actions.carry_out_plan.setEnabled(plan.shown.is_acceptable)
+        actions.carry_out_plan_apart.setEnabled(plan.shown.is_acceptable and plan.offers_worktree)
 
     def _show_changes(self) -> None:
         session, turns = self.transcript.session, self.transcript.turns

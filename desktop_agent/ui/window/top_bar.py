@@ -108,11 +108,8 @@ def main_menu(actions: Actions, parent: QWidget) -> QMenu:
     )
     _add(menu, _tr("Session"), (*session, None, actions.import_session, actions.export_session))
     conversation = (actions.focus_composer, actions.quote, actions.choose_model, actions.stop, actions.rewind)
-    _add(
-        menu,
-        _tr("Conversation"),
-        (*conversation, None, actions.plan_first, actions.open_plan, actions.inspect_context, actions.compact),
-    )
+    planning = (actions.plan_first, actions.open_plan, actions.carry_out_plan, actions.carry_out_plan_apart)
+    _add(menu, _tr("Conversation"), (*conversation, None, *planning, None, actions.inspect_context, actions.compact))
     going = (actions.choose_branch, actions.go_to_file, actions.filter_files, actions.find, actions.search)
     _add(menu, _tr("Go to"), (*going, None, actions.next_undecided, actions.previous_undecided))
     turns = (actions.undo_turn, actions.redo_turn)

@@ -25,7 +25,7 @@ def _edit(old: str, new: str) -> Answer:
 
 
 async def _see_kept(stage: Stage, count: int) -> None:
-    """Wait until the review shows it: a key that comes before goes to another change."""
+    """Wait until the review shows it: the sheet of the commit would tick all that is shown as undecided."""
     review = await stage.see_changes(3)
     await stage.until(lambda: review.hunks.counts()[0] == count, "it is kept")
 
@@ -58,7 +58,6 @@ class Commenting:
         await hand.press("F8")
         await hand.press("K")
         await _see_kept(stage, 1)
-        await hand.press("F8")
         await hand.press("C")
         await hand.write("Why not a generator?")
         await hand.press("Ctrl+Return")
@@ -218,7 +217,6 @@ class Committing:
         await hand.press("F8")
         await hand.press("K")
         await _see_kept(stage, 1)
-        await hand.press("F8")
         await hand.press("K")
         await _see_kept(stage, 2)
         await hand.press("Ctrl+Alt+G")
@@ -301,7 +299,6 @@ async def bring_back_by_keyboard(stage: Stage, hand: Keyboard) -> None:
     await _offered(stage)
     await hand.press("R")
     await brought(stage, 1)
-    await hand.press("F8")
     await hand.press("R")
 
 
@@ -395,9 +392,7 @@ class InWords(FromPlanToCommit):
         await hand.write("Once is not enough.")
         await hand.press("Return")
         await self._planned_again(stage)
-        await hand.press("Ctrl+Alt+P")
-        await self._opened(stage)
-        await hand.press("Ctrl+Shift+Return")
+        await hand.press("Ctrl+Shift+J")
 
     async def _planned_again(self, stage: Stage) -> None:
         await stage.until(lambda: stage.transcript.turns.plan == self.revised, "the plan is revised")

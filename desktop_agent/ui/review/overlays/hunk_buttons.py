@@ -113,7 +113,10 @@ _STATES: tuple[HunkState, ...] = ("undecided", "kept", "undone")
 
 
 class HunkOverlay(DiffOverlay):
-    """By default K keeps the hunk at the marked row, U undoes it, and R redoes it. Tab goes to the row's buttons."""
+    """By default K keeps the current hunk, U undoes it and R redoes it, and the next undecided hunk becomes current.
+
+    Tab goes to the buttons of the current hunk.
+    """
 
     requested = Signal(str, object)  # a `HunkChoice` and the hunks, a tuple of `HunkKey`
     comment_requested = Signal(int)  # the row of the hunk
@@ -251,15 +254,22 @@ class HunkOverlay(DiffOverlay):
         state = self.decisions.state(key) if key is not None else None
         can_revert = not self.decisions.obstacle
         match action:  # impossible actions are ignored
-            case "keep" if key is not None and state != "undone":
-                self.requested.emit("undecide" if state == "kept" else "keep", (key,))
-            case "undo" if key is not None and state != "undone" and can_revert:
-                self.requested.emit("undo", (key,))
-            case "redo" if key is not None and state == "undone" and can_revert:
-                self.requested.emit("redo", (key,))
+            case "keep" if state == "kept":
+                self.requested.emit("undecide", (key,))
+            case "keep" if state == "undecided":
+                self._decide("keep", key)
+            case "undo" if state in ("undecided", "kept") and can_revert:
+                self._decide("undo", key)
+            case "redo" if state == "undone" and can_revert:
+                self._decide("redo", key)
             case _:
                 pass
         return True
+
+    def _decide(self, choice: HunkChoice, key: HunkKey | None) -> None:
+        """Ask for it, and go on downwards; never round the end, where the next key would take a decision back."""
+        self.requested.emit(choice, (key,))
+        self.go_to_undecided()
 
     def tab_pressed(self) -> None:
         change = self._view.navigation.change

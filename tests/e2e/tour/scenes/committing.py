@@ -27,7 +27,6 @@ async def _play(tour: Tourist) -> None:
     for kept in (1, 2):
         await tour.press(Qt.Key.Key_K)
         await tour.until(lambda kept=kept: review.hunks.counts()[0] == kept, "it is kept")
-        await tour.press(Qt.Key.Key_F7)
     await tour.press(Qt.Key.Key_G, CTRL_ALT)
     sheet = await tour.see(CommitSheet, "commitSheet")
     message = await tour.see(QPlainTextEdit, "commitMessageEdit")

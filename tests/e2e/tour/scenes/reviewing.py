@@ -22,7 +22,6 @@ async def _play(tour: Tourist) -> None:
     view.setFocus()
     await tour.press(Qt.Key.Key_K)
     await tour.until(lambda: review.hunks.counts() == (1, 0, 0), "the first is kept")
-    await tour.press(Qt.Key.Key_F7)
     await tour.press(Qt.Key.Key_C)
     await tour.user.type("commentEdit", "A voucher is an order, too: does it ship?")
     await tour.take("comment")

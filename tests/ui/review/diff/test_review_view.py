@@ -81,6 +81,11 @@ def colours(view: DiffView, y: int, left: int, right: int) -> set[str]:
     return colours_of(view.viewport().grab(), QRect(left, y, right - left, 1))
 
 
+def three_hunks(view: DiffView) -> tuple[str, ...]:
+    view.show_diff(make_diff(LINES, EDITED.replace("line 58\n", "fifty-eight\n")))
+    return tuple(key for key in map(view.document.rows.key, view.document.rows.changes) if key)
+
+
 def button(view: DiffView, name: str) -> QPushButton:
     return next(found for found in view.findChildren(QPushButton, name) if found.isVisible())
 
@@ -119,6 +124,39 @@ def test_the_current_hunk_is_decided_by_button_and_by_letter(
     assert asked.pop() == (choice, (keys[1],))
 
 
+@pytest.mark.parametrize("letter", [Qt.Key.Key_K, Qt.Key.Key_U])
+def test_a_letter_that_decides_goes_on_to_the_next_undecided_hunk_and_stays_at_the_last(
+    review: DiffReview, view: DiffView, asked: Requests, letter: Qt.Key
+) -> None:
+    keys = three_hunks(view)
+    review.hunks.set_decisions(HunkDecisions(frozenset(keys[1:2])))
+    places: list[int] = []
+    for _ in range(3):
+        QTest.keyClick(view, letter)
+        places.append(view.navigation.change)
+    assert places == [2, 2, 2]
+    assert [decided for _, decided in asked] == [(keys[0],), (keys[2],), (keys[2],)]
+
+
+def test_a_letter_that_leaves_a_hunk_undecided_stays_there(
+    review: DiffReview, view: DiffView, keys: list[str], asked: Requests
+) -> None:
+    review.hunks.set_decisions(HunkDecisions(frozenset(keys[:1])))
+    QTest.keyClick(view, Qt.Key.Key_K)
+    assert asked.pop() == ("undecide", (keys[0],))
+    assert view.navigation.change == 0
+
+
+def test_bringing_an_offered_hunk_back_goes_on_to_the_next_that_is_offered(
+    review: DiffReview, view: DiffView, asked: Requests
+) -> None:
+    keys = three_hunks(view)
+    review.hunks.set_decisions(HunkDecisions(frozenset(keys[1:2]), frozenset({keys[0], keys[2]}), is_offered=True))
+    QTest.keyClick(view, Qt.Key.Key_R)
+    assert asked.pop() == ("redo", (keys[0],))
+    assert view.navigation.change == 2
+
+
 def test_an_undone_hunk_can_only_be_made_again(
     review: DiffReview, view: DiffView, keys: list[str], asked: Requests
 ) -> None:
@@ -128,6 +166,7 @@ def test_an_undone_hunk_can_only_be_made_again(
     assert asked == []
     QTest.keyClick(view, Qt.Key.Key_R)
     assert asked.pop() == ("redo", (keys[0],))
+    view.navigation.previous_change()
     button(view, "redoHunkButton").click()
     assert asked.pop()[0] == "redo"
     assert not any(found.isVisible() for found in view.findChildren(QPushButton, "keepHunkButton"))
