@@ -311,6 +311,7 @@ _MORE = (
     "In the sandbox: may write this folder, no network",
     "Not sandboxed: has all the rights of your account",
     "Run this command?",
+    "Your answer",
     "Run this command outside the sandbox?",
     "Change {0}?",
     "Change {0} files?",

@@ -5591,6 +5591,10 @@
         <translation>Sie haben eine andere Version derselben Zeilen vorgemerkt.</translation>
     </message>
     <message>
+        <source>Your answer</source>
+        <translation>Ihre Antwort</translation>
+    </message>
+    <message>
         <source>Your rule `{0}` is for this tool as it was. It applies again once you allow the tool as it is now.</source>
         <translation>Ihre Regel `{0}` gilt für dieses Werkzeug, wie es war. Sie gilt wieder, sobald Sie es erlauben, wie es jetzt ist.</translation>
     </message>

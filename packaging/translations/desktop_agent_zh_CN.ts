@@ -979,7 +979,7 @@
     </message>
     <message>
         <source>The agent says: {0}</source>
-        <translation>智能体说：{0}</translation>
+        <translation>代理说：{0}</translation>
     </message>
     <message>
         <source>The command contains invisible characters. It really is: {0}</source>
@@ -3614,15 +3614,15 @@
     </message>
     <message>
         <source>The agent changed no file in this conversation, or all of it is undone.</source>
-        <translation>智能体在此对话中没有更改文件，或所有更改都已撤销。</translation>
+        <translation>代理在此对话中没有更改文件，或所有更改都已撤销。</translation>
     </message>
     <message>
         <source>The agent did not change {0} in this conversation.</source>
-        <translation>智能体在此对话中没有更改 {0}。</translation>
+        <translation>代理在此对话中没有更改 {0}。</translation>
     </message>
     <message>
         <source>The agent is working, so /{0} was not carried out.</source>
-        <translation>智能体正在工作，因此未执行 /{0}。</translation>
+        <translation>代理正在工作，因此未执行 /{0}。</translation>
     </message>
     <message>
         <source>The agent is working, so {0}.</source>
@@ -4746,7 +4746,7 @@
     </message>
     <message>
         <source>Let the agent write one: switch on planning, and say what you want.</source>
-        <translation>让智能体写一份计划：打开规划模式，并说明您的需求。</translation>
+        <translation>让代理写一份计划：打开规划模式，并说明您的需求。</translation>
     </message>
     <message>
         <source>Let {0} do this: {1}?</source>
@@ -5034,7 +5034,7 @@
     </message>
     <message>
         <source>The agent did not make this change, or may not have made it. Commit it with git.</source>
-        <translation>此更改不是或可能不是智能体所做。请用 Git 提交它。</translation>
+        <translation>此更改不是或可能不是代理所做。请用 Git 提交它。</translation>
     </message>
     <message>
         <source>The agent did not make this change, so it was left alone. It is undone only when requested explicitly.</source>
@@ -5054,7 +5054,7 @@
     </message>
     <message>
         <source>The agent is working, so the branch stays.</source>
-        <translation>智能体正在工作，因此没有切换分支。</translation>
+        <translation>代理正在工作，因此没有切换分支。</translation>
     </message>
     <message>
         <source>The agent is working.</source>
@@ -5062,7 +5062,7 @@
     </message>
     <message>
         <source>The agent will not ask about this again.</source>
-        <translation>智能体不会再次询问此操作。</translation>
+        <translation>代理不会再次询问此操作。</translation>
     </message>
     <message>
         <source>The agent {0} needs the program {1}.</source>
@@ -5074,7 +5074,7 @@
     </message>
     <message>
         <source>The agent&apos;s turn ended before it said how this call ended.</source>
-        <translation>智能体的回合在说明此调用的结果之前就结束了。</translation>
+        <translation>代理的回合在说明此调用的结果之前就结束了。</translation>
     </message>
     <message>
         <source>The answer ended unexpectedly ({0}), so the call was not run.</source>
@@ -5571,6 +5571,10 @@
     <message>
         <source>You staged another version of the same lines.</source>
         <translation>您暂存了这些行的另一个版本。</translation>
+    </message>
+    <message>
+        <source>Your answer</source>
+        <translation>您的回答</translation>
     </message>
     <message>
         <source>Your rule `{0}` is for this tool as it was. It applies again once you allow the tool as it is now.</source>
@@ -6354,7 +6358,7 @@
     </message>
     <message>
         <source>{0} changed by the agent.</source>
-        <translation>由智能体更改：{0}。</translation>
+        <translation>由代理更改：{0}。</translation>
     </message>
     <message>
         <source>{0} changed on disk before the edit could be written. Nothing was written. Read it again, then redo the edit against its current content.</source>
@@ -6398,11 +6402,11 @@
     </message>
     <message>
         <source>{0} file changed by the agent.</source>
-        <translation>智能体更改了 {0} 个文件。</translation>
+        <translation>代理更改了 {0} 个文件。</translation>
     </message>
     <message>
         <source>{0} files changed by the agent.</source>
-        <translation>智能体更改了 {0} 个文件。</translation>
+        <translation>代理更改了 {0} 个文件。</translation>
     </message>
     <message>
         <source>{0} has a git repository in it: {1}.</source>
@@ -9816,7 +9820,7 @@
     </message>
     <message>
         <source>End planning, and let the agent carry out the plan (Ctrl+Enter)</source>
-        <translation>结束计划，让智能体执行该计划 (Ctrl+Enter)</translation>
+        <translation>结束计划，让代理执行该计划 (Ctrl+Enter)</translation>
     </message>
     <message>
         <source>Plan</source>
@@ -9834,7 +9838,7 @@
     </message>
     <message>
         <source>The agent is working. {0}</source>
-        <translation>智能体正在工作。{0}</translation>
+        <translation>代理正在工作。{0}</translation>
     </message>
     <message>
         <source>The files in this folder stay as they are until you bring the changes back (Ctrl+Shift+Enter)</source>
@@ -12727,7 +12731,7 @@
     </message>
     <message>
         <source>{0} answers the agent&apos;s questions, so it cannot send a message.</source>
-        <translation>{0} 用于回答智能体的问题，发送消息的按键不能这样做。</translation>
+        <translation>{0} 用于回答代理的问题，发送消息的按键不能这样做。</translation>
     </message>
     <message>
         <source>{0} belongs to “{1}”, which would lose it.</source>
@@ -13332,11 +13336,11 @@ The files in {1} stay as they are.</source>
     </message>
     <message>
         <source>Cut off: the application ended while the agent worked</source>
-        <translation>已中断：智能体工作时应用程序退出</translation>
+        <translation>已中断：代理工作时应用程序退出</translation>
     </message>
     <message>
         <source>Cut off: the application ended while the agent worked, after at least {time}</source>
-        <translation>已中断：智能体工作时应用程序退出，至少运行了 {time}</translation>
+        <translation>已中断：代理工作时应用程序退出，至少运行了 {time}</translation>
     </message>
     <message>
         <source>Delete</source>

@@ -1,10 +1,12 @@
 """The conversation as another program's agent is told it: only what it does not know yet, as texts and pictures."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Final
 
 from desktop_agent.core.context.history_fold import GuidanceNote, HistoryFold
+from desktop_agent.core.context.packing import pinned_text
 from desktop_agent.core.context.summaries import rendered
 from desktop_agent.core.protocol.model import (
     AssistantMessage,
@@ -21,6 +23,7 @@ Told = str | BlobRef
 _MOST_CHARS: Final = 200_000
 _LONGEST_RESULT: Final = 2_000
 _BEGINNING = "[What follows was said before, partly with another assistant. It is the conversation so far.]"
+_COMMAND = re.compile(r"/[^\s/]+(?:\s|$)")
 _CUT = "[The older part of the conversation was left out.]"
 
 
@@ -28,6 +31,7 @@ def told_since(fold: HistoryFold, agent: ModelRef, *, is_known: bool) -> list[To
     """Return what happened since the agent last answered; everything, unless its session `is_known` to it.
 
     The last prompt and what belongs to it are whole; older texts are left out, the oldest first, if all are too long.
+    The pins stand behind it, as in a request of ours, but not behind a command of the agent's: it reads the whole text.
     """
     prompt = max((start.index for start in fold.starts.values()), default=0)
     first = fold.compaction.end if fold.compaction is not None else 0
@@ -48,7 +52,10 @@ def told_since(fold: HistoryFold, agent: ModelRef, *, is_known: bool) -> list[To
         kept.append(one)
     has_answers = any(isinstance(item, AssistantMessage) for item in fold.items[first:prompt])
     head = [_BEGINNING] if has_answers else []
-    return [*head, *reversed(kept), *_as_told(fold, max(first, prompt), len(fold.items))]
+    now = list(_as_told(fold, max(first, prompt), len(fold.items)))
+    is_command = any(isinstance(one, str) and _COMMAND.match(one) for one in now[:1])
+    pinned = "" if is_command else pinned_text(fold.pins.values())
+    return [*head, *reversed(kept), *now, *filter(None, (pinned,))]
 
 
 def _is_of(item: object, agent: ModelRef) -> bool:

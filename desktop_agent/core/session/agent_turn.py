@@ -121,6 +121,7 @@ class AgentTurn:
             )
 
     async def _prompt(self) -> list[JsonObject]:
+        await self._parts.context_manager.pins.expire()
         told = told_since(self._parts.state.history.fold, self._model, is_known=self._agent.is_known)
         self._agent.is_known = True
         return [block for one in told if (block := await self._block(one)) is not None]

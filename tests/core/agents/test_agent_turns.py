@@ -196,6 +196,17 @@ async def test_another_model_goes_on_with_the_conversation_and_the_agent_hears_o
     assert not any("From the agent." in one for one in told)
 
 
+async def test_what_is_pinned_is_told_with_each_prompt_but_with_no_command_of_the_agents(scene: Scene) -> None:
+    async with scene.session([said("One.")], [said("Two.")], [said("Three.")]) as opened:
+        opened.submit(ops.AddPin(text="Tabs, not spaces."))
+        await opened.rx.expect(ev.Pinned)
+        for prompt in ("first", "/review it", "/etc/hosts is wrong"):
+            await opened.prompt(prompt)
+    told = [[block["text"] for block in one["prompt"]] for one in scene.sent("session/prompt")]
+    pinned = "[The user pinned this. Keep to it:]\n- Tabs, not spaces."
+    assert told == [["first", pinned], ["/review it"], ["/etc/hosts is wrong", pinned]]
+
+
 async def test_a_stop_ends_the_agents_turn_and_keeps_what_it_wrote(scene: Scene) -> None:
     scene.ground.write("poem.txt", POEM)
     steps = [

@@ -21,6 +21,7 @@ from desktop_agent.ui.chat.question.request_card import RequestCard, shown_lines
 from desktop_agent.ui.chat.text.passage import Paragraph
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Height, Space
+from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.buttons import Picker, make_button
 from desktop_agent.ui.widgets.labels import make_label
 
@@ -40,8 +41,8 @@ class FormRow(QObject):
         self._drafts = drafts
         self._key = f"field {field.name}"
         self._has_tick = field.kind == "boolean"
-        needed = self.tr("{label} (optional)").format(label=field.label)
-        name = field.label if field.is_required or self._has_tick else needed
+        label = self._words = core_words(field.label)
+        name = label if field.is_required or self._has_tick else self.tr("{label} (optional)").format(label=label)
         self._label = make_label("" if self._has_tick else name, parent=card, is_plain=True)
         about = field.description
         self._about = Paragraph(about, styles, card, role="muted", font=styles.secondary) if about else None
@@ -56,11 +57,11 @@ class FormRow(QObject):
         match field.kind:
             case "text" | "number" | "integer":
                 line = QLineEdit(("" if field.default is None else str(field.default)) if kept is None else kept, card)
-                line.setAccessibleName(field.label)
+                line.setAccessibleName(self._words)
                 line.textChanged.connect(self._on_changed)
                 return [line]
             case "choice":
-                picker = Picker(card, accessible_name=field.label)
+                picker = Picker(card, accessible_name=self._words)
                 picker.addItems([self.tr("Choose…"), *(option.label for option in field.options)])
                 values = [option.value for option in field.options]
                 first = values.index(field.default) + 1 if field.default in values else 0
@@ -68,7 +69,7 @@ class FormRow(QObject):
                 picker.currentIndexChanged.connect(self._on_changed)
                 return [picker]
             case "boolean":
-                options = [(field.label, field.default is True)]
+                options = [(self._words, field.default is True)]
             case "choices":
                 chosen = field.default if isinstance(field.default, tuple) else ()
                 options = [(option.label, option.value in chosen) for option in field.options]
