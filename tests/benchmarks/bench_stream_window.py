@@ -23,7 +23,7 @@ from tests.benchmarks.bench_chat import markdown
 from tests.benchmarks.floors import FRAME_MS, idle_beside
 from tests.benchmarks.measuring import Beat, Heart
 from tests.benchmarks.paced_server import paced
-from tests.core.agents.test_agent_turns import PROGRAM
+from tests.core.agents.scene import PROGRAM
 from tests.e2e.driver import Driver, ask_for_no_titles, drive
 from tests.servers.dialects.anthropic import ANTHROPIC
 from tests.servers.dialects.chat import CHAT

@@ -11,7 +11,7 @@ from pathlib import Path
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Allowed
-from tests.core.agents.test_agent_turns import POEM, Scene, call, ended, said
+from tests.core.agents.scene import POEM, Scene, call, ended, said
 from tests.e2e.kill_lab import live
 
 COMMAND = "echo made > shell.txt; sed -i 's/^line 20$/LINE 20/' poem.txt"

@@ -9,7 +9,7 @@ from desktop_agent.core.providers.scripted import ScriptedProvider, in_order
 from desktop_agent.core.store.journal.journal_reader import read_journal
 from desktop_agent.core.tools.execution.runtime import NOT_STARTED
 from tests.core.agents.agent_kill_lab import scene_in
-from tests.core.agents.test_agent_turns import POEM
+from tests.core.agents.scene import POEM
 from tests.e2e.kill_lab import run_lab
 from tests.harness import Ground
 from tests.trees import tree_of

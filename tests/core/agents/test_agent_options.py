@@ -8,7 +8,7 @@ import pytest
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Allowed, Denied, ModelRef
-from tests.core.agents.test_agent_turns import Scene, said
+from tests.core.agents.scene import Scene, said
 from tests.harness import Open
 
 OPTIONS: list[dict[str, Any]] = [

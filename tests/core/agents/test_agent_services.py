@@ -9,10 +9,8 @@ from desktop_agent.core.agents.peer import AUTH_REQUIRED, INVALID_PARAMS, NOT_FO
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Allowed, Denied
-from tests.core.agents.test_agent_turns import POEM, Scene, call, ended, scene, texts
+from tests.core.agents.scene import POEM, Scene, call, ended, texts
 from tests.harness import Open
-
-__all__ = ["scene"]
 
 CHANGED = POEM.replace("line 2\n", "LINE 2\n")
 FORM = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}

@@ -9,7 +9,7 @@ from desktop_agent.core.diff.hunks import review_hunks
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ChangeSelection, Denied, ModelRef
 from desktop_agent.core.system.processes.shell import joined_words
-from tests.core.agents.test_agent_turns import POEM, texts
+from tests.core.agents.scene import POEM, texts
 from tests.harness import Ground
 
 EDITED = POEM.replace("line 2\n", "LINE 2\n").replace("line 39\n", "LINE 39\n")

@@ -9,9 +9,7 @@ from desktop_agent.core.agents.calls import AgentCall
 from desktop_agent.core.agents.wire import CallFields
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from tests.core.agents.test_agent_turns import Scene, call, ended, said, scene
-
-__all__ = ["scene"]
+from tests.core.agents.scene import Scene, call, ended, said
 
 COMMAND = "npm test"
 

@@ -8,7 +8,7 @@ from typing import Any
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QListView
 
-from tests.core.agents.test_agent_turns import PROGRAM, call, ended, said
+from tests.core.agents.scene import PROGRAM, call, ended, said
 from tests.e2e import orders
 from tests.e2e.tour.scene import Scene
 from tests.e2e.tour.tourist import CTRL, Tourist
