@@ -141,6 +141,7 @@ class AgentConnection:
         self._listener: Listener | None = None
         self._permits: set[asyncio.Task[Any]] = set()
         self._steps = _Steps()
+        self._patience: asyncio.TimerHandle | None = None
         self._told_bytes = 0
         self._heard_ns = 0
         """When the last message was read."""
@@ -213,11 +214,32 @@ class AgentConnection:
             raise
         finally:
             self._listener = None
+            if self._patience is not None:
+                self._patience.cancel()
+                self._patience = None
             left = {asking, taking, *self._permits}
             for task in left:
                 task.cancel()
             await asyncio.wait(left)
             self._steps.clear()
+
+    async def steer(self, blocks: Sequence[JsonObject]) -> bool:
+        """Hand a message to the prompt that runs. Return `False` if the agent did not take it."""
+        meta: JsonObject = {"steering": {"idleBehavior": "promptRequired"}}
+        params: JsonObject = {"sessionId": self.session_id, "prompt": list(blocks), "_meta": meta}
+        end = await self._ask("_session/steering", params, wire.SteeringEnd, timeout_s=START_TIMEOUT_S)
+        if end.outcome == "startedNewTurn":  # nobody asked it to
+            self._peer.tell("session/cancel", {"sessionId": self.session_id})
+        return end.outcome == "injected"
+
+    def stop_prompt(self) -> None:
+        """Ask the agent to end its prompt, which then returns. An agent that does not end it is ended itself."""
+        self._peer.tell("session/cancel", {"sessionId": self.session_id})
+        for permit in self._permits:  # the protocol wants them answered as cancelled
+            permit.cancel()
+        if self._patience is None:
+            late = partial(self._process.break_off, "It did not stop when it was asked to.")
+            self._patience = asyncio.get_running_loop().call_later(CANCEL_TIMEOUT_S, late)
 
     async def choose(self, option_id: str, value: str | bool) -> None:
         """Set one of the options that it offers."""
@@ -312,12 +334,7 @@ class AgentConnection:
     async def _stop(self, asking: asyncio.Task[wire.PromptEnd], taking: asyncio.Task[None]) -> None:
         if asking.done():
             return
-        self._peer.tell("session/cancel", {"sessionId": self.session_id})
-        for permit in self._permits:  # the protocol wants them answered as cancelled
-            permit.cancel()
-        await asyncio.wait({asking}, timeout=CANCEL_TIMEOUT_S)
-        if not asking.done():
-            self._process.break_off("It did not stop when it was asked to.")
+        self.stop_prompt()
         with suppress(AgentError, asyncio.CancelledError):
             await asking
         await self._steps.drained(taking)

@@ -94,6 +94,12 @@ class Initialized(_Wire, frozen=True):
     agent_capabilities: AgentCapabilities = AgentCapabilities()
     auth_methods: tuple[AuthMethod, ...] = ()
     agent_info: Implementation | None = None
+    meta: JsonObject | None = field(name="_meta", default=None)
+
+    @property
+    def takes_messages(self) -> bool:
+        """Whether it takes messages into a running turn: an extension of Claude's and Codex's adapters, and others."""
+        return as_object((self.meta or {}).get("steering")).get("supported") is True
 
     @property
     def can_resume(self) -> bool:
@@ -162,6 +168,11 @@ class PromptUsage(_Wire, frozen=True):
 class PromptEnd(_Wire, frozen=True):
     stop_reason: StopReason
     usage: PromptUsage | None = None
+
+
+class SteeringEnd(_Wire, frozen=True):
+    outcome: _Name
+    """`injected` into the turn, or none runs: `promptRequired`, or it `startedNewTurn`, without being asked to."""
 
 
 # -- updates of a session --

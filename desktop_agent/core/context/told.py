@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from desktop_agent.core.context.history_fold import GuidanceNote, HistoryFold
+from desktop_agent.core.context.history_fold import GuidanceNote, HistoryFold, attached_blocks
 from desktop_agent.core.context.packing import pinned_text
 from desktop_agent.core.context.summaries import rendered
 from desktop_agent.core.protocol.model import (
@@ -16,6 +16,7 @@ from desktop_agent.core.protocol.model import (
     TextBlock,
     ToolUseBlock,
 )
+from desktop_agent.core.transcript.entries import QueuedPrompt
 
 Told = str | BlobRef
 """A text, or a picture."""
@@ -56,6 +57,12 @@ def told_since(fold: HistoryFold, agent: ModelRef, *, is_known: bool) -> list[To
     is_command = any(isinstance(one, str) and _COMMAND.match(one) for one in now[:1])
     pinned = "" if is_command else pinned_text(fold.pins.values())
     return [*head, *reversed(kept), *now, *filter(None, (pinned,))]
+
+
+def told_in_turn(prompt: QueuedPrompt) -> list[Told]:
+    """Return a message that the user sends while the agent works."""
+    attached = attached_blocks(prompt.prompt_id, prompt.attachments)
+    return [prompt.text, *(one.text if isinstance(one, TextBlock) else one.image for one in attached)]
 
 
 def _is_of(item: object, agent: ModelRef) -> bool:

@@ -7,6 +7,7 @@ found as the changes of a server are (`core/tools/execution/writers.py`).
 import asyncio
 import base64
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -14,11 +15,11 @@ from typing import Final
 from desktop_agent.core.agents import wire
 from desktop_agent.core.agents.calls import AgentCall, text_of
 from desktop_agent.core.agents.connection import AgentConnection
-from desktop_agent.core.base.errors import ServerError, ToolError
+from desktop_agent.core.base.errors import AgentError, ServerError, ToolError
 from desktop_agent.core.base.ids import claim_id, new_prompt_id
 from desktop_agent.core.base.plain_text import without_controls
 from desktop_agent.core.capture.capture import Snapshot
-from desktop_agent.core.context.told import Told, told_since
+from desktop_agent.core.context.told import Told, told_in_turn, told_since
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
     Aborted,
@@ -60,6 +61,8 @@ _MOST_OPEN_CALLS = 200
 _HOLDS_S = 1.0
 """How long a call that the agent has only announced waits for more of it."""
 _NOT_TOLD = "The agent's turn ended before it said how this call ended."
+_STOPPED_TO_HEAR = "{} was stopped to read your message, and goes on with it."
+_NOT_HEARD = "{} does not take your message now. It waits for the end of the turn."
 
 
 class AgentTurn:
@@ -88,6 +91,8 @@ class AgentTurn:
         self._hold: asyncio.TimerHandle | None = None
         self._is_unanswered = False
         self._cost_usd: float | None = None
+        self._handing: asyncio.Task[None] | None = None
+        self._is_stopped_to_hear = False
 
     async def run(self) -> ev.TurnEndReason:
         """Raises `AgentError`. On cancellation the agent is stopped, and what it wrote until then is kept."""
@@ -97,15 +102,32 @@ class AgentTurn:
         title, self._agent.title = self._agent.title, ""
         await self._rename(title)
         await self._parts.effects.watch(self._number)
-        before = self._agent.cost_usd
+        self._queue.on_steering = self._hand_over
         try:
-            end = await self._agent.prompt(await self._prompt(), self)
+            while True:
+                await self._queue.take_steering(self._number)
+                before = self._agent.cost_usd
+                end = await self._agent.prompt(await self._prompt(), self)
+                if self._handing is not None:
+                    await asyncio.shield(self._handing)
+                await self._close("end_turn", _NOT_TOLD)
+                await self._report_usage(end, before)
+                goes_on = self._is_stopped_to_hear and end.stop_reason in ("end_turn", "cancelled")
+                if not goes_on or not self._queue.steering:
+                    return "approval_required" if self._is_unanswered else _ENDS[end.stop_reason]
+                if (reason := await self._parts.spending.why_stop(self._number)) is not None:
+                    return reason
+                await self._notify("info", _STOPPED_TO_HEAR.format(self._agent.name))
+                self._is_stopped_to_hear = False
         except BaseException:
             await unhurried(self._close("interrupted", INTERRUPTED))
             raise
-        await self._close("end_turn", _NOT_TOLD)
-        await self._report_usage(end, before)
-        return "approval_required" if self._is_unanswered else _ENDS[end.stop_reason]
+        finally:
+            self._queue.on_steering = lambda: None
+            if self._handing is not None:
+                self._handing.cancel()
+                with suppress(asyncio.CancelledError):
+                    await self._handing
 
     async def _note_session(self) -> None:
         agent, known = self._agent, self._parts.state.transcript.session.agent_sessions
@@ -133,6 +155,41 @@ class AgentTurn:
             return {"type": "text", "text": "[A picture, which this agent does not take.]"}
         content = await asyncio.to_thread(self._parts.runtime.box.blobs.get, one.blob)
         return {"type": "image", "mimeType": one.media_type, "data": base64.b64encode(content).decode()}
+
+    # -- what the user says meanwhile --
+
+    def _hand_over(self) -> None:
+        """Have the agent read what steers the turn: at once if it can, else between its calls, in a new prompt."""
+        if not self._agent.facts.takes_messages:
+            self._agent.do_next(self._stop_to_hear)
+        elif self._handing is None or self._handing.done():
+            self._handing = asyncio.create_task(self._hand(), name="a message into the turn")
+
+    async def _hand(self) -> None:
+        while self._queue.steering:
+            prompt = self._queue.steering[0]
+            async with self._order:
+                await self._start_held()
+                await self._end_message("end_turn")
+            blocks = [block for one in told_in_turn(prompt) if (block := await self._block(one)) is not None]
+            try:
+                is_taken, why = await self._agent.steer(blocks), ""
+            except AgentError as error:
+                if not self._agent.is_running:
+                    return
+                is_taken, why = False, str(error)
+            async with self._order:
+                if is_taken:
+                    await self._queue.take(prompt, self._number)
+                else:
+                    await self._queue.postpone(prompt)
+                    await self._notify("info", _NOT_HEARD.format(self._agent.name), why)
+
+    async def _stop_to_hear(self) -> None:
+        is_between_calls = all(call.has_ended for call in self._calls.values())
+        if self._queue.steering and is_between_calls and not self._is_stopped_to_hear:
+            self._is_stopped_to_hear = True
+            self._agent.stop_prompt()
 
     # -- what the agent tells --
 
@@ -293,6 +350,7 @@ class AgentTurn:
         is_error = call.status == "failed"
         result = ToolResult(content=text, is_error=is_error, error_type="recoverable" if is_error else None)
         await self._finish(call, result)
+        await self._stop_to_hear()
 
     async def _finish(self, call: AgentCall, result: ToolResult) -> None:
         duration_s = self._parts.clock.monotonic() - call.started_s - call.waited_s

@@ -109,6 +109,8 @@ class PromptQueue:
         self._transcript = transcript
         self._gone: set[PromptId] = set()
         """The prompts that left the queue, including those whose leaving is still being recorded."""
+        self.on_steering: Callable[[], None] = lambda: None
+        """Called when a prompt begins to steer."""
 
     @property
     def waiting(self) -> list[QueuedPrompt]:
@@ -129,6 +131,8 @@ class PromptQueue:
         await self._log.record(
             ev.Queued(prompt_id=prompt_id, text=text, attachments=attachments, is_steering=is_steering, before=before)
         )
+        if is_steering:
+            self.on_steering()
 
     async def remove(self, prompt_id: PromptId) -> None:
         if (prompt := self.find(prompt_id)) is not None:
@@ -147,16 +151,23 @@ class PromptQueue:
         await self.add(prompt_id, prompt.text, prompt.attachments, is_steering=prompt.is_steering, before=before)
 
     @property
-    def has_steering(self) -> bool:
-        return any(prompt.is_steering for prompt in self.waiting)
+    def steering(self) -> list[QueuedPrompt]:
+        return [prompt for prompt in self.waiting if prompt.is_steering]
 
     async def take_steering(self, turn: int) -> None:
         """Take the steering prompts into the conversation; called between two requests. Raises `StorageError`."""
-        for prompt in [prompt for prompt in self.waiting if prompt.is_steering]:
-            steered = ev.Steered(
-                turn=turn, prompt_id=prompt.prompt_id, text=prompt.text, attachments=prompt.attachments
-            )
-            await self._let_go(prompt, steered)
+        for prompt in self.steering:
+            await self.take(prompt, turn)
+
+    async def take(self, prompt: QueuedPrompt, turn: int) -> None:
+        steered = ev.Steered(turn=turn, prompt_id=prompt.prompt_id, text=prompt.text, attachments=prompt.attachments)
+        await self._let_go(prompt, steered)
+
+    async def postpone(self, prompt: QueuedPrompt) -> None:
+        """Have a prompt that steers wait for the end of the turn, before the others."""
+        if self.find(prompt.prompt_id) is not None:
+            first = next((one.prompt_id for one in self.waiting if not one.is_steering), "")
+            await self.add(prompt.prompt_id, prompt.text, prompt.attachments, is_steering=False, before=first)
 
     async def _let_go(self, prompt: QueuedPrompt, event: ev.Unqueued | ev.Steered) -> None:
         if prompt.prompt_id in self._gone:

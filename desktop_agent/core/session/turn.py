@@ -185,7 +185,7 @@ class Turn:
                 except ProviderError:
                     return await self._ask_fallback(error)
                 attempt += 1
-                if self.queue.has_steering:
+                if self.queue.steering:
                     request = await self._next_request()
             else:
                 self._is_overloaded = False

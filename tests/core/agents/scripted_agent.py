@@ -8,6 +8,7 @@ SCRIPT is JSON: `{"answers": {method: result}, "options": [option, …], "prompt
     {"end": true}
     {"request": method, "params": {…}}     asks for something else, and says the answer
     {"stream": text, "piece": n, "rate": n} says a text in pieces of n characters, so many a second
+    {"await": method}                      goes on when the client has sent this
     {"after": step}                        a step after the end of the prompt
     {"write": [path, text]}, {"run": command}, {"print": text}, {"exit": code}, {"hang": true}, {"stop": reason}
 
@@ -49,12 +50,16 @@ class Agent:
         self.count = int(os.environ.get("DONE_PROMPTS", "0"))
         self.asked = 0
         self.answers: dict[int, dict[str, Any]] = {}
+        self.heard: list[str] = []
         self.came = threading.Condition()
         self.is_cancelled = False
         self.options: list[dict[str, Any]] = SCRIPT.get("options", [])
 
     def take(self, message: dict[str, Any]) -> None:
         method, number = message.get("method"), message.get("id")
+        with self.came:
+            self.heard.append(str(method))
+            self.came.notify_all()
         if method is None:
             with self.came:
                 self.answers[number or 0] = message
@@ -95,7 +100,7 @@ class Agent:
         self.count += 1
         reason, is_left_out = "end_turn", False
         for step in steps:
-            if self.is_cancelled:
+            if self.is_cancelled and step.get("hang") != "for ever":
                 reason = "cancelled"
                 break
             if is_left_out:
@@ -124,6 +129,9 @@ class Agent:
             send({"method": "session/update", "params": {"sessionId": session, "update": update}})
         elif "stream" in step:
             self.stream(session, step["stream"], step["piece"], step["rate"])
+        elif "await" in step:
+            with self.came:
+                self.came.wait_for(lambda: step["await"] in self.heard)
         elif "write" in step:
             path, text = step["write"]
             Path(self.cwd, path).write_bytes(text.encode())
