@@ -3,6 +3,7 @@
 import re
 import secrets
 from datetime import datetime
+from typing import Literal
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no i, l, o, u to misread
 
@@ -38,24 +39,9 @@ def new_prompt_id() -> PromptId:
     return f"p-{_random_text(8)}"
 
 
-def new_rule_id() -> RuleId:
-    return f"r-{_random_text(8)}"
-
-
-def new_compaction_id() -> str:
-    return f"c-{_random_text(8)}"
-
-
-def new_pin_id() -> str:
-    return f"pin-{_random_text(4)}"
-
-
-def new_request_id() -> str:
-    return f"request-{_random_text(8)}"
-
-
-def new_question_id() -> CallId:
-    return f"q-{_random_text(8)}"
+def new_id(kind: Literal["c", "pin", "q", "r", "request"]) -> str:
+    """Return a random id of a compaction, pin, question, rule or request."""
+    return f"{kind}-{_random_text(4 if kind == 'pin' else 8)}"
 
 
 def claim_id(wanted: str, used: set[str]) -> str:

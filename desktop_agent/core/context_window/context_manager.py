@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from desktop_agent.core.base.clock import Clock, is_over
 from desktop_agent.core.base.errors import AgentError, ProviderError, StorageError
-from desktop_agent.core.base.ids import new_compaction_id, new_pin_id
+from desktop_agent.core.base.ids import new_id
 from desktop_agent.core.context.guidance import GuidanceProblem, GuidanceReader
 from desktop_agent.core.context.history import History
 from desktop_agent.core.context.history_fold import Compaction, loaded_tools
@@ -78,7 +78,7 @@ class Pins(Struct, frozen=True, kw_only=True, eq=False):
         await self.expire()
         expires_at = None if ttl_s is None else self.clock.now() + timedelta(seconds=ttl_s)
         used = {pin.id for pin in self.history.pins}
-        unused = next(identifier for identifier in iter(new_pin_id, "") if identifier not in used)
+        unused = next(identifier for identifier in iter(lambda: new_id("pin"), "") if identifier not in used)
         pin = Pin(id=unused, text=text, expires_at=expires_at)
         tokens = round(text_tokens(pinned_text((*self.history.pins, pin))))
         if tokens > budget:
@@ -310,7 +310,7 @@ class ContextManager:
             await self._notify("The conversation changed while it was summarised, so nothing was summarised.")
             return False
         event = ev.Compacted(
-            compaction_id=new_compaction_id(),
+            compaction_id=new_id("c"),
             through_turn=plan.through_turn,
             summary=summary,
             focus=focus,

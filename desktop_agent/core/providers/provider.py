@@ -12,7 +12,7 @@ from typing import Literal, Protocol, runtime_checkable
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import ProviderError
-from desktop_agent.core.base.ids import CallId, new_request_id
+from desktop_agent.core.base.ids import CallId, new_id
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.events import EventLog, RequestPurpose
 from desktop_agent.core.protocol.model import (
@@ -187,7 +187,7 @@ TellAnswer = Callable[[Completion], None]
 @contextmanager
 def reported(log: EventLog, model: ModelRef, turn: int, purpose: RequestPurpose = "turn") -> Generator[TellAnswer]:
     """Emit events for one try of a request: its start and its end. Yields a function to call with the answer."""
-    tell = partial(ev.ModelRequestReported, turn=turn, request_id=new_request_id(), model=model, purpose=purpose)
+    tell = partial(ev.ModelRequestReported, turn=turn, request_id=new_id("request"), model=model, purpose=purpose)
     is_over = False
 
     def answered(completion: Completion) -> None:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from desktop_agent.core.approvals import Approvals
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import ProviderError
-from desktop_agent.core.base.ids import new_question_id
+from desktop_agent.core.base.ids import new_id
 from desktop_agent.core.base.plain_text import money
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.events import EventLog
@@ -174,7 +174,7 @@ class SpendingGuard(Struct, kw_only=True, eq=False):
 
     async def _ask(self, turn: int, question: SpendingQuestion) -> Decision:
         request = ApprovalRequest(
-            call_id=new_question_id(),
+            call_id=new_id("q"),
             tool="",
             title=f"{_words(question)} Go on?",
             reason="",

@@ -9,7 +9,7 @@ from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QCompleter, QFormLayout, QFrame, QListWidget, QListWidgetItem, QSizePolicy, QWidget
 
-from desktop_agent.core.base.ids import new_rule_id
+from desktop_agent.core.base.ids import new_id
 from desktop_agent.core.protocol.model import ApprovalRequest, Rule, RuleKind, RuleScope
 from desktop_agent.ui.approvals.rule_judging import RuleContext, subjects_of
 from desktop_agent.ui.runtime.pacing import GradualWork, Throttle
@@ -238,7 +238,7 @@ class RuleEditor(QWidget):
         now, request, scope = self._context.now(), self._request, self._scope
         is_exact = self._is_exact(pattern)
         return Rule(
-            id=new_rule_id(),
+            id=new_id("r"),
             effect="allow",
             kind=kind,
             pattern=request.command if is_exact and request.command else pattern,
