@@ -5,15 +5,16 @@ uses `gc`, except for the entry point, which turns automatic collection off duri
 """
 
 import asyncio
+import ctypes
 import gc
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 from PySide6.QtCore import QAbstractEventDispatcher, QObject
 
-from desktop_agent.core.system.allocator import give_back_memory
 from desktop_agent.ui.runtime.pacing import one_shot
 
 _PATIENCE_MS: Final = 250
@@ -46,7 +47,13 @@ async def return_memory() -> None:
         if load.share() <= _REST_SHARE:
             break
     gc.collect()
-    await give_back_memory()
+    if sys.platform == "linux":  # glibc keeps a whole arena for one used block; other systems need no help
+        await asyncio.to_thread(_trim)
+
+
+def _trim() -> None:
+    with suppress(OSError, AttributeError):  # another C library, such as musl
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 class _Load:
