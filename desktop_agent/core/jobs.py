@@ -18,7 +18,7 @@ from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import Job, JobState
-from desktop_agent.core.system.processes.child import ChildProcess, unhurried
+from desktop_agent.core.system.processes.child import ChildProcess, first_of, unhurried
 from desktop_agent.core.system.processes.output import continuation_bytes, create_private
 from desktop_agent.core.system.processes.process_tree import Activity, memory_of
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
@@ -251,15 +251,5 @@ class JobReports:
             self._changed.clear()
             jobs = await self._jobs.snapshot()
             self._log.emit(ev.JobsReported(jobs=jobs))
-            await self._wait(is_anything_running=any(job.state == "running" for job in jobs))
-
-    async def _wait(self, *, is_anything_running: bool) -> None:
-        waits: list[asyncio.Task[object]] = [asyncio.create_task(self._changed.wait())]
-        if is_anything_running:
-            waits.append(asyncio.create_task(self._clock.sleep(EVERY_S)))
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in waits:
-                task.cancel()
-            await asyncio.gather(*waits, return_exceptions=True)
+            is_anything_running = any(job.state == "running" for job in jobs)
+            await first_of(self._changed.wait(), *((self._clock.sleep(EVERY_S),) if is_anything_running else ()))

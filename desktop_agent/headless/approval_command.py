@@ -9,7 +9,7 @@ import asyncio
 import json
 import os
 import shlex
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -25,6 +25,7 @@ from desktop_agent.core.protocol.codec import encode
 from desktop_agent.core.protocol.model import Aborted, Allowed, Answer, ApprovalRequest, ApprovalScope, Decision, Denied
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system.environment import child_environment
+from desktop_agent.core.system.processes.child import first_of
 from desktop_agent.core.system.processes.output import Sink
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 
@@ -61,7 +62,7 @@ class ApprovalCommand:
         except OSError as error:
             return Aborted(reason=f"the approval command could not be started: {error.strerror or error}")
         try:
-            await _first_of(child.wait(), is_full.wait())
+            await first_of(child.wait(), is_full.wait())
         finally:
             ended = await child.end()
         if is_full.is_set():
@@ -123,13 +124,3 @@ def _sink_into(into: bytearray, is_full: asyncio.Event) -> Sink:
             is_full.set()
 
     return take
-
-
-async def _first_of(*work: Coroutine[object, object, object]) -> None:
-    tasks = [asyncio.ensure_future(one) for one in work]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks)

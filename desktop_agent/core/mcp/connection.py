@@ -30,6 +30,7 @@ from desktop_agent.core.mcp.confining import ServerConfiner
 from desktop_agent.core.mcp.definition import Program, ServerDefinition
 from desktop_agent.core.mcp.server_log import ServerLog
 from desktop_agent.core.mcp.server_status import CallReply, LastCall, OfferedTool, Part, Progress, ServerStatus
+from desktop_agent.core.system.processes.child import first_of
 from desktop_agent.core.system.processes.process_tree import Activity
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 
@@ -357,7 +358,11 @@ class Connection:
                     return ""
                 limits = (due_s, None if self._running_calls else left_s)
                 soonest_s = min((limit for limit in limits if limit is not None), default=None)
-                await _first_of(ended, self._wake, self._clock, soonest_s)
+                pause = () if soonest_s is None else (self._clock.sleep(soonest_s),)
+                try:
+                    await first_of(asyncio.wait({ended}), self._wake.wait(), *pause)
+                finally:
+                    self._wake.clear()
                 if ended.done():
                     return ended.result()
             return ""
@@ -388,19 +393,6 @@ class Connection:
     def _change(self, **fields: object) -> None:
         self.status = replace(self.status, **fields)
         self._on_change(self.status)
-
-
-async def _first_of(ended: asyncio.Task[str], wake: asyncio.Event, clock: Clock, seconds: float | None) -> None:
-    waits: set[asyncio.Task[None] | asyncio.Task[bool]] = {asyncio.create_task(wake.wait())}
-    if seconds is not None:
-        waits.add(asyncio.create_task(clock.sleep(seconds)))
-    try:
-        await asyncio.wait({ended, *waits}, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        wake.clear()
-        for wait in waits:
-            wait.cancel()
-        await asyncio.wait(waits)
 
 
 _SDK_CLIENT = "desktop_agent.core.mcp.sdk.sdk_client"

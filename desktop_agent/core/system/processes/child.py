@@ -1,7 +1,7 @@
 import asyncio
 import os
 import signal
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from typing import TypeVar, cast
 
@@ -303,6 +303,17 @@ async def end_all(
         if not alive or (forced_at is not None and now - forced_at > PATIENCE_S):
             return met, alive
         await clock.sleep(POLL_S)
+
+
+async def first_of(*work: Coroutine[object, object, object]) -> None:
+    """Return when one of these has ended. The others are cancelled, and have ended, too."""
+    tasks = [asyncio.ensure_future(one) for one in work]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
 
 
 async def unhurried(work: Awaitable[T]) -> T:
