@@ -7,7 +7,7 @@ import codecs
 import re
 import struct
 from functools import cache
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from msgspec import Struct
 
@@ -118,6 +118,7 @@ _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 """JPEG markers of a frame header, which has the size. The three markers left out mean something else."""
 
 PictureType = Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
+PICTURE_TYPES: frozenset[str] = frozenset(get_args(PictureType))
 
 
 class PictureError(ValueError): ...

@@ -177,7 +177,7 @@ class SafetyCopies:
     def _add_file(self, place: EndangeredPath, path: str, status: os.stat_result, units: dict[str, Unit]) -> None:
         if stat.S_IFMT(status.st_mode) not in _COPIED:
             return
-        name = self._unit_of(_folder_of(path), place)
+        name = self._unit_of(path.rpartition("/")[0], place)
         if name is None:
             if self._is_inside(path) and status.st_size <= self._limits().max_captured_bytes:
                 return  # the capture watches this file
@@ -262,10 +262,6 @@ def _outermost(places: Iterable[EndangeredPath]) -> Iterator[EndangeredPath]:
 def _resolved(path: Path) -> Path:
     """Resolve symlinks in the parent only, because deleting a link does not delete its target."""
     return Path(os.path.realpath(path.parent)) / path.name if path.name else path
-
-
-def _folder_of(path: str) -> str:
-    return path.rpartition("/")[0]
 
 
 def _entries(folder: str) -> list["os.DirEntry[str]"]:

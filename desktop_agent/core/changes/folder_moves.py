@@ -141,12 +141,9 @@ def _mounted_in(folder: Path) -> frozenset[str]:
     except OSError:
         return frozenset()
     above = f"{os.path.realpath(folder)}/"
-    points = (os.fsdecode(re.sub(rb"\\([0-7]{3})", _unescaped, line.split(b" ")[4])) for line in lines)
+    names = (re.sub(rb"\\([0-7]{3})", lambda match: bytes([int(match[1], 8)]), line.split(b" ")[4]) for line in lines)
+    points = map(os.fsdecode, names)
     return frozenset(point.removeprefix(above) for point in points if point.startswith(above))
-
-
-def _unescaped(match: re.Match[bytes]) -> bytes:
-    return bytes([int(match[1], 8)])
 
 
 def _require_undoable(path: str, name: str, status: os.stat_result) -> None:

@@ -198,7 +198,7 @@ class Ledger:
 
     def recorder(self, *, finds_folders: bool = True) -> ChangeRecorder:
         """With `finds_folders` false, the changes must include the folders that are created along with a file."""
-        return ChangeRecorder(self._blobs, self.files.missing_folders if finds_folders else _no_folders)
+        return ChangeRecorder(self._blobs, self.files.missing_folders if finds_folders else lambda _: ())
 
     def record_outside(self, transition: FileTransition) -> OutsideFile:
         before, after = transition.before, transition.after
@@ -419,7 +419,3 @@ class Ledger:
             if state is not None:
                 raise
             return ""
-
-
-def _no_folders(_path: str) -> tuple[str, ...]:
-    return ()

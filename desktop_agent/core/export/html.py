@@ -21,7 +21,7 @@ from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVa
 from pygments.util import ClassNotFound
 
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.base.file_types import PictureError, inspect_picture
+from desktop_agent.core.base.file_types import PICTURE_TYPES, PictureError, inspect_picture
 from desktop_agent.core.base.paths import resource_path
 from desktop_agent.core.base.plain_text import cost_text
 from desktop_agent.core.export import document_words
@@ -98,8 +98,6 @@ def _coloured(text: str, language: str) -> str:
 
 MAX_PICTURE_BYTES = 4 * 2**20
 MAX_PICTURES_BYTES = 64 * 2**20
-
-_PICTURE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
 def export_html(source: ExportSource) -> Iterator[str]:
@@ -200,7 +198,7 @@ class _Page(Struct):
         return f"<details>{summary}\n{''.join(parts)}</details>\n"
 
     def _picture(self, ref: BlobRef) -> str:
-        if ref.media_type not in _PICTURE_TYPES or ref.size > MAX_PICTURE_BYTES:
+        if ref.media_type not in PICTURE_TYPES or ref.size > MAX_PICTURE_BYTES:
             return '<p class="line">A picture is not shown: it is too large.</p>\n'
         if self._picture_bytes + ref.size > MAX_PICTURES_BYTES:
             return '<p class="line">A picture is not shown: there are too many.</p>\n'

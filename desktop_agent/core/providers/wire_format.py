@@ -14,6 +14,7 @@ from typing import ClassVar, Literal, NamedTuple, TypeVar, cast, get_args
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ProviderError
+from desktop_agent.core.base.file_types import PICTURE_TYPES
 from desktop_agent.core.base.ids import CallId, Digest
 from desktop_agent.core.base.plain_text import is_encodable
 from desktop_agent.core.models.known_model import ListedModel
@@ -46,7 +47,6 @@ from desktop_agent.core.providers.strict_json import (
 from desktop_agent.core.system.network.connections import MAX_BLOCKS, MAX_CALLS, MAX_CHARS, MAX_NAME_CHARS, oversized
 
 PICTURE_GONE = "[The picture is no longer available.]"
-_PICTURE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 Pictures = Mapping[Digest, str]
 """Maps each picture's digest to its data, or to a placeholder until the body is encoded."""
@@ -69,7 +69,7 @@ class EncodedPictures:
 
 
 def data_of(image: BlobRef, pictures: Pictures) -> str | None:
-    return pictures.get(image.blob) if image.media_type in _PICTURE_TYPES else None
+    return pictures.get(image.blob) if image.media_type in PICTURE_TYPES else None
 
 
 class WireFormat(ABC):

@@ -134,7 +134,7 @@ def _view_of(confinement: ConfinementSpec, guards: Guards) -> _View:
     protection = protection_in(confinement, guards)
     for path in protection.existing:
         # Another command's placeholder, or one that a killed process left. An empty `.git` is no repository either.
-        if is_stand_in(path) or (path.name == ".git" and _is_empty_folder(path)):
+        if is_stand_in(path) or (path.name == ".git" and path.is_dir() and not any(path.iterdir())):
             view.forbid_folder(path)
         else:
             view.show(path, is_writable=False)
@@ -145,7 +145,3 @@ def _view_of(confinement: ConfinementSpec, guards: Guards) -> _View:
             view.hide(name)
     view.pin(confinement.roots)
     return view
-
-
-def _is_empty_folder(path: Path) -> bool:
-    return path.is_dir() and not any(path.iterdir())

@@ -84,7 +84,7 @@ class CodePassage(Struct, frozen=True):
 
 
 def passages(path: str, text: str) -> Iterator[CodePassage]:
-    lines = [_cut_off(line) for line in text.replace("\r\n", "\n").split("\n")]
+    lines = [f"{line[:LONGEST_LINE]}\n" for line in text.replace("\r\n", "\n").split("\n")]
     if lines and lines[-1] == "\n":
         lines.pop()
     named = definitions(path, lines)
@@ -99,10 +99,6 @@ def passages(path: str, text: str) -> Iterator[CodePassage]:
         enclosing = before_next[-1] if before_next else enclosing
         if end == len(lines):
             return
-
-
-def _cut_off(line: str) -> str:
-    return f"{line[:LONGEST_LINE]}\n"
 
 
 _FORMAT = 2

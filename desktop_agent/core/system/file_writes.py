@@ -221,10 +221,6 @@ def _never(_status: os.stat_result) -> bool:
     return False
 
 
-def _always(_status: os.stat_result) -> bool:
-    return True
-
-
 def write_state(
     path: Path,
     state: FileState | None,
@@ -285,7 +281,7 @@ def write_atomically(path: Path, content: bytes, *, mode: int | None = None) -> 
     `mode` None keeps the permission bits. After an `OSError`, the file is unchanged. Files with links, in read-only
     folders or of other owners are written in place: there, a crash can leave a mix, which `is_torn` recognises.
     """
-    _write(Path(os.path.realpath(path)), content, mode, lambda: None, _always)
+    _write(Path(os.path.realpath(path)), content, mode, lambda: None, lambda _: True)
 
 
 def _write(

@@ -153,7 +153,7 @@ class _Draft:
             except StorageError:
                 case.outcome_state = "failed"
                 case.refuse(refusals.CONTENT_MISSING)
-            if self._only_came_along(case):
+            if case.lineage.came_along(case.ids) and _is_folder(case):
                 self._came_along.append(case)
             else:
                 self._cases.append(case)
@@ -171,9 +171,6 @@ class _Draft:
         self._going_folders |= self._known.loose_folders() - set(self._coming_folders)
         own = [placed for case in self._cases for placed in (case.base, case.wanted) if placed is not None]
         self._going_folders -= {one.path for one in own if one.image.kind == "folder"}
-
-    def _only_came_along(self, case: _Case) -> bool:
-        return case.lineage.came_along(case.ids) and _is_folder(case)
 
     def _tell_blockers(self, case: _Case, reason: str) -> None:
         base, wanted = self._known.without_blockers(case.lineage, self._known.status, self._target)

@@ -430,12 +430,8 @@ def _git_paths(text: str) -> tuple[str, str] | None:
     if text.endswith('"') and (last := re.search(r' ("(?:[^"\\]|\\.)*")$', text)):
         return text[: last.start()], unquoted_name(last[1])
     pairs = [(text[: at.start()], text[at.end() :]) for at in re.finditer(" ", text)]
-    same = [(old, new) for old, new in pairs if old == new or _tail_is_all(old, new)]
+    same = [(old, new) for old, new in pairs if old == new or ((old[:2], new[:2]) in _PREFIXES and old[2:] == new[2:])]
     return same[0] if len(same) == 1 else None
-
-
-def _tail_is_all(old: str, new: str) -> bool:
-    return (old[:2], new[:2]) in _PREFIXES and old[2:] == new[2:]
 
 
 def _name(text: str) -> str:
