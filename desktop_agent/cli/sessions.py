@@ -8,6 +8,7 @@ from operator import attrgetter
 from msgspec.structs import asdict
 
 from desktop_agent.cli.console import Console, size_text, table
+from desktop_agent.core.agents.installed import WayBack, way_back
 from desktop_agent.core.base.errors import SessionBusyError, SessionNotFoundError, UsageError
 from desktop_agent.core.base.file_names import name_on_a_line
 from desktop_agent.core.base.ids import SessionId
@@ -28,6 +29,7 @@ from desktop_agent.core.transcript import (
     SpendingEntry,
     TextEntry,
     ToolEntry,
+    Transcript,
     UndoEntry,
     explanation_of,
     how_it_ended,
@@ -113,6 +115,7 @@ def show_session(args: argparse.Namespace, console: Console) -> None:
         "provider": transcript.session.model.provider if transcript.session.model else None,
         "turns": transcript.turn,
         "usage": encode(transcript.turns.usage),
+        "continued_by": back.command if (back := _way_back(transcript)) is not None else None,
         "messages": [encode_message(message) for message in history.messages()],
         "events": [encode_event(event) for event in events],
     }
@@ -121,7 +124,13 @@ def show_session(args: argparse.Namespace, console: Console) -> None:
     )
     if used := _used(transcript.turns.usage):
         heading += f"{used}\n"
+    if back is not None:
+        heading += f"goes on in {back.title}: {back.command}\n"
     console.result(document, heading + "\n" + "\n\n".join(map(_describe, transcript.entries)))
+
+
+def _way_back(transcript: Transcript) -> WayBack | None:
+    return way_back(transcript.session.agent_sessions, transcript.session.workspace)
 
 
 def _used(usage: Usage) -> str:

@@ -285,6 +285,7 @@ _MODULES = (
     *("core/providers/provider_catalog.py", "core/providers/auth/keys.py"),
     *("core/providers/auth/browser_sign_in.py", "core/providers/auth/sign_ins.py"),
     *(
+        "core/transcript/transcript.py",
         "core/agents/definition.py",
         "core/agents/testing.py",
         "core/mcp/definition.py",

@@ -3763,6 +3763,10 @@
         <translation>AWS-Zugriffsschlüssel …{0} ({1}), Region {2}</translation>
     </message>
     <message>
+        <source>Before this message, the conversation went on in {0}.</source>
+        <translation>Vor dieser Nachricht ging die Unterhaltung in {0} weiter.</translation>
+    </message>
+    <message>
         <source>Install git.</source>
         <translation>Installieren Sie Git.</translation>
     </message>
@@ -4571,6 +4575,10 @@
         <translation>FLAC-Audio</translation>
     </message>
     <message>
+        <source>Files that it changed there are not in the review.</source>
+        <translation>Dateien, die dort geändert wurden, stehen nicht in der Prüfung.</translation>
+    </message>
+    <message>
         <source>Free some disk space.</source>
         <translation>Schaffen Sie Platz auf dem Datenträger.</translation>
     </message>
@@ -5249,6 +5257,10 @@
     <message>
         <source>The profile is for {0} now. Sign out of the account and in again.</source>
         <translation>Das Profil gilt jetzt für {0}. Melden Sie sich beim Konto ab und wieder an.</translation>
+    </message>
+    <message>
+        <source>The provider did not finish this.</source>
+        <translation>Der Anbieter hat das nicht beendet.</translation>
     </message>
     <message>
         <source>The provider ended the reply for an unknown reason.</source>
@@ -5975,8 +5987,16 @@
         <translation>{0} hat git nicht eingelassen, deshalb wurde nichts gepusht.</translation>
     </message>
     <message>
+        <source>{0} does not take your message now. It waits for the end of the turn.</source>
+        <translation>{0} nimmt Ihre Nachricht jetzt nicht an. Sie wartet bis zum Ende der Runde.</translation>
+    </message>
+    <message>
         <source>{0} does not tell what it costs, so cost limits do not apply to it.</source>
         <translation>{0} teilt nicht mit, was es kostet; Kostenlimits gelten dafür also nicht.</translation>
+    </message>
+    <message>
+        <source>{0} goes on with its own session, which could not be compared with this conversation.</source>
+        <translation>{0} macht mit der eigenen Sitzung weiter. Sie ließ sich nicht mit dieser Unterhaltung vergleichen.</translation>
     </message>
     <message>
         <source>{0} has all commits of {1}.</source>
@@ -6051,6 +6071,10 @@
         <translation>{0} hat seinen eigenen Befehl `/compact` erhalten.</translation>
     </message>
     <message>
+        <source>{0} was stopped to read your message, and goes on with it.</source>
+        <translation>{0} wurde angehalten, um Ihre Nachricht zu lesen, und macht damit weiter.</translation>
+    </message>
+    <message>
         <source>{0}, project {1}, region {2}</source>
         <translation>{0}, Projekt {1}, Region {2}</translation>
     </message>
@@ -6065,6 +6089,10 @@
     <message>
         <source>The effort of {0} cannot be set.</source>
         <translation>Der Aufwand von {0} kann nicht eingestellt werden.</translation>
+    </message>
+    <message>
+        <source>What you said in its own program meanwhile is not shown here.</source>
+        <translation>Was Sie inzwischen in dessen eigenem Programm gesagt haben, steht hier nicht.</translation>
     </message>
     <message>
         <source>`{0}` often holds secrets, and what is read goes to the model.</source>
@@ -11495,6 +11523,10 @@
     <message>
         <source>Copy link</source>
         <translation>Link kopieren</translation>
+    </message>
+    <message>
+        <source>Copy the command that continues it in {0}</source>
+        <translation>Befehl zum Weitermachen in {0} kopieren</translation>
     </message>
     <message>
         <source>Delete…</source>

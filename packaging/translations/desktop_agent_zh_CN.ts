@@ -3745,6 +3745,10 @@
         <translation>AWS 访问密钥 …{0}（{1}），区域 {2}</translation>
     </message>
     <message>
+        <source>Before this message, the conversation went on in {0}.</source>
+        <translation>在这条消息之前，对话在 {0} 中继续过。</translation>
+    </message>
+    <message>
         <source>Install git.</source>
         <translation>请安装 Git。</translation>
     </message>
@@ -4553,6 +4557,10 @@
         <translation>FLAC 音频</translation>
     </message>
     <message>
+        <source>Files that it changed there are not in the review.</source>
+        <translation>在那里更改的文件不在审阅中。</translation>
+    </message>
+    <message>
         <source>Free some disk space.</source>
         <translation>请释放一些磁盘空间。</translation>
     </message>
@@ -5231,6 +5239,10 @@
     <message>
         <source>The profile is for {0} now. Sign out of the account and in again.</source>
         <translation>该配置文件现在用于 {0}。请退出该账户，然后重新登录。</translation>
+    </message>
+    <message>
+        <source>The provider did not finish this.</source>
+        <translation>提供商没有完成这一项。</translation>
     </message>
     <message>
         <source>The provider ended the reply for an unknown reason.</source>
@@ -5957,8 +5969,16 @@
         <translation>{0} 拒绝了 git 的访问，因此没有推送任何内容。</translation>
     </message>
     <message>
+        <source>{0} does not take your message now. It waits for the end of the turn.</source>
+        <translation>{0} 现在不接收您的消息。它会等到本轮结束。</translation>
+    </message>
+    <message>
         <source>{0} does not tell what it costs, so cost limits do not apply to it.</source>
         <translation>{0} 不报告费用，因此费用上限对它不起作用。</translation>
+    </message>
+    <message>
+        <source>{0} goes on with its own session, which could not be compared with this conversation.</source>
+        <translation>{0} 继续使用它自己的会话，该会话无法与此对话比较。</translation>
     </message>
     <message>
         <source>{0} has all commits of {1}.</source>
@@ -6033,6 +6053,10 @@
         <translation>已向 {0} 发送它自己的命令 `/compact`。</translation>
     </message>
     <message>
+        <source>{0} was stopped to read your message, and goes on with it.</source>
+        <translation>{0} 被停下来阅读您的消息，然后继续。</translation>
+    </message>
+    <message>
         <source>{0}, project {1}, region {2}</source>
         <translation>{0}，项目 {1}，区域 {2}</translation>
     </message>
@@ -6047,6 +6071,10 @@
     <message>
         <source>The effort of {0} cannot be set.</source>
         <translation>无法设置 {0} 的思考强度。</translation>
+    </message>
+    <message>
+        <source>What you said in its own program meanwhile is not shown here.</source>
+        <translation>您其间在它自己的程序中说的话不会显示在这里。</translation>
     </message>
     <message>
         <source>`{0}` often holds secrets, and what is read goes to the model.</source>
@@ -11449,6 +11477,10 @@
     <message>
         <source>Copy link</source>
         <translation>复制链接</translation>
+    </message>
+    <message>
+        <source>Copy the command that continues it in {0}</source>
+        <translation>复制在 {0} 中继续的命令</translation>
     </message>
     <message>
         <source>Delete…</source>

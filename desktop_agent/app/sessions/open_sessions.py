@@ -202,6 +202,11 @@ class LiveSessions:
         known.submit(_op_of(filing))
         return False
 
+    def submit(self, session_id: SessionId, op: ops.Op) -> None:
+        """Submit an op to a session if it is open here."""
+        if (known := self._known(session_id)) is not None:
+            known.submit(op)
+
     def _known(self, session_id: SessionId) -> OwnSession | None:
         found = self._live.get(session_id) or self._opening.get(session_id)
         return found.handle if found is not None else None

@@ -21,6 +21,7 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.export import ExportForm
 from desktop_agent.core.importing import AlreadyImportedError
 from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
 from desktop_agent.core.store.session_upkeep import Filing
 from desktop_agent.core.system.session_bus import ChosenFiles, FileQuestion
 from desktop_agent.ui.sessions.session_questions import ask_to_delete, ask_to_import_again
@@ -109,6 +110,8 @@ class SessionActions(Controller):
                 self._file_soon(session_id, ev.SessionPinned(is_pinned=action == "pin"))
             case "archive" | "unarchive":
                 self._file_soon(session_id, ev.SessionArchived(is_archived=action == "archive"))
+            case "release":
+                self._live.submit(session_id, ops.ReleaseAgents())
             case "copy":
                 self._launch(self._copy(session_id))
             case "export":

@@ -15,9 +15,10 @@ from msgspec.structs import replace
 
 from desktop_agent.core.agents import wire
 from desktop_agent.core.agents.definition import AgentDefinition, read_agent_secrets
-from desktop_agent.core.agents.installed import credentials_of
+from desktop_agent.core.agents.installed import credentials_of, kind_of
 from desktop_agent.core.agents.offers import MODE, AgentOffers
 from desktop_agent.core.agents.peer import AUTH_REQUIRED, CANCELLED, Handler, Peer, RpcError
+from desktop_agent.core.agents.session_replay import SessionReplay
 from desktop_agent.core.base.errors import AgentError, CredentialsError, ServerError
 from desktop_agent.core.base.package import __version__
 from desktop_agent.core.base.plain_text import named, without_controls
@@ -25,7 +26,7 @@ from desktop_agent.core.base.secrets import Keyring
 from desktop_agent.core.mcp.confining import ServerConfiner
 from desktop_agent.core.mcp.definition import Program
 from desktop_agent.core.mcp.server_log import ServerLog
-from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.core.protocol.model import AgentSession, JsonObject, SaidElsewhere
 from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.system.processes.line_process import LineProcess
@@ -134,6 +135,15 @@ class AgentConnection:
         )
         self.is_known = False
         """Whether the agent's session has the conversation so far, as far as the agent took part in it."""
+        self.through_turn = 0
+        """The last turn that the agent's session had when it came here."""
+        self.said: tuple[SaidElsewhere, ...] = ()
+        """What was said in the agent's session since it was last open here. It is recorded by the next turn."""
+        self.is_strange = False
+        """Whether the agent's session could not be compared with the conversation here."""
+        self._replay: SessionReplay | None = None
+        self._opening = ""
+        """The id of the session that is being opened again."""
         self.cost_usd: float | None = None
         """What the agent's session has cost, if it tells."""
         self.title = ""
@@ -151,6 +161,12 @@ class AgentConnection:
     def name(self) -> str:
         info = self.facts.agent_info
         return without_controls((info.title or info.name) if info is not None else "") or self.definition.name
+
+    @property
+    def kind(self) -> str:
+        """Which of the agents that are known by name it is; empty for another one."""
+        info = self.facts.agent_info
+        return kind_of(info.name) if info is not None else ""
 
     @property
     def activity(self) -> Activity | None:
@@ -180,16 +196,22 @@ class AgentConnection:
                 hint="Update the agent, or this application.",
             )
 
-    async def open_session(self, known: str = "", servers: Sequence[JsonObject] = ()) -> bool:
-        """Open a session in the folder. Return whether it is the `known` one, which the agent may have forgotten."""
+    async def open_session(
+        self, known: AgentSession | None = None, heard: Sequence[str] = (), servers: Sequence[JsonObject] = ()
+    ) -> bool:
+        """Open a session in the folder. Return whether it is the `known` one, which the agent may have forgotten.
+
+        `heard` is what the user said in it as far as is known here, to find what was said without us.
+        """
         params: JsonObject = {"cwd": str(self._around.root), "mcpServers": list(servers)}
-        if known and await self._reopened(params | {"sessionId": known}):
-            self.session_id, self.is_known = known, True
+        if known is not None and await self._reopened(params | {"sessionId": known.id}, known.id, heard):
+            self.session_id, self.is_known, self.through_turn = known.id, True, known.through_turn
         else:
             facts = await self._ask("session/new", params, wire.SessionOffers, timeout_s=START_TIMEOUT_S)
             if not facts.session_id:
                 raise ServerError(f"{self.name} opened a session without an id.")
-            self.session_id, self.is_known, self.cost_usd = facts.session_id, False, 0.0
+            self.session_id, self.is_known, self.through_turn = facts.session_id, False, 0
+            self.cost_usd = 0.0
             self._note(self.offers.with_facts(facts))
         await self._set_mode()
         return self.is_known
@@ -306,24 +328,29 @@ class AgentConnection:
             )
         return ServerError(f"{self.name}: {said}", detail=detail)
 
-    async def _reopened(self, params: JsonObject) -> bool:
-        if self.facts.can_resume:
-            method = "session/resume"
-        elif self.facts.agent_capabilities.load_session:
-            method = "session/load"
-        else:
-            return False
-        try:
-            facts = await self._ask(method, params, wire.SessionOffers, timeout_s=START_TIMEOUT_S)
-        except CredentialsError:
-            raise
-        except ServerError as error:
-            if not self.is_running:
+    async def _reopened(self, params: JsonObject, session_id: str, heard: Sequence[str]) -> bool:
+        """Load the session, which tells all of it, if that is compared with what was `heard`, else resume it."""
+        ways = {"session/resume": self.facts.can_resume, "session/load": self.facts.agent_capabilities.load_session}
+        offered = [method for method, is_offered in ways.items() if is_offered]
+        for method in reversed(offered) if heard else offered:
+            replay = SessionReplay(heard) if heard and method == "session/load" else None
+            self._opening, self._replay = session_id, replay
+            try:
+                facts = await self._ask(method, params, wire.SessionOffers, timeout_s=START_TIMEOUT_S)
+            except CredentialsError:
                 raise
-            self._log.say(f"The session was not found: {error.title}")
-            return False
-        self._note(self.offers.with_facts(facts))
-        return True
+            except ServerError as error:
+                if not self.is_running:
+                    raise
+                self._log.say(f"The session was not opened again: {error.title}")
+            else:
+                self._note(self.offers.with_facts(facts))
+                if replay is not None:
+                    self.said, self.is_strange = replay.said(), not replay.is_comparable
+                return True
+            finally:
+                self._opening, self._replay = "", None
+        return False
 
     async def _set_mode(self) -> None:
         """Set the mode explicitly: some agents begin in one that does not ask."""
@@ -369,7 +396,7 @@ class AgentConnection:
         updated = wire.read_update(params)
         if isinstance(updated, str):
             self._log.say(f"An update of an unknown kind was left out: {updated}")
-        elif not self.session_id or updated.session_id == self.session_id:
+        elif updated.session_id == (self._opening or self.session_id or updated.session_id):
             self._take_note(updated.update)
 
     def _take_note(self, update: wire.Update) -> None:
@@ -385,6 +412,8 @@ class AgentConnection:
                 self.do_next(lambda: listener.take(update, since_ns))
             case wire.InfoUpdated(title=str(title)):
                 self.title = title
+            case _ if self._replay is not None:
+                self._replay.take(update)
             case _:
                 pass
 
@@ -485,6 +514,13 @@ class _Steps:
         self.room.set()
 
 
+def _own(sessions: Sequence[AgentSession], reference: str, kind: str) -> AgentSession | None:
+    """Return the session that this agent had here, else the one of an agent of its kind that was imported."""
+    found = {one.agent: one for one in sessions}
+    imported = found.get("")
+    return found.get(reference) or (imported if imported is not None and imported.kind == kind else None)
+
+
 class SessionAgents:
     """The agents of one session, each started when a turn needs it, and again after it ended."""
 
@@ -498,24 +534,32 @@ class SessionAgents:
         return self._made
 
     async def connected(
-        self, reference: str, known: str, chosen: Mapping[str, str | bool] = MappingProxyType({})
+        self,
+        reference: str,
+        sessions: Sequence[AgentSession] = (),
+        heard: Mapping[str, Sequence[str]] = MappingProxyType({}),
+        chosen: Mapping[str, str | bool] = MappingProxyType({}),
     ) -> AgentConnection:
-        """Return the running agent in its `known` session, if it remembers that, else in a new one.
+        """Return the running agent in its own of these `sessions`, if it remembers that, else in a new one.
 
-        `chosen` are the options that the user set. Raises `AgentError`.
+        `heard` is what the user said to each agent before the present prompt, and `chosen` the options that the user
+        set. Raises `AgentError`.
         """
         agent = self._made.get(reference)
         if agent is not None and agent.is_running:
-            if agent.session_id != known:  # the conversation went back to before a message
+            known = _own(sessions, reference, agent.kind)
+            if agent.session_id != (known.id if known is not None else ""):  # the conversation went back
                 await agent.open_session(known)
                 await agent.restore(chosen)
             return agent
+        is_first = agent is None  # only then its own program can have gone on with the session
         if agent is not None:
             await agent.aclose()
         agent = self._made[reference] = await self._make(reference)
         try:
             await agent.start()
-            await agent.open_session(known)
+            known = _own(sessions, reference, agent.kind)
+            await agent.open_session(known, heard.get(known.agent, ()) if known is not None and is_first else ())
             await agent.restore(chosen)
         except BaseException:
             del self._made[reference]

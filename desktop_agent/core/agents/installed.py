@@ -2,12 +2,14 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 
-from desktop_agent.core.system.processes.shell import find_program
+from desktop_agent.core.protocol.model import AgentSession
+from desktop_agent.core.system.processes.shell import find_program, joined_words
 
 
 class KnownAgent(Struct, frozen=True, kw_only=True):
@@ -22,6 +24,8 @@ class KnownAgent(Struct, frozen=True, kw_only=True):
     """What a person types to install it."""
     credentials: tuple[str, ...] = ()
     """The variables with the credentials of its own account, by its documentation."""
+    resume: tuple[str, ...] = ()
+    """What a person types, with the id of a session behind it, to go on in its own program; empty if not tried."""
 
     @property
     def needs(self) -> str:
@@ -33,10 +37,11 @@ KNOWN_AGENTS: tuple[KnownAgent, ...] = (
         name="claude", title="Claude Code", programs=("claude-agent-acp", "claude-code-acp"),
         install="npm install -g @agentclientprotocol/claude-agent-acp",
         credentials=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
+        resume=("claude", "--resume"),
     ),
     KnownAgent(
         name="codex", title="Codex", programs=("codex-acp",), install="npm install -g @agentclientprotocol/codex-acp",
-        credentials=("OPENAI_API_KEY", "CODEX_API_KEY"),
+        credentials=("OPENAI_API_KEY", "CODEX_API_KEY"), resume=("codex", "resume"),
     ),
     KnownAgent(
         name="gemini", title="Gemini CLI", programs=("gemini",), args=("--acp",),
@@ -45,7 +50,7 @@ KNOWN_AGENTS: tuple[KnownAgent, ...] = (
     KnownAgent(
         name="opencode", title="OpenCode", programs=("opencode",), args=("acp",),
         env={"OPENCODE_PERMISSION": '{"edit":"ask","bash":"ask","webfetch":"ask"}'},
-        install="npm install -g opencode-ai", credentials=("OPENCODE_API_KEY",),
+        install="npm install -g opencode-ai", credentials=("OPENCODE_API_KEY",), resume=("opencode", "--session"),
     ),
     KnownAgent(
         name="qwen", title="Qwen Code", programs=("qwen",), args=("--acp",),
@@ -72,6 +77,34 @@ KNOWN_AGENTS: tuple[KnownAgent, ...] = (
 
 def known_agent(name: str) -> KnownAgent | None:
     return next((agent for agent in KNOWN_AGENTS if agent.name == name), None)
+
+
+def kind_of(told: str) -> str:
+    """Return which known agent it is that calls itself this over the protocol; empty for another one."""
+    program = told.rpartition("/")[2].lower()  # some tell the name of their package
+    return next((agent.name for agent in KNOWN_AGENTS if program in agent.programs), "")
+
+
+_SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
+
+
+def is_session_id_of_agent(text: str) -> bool:
+    """Whether a text may be the id of an agent's session. Files of others name ids, and users run them in commands."""
+    return _SESSION_ID.fullmatch(text) is not None
+
+
+class WayBack(NamedTuple):
+    title: str
+    command: str
+
+
+def way_back(sessions: Iterable[AgentSession], folder: str) -> WayBack | None:
+    """Return the command that goes on with a conversation in its agent's own program, in the folder of the session."""
+    for one in reversed([*sessions]):
+        known = known_agent(one.kind or one.agent)
+        if known is not None and known.resume and is_session_id_of_agent(one.id):
+            return WayBack(known.title, f"{joined_words(('cd', folder))} && {joined_words((*known.resume, one.id))}")
+    return None
 
 
 def credentials_of(command: str, args: tuple[str, ...]) -> tuple[str, ...]:

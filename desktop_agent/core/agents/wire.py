@@ -224,6 +224,7 @@ class _Update(_Wire, frozen=True, tag_field="sessionUpdate"):
 
 class UserChunk(_Update, frozen=True, tag="user_message_chunk"):
     content: ContentBlock
+    message_id: _Name | None = None
 
 
 class MessageChunk(_Update, frozen=True, tag="agent_message_chunk"):

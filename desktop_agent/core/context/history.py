@@ -10,13 +10,20 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import CallId
-from desktop_agent.core.context.history_fold import Beginning, GuidanceNote, HistoryFold, external_content
+from desktop_agent.core.context.history_fold import (
+    Beginning,
+    ElsewhereNote,
+    GuidanceNote,
+    HistoryFold,
+    external_content,
+)
 from desktop_agent.core.context.summaries import rendered
 from desktop_agent.core.context.tokens import block_tokens, message_tokens
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
     AssistantMessage,
     GuidanceFile,
+    ImageBlock,
     Message,
     ModelRef,
     OpaqueBlock,
@@ -98,8 +105,7 @@ def built(
             _add_assistant(merged, replace(item, content=blocks))
             pending = [block for block in blocks if isinstance(block, ToolUseBlock)]
         else:
-            block = TextBlock(text=guidance_note(item.path, item.file)) if isinstance(item, GuidanceNote) else item
-            _add_user(merged, [*_answers(fold, pending, short), block])
+            _add_user(merged, [*_answers(fold, pending, short), _as_block(item)])
             pending = []
     if pending:
         _add_user(merged, _answers(fold, pending, short))
@@ -107,6 +113,16 @@ def built(
         merged.insert(0, UserMessage(content=(TextBlock(text=BEGINNING_LOST),)))
         stable += 1 if stable else 0
     return Conversation(tuple(merged), stable)
+
+
+def _as_block(item: TextBlock | ImageBlock | GuidanceNote | ElsewhereNote) -> TextBlock | ImageBlock:
+    match item:
+        case GuidanceNote(path=path, file=file):
+            return TextBlock(text=guidance_note(path, file))
+        case ElsewhereNote(text=text):
+            return TextBlock(text=text)
+        case _:
+            return item
 
 
 def _answers(fold: HistoryFold, calls: Sequence[ToolUseBlock], short: frozenset[CallId]) -> list[UserBlock]:

@@ -28,6 +28,7 @@ from desktop_agent.core.protocol.model import (
     ToolResult,
     ToolUseBlock,
 )
+from desktop_agent.core.transcript.entries import said_in
 
 _OURS: Final = frozenset({"permission", "validation"})
 """Codes of calls that never reached the external tool, so that their text is this application's own."""
@@ -87,6 +88,13 @@ class GuidanceNote(Struct, frozen=True):
     file: GuidanceFile | None
 
 
+class ElsewhereNote(Struct, frozen=True):
+    """Marks where the conversation went on in an agent's own program, with what was said there."""
+
+    agent: str
+    text: str
+
+
 class Beginning(NamedTuple):
     """Where the folding of a journal must begin: with `events`, and then with all records from number `seq` on."""
 
@@ -115,7 +123,7 @@ class TurnStart(Struct, frozen=True):
     beginning: Beginning
 
 
-Item = TextBlock | ImageBlock | GuidanceNote | AssistantMessage
+Item = TextBlock | ImageBlock | GuidanceNote | ElsewhereNote | AssistantMessage
 
 
 @dataclass(slots=True)
@@ -172,6 +180,9 @@ class HistoryFold:
                 self._note("undid", outcomes, reason)
             case ev.ChangesRedone(outcomes=outcomes, reason=reason):
                 self._note("redid", outcomes, reason)
+            case ev.AgentSessionOpened(agent=agent) if event.said:
+                words = "Before this message, the conversation went on without this application. What was said:"
+                self.items.append(ElsewhereNote(agent, f"[{words}]\n{said_in(event)}"))
             case ev.PlanEdited(text=text):
                 self.items.append(TextBlock(text=f"[The user edited the plan. It now reads:]\n\n{text}"))
             case ev.Rewound(turn=turn, scope=scope) if scope != "files":

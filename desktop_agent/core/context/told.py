@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from desktop_agent.core.context.history_fold import GuidanceNote, HistoryFold, attached_blocks
+from desktop_agent.core.context.history_fold import ElsewhereNote, GuidanceNote, HistoryFold, attached_blocks
 from desktop_agent.core.context.packing import pinned_text
 from desktop_agent.core.context.summaries import rendered
 from desktop_agent.core.protocol.model import (
@@ -28,22 +28,26 @@ _COMMAND = re.compile(r"/[^\s/]+(?:\s|$)")
 _CUT = "[The older part of the conversation was left out.]"
 
 
-def told_since(fold: HistoryFold, agent: ModelRef, *, is_known: bool) -> list[Told]:
+def told_since(fold: HistoryFold, agent: ModelRef, *, is_known: bool, through_turn: int = 0) -> list[Told]:
     """Return what happened since the agent last answered; everything, unless its session `is_known` to it.
 
-    The last prompt and what belongs to it are whole; older texts are left out, the oldest first, if all are too long.
+    That has all turns up to `through_turn`, whoever answered them. The last prompt and what belongs to it are whole;
+    older texts are left out, the oldest first, if all are too long.
     The pins stand behind it, as in a request of ours, but not behind a command of the agent's: it reads the whole text.
     """
     prompt = max((start.index for start in fold.starts.values()), default=0)
-    first = fold.compaction.end if fold.compaction is not None else 0
+    first, known_to = fold.compaction.end if fold.compaction is not None else 0, agent.model if is_known else ""
     if is_known:
-        own = [at for at, item in enumerate(fold.items) if _is_of(item, agent)]
-        first = own[-1] + 1 if own else first
+        had = [start.index for turn, start in fold.starts.items() if turn <= through_turn]
+        later = min((start.index for turn, start in fold.starts.items() if turn > through_turn), default=0)
+        answers = [at for at, item in enumerate(fold.items) if isinstance(item, AssistantMessage)]
+        had += [at for at in answers if (had and at < later) or _is_of(fold.items[at], agent)]
+        first = max(had) + 1 if had else first
     earlier: list[Told] = []
     if first < prompt:
         if fold.compaction is not None and not is_known:
             earlier.append(rendered(fold.compaction.summary))
-        earlier += _as_told(fold, min(first, prompt), prompt)
+        earlier += _as_told(fold, min(first, prompt), prompt, known_to)
     kept, size = list[Told](), 0
     for one in reversed(earlier):
         size += len(one) if isinstance(one, str) else 0
@@ -53,7 +57,7 @@ def told_since(fold: HistoryFold, agent: ModelRef, *, is_known: bool) -> list[To
         kept.append(one)
     has_answers = any(isinstance(item, AssistantMessage) for item in fold.items[first:prompt])
     head = [_BEGINNING] if has_answers else []
-    now = list(_as_told(fold, max(first, prompt), len(fold.items)))
+    now = list(_as_told(fold, max(first, prompt), len(fold.items), known_to))
     is_command = any(isinstance(one, str) and _COMMAND.match(one) for one in now[:1])
     pinned = "" if is_command else pinned_text(fold.pins.values())
     return [*head, *reversed(kept), *now, *filter(None, (pinned,))]
@@ -69,7 +73,7 @@ def _is_of(item: object, agent: ModelRef) -> bool:
     return isinstance(item, AssistantMessage) and item.made_by is not None and item.made_by.bare == agent.bare
 
 
-def _as_told(fold: HistoryFold, first: int, last: int) -> Iterator[Told]:
+def _as_told(fold: HistoryFold, first: int, last: int, known_to: str) -> Iterator[Told]:
     for item in fold.items[first:last]:
         match item:
             case TextBlock(text=text):
@@ -81,6 +85,9 @@ def _as_told(fold: HistoryFold, first: int, last: int) -> Iterator[Told]:
                 calls = [_call(fold, block) for block in content if isinstance(block, ToolUseBlock)]
                 if text := "\n".join(filter(None, (said, *calls))):
                     yield f"[The assistant answered:]\n{text}"
+            case ElsewhereNote(agent=said_to, text=text):
+                if said_to != known_to:
+                    yield text
             case GuidanceNote():  # the agent reads such files by itself
                 pass
 

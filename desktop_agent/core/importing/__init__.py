@@ -15,6 +15,7 @@ from typing import NamedTuple, cast
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from desktop_agent.core.agents.installed import is_session_id_of_agent
 from desktop_agent.core.base.errors import StorageError, UsageError, storage_error
 from desktop_agent.core.base.ids import SessionId, is_session_id
 from desktop_agent.core.base.plain_text import number_of
@@ -114,6 +115,8 @@ def _write(file: Path, folder: Path, facts: FileFacts, plan: ImportPlan, place: 
         title = " ".join(facts.title.split())[:_MAX_TITLE]
         if title:
             conversation.note(ev.SessionRenamed(title=title, is_generated=not facts.is_title_given), None)
+        if (there := _session_there(facts, place, conversation.turn)) is not None:
+            conversation.note(there, None)
         left_out = [f"{what} ({count})" for what, count in (facts.left_out + conversation.left_out).items() if count]
         conversation.note(_notice(file, facts, left_out, place.note), None)
     finally:
@@ -190,6 +193,15 @@ def _local_folder(named: str) -> Path | None:
         return None
 
 
+def _session_there(facts: FileFacts, place: "_Place", turns: int) -> ev.AgentSessionOpened | None:
+    """Return the record of the program's own session, with which its agent can go on in the same folder."""
+    kind = _AGENTS.get(facts.kind, "")
+    if not kind or not is_session_id_of_agent(facts.source_id) or _local_folder(facts.workspace) != place.workspace:
+        return None
+    name = SOURCE_NAMES[facts.kind]
+    return ev.AgentSessionOpened(agent="", agent_session=facts.source_id, name=name, kind=kind, through_turn=turns)
+
+
 def _notice(file: Path, facts: FileFacts, left_out: Sequence[str], note: str) -> ev.Notice:
     parts = list(left_out)
     if facts.problems:
@@ -221,6 +233,10 @@ _FORMATS: dict[SourceKind, _Format] = {
     "codex": _Format(is_codex, read_codex, import_codex),
     "claude-code": _Format(is_claude_code, read_claude_code, import_claude_code),
 }
+
+
+_AGENTS: dict[SourceKind, str] = {"codex": "codex", "claude-code": "claude"}
+"""The names of the programs' agents, as in `core/agents/installed.py`."""
 
 
 def _kind_of(path: Path) -> SourceKind:

@@ -187,7 +187,11 @@ class ConversationWriter(Struct):
         for text in lines:
             self.keep_words("A line that could not be read", text, None)
 
-    def note(self, event: ev.Notice | ev.SessionRenamed | ev.Pinned | ev.Unpinned, at: datetime | None) -> None:
+    def note(
+        self,
+        event: ev.Notice | ev.SessionRenamed | ev.Pinned | ev.Unpinned | ev.AgentSessionOpened,
+        at: datetime | None,
+    ) -> None:
         self._move_to(at)
         self._add(event)
 

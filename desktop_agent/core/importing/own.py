@@ -20,7 +20,7 @@ from desktop_agent.core.store.journal.journal_reader import migrated
 _SILENT = frozenset({
     "turn_started", "tool_call_started", "session_opened", "queued", "unqueued", "mode_set", "session_archived",
     "session_pinned", "session_forked", "guidance_loaded", "command_run", "review_marked", "summary_edited",
-    "compaction_undone",
+    "compaction_undone", "agent_session_opened", "agent_option_set",
 })  # fmt: skip
 """Records that concern only the other machine, or that follow from other records."""
 

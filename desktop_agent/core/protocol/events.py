@@ -44,6 +44,7 @@ from desktop_agent.core.protocol.model import (
     ReviewState,
     RewindScope,
     Rule,
+    SaidElsewhere,
     SandboxMode,
     SessionPurpose,
     StopReason,
@@ -263,7 +264,7 @@ class TurnEnded(DurableEvent, frozen=True, kw_only=True):
 
 
 class AgentSessionOpened(DurableEvent, frozen=True, kw_only=True):
-    """An agent of another program opened a session of its own, in which it takes the turns from now on."""
+    """A session of another program's agent has this conversation; the agent takes its turns from now on in it."""
 
     agent: str
     """The name or the command line by which the session names the agent, as in `ModelRef.model`."""
@@ -271,6 +272,11 @@ class AgentSessionOpened(DurableEvent, frozen=True, kw_only=True):
     """The agent's id for it, to open it again."""
     name: str = ""
     version: str = ""
+    kind: str = ""
+    """As in `AgentSession`, and so are `through_turn` and an empty `agent`."""
+    through_turn: int = 0
+    said: tuple[SaidElsewhere, ...] = ()
+    """What was said in it since it was last open here, by the agent's own program."""
 
 
 class AgentOptionSet(DurableEvent, frozen=True, kw_only=True):

@@ -238,6 +238,13 @@ class SetAgentOption(Tagged, frozen=True, kw_only=True):
     value: str | bool
 
 
+class ReleaseAgents(Tagged, frozen=True, kw_only=True):
+    """End the agents of other programs, so that these can go on with their sessions. The next prompt starts one again.
+
+    While a turn runs, nothing is done.
+    """
+
+
 class EditPlan(Tagged, frozen=True, kw_only=True):
     """Replace the plan with the user's text."""
 
@@ -362,6 +369,7 @@ Op = (
     | RewindTo
     | SetMode
     | SetAgentOption
+    | ReleaseAgents
     | EditPlan
     | CarryOutPlan
     | RenameSession

@@ -100,7 +100,7 @@ _TYPES_WITH_PIECES = (
     b'"type":"session_opened"', b'"type":"prompt_submitted"', b'"type":"steered"', b'"type":"message_done"',
     b'"type":"tool_call_started"', b'"type":"tool_call_finished"', b'"type":"approval_resolved"',
     b'"type":"changes_recorded"', b'"type":"session_renamed"', b'"type":"command_run"', b'"type":"notice"',
-    b'"type":"plan_edited"',
+    b'"type":"plan_edited"', b'"type":"agent_session_opened"',
 )  # fmt: skip
 
 
@@ -137,12 +137,16 @@ class PieceReader:
     def pieces(self, fields: JsonObject) -> list[SessionPiece]:
         return [piece for piece in self._pieces(fields) if piece.text.strip()]
 
-    def _pieces(self, fields: JsonObject) -> Iterator[SessionPiece]:
+    def _pieces(self, fields: JsonObject) -> Iterator[SessionPiece]:  # noqa: C901 - one closed vocabulary
         match fields.get("type"):
             case "prompt_submitted" | "steered" | "plan_edited":
                 yield SessionPiece("prompt", _cut(text_in(fields, "text")))
             case "notice" if fields.get("code") == IMPORTED_WORDS:
                 yield SessionPiece("prompt", _cut(text_in(fields, "detail")))
+            case "agent_session_opened":
+                for said in objects_in(fields, "said"):
+                    yield SessionPiece("prompt", _cut(text_in(said, "prompt")))
+                    yield SessionPiece("reply", _cut(text_in(said, "answer")))
             case "session_renamed":
                 yield SessionPiece("title", _cut(text_in(fields, "title")))
             case "command_run":
@@ -220,7 +224,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= _HEAD_CHARS + _TAIL_CHARS else f"{text[:_HEAD_CHARS]}\n{text[-_TAIL_CHARS:]}"
 
 
-_VERSION = 3
+_VERSION = 4
 _SCHEMA = (
     """CREATE TABLE session (
       id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,

@@ -131,7 +131,8 @@ class AgentTurn:
 
     async def _note_session(self) -> None:
         agent, known = self._agent, self._parts.state.transcript.session.agent_sessions
-        if known.get(self._model.model) != agent.session_id:
+        is_recorded = any(one.agent == self._model.model and one.id == agent.session_id for one in known)
+        if agent.said or not is_recorded:
             info = agent.facts.agent_info
             await self._log.record(
                 ev.AgentSessionOpened(
@@ -139,12 +140,21 @@ class AgentTurn:
                     agent_session=agent.session_id,
                     name=agent.name,
                     version=info.version if info is not None else "",
+                    kind=agent.kind,
+                    through_turn=agent.through_turn,
+                    said=agent.said,
                 )
             )
+            agent.said = ()
+        if agent.is_strange:
+            agent.is_strange = False
+            title = f"{agent.name} goes on with its own session, which could not be compared with this conversation."
+            await self._notify("info", title, "What you said in its own program meanwhile is not shown here.")
 
     async def _prompt(self) -> list[JsonObject]:
         await self._parts.context_manager.pins.expire()
-        told = told_since(self._parts.state.history.fold, self._model, is_known=self._agent.is_known)
+        fold, agent = self._parts.state.history.fold, self._agent
+        told = told_since(fold, self._model, is_known=agent.is_known, through_turn=agent.through_turn)
         self._agent.is_known = True
         return [block for one in told if (block := await self._block(one)) is not None]
 

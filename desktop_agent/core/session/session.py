@@ -349,6 +349,9 @@ class Session:
                 await self._set_mode(op)
             case ops.SetAgentOption():
                 self._agents.set_option(op)
+            case ops.ReleaseAgents():
+                if not self._turns.is_running:
+                    await self._parts.agents.aclose()
             case ops.EditPlan(text=text):
                 await self._edit_plan(text)
             case ops.CarryOutPlan():

@@ -265,9 +265,10 @@ class TurnRunner:
             async with time.limit(self._parts.clock, self._cancel):
                 await asyncio.to_thread(self._parts.ledger.require_root)
                 if model.is_agent:
-                    known = self._transcript.session.agent_sessions.get(model.model, "")
-                    chosen = self._transcript.session.agent_options.get(model.model, {})
-                    agent = await self._parts.agents.connected(model.model, known, chosen)
+                    session = self._transcript.session
+                    heard = session.heard | {model.model: session.heard.get(model.model, ())[:-1]}
+                    chosen = session.agent_options.get(model.model, {})
+                    agent = await self._parts.agents.connected(model.model, session.agent_sessions, heard, chosen)
                     turn = AgentTurn(number, model, self._parts, agent, self.queue)
                     reason = await turn.run()
                 else:

@@ -304,12 +304,15 @@ def _written(known: object) -> str:
 _ASKS_FOR_A_DAY = b"day_usd"
 _FILING = frozenset({b"session_renamed", b"session_pinned", b"session_archived"})
 _TURNS = frozenset({b"turn_started", b"turn_ended"})
-_ABOUT_THE_SESSION = _FILING | {b"session_opened", b"session_forked"}
+_ABOUT_THE_SESSION = _FILING | {b"session_opened", b"session_forked", b"agent_session_opened", b"rewound"}
 _QUESTIONS = {b"approval_requested": 1, b"approval_resolved": -1}
 _COUNTED = {b"usage_reported", *_QUESTIONS}
 _TELLING = _ABOUT_THE_SESSION | _TURNS | _COUNTED | {b"prompt_submitted", b"notice"}
 
-_SHARED = ("title", "workspace", "is_title_given", "is_pinned", "is_archived", "forked_from", "purpose", "worktree")
+_SHARED = (
+    "title", "workspace", "is_title_given", "is_pinned", "is_archived", "forked_from", "purpose", "worktree",
+    "agent_sessions",
+)  # fmt: skip
 
 JournalSummary = Noted[SessionSummary | None]
 """What is known of a journal; `None` if it has no readable line."""

@@ -155,6 +155,13 @@ class NoticeEntry(Struct, kw_only=True):
     wait_s: float = 0.0
 
 
+def said_in(event: ev.AgentSessionOpened) -> str:
+    """Return what was said in an agent's own program, as a text."""
+    name = event.name or event.agent
+    said = ((("The user", one.prompt), (name, one.answer)) for one in event.said)
+    return "\n\n".join(f"{who}:\n{text}" for pair in said for who, text in pair if text)
+
+
 class UndoEntry(Struct, kw_only=True):
     purpose: Literal["undo", "redo"]
     outcomes: tuple[FileOutcome, ...]

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.ids import CallId, SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
+    AgentSession,
     ApprovalPolicy,
     ApprovalRequest,
     CacheMiss,
@@ -78,8 +79,8 @@ class ContextState(Fold):
 
 _SESSION_EVENTS: Final = frozenset({
     ev.SessionOpened, ev.FolderAccepted, ev.SessionRenamed, ev.SessionForked, ev.SessionArchived, ev.SessionPinned,
-    ev.ModeSet, ev.TurnStarted, ev.PromptSubmitted, ev.JobsReported, ev.RulesReported, ev.AgentSessionOpened,
-    ev.AgentOptionSet, ev.AgentReported, ev.Rewound,
+    ev.ModeSet, ev.TurnStarted, ev.PromptSubmitted, ev.Steered, ev.JobsReported, ev.RulesReported,
+    ev.AgentSessionOpened, ev.AgentOptionSet, ev.AgentReported, ev.Rewound,
 })  # fmt: skip
 
 
@@ -104,8 +105,12 @@ class SessionInfo(Struct):
     forked_from: SessionId = ""
     purpose: SessionPurpose = "conversation"
     worktree: WorktreeOrigin | None = None
-    agent_sessions: dict[str, str] = field(default_factory=dict[str, str])
-    """The sessions of other programs' agents that have this conversation, by the agent's name."""
+    agent_sessions: tuple[AgentSession, ...] = ()
+    """The sessions of other programs' agents that have this conversation, the one opened last at the end."""
+    asked: tuple[str, ...] = ()
+    """The beginnings of all that the user said."""
+    heard: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    """By the name of each agent, the beginnings of what the user said to it; by `""` of what it said when imported."""
     agent_options: dict[str, dict[str, str | bool]] = field(default_factory=dict[str, dict[str, str | bool]])
     """The options that the user set, by the agent's name, in the order in which they were set."""
     reported: ev.AgentReported | None = None
@@ -143,16 +148,16 @@ class SessionInfo(Struct):
                 self.title, self.is_title_given = title, not is_generated
             case ev.SessionForked(source=source):
                 self.forked_from = source
-                self.agent_sessions = {}
-            case ev.AgentSessionOpened(agent=agent, agent_session=agent_session):
-                self.agent_sessions = self.agent_sessions | {agent: agent_session}
+                self.agent_sessions, self.heard = (), {}
+            case ev.AgentSessionOpened():
+                self._note_agent_session(event)
             case ev.AgentOptionSet(agent=agent, option_id=option_id, value=value):
                 others = {name: kept for name, kept in self.agent_options.get(agent, {}).items() if name != option_id}
                 self.agent_options = self.agent_options | {agent: others | {option_id: value}}
             case ev.AgentReported():
                 self.reported = event
             case ev.Rewound(scope=scope) if scope != "files":
-                self.agent_sessions = {}
+                self.agent_sessions, self.heard = (), {}
             case ev.SessionArchived(is_archived=is_archived):
                 self.is_archived = is_archived
             case ev.SessionPinned(is_pinned=is_pinned):
@@ -162,14 +167,48 @@ class SessionInfo(Struct):
                 self.is_planning = event.is_planning
             case ev.TurnStarted(model=model):
                 self.model = model
-            case ev.PromptSubmitted(text=text) if not self.title:
-                self.title = first_line(text)
+                self._hear()
+            case ev.PromptSubmitted(text=text):
+                self.title = self.title or first_line(text)
+                self.asked = (*self.asked, beginning_of(text))
+            case ev.Steered(text=text):
+                self.asked = (*self.asked, beginning_of(text))
+                self._hear()
             case ev.JobsReported(jobs=jobs):
                 self.jobs = jobs
             case ev.RulesReported(rules=rules):
                 self.rules = rules
             case _:
                 pass
+
+    def _note_agent_session(self, event: ev.AgentSessionOpened) -> None:
+        """Note the session, and what was said in it before the present turn."""
+        known = AgentSession(
+            agent=event.agent, id=event.agent_session, kind=event.kind, through_turn=event.through_turn
+        )
+        before = next((one.agent for one in self.agent_sessions if one.id == known.id), None)
+        others = (one for one in self.agent_sessions if known.id != one.id and known.agent != one.agent)
+        self.agent_sessions = (*others, known)
+        if not known.agent:
+            self.heard = self.heard | {"": self.asked}
+            return
+        earlier = self.heard.get(before, ()) if before is not None else ()
+        earlier = earlier[:-1] if before == known.agent else earlier
+        said = (beginning_of(one.prompt) for one in event.said)
+        self.heard = self.heard | {known.agent: (*earlier, *said, *self.heard.get(known.agent, ())[-1:])}
+
+    def _hear(self) -> None:
+        if self.model is not None and self.model.is_agent:
+            heard = self.heard.get(self.model.model, ())
+            self.heard = self.heard | {self.model.model: (*heard, *self.asked[-1:])}
+
+
+_BEGINNING = 200
+
+
+def beginning_of(text: str) -> str:
+    """Return as much of what the user said as is needed to recognise it."""
+    return text.strip()[:_BEGINNING]
 
 
 Status = Literal["idle", "working", "waiting"]

@@ -41,6 +41,7 @@ from desktop_agent.core.transcript.entries import (
     TextEntry,
     ToolEntry,
     readable,
+    said_in,
 )
 from desktop_agent.core.transcript.paged import CHANGES, STATUS, PagedEntries, Patch
 from desktop_agent.core.transcript.session_info import CONTEXT_EVENTS, TURN_EVENTS, ContextState, SessionInfo, TurnState
@@ -168,13 +169,20 @@ def _tells_retry(entry: Entry) -> bool:
     return isinstance(entry, NoticeEntry) and entry.notice.code == RETRYING
 
 
+def _notice_of_said(event: ev.AgentSessionOpened) -> ev.Notice:
+    name = event.name or event.agent
+    title = f"Before this message, the conversation went on in {name}."
+    hint = "Files that it changed there are not in the review."
+    return ev.Notice(level="info", code="agent", title=title, hint=hint, detail=said_in(event), at=event.at)
+
+
 OUTPUT_TAIL_CHARS = 65_536
 
 ENTRY_EVENTS: Final = frozenset({
     ev.TextDelta, ev.ThinkingDelta, ev.ToolOutputDelta, ev.HostedCallReported, ev.MessageDone, ev.PromptSubmitted,
     ev.Steered, ev.TurnEnded, ev.ToolCallStarted, ev.ToolCallFinished, ev.ChangesRecorded, ev.ApprovalRequested,
     ev.ApprovalResolved, ev.CommandJudged, ev.Notice, ev.RetryWaitReported, ev.Compacted, ev.SummaryEdited,
-    ev.CompactionUndone, ev.Rewound, ev.SessionForked, ev.CommandRun,
+    ev.CompactionUndone, ev.Rewound, ev.SessionForked, ev.CommandRun, ev.AgentSessionOpened,
 })  # fmt: skip
 """The events that `EntryFold.apply` folds; it ignores all others."""
 
@@ -206,6 +214,8 @@ class EntryFold(Fold):
                 return self._turn_ended(event)
             case ev.Notice():
                 return self._notice(event)
+            case ev.AgentSessionOpened() if event.said:
+                return [self.add(NoticeEntry(notice=_notice_of_said(event)))]
             case ev.RetryWaitReported(is_waiting=is_waiting, delay_s=delay_s):
                 return self._retries.begin(self.paged, delay_s) if is_waiting else self._retries.end(self.paged)
             case ev.Compacted() | ev.SummaryEdited() | ev.CompactionUndone():

@@ -135,7 +135,7 @@ class SessionPanel(QWidget):
     session_chosen = Signal(str)  # its id
     new_requested = Signal()
     rename_requested = Signal(str, str)  # id, title
-    action_requested = Signal(str, object)  # a `SessionAction`, and a tuple of ids
+    action_requested = Signal(str, object)  # a `SessionAction`, or `release`, and a tuple of ids
     arranged = Signal(object)  # an `Arrangement`
     bring_back_requested = Signal(str)  # the name of a worktree
 
@@ -299,6 +299,10 @@ class SessionPanel(QWidget):
             all_archived=all(session.is_archived for session in chosen),
         )
 
+    def _hand_over(self, session_id: str, command: str) -> None:
+        QGuiApplication.clipboard().setText(command)
+        self._act("release", (session_id,))
+
     def _rename(self, session_id: str) -> None:
         if (row := self._model.find(session_id)) >= 0:
             self._list.setCurrentIndex(self._model.index(row))
@@ -315,6 +319,8 @@ class SessionPanel(QWidget):
         menu.popup(self._list.viewport().mapToGlobal(at))
 
     def _menu_for(self, session: SessionSummary) -> QMenu:
+        from desktop_agent.core.agents.installed import way_back  # after the first paint: it imports subprocess
+
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         if session.id in self._model.selected and len(self._model.selected) > 1:
@@ -341,6 +347,9 @@ class SessionPanel(QWidget):
         add("folder")
         link = f"desktop-agent://session/{session.id}"
         menu.addAction(_tr("Copy link"), partial(QGuiApplication.clipboard().setText, link))
+        if (back := way_back(session.agent_sessions, session.workspace)) is not None:
+            text = _tr("Copy the command that continues it in {0}").format(back.title)
+            menu.addAction(text, partial(self._hand_over, session.id, back.command)).setObjectName("handOverAction")
         menu.addSeparator()
         add("unarchive" if session.is_archived else "archive")
         add("delete").setShortcut(Qt.Key.Key_Delete)

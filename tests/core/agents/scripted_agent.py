@@ -1,6 +1,7 @@
 """An agent that follows a script: `python scripted_agent.py SCRIPT [LOG]`. It writes files and runs commands by itself.
 
-SCRIPT is JSON: `{"answers": {method: result}, "options": [option, …], "prompts": [[step, …], …]}`. A step is one of
+SCRIPT is JSON: `{"answers": {method: result}, "options": [option, …], "prompts": [[step, …], …]}`. Before it answers
+`session/load`, it tells its `"replay": [update, …]`. A step is one of
 
     {"update": {…}}                        tells
     {"ask": {…toolCall}, "options": [{…}]} asks for permission, and leaves out the steps up to `end` if it gets none;
@@ -87,6 +88,9 @@ class Agent:
             "session/set_mode": {},
         }
         found = SCRIPT.get("answers", {}).get(method, usual.get(method))
+        if method == "session/load":
+            for update in SCRIPT.get("replay", []):
+                send({"method": "session/update", "params": {"sessionId": params["sessionId"], "update": update}})
         if found is None:
             send({"id": number, "error": {"code": -32601, "message": "no such method"}})
         elif "code" in found:

@@ -54,6 +54,10 @@ class RealAgent:
     """What its model answers, one after the other."""
     runs: Callable[[str], JsonObject]
     """The call that runs a command."""
+    alone: Callable[[str, str, str], list[str]]
+    """Its own program without a terminal, by the model server's address, the session to go on with, and the prompt."""
+    keeps: str = ""
+    """The files of its program's conversations in the folder for what it keeps, as a glob; empty if not imported."""
 
 
 def calls(tool: str, **arguments: Any) -> JsonObject:
@@ -115,10 +119,31 @@ def _claude_environ(url: str, folder: Path) -> dict[str, str]:
     }
 
 
+def _claude_alone(_url: str, session: str, prompt: str) -> list[str]:
+    program = agents_folder("@anthropic-ai/claude-agent-sdk-linux-x64") / "claude"
+    return [str(program), "-p", *(["--resume", session] if session else []), prompt]
+
+
+def _codex_provider(url: str) -> JsonObject:
+    return {"name": "mock", "base_url": f"{url}/v1", "env_key": "OPENAI_API_KEY", "wire_api": "responses"}
+
+
+def _codex_alone(url: str, session: str, prompt: str) -> list[str]:
+    (program,) = agents_folder("@openai/codex-linux-x64").glob("vendor/*/bin/codex")
+    settings = {"model": "gpt-5.2-codex", "model_provider": "mock"}
+    settings |= {f"model_providers.mock.{name}": value for name, value in _codex_provider(url).items()}
+    options = [word for name, value in settings.items() for word in ("-c", f"{name}={json.dumps(value)}")]
+    return [str(program), "exec", *options, "--skip-git-repo-check", *(["resume", session] if session else []), prompt]
+
+
+def _opencode_alone(_url: str, session: str, prompt: str) -> list[str]:
+    program = agents_folder("opencode-linux-x64") / "bin" / "opencode"
+    return [str(program), "run", *(["--session", session] if session else []), prompt]
+
+
 def _codex_environ(url: str, folder: Path) -> dict[str, str]:
     (folder / "codex").mkdir(exist_ok=True)
-    provider = {"name": "mock", "base_url": f"{url}/v1", "env_key": "OPENAI_API_KEY", "wire_api": "responses"}
-    config = {"model": "gpt-5.2-codex", "model_provider": "mock", "model_providers": {"mock": provider}}
+    config = {"model": "gpt-5.2-codex", "model_provider": "mock", "model_providers": {"mock": _codex_provider(url)}}
     return {"OPENAI_API_KEY": KEY, "CODEX_HOME": str(folder / "codex"), "CODEX_CONFIG": json.dumps(config)}
 
 
@@ -141,14 +166,31 @@ def _script(package: str) -> Callable[[], list[str]]:
 AGENTS = {
     agent.name: agent
     for agent in (
-        RealAgent("claude", _script("claude-agent-acp"), _claude_environ, _claude, _claude_runs),
-        RealAgent("codex", _script("codex-acp"), _codex_environ, _codex, _codex_runs),
+        RealAgent(
+            "claude",
+            _script("claude-agent-acp"),
+            _claude_environ,
+            _claude,
+            _claude_runs,
+            _claude_alone,
+            "claude/projects/*/*.jsonl",
+        ),
+        RealAgent(
+            "codex",
+            _script("codex-acp"),
+            _codex_environ,
+            _codex,
+            _codex_runs,
+            _codex_alone,
+            "codex/sessions/**/rollout-*.jsonl",
+        ),
         RealAgent(
             "opencode",
             lambda: [str(agents_folder("opencode-linux-x64") / "bin" / "opencode"), "acp"],
             _opencode_environ,
             _opencode,
             _opencode_runs,
+            _opencode_alone,
         ),
     )
 }

@@ -33,10 +33,11 @@ from desktop_agent.core.protocol.model.messages import (
     ToolUseBlock as ToolUseBlock, UserBlock as UserBlock, UserMessage as UserMessage, WebPage as WebPage,
 )  # fmt: skip
 from desktop_agent.core.protocol.model.sessions import (
-    AgentChoice as AgentChoice, AgentCommand as AgentCommand, AgentOption as AgentOption, CacheMiss as CacheMiss,
-    CacheMissReason as CacheMissReason, ContextReport as ContextReport, ContextSection as ContextSection,
-    ContextUse as ContextUse, DayAllowance as DayAllowance, FolderIdentity as FolderIdentity,
-    GuidanceFile as GuidanceFile, GuidanceScope as GuidanceScope, HitKind as HitKind, Pin as Pin,
+    AgentChoice as AgentChoice, AgentCommand as AgentCommand, AgentOption as AgentOption,
+    AgentSession as AgentSession, CacheMiss as CacheMiss, CacheMissReason as CacheMissReason,
+    ContextReport as ContextReport, ContextSection as ContextSection, ContextUse as ContextUse,
+    DayAllowance as DayAllowance, FolderIdentity as FolderIdentity, GuidanceFile as GuidanceFile,
+    GuidanceScope as GuidanceScope, HitKind as HitKind, Pin as Pin, SaidElsewhere as SaidElsewhere,
     SearchHit as SearchHit, SearchQuery as SearchQuery, SectionKind as SectionKind, SessionPurpose as SessionPurpose,
     SessionState as SessionState, SessionSummary as SessionSummary, Spending as Spending, Summary as Summary,
     Usage as Usage, WorktreeOrigin as WorktreeOrigin,

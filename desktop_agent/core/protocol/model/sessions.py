@@ -252,6 +252,25 @@ class AgentCommand(Struct, frozen=True, kw_only=True):
     """What to write after the name; empty if nothing is expected."""
 
 
+class AgentSession(Struct, frozen=True, kw_only=True):
+    """The session of another program's agent that has a conversation."""
+
+    agent: str
+    """The name or the command line of the agent, as in `ModelRef.model`; empty while no agent here has taken it up."""
+    id: str
+    kind: str = ""
+    """Which of the agents that are known by name it is, whatever it is called here; empty for others."""
+    through_turn: int = 0
+    """The last turn that it had from the beginning. Of later ones, it has those that it answered."""
+
+
+class SaidElsewhere(Struct, frozen=True, kw_only=True):
+    """What was said to another program's agent in its own program, and what it answered there."""
+
+    prompt: str
+    answer: str = ""
+
+
 class Spending(Struct, frozen=True, kw_only=True):
     """One day's usage and cost of one model."""
 
@@ -295,6 +314,7 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     forked_from: SessionId = ""
     purpose: SessionPurpose = "conversation"
     worktree: WorktreeOrigin | None = None
+    agent_sessions: tuple[AgentSession, ...] = ()
     asks: int = 0
     failure: str = ""
     """The code of the notice with which its last turn failed (`authentication`, `no_key` …); empty if it did not."""

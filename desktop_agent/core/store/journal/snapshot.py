@@ -14,7 +14,7 @@ from desktop_agent.core.system.file_writes import write_atomically
 from desktop_agent.core.system.files import new_hasher
 
 SNAPSHOT_NAME: Final = "snapshot.jsonl"
-VERSION: Final = 10
+VERSION: Final = 11
 
 _CHECKED_BYTES: Final = 65_536
 _NO_SNAPSHOT = (OSError, ValueError, KeyError, TypeError)
