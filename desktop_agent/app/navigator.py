@@ -385,7 +385,6 @@ class Navigator(Controller):
         if (source := self._panels.session.handle) is None:
             return
         mode, bar = source.transcript.session, self._panels.conversation.plan
-        bar.say_worktree_begins()
         try:
             options = SessionOptions(
                 model=mode.model,

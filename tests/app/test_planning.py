@@ -140,6 +140,8 @@ def test_a_plan_is_carried_out_in_a_worktree_and_the_folder_stays_as_it_is(go: G
         assert await user.see(QPushButton, "carryOutPlanButton")
         assert user.actions.carry_out_plan.isEnabled()
         await user.press(Qt.Key.Key_J, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+        for action in (user.actions.carry_out_plan, user.actions.carry_out_plan_apart):
+            assert not action.isEnabled(), "the worktree is being made"
         await user.until_true(lambda: user.transcript.session.worktree not in (None, session.worktree), "once more")
         await user.until_true(lambda: user.transcript.turn == 1, "it is carried out")
         await user.see_turn_end()

@@ -274,6 +274,22 @@ class DiffRows:
         """The index of the change that contains row `index`; -1 above the first."""
         return bisect_right(self.changes, index) - 1
 
+    def rows_of(self, change: int) -> range:
+        """The rows of a change: its bar and its lines, without the gap below."""
+        number, start = change - len(self._heads), self.changes[change]
+        return range(start, self._layout.start_of_gap(number + 1) if number >= 0 else start + 1)
+
+    def first_line(self, change: int) -> int | None:
+        """The old line at which the edits of a change begin; `None` if it is not about lines."""
+        number = change - len(self._heads)
+        return self._hunks.named[number].hunk.edits[0].old_start if number >= 0 else None
+
+    def change_from(self, old_line: int) -> int | None:
+        """The index of the change whose edits begin at this old line."""
+        numbers = range(len(self._heads), len(self.changes))
+        at = bisect_left(numbers, old_line, key=lambda number: self.first_line(number) or 0)
+        return numbers[at] if at < len(numbers) and self.first_line(numbers[at]) == old_line else None
+
     def head_note(self, index: int) -> str:
         starts = _SAID_BY.get(self.key(index) or "", ())
         return next((note for note in self.diff.notes if starts and note.startswith(starts)), "")

@@ -29,10 +29,6 @@ class ShownPlan(NamedTuple):
         """Whether the user can edit the plan."""
         return self.is_planning and not self.is_running
 
-    @property
-    def is_acceptable(self) -> bool:
-        return self.is_open and bool(self.text)
-
 
 class PlanBar(BannerFrame):
     opened = Signal()
@@ -50,11 +46,18 @@ class PlanBar(BannerFrame):
         self._title.setProperty("role", "strong")
         self.shown = ShownPlan()
         self.offers_worktree = False
+        self._is_begun = False
         self.add_button(self.tr("Read and edit…"), "openPlanButton", self.opened)
         self.apart = self.add_button(self.tr("Carry out in a worktree"), "carryOutApartButton", self._carry_out_apart)
         self.apart.setToolTip(self.tr("The files in this folder stay as they are until you bring the changes back"))
         self.apart.hide()
         self.accept = self.add_button(self.tr("Carry out"), "carryOutPlanButton", self._carry_out)
+        self.accepted_apart.connect(self._say_worktree_begins)
+
+    @property
+    def is_offered(self) -> bool:
+        """Whether the plan can be carried out now. While its worktree is being made, it cannot be once more."""
+        return self.shown.is_open and bool(self.shown.text) and not self._is_begun
 
     def note_repository(self, status: object) -> None:
         """Offer a worktree if the folder is in a repository with a commit: `status` is a `RepoStatus` then."""
@@ -62,19 +65,22 @@ class PlanBar(BannerFrame):
         self.apart.setVisible(self.offers_worktree)
         self.changed.emit()
 
-    def say_worktree_begins(self) -> None:
+    def _say_worktree_begins(self) -> None:
         """Say so, and offer nothing, until a plan is shown again."""
         self.say(self.tr("Making the worktree in which the plan is carried out…"), "")
-        self.accept.setEnabled(False)
-        self.apart.setEnabled(False)
+        self._offer(is_begun=True)
 
     def show_plan(self, shown: ShownPlan) -> None:
         self.shown = shown
-        self.accept.setEnabled(True)
-        self.apart.setEnabled(True)
         title = next((line.lstrip("# ") for line in shown.text.splitlines() if line.strip()), "")
         self.say(self.tr("Plan: {0}").format(one_line(title)), "")
-        self.setVisible(shown.is_acceptable)
+        self._offer(is_begun=False)
+        self.setVisible(self.is_offered)
+
+    def _offer(self, *, is_begun: bool) -> None:
+        self._is_begun = is_begun
+        self.accept.setEnabled(not is_begun)
+        self.apart.setEnabled(not is_begun)
         self.changed.emit()
 
     def _carry_out(self) -> None:

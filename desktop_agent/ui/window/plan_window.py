@@ -162,7 +162,7 @@ class PlanWindow(QWidget):
         shown, count = self._bar.shown, len(self._bar.shown.comments)
         for widget in (self._accept, self._approvals, self._apart):
             widget.setVisible(shown.is_planning and (widget is not self._apart or self._bar.offers_worktree))
-            widget.setEnabled(shown.is_acceptable)
+            widget.setEnabled(self._bar.is_offered)
         self._comment.setVisible(shown.is_planning and self._tabs.currentIndex() != _EDIT)
         self._send.setVisible(shown.is_planning and count > 0)
         self._send.setEnabled(shown.is_open)

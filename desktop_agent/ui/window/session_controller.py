@@ -250,8 +250,8 @@ class SessionController(ShownSession):
 
     def _offer_plan(self) -> None:
         plan, actions = self._panels.plan, self._window.actions_
-        actions.carry_out_plan.setEnabled(plan.shown.is_acceptable)
-        actions.carry_out_plan_apart.setEnabled(plan.shown.is_acceptable and plan.offers_worktree)
+        actions.carry_out_plan.setEnabled(plan.is_offered)
+        actions.carry_out_plan_apart.setEnabled(plan.is_offered and plan.offers_worktree)
 
     def _show_changes(self) -> None:
         session, turns = self.transcript.session, self.transcript.turns

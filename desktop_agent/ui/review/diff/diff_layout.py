@@ -225,9 +225,11 @@ class DiffScroller:
         top, page = self.geometry.top(row), self._area.viewport().height() - self.geometry.row_height
         return min(row - 1, self.geometry.row_at(top - page)), max(row + 1, self.geometry.row_at(top + page))
 
-    def ensure_visible(self, row: int, *, margin_rows: int = 0) -> None:
+    def ensure_visible(self, row: int, stop: int | None = None, *, margin_rows: int = 0) -> None:
+        """Scroll just far enough to show a row, or the rows before `stop`, or their beginning if not all fit."""
         margin = margin_rows * self.geometry.row_height
-        self.show_area(self.geometry.top(row) - margin, self.geometry.top(row + 1) + margin)
+        bottom = self.geometry.top(row + 1 if stop is None else stop)
+        self.show_area(self.geometry.top(row) - margin, bottom + margin)
 
     def show_area(self, top: int, bottom: int) -> None:
         """Scroll just far enough to show these pixels of the diff, or their beginning if not all fit."""

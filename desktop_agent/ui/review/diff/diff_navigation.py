@@ -69,7 +69,8 @@ class DiffNavigation(QObject):
         if not 0 <= number < len(changes):
             return False
         self.go_to(changes[number])
-        self.scroller.ensure_visible(self.row, margin_rows=5)
+        rows = self.document.rows.rows_of(number)
+        self.scroller.ensure_visible(rows.start, rows.stop, margin_rows=5)
         return True
 
     def select(self, selection: DiffSelection | None) -> None:

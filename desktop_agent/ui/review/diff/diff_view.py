@@ -1,5 +1,7 @@
 """A diff to read, navigate, search, select from and copy."""
 
+from typing import NamedTuple
+
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QContextMenuEvent, QFontMetrics, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
@@ -24,7 +26,30 @@ from desktop_agent.ui.wording.visible_text import MAX_DRAWN_CHARS
 _MEASURED_LINES = 2_000
 """How many lines of each side are measured for the width of a diff. The width grows when a wider line is painted."""
 _OUTGOING_MS = 50
+_REPEATABLE = (None, "next_change", "previous_change")
+"""What a key that is held down does again and again. A decision is taken once: the next change was not read yet."""
 _OWN_ACTIONS = ("copy", "next_change", "previous_change", "open", "wrap")
+
+
+class _Place(NamedTuple):
+    """The marked row and the scroll position, with the change that contains the row."""
+
+    row: int
+    scroll: QPoint
+    change: int
+    offset: int
+    """How many rows the marked row is below the bar of the change."""
+    line: int | None
+    """The old line at which the change begins."""
+    y: int | None
+    """The y position of the marked row in the viewport, if it is in view."""
+
+    def row_in(self, rows: DiffRows) -> int:
+        """Return the row of the same change in another state of the file, or the change that took its place."""
+        found = rows.change_from(self.line) if self.line is not None else None
+        if found is None and self.change >= 0 and not self.offset and rows.changes:
+            found = min(self.change, len(rows.changes) - 1)
+        return self.row if found is None else rows.changes[found] + self.offset
 
 
 class DiffView(QAbstractScrollArea):
@@ -41,8 +66,8 @@ class DiffView(QAbstractScrollArea):
         self._theme = theme
         self._was_narrow = True
         self._outgoing: list[DiffRows] = []
-        self._left: tuple[int, QPoint] | None = None
-        """The marked row and the scroll position of the diff while a message hides it."""
+        self._left: _Place | None = None
+        """The place in the diff while a message hides it."""
         self.keys = PartKeys("diff", self)
         self.overlays: list[DiffOverlay] = []
         self.document = DiffDocument(self.viewport().width)
@@ -63,36 +88,45 @@ class DiffView(QAbstractScrollArea):
         self.show_diff(None)
 
     def show_diff(self, diff: FileDiff | None, *, keep_place: bool = False) -> None:
-        """Show a diff, or for `None` a note. With `keep_place`, scroll position and unfolded lines stay."""
-        place = (self._left or (self.navigation.row, self.scroller.position)) if keep_place else None
+        """Show a diff, or for `None` a note. With `keep_place`, the marked change and unfolded lines stay in place."""
+        place = (self._left or self._place()) if keep_place else None
         self._left = None
         mode = self.document.mode
         self._outgoing.append(self.document.rows)  # freeing 200,000 lines takes half a frame: do so later
         QTimer.singleShot(_OUTGOING_MS, self, self._outgoing.clear)
         self.document.show(diff, keep_folds=keep_place)
         self._start_painting()
-        self.navigation.reset(place[0] if place else 0)
+        self.navigation.reset(place.row_in(self.document.rows) if place else 0)
         for overlay in self.overlays:
             overlay.set_diff(diff)
         self.relayout()
         if place is None and self.document.rows.changes:
             self.navigation.reset(self.document.rows.changes[0])
-        self.horizontalScrollBar().setValue(place[1].x() if place else 0)
-        self.verticalScrollBar().setValue(place[1].y() if place else 0)
+        self.horizontalScrollBar().setValue(place.scroll.x() if place else 0)
+        self.verticalScrollBar().setValue(place.scroll.y() if place else 0)
+        if place is not None and place.y is not None:
+            self.verticalScrollBar().setValue(self.scroller.geometry.top(self.navigation.row) - place.y)
         self._place_overlays()
         self.setAccessibleName(diff_name(diff) if diff else self.tr("No changes to show"))
         if mode != self.document.mode:
             self.mode_changed.emit()
-        self.describe()
+        self.describe(only_news=keep_place)
 
     def show_message(self, heading: str, detail: str = "") -> None:
         """The position in the diff is kept in case the same file is shown next."""
-        left = self._left or (self.navigation.row, self.scroller.position)
+        left = self._left or self._place()
         self.show_diff(None)
         self._left = left
         self.document.heading, self.document.detail = heading, detail
         self.setAccessibleName(f"{heading} {detail}".strip())
         self.viewport().update()
+
+    def _place(self) -> _Place:
+        row, rows, change = self.navigation.row, self.document.rows, self.navigation.change
+        offset, line = (row - rows.changes[change], rows.first_line(change)) if change >= 0 else (0, None)
+        rect = self.scroller.row_rect(row) if len(rows) else QRect()
+        y = rect.top() if rect.intersects(self.viewport().rect()) else None
+        return _Place(row, self.scroller.position, change, offset, line, y)
 
     def set_mode(self, mode: RowMode) -> None:
         self.document.choose_mode(mode)
@@ -127,15 +161,17 @@ class DiffView(QAbstractScrollArea):
         self._place_overlays()
         self.viewport().update()
 
-    def describe(self) -> None:
+    def describe(self, *, only_news: bool = False) -> None:
+        """Tell screen readers about the marked row; with `only_news`, unless they have just been told the same."""
         row = self.navigation.row
         words = ""
         if len(self.document.rows):
             words = row_words(self.document.rows, row)
             for overlay in self.overlays:
                 words = overlay.describe(row, words)
+        is_said = only_news and words == self.accessibleDescription()
         self.setAccessibleDescription(words)
-        if self.hasFocus():
+        if self.hasFocus() and not is_said:
             announce(self, words)
 
     def _fit_mode(self) -> None:
@@ -298,6 +334,8 @@ class DiffView(QAbstractScrollArea):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         action = self.keys.read(event)
+        if event.isAutoRepeat() and action not in _REPEATABLE:
+            return
         is_done = action is not None and (
             not action or self._do(action) or any(each.do(action) for each in self.overlays)
         )

@@ -155,7 +155,7 @@ class HunkOverlay(DiffOverlay):
         if decided != self._decided:
             self._decided = decided
             self.decisions = decided._replace(undone=decided.undone | self._view.document.rows.diff.undone)
-            self._view.describe()
+            self._view.describe(only_news=True)
             self.place()
             self._view.scroller.repaint()
 
@@ -256,20 +256,17 @@ class HunkOverlay(DiffOverlay):
         match action:  # impossible actions are ignored
             case "keep" if state == "kept":
                 self.requested.emit("undecide", (key,))
+                return True
             case "keep" if state == "undecided":
-                self._decide("keep", key)
+                self.requested.emit("keep", (key,))
             case "undo" if state in ("undecided", "kept") and can_revert:
-                self._decide("undo", key)
+                self.requested.emit("undo", (key,))
             case "redo" if state == "undone" and can_revert:
-                self._decide("redo", key)
+                self.requested.emit("redo", (key,))
             case _:
-                pass
+                return True
+        self.go_to_undecided()  # never round the end, where the next key would take a decision back
         return True
-
-    def _decide(self, choice: HunkChoice, key: HunkKey | None) -> None:
-        """Ask for it, and go on downwards; never round the end, where the next key would take a decision back."""
-        self.requested.emit(choice, (key,))
-        self.go_to_undecided()
 
     def tab_pressed(self) -> None:
         change = self._view.navigation.change

@@ -4,13 +4,14 @@ from typing import Any, cast
 
 import pytest
 from msgspec.structs import replace
-from PySide6.QtCore import QPoint, QRect, Qt
-from PySide6.QtGui import QImage
+from PySide6.QtCore import QEvent, QPoint, QRect, Qt
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QAccessibleEvent, QImage, QKeyEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPlainTextEdit, QPushButton
+from PySide6.QtWidgets import QApplication, QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
 from pytestqt.wait_signal import SignalBlocker
 
+from desktop_agent.core.diff.rows import RowMode
 from desktop_agent.core.protocol.model import LineComment
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff.diff_words import HunkDecisions
@@ -136,6 +137,67 @@ def test_a_letter_that_decides_goes_on_to_the_next_undecided_hunk_and_stays_at_t
         places.append(view.navigation.change)
     assert places == [2, 2, 2]
     assert [decided for _, decided in asked] == [(keys[0],), (keys[2],), (keys[2],)]
+
+
+def test_a_letter_that_is_held_down_decides_once(view: DiffView, asked: Requests) -> None:
+    keys = three_hunks(view)
+    for kind, is_repeated in ((QEvent.Type.KeyPress, False), (QEvent.Type.KeyPress, True)):
+        letter = QKeyEvent(kind, Qt.Key.Key_U, Qt.KeyboardModifier.NoModifier, "u", is_repeated)
+        QApplication.sendEvent(view, letter)
+    assert asked == [("undo", (keys[0],))]
+    assert view.navigation.change == 1
+
+
+def test_a_screen_reader_hears_once_where_a_letter_went(
+    review: DiffReview, view: DiffView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = three_hunks(view)
+    heard: list[str] = []
+
+    def hear(event: QAccessibleEvent) -> None:
+        if isinstance(event, QAccessibleAnnouncementEvent):
+            heard.append(event.message())
+
+    monkeypatch.setattr(QAccessible, "isActive", lambda: True)
+    monkeypatch.setattr(QAccessible, "updateAccessibility", hear)
+    QTest.keyClick(view, Qt.Key.Key_K)
+    review.hunks.set_decisions(HunkDecisions(frozenset(keys[:1])))
+    assert heard == ["Change 2 of 3: lines 41–42, not decided"]
+
+
+@pytest.mark.parametrize("mode", ["unified", "side_by_side"])
+@pytest.mark.parametrize("gone", [0, 1])
+def test_the_marked_hunk_stays_marked_and_in_place_when_another_one_disappears(
+    view: DiffView, mode: RowMode, gone: int
+) -> None:
+    view.set_mode(mode)
+    same = ["same\n" if at in (10, 40, 70) else f"line {at}\n" for at in range(100)]
+    edited = [f"{line}more\n" * 5 if line == "same\n" else line for line in same]
+    view.show_diff(make_diff("".join(same), "".join(edited)))
+    view.navigation.go_to_change(gone)
+    view.navigation.next_change()
+    top = view.scroller.row_rect(view.navigation.row).top()
+    at = (10, 40)[gone]
+    view.show_diff(make_diff("".join(same), "".join([*edited[:at], same[at], *edited[at + 1 :]])), keep_place=True)
+    rows = view.document.rows
+    assert rows.first_line(view.navigation.change) == (41, 71)[gone]
+    assert view.navigation.row == rows.changes[gone]
+    assert 0 < view.scroller.row_rect(view.navigation.row).top() <= top, "no lower, if the lines above are too few"
+
+
+def test_the_next_hunk_takes_the_place_of_the_marked_one_that_disappears(view: DiffView) -> None:
+    begun = EDITED.replace("line 1\n", "one\n")
+    view.show_diff(make_diff(LINES, begun))
+    view.show_diff(make_diff(LINES, EDITED), keep_place=True)
+    assert view.navigation.row == view.document.rows.changes[0]
+
+
+def test_going_to_a_hunk_shows_all_of_it(view: DiffView) -> None:
+    view.show_diff(make_diff(LINES, LINES.replace("line 6\n", "six\n").replace("line 41\n", "more\n" * 12)))
+    view.navigation.next_change()
+    rows = view.document.rows.rows_of(1)
+    assert len(rows) > 15
+    assert all(view.viewport().rect().contains(view.scroller.row_rect(row)) for row in (rows[0], rows[-1]))
 
 
 def test_a_letter_that_leaves_a_hunk_undecided_stays_there(
