@@ -124,6 +124,7 @@ class Open:
     provider: ScriptedProvider
     workspace: Path
     task: asyncio.Task[None]
+    bench: Workbench
     transcript: Transcript = field(default_factory=Transcript)
     """The session's transcript before it was opened."""
 
@@ -276,7 +277,7 @@ class Ground:
             opened = await bench.open_session(resume, sink=rx, rules=rules, limits=limits, is_attended=is_attended)
             session, transcript = opened.session, opened.transcript
         task = asyncio.create_task(session.run(), name="session")
-        running = Open(session, rx, scripted, self.workspace, task, transcript)
+        running = Open(session, rx, scripted, self.workspace, task, bench, transcript)
         try:
             yield running
         finally:

@@ -456,6 +456,10 @@ def _add_agents(commands: Commands) -> None:
     add.add_argument("--mode", metavar="ID", help=mode_help)
     summary = "Start an agent in an empty folder, say what it offers, and end it."
     command(actions, "test", summary, "agents test claude", "NAME")
+    summary = "Sign in with an agent, in its own way: in this terminal, or in a browser that it opens."
+    login = command(actions, "login", summary, "agents login claude", "NAME")
+    method_help = "the id of one of its sign-ins; needed if it has several, or to sign in anew"
+    login.add_argument("--method", metavar="ID", help=method_help)
     command(actions, "remove", "Take an agent out of the settings.", "agents remove mine", "NAME")
 
 

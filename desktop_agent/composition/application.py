@@ -8,16 +8,14 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, TypedDict
 
+from desktop_agent.composition.agent_trials import AgentTrials
 from desktop_agent.composition.stored_sessions import StoredSessions
-from desktop_agent.core.agents.connection import AgentSurroundings
-from desktop_agent.core.agents.definition import AgentDefinition, AgentReport, agent_meant, read_agents
-from desktop_agent.core.agents.testing import report_on
+from desktop_agent.core.agents.definition import AgentDefinition, agent_meant, read_agents
 from desktop_agent.core.approvals import RULES_NAME, LiveRules, RulesFile
 from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.errors import AgentError, UnsafeSettingsError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.base.secrets import Keyring
 from desktop_agent.core.context.tokens import Calibration
 from desktop_agent.core.mcp.connection import ServerPool
 from desktop_agent.core.models.account import Account
@@ -45,7 +43,6 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME
 from desktop_agent.core.store.session_catalog import SessionCatalog
 from desktop_agent.core.system.environment import child_environment
-from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.core.telemetry.telemetry import Telemetry
 from desktop_agent.core.tools.builtin import AnyTool, builtin_tools
 from desktop_agent.core.tools.execution.confiner import SandboxProbe, server_confiner
@@ -108,35 +105,6 @@ def build_server_pool(
     )
 
 
-def agent_surroundings(
-    paths: AppPaths,
-    environ: Mapping[str, str],
-    keyring: Keyring,
-    probe: SandboxProbe,
-    runner: ProcessRunner,
-    root: Path,
-) -> AgentSurroundings:
-    return AgentSurroundings(
-        root=root,
-        environ=environ,
-        keyring=keyring,
-        confiner=server_confiner(paths, environ, probe),
-        runner=runner,
-        logs=paths.logs / "agents",
-    )
-
-
-async def agent_tested(
-    agent: AgentDefinition, paths: AppPaths, environ: Mapping[str, str], keyring: Keyring, probe: SandboxProbe
-) -> AgentReport:
-    """Start an agent of another program in an empty folder, and end it. What is wrong is in the report."""
-    runner = ProcessRunner(SystemClock())
-    try:
-        return await report_on(agent, agent_surroundings(paths, environ, keyring, probe, runner, paths.cache))
-    finally:
-        await runner.aclose()
-
-
 class Application:
     """Everything that sessions share. Creating it does not touch the disk."""
 
@@ -189,7 +157,9 @@ class Application:
         tools = own.get("tools") or builtin_tools(
             paths.cache, longest_command_s=lambda: self.live.current.execution.timeout_seconds
         )
-        servers = build_server_pool(paths, self.environ, self.clock, ServerKeyring(self.keys), self.probe)
+        keyring = ServerKeyring(self.keys)
+        servers = build_server_pool(paths, self.environ, self.clock, keyring, self.probe)
+        self.agents = AgentTrials(paths=paths, environ=self.environ, keyring=keyring, probe=self.probe)
         self.tools = SharedTools(tools, servers)
         self.telemetry = Telemetry(self.environ, servers.subscribe)
         self.services = own.get("services") or Services(

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from desktop_agent.composition.application import Application, agent_surroundings
+from desktop_agent.composition.application import Application
 from desktop_agent.core.agents.connection import AgentConnection, SessionAgents
 from desktop_agent.core.approvals import Approvals, RuleBook
 from desktop_agent.core.base.errors import StorageError
@@ -49,7 +49,6 @@ from desktop_agent.core.protocol.model import (
     SandboxMode,
     SessionPurpose,
 )
-from desktop_agent.core.providers.auth.server_sign_ins import ServerKeyring
 from desktop_agent.core.sandbox.guarded import places_of_stand_ins
 from desktop_agent.core.session.aside_requests import Retries, ServerSampling, Titling
 from desktop_agent.core.session.recorder import Recorder, SessionState, Sink
@@ -500,15 +499,10 @@ class SessionContext:
 
     async def _make_agent(self, reference: str) -> AgentConnection:
         app = self.app
-        return AgentConnection(
-            await app.agent_meant(reference, self.root),
-            replace(
-                agent_surroundings(
-                    app.paths, app.environ, ServerKeyring(app.keys), app.probe, self._processes, self.root
-                ),
-                changed=partial(self._report_agent, reference),
-            ),
-        )
+        definition = await app.agent_meant(reference, self.root)
+        around = app.agents.surroundings(self._processes, self.root)
+        around = replace(around, changed=partial(self._report_agent, reference))
+        return AgentConnection(definition, around, reference, app.agents.signed_in.get(definition.where, ""))
 
     def _tools(self) -> tuple[AnyTool, ...]:
         tools = self.app.tools.tools

@@ -14,15 +14,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Unpack
 
-from desktop_agent.composition.application import Application, OwnParts, agent_tested
+from desktop_agent.composition.application import Application, OwnParts
 from desktop_agent.composition.session_context import SessionOptions, declared_commands
 from desktop_agent.composition.session_opener import SessionOpener
 from desktop_agent.composition.stored_sessions import OpenedSession, ViewedSession
-from desktop_agent.core.agents.definition import AgentDefinition, AgentReport
+from desktop_agent.core.agents.definition import AgentDefinition
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode, SessionPurpose
-from desktop_agent.core.providers.auth.server_sign_ins import ServerKeyring
 from desktop_agent.core.sandbox.find import SandboxSearch
 from desktop_agent.core.session.recorder import Sink
 from desktop_agent.core.session.session import Session
@@ -63,6 +62,8 @@ class Workbench:
         """The tools and MCP servers that all sessions share, and how many still use them."""
         self.services = app.services
         """What slash commands need from outside their session."""
+        self.agents = app.agents
+        """Tests agents of other programs, and signs in with them."""
         self.stored = app.stored
         self.search = app.search
         self.worktrees = app.worktrees
@@ -98,9 +99,8 @@ class Workbench:
         """Return the commands of a session in `workspace`: built in, then the user's and the project's. Blocks."""
         return declared_commands(self._app, real_path(workspace))
 
-    async def test_agent(self, agent: AgentDefinition) -> AgentReport:
-        app = self._app
-        return await agent_tested(agent, app.paths, app.environ, ServerKeyring(app.keys), app.probe)
+    async def agent_meant(self, reference: str, root: Path) -> AgentDefinition:
+        return await self._app.agent_meant(reference, root)
 
     async def create_session(
         self,

@@ -19,7 +19,13 @@ from desktop_agent.core.base.errors import (
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import FileChange, Usage
-from desktop_agent.core.session.failure_notices import NO_ACCOUNT, NOT_FETCHED, SIGNED_OUT, UNSAFE_SETTINGS
+from desktop_agent.core.session.failure_notices import (
+    NO_ACCOUNT,
+    NOT_FETCHED,
+    NOT_SIGNED_IN,
+    SIGNED_OUT,
+    UNSAFE_SETTINGS,
+)
 from desktop_agent.core.transcript.entries import readable
 
 T = TypeVar("T")
@@ -36,7 +42,8 @@ class NothingSelectedError(UsageError):
 
 _KINDS: dict[str, type[AgentError]] = {
     "storage": StorageError, "no_key": CredentialsError, SIGNED_OUT: CredentialsError, NO_ACCOUNT: AccountGoneError,
-    "workspace": WorkspaceError, "not_undone": WorkspaceError, "not_redone": WorkspaceError, "busy": UsageError,
+    NOT_SIGNED_IN: CredentialsError, "workspace": WorkspaceError, "not_undone": WorkspaceError,
+    "not_redone": WorkspaceError, "busy": UsageError,
     NOT_FETCHED: UsageError, "nothing_selected": NothingSelectedError, "unclear_selection": UsageError,
 }  # fmt: skip
 

@@ -287,7 +287,9 @@ _MODULES = (
     *(
         "core/transcript/transcript.py",
         "core/agents/definition.py",
-        "core/agents/testing.py",
+        "core/agents/connection.py",
+        "core/agents/sign_in.py",
+        "composition/agent_trials.py",
         "core/mcp/definition.py",
         "core/mcp/new_servers.py",
         "core/tools/execution/safeguard.py",
@@ -313,6 +315,7 @@ _MORE = (
     "Not sandboxed: has all the rights of your account",
     "Run this command?",
     "Your answer",
+    *("{0} Or give it a key. {1}", "Perhaps it is not signed in. {0}"),
     "Run this command outside the sandbox?",
     "Change {0}?",
     "Change {0} files?",

@@ -4599,6 +4599,10 @@
         <translation>Git hat ihren früheren Inhalt nicht mehr.</translation>
     </message>
     <message>
+        <source>Give it a key as a secret variable, with `{0}`. Then try again.</source>
+        <translation>Geben Sie ihm mit `{0}` einen Schlüssel als geheime Variable. Versuchen Sie es dann erneut.</translation>
+    </message>
+    <message>
         <source>Go back to before TURN, by default with conversation and files; without TURN, list the turns</source>
         <translation>Vor TURN zurückgehen, ohne weitere Angabe mit Unterhaltung und Dateien; ohne TURN die Runden auflisten</translation>
     </message>
@@ -4663,6 +4667,10 @@
         <translation>Sie hat sich auf der Platte geändert oder kann nicht geschrieben werden. Es wurde nichts geändert.</translation>
     </message>
     <message>
+        <source>It did not stop when it was asked to.</source>
+        <translation>Es hielt nicht an, als es darum gebeten wurde.</translation>
+    </message>
+    <message>
         <source>It has conflicts in the worktree. Resolve them there first.</source>
         <translation>Sie hat im Worktree Konflikte. Lösen Sie diese zuerst dort.</translation>
     </message>
@@ -4687,6 +4695,10 @@
         <translation>Es ist nicht klar, zu welchem Remote gepusht werden soll.</translation>
     </message>
     <message>
+        <source>It is not signed in.</source>
+        <translation>Er ist nicht angemeldet.</translation>
+    </message>
+    <message>
         <source>It is not the last commit any more.</source>
         <translation>Er ist nicht mehr der letzte Commit.</translation>
     </message>
@@ -4709,6 +4721,14 @@
     <message>
         <source>It may have an option for it.</source>
         <translation>Vielleicht hat es dafür eine Option.</translation>
+    </message>
+    <message>
+        <source>It said more than {0} MiB in one turn.</source>
+        <translation>Es sagte mehr als {0} MiB in einer Runde.</translation>
+    </message>
+    <message>
+        <source>It takes a key in {0}: `{1}` puts it into your keyring.</source>
+        <translation>Er nimmt einen Schlüssel in {0}: `{1}` legt ihn in Ihren Schlüsselbund.</translation>
     </message>
     <message>
         <source>It was a hard link to a file that is not a regular file of this folder, and that file keeps the previous content.</source>
@@ -4843,6 +4863,10 @@
         <translation>Eine solche Änderung von {0} ist nicht aufgezeichnet.</translation>
     </message>
     <message>
+        <source>No turn of this session runs any more.</source>
+        <translation>In dieser Sitzung läuft keine Runde mehr.</translation>
+    </message>
+    <message>
         <source>No user was there to allow it.</source>
         <translation>Niemand war da, um es zu erlauben.</translation>
     </message>
@@ -4929,6 +4953,10 @@
     <message>
         <source>Parquet data</source>
         <translation>Parquet-Daten</translation>
+    </message>
+    <message>
+        <source>Perhaps it is not signed in. {0}</source>
+        <translation>Vielleicht ist er nicht angemeldet. {0}</translation>
     </message>
     <message>
         <source>Photoshop image</source>
@@ -5025,6 +5053,10 @@
     <message>
         <source>Sign in with git in a terminal, or load your key into the SSH agent.</source>
         <translation>Melden Sie sich in einem Terminal mit git an, oder laden Sie Ihren Schlüssel in den SSH-Agenten.</translation>
+    </message>
+    <message>
+        <source>Sign in, then try again. In a terminal, `{0}` does it.</source>
+        <translation>Melden Sie sich an, und versuchen Sie es dann erneut. In einem Terminal geht es mit `{0}`.</translation>
     </message>
     <message>
         <source>Sign in: `desktop-agent auth sign-in {0} --account {1}`.</source>
@@ -5503,6 +5535,10 @@
         <translation>Aktualisieren Sie Desktop Agent, um sie fortzusetzen.</translation>
     </message>
     <message>
+        <source>Update the agent, or this application.</source>
+        <translation>Aktualisieren Sie den Agenten oder diese Anwendung.</translation>
+    </message>
+    <message>
         <source>Use `conversation`, `files` or `both`.</source>
         <translation>Möglich sind `conversation`, `files` oder `both`.</translation>
     </message>
@@ -5927,6 +5963,10 @@
         <translation>{0} Das gehört nicht zur Unterhaltung.</translation>
     </message>
     <message>
+        <source>{0} Or give it a key. {1}</source>
+        <translation>{0} Oder geben Sie ihm einen Schlüssel. {1}</translation>
+    </message>
+    <message>
         <source>{0} Resolve them with git first.</source>
         <translation>{0} Lösen Sie sie zuerst mit Git.</translation>
     </message>
@@ -5983,6 +6023,10 @@
         <translation>{0} entscheidet selbst, wie viel es nachdenkt.</translation>
     </message>
     <message>
+        <source>{0} did not answer within {1} s.</source>
+        <translation>{0} hat nicht innerhalb von {1} s geantwortet.</translation>
+    </message>
+    <message>
         <source>{0} did not let git in, so nothing was pushed.</source>
         <translation>{0} hat git nicht eingelassen, deshalb wurde nichts gepusht.</translation>
     </message>
@@ -6035,6 +6079,10 @@
         <translation>{0} ist nicht installiert.</translation>
     </message>
     <message>
+        <source>{0} is not signed in.</source>
+        <translation>{0} ist nicht angemeldet.</translation>
+    </message>
+    <message>
         <source>{0} is not text: {1}.</source>
         <translation>{0} ist kein Text: {1}.</translation>
     </message>
@@ -6051,8 +6099,16 @@
         <translation>{0} braucht Pakete, die nicht installiert sind.</translation>
     </message>
     <message>
+        <source>{0} opened a session without an id.</source>
+        <translation>{0} hat eine Sitzung ohne Kennung geöffnet.</translation>
+    </message>
+    <message>
         <source>{0} runs its commands by itself, outside the sandbox.</source>
         <translation>{0} führt seine Befehle selbst aus, außerhalb der Sandbox.</translation>
+    </message>
+    <message>
+        <source>{0} speaks version {1} of the protocol, and only version {2} is known here.</source>
+        <translation>{0} spricht Version {1} des Protokolls, hier ist nur Version {2} bekannt.</translation>
     </message>
     <message>
         <source>{0} summarised the older part of its conversation.</source>
@@ -11648,6 +11704,10 @@
     <message>
         <source>no key</source>
         <translation>kein Schlüssel</translation>
+    </message>
+    <message>
+        <source>not signed in</source>
+        <translation>nicht angemeldet</translation>
     </message>
     <message>
         <source>pinned</source>

@@ -4581,6 +4581,10 @@
         <translation>git 曾有其先前的内容，但现在已没有。</translation>
     </message>
     <message>
+        <source>Give it a key as a secret variable, with `{0}`. Then try again.</source>
+        <translation>请用 `{0}` 以机密变量的形式提供密钥，然后重试。</translation>
+    </message>
+    <message>
         <source>Go back to before TURN, by default with conversation and files; without TURN, list the turns</source>
         <translation>回到 TURN 之前，默认包含两者；不写 TURN 则列出轮次</translation>
     </message>
@@ -4645,6 +4649,10 @@
         <translation>它在磁盘上已更改，或无法写入。一切保持原样。</translation>
     </message>
     <message>
+        <source>It did not stop when it was asked to.</source>
+        <translation>被要求停止时它没有停止。</translation>
+    </message>
+    <message>
         <source>It has conflicts in the worktree. Resolve them there first.</source>
         <translation>它在工作树中有冲突。请先在那里解决。</translation>
     </message>
@@ -4669,6 +4677,10 @@
         <translation>不清楚要推送到哪个远程仓库。</translation>
     </message>
     <message>
+        <source>It is not signed in.</source>
+        <translation>它尚未登录。</translation>
+    </message>
+    <message>
         <source>It is not the last commit any more.</source>
         <translation>它已不是最后一个提交。</translation>
     </message>
@@ -4691,6 +4703,14 @@
     <message>
         <source>It may have an option for it.</source>
         <translation>它可能有相应的选项。</translation>
+    </message>
+    <message>
+        <source>It said more than {0} MiB in one turn.</source>
+        <translation>它在一个回合中输出了超过 {0} MiB。</translation>
+    </message>
+    <message>
+        <source>It takes a key in {0}: `{1}` puts it into your keyring.</source>
+        <translation>它通过 {0} 接受密钥：`{1}` 会把密钥存入您的密钥环。</translation>
     </message>
     <message>
         <source>It was a hard link to a file that is not a regular file of this folder, and that file keeps the previous content.</source>
@@ -4825,6 +4845,10 @@
         <translation>没有 {0} 的此项更改记录。</translation>
     </message>
     <message>
+        <source>No turn of this session runs any more.</source>
+        <translation>此会话中不再有回合在运行。</translation>
+    </message>
+    <message>
         <source>No user was there to allow it.</source>
         <translation>没有用户在场允许此操作。</translation>
     </message>
@@ -4911,6 +4935,10 @@
     <message>
         <source>Parquet data</source>
         <translation>Parquet 数据</translation>
+    </message>
+    <message>
+        <source>Perhaps it is not signed in. {0}</source>
+        <translation>它可能尚未登录。{0}</translation>
     </message>
     <message>
         <source>Photoshop image</source>
@@ -5007,6 +5035,10 @@
     <message>
         <source>Sign in with git in a terminal, or load your key into the SSH agent.</source>
         <translation>请在终端中用 git 登录，或将密钥加载到 SSH 代理。</translation>
+    </message>
+    <message>
+        <source>Sign in, then try again. In a terminal, `{0}` does it.</source>
+        <translation>请登录后重试。在终端中可用 `{0}` 登录。</translation>
     </message>
     <message>
         <source>Sign in: `desktop-agent auth sign-in {0} --account {1}`.</source>
@@ -5485,6 +5517,10 @@
         <translation>请更新 Desktop Agent 后再继续此会话。</translation>
     </message>
     <message>
+        <source>Update the agent, or this application.</source>
+        <translation>请更新该代理或本应用程序。</translation>
+    </message>
+    <message>
         <source>Use `conversation`, `files` or `both`.</source>
         <translation>可用 `conversation`、`files` 或 `both`。</translation>
     </message>
@@ -5909,6 +5945,10 @@
         <translation>{0} 这不属于对话的一部分。</translation>
     </message>
     <message>
+        <source>{0} Or give it a key. {1}</source>
+        <translation>{0} 或者为它提供密钥。{1}</translation>
+    </message>
+    <message>
         <source>{0} Resolve them with git first.</source>
         <translation>{0} 请先用 Git 解决。</translation>
     </message>
@@ -5965,6 +6005,10 @@
         <translation>{0} 自行决定思考多少。</translation>
     </message>
     <message>
+        <source>{0} did not answer within {1} s.</source>
+        <translation>{0} 未在 {1} 秒内回应。</translation>
+    </message>
+    <message>
         <source>{0} did not let git in, so nothing was pushed.</source>
         <translation>{0} 拒绝了 git 的访问，因此没有推送任何内容。</translation>
     </message>
@@ -6017,6 +6061,10 @@
         <translation>{0} 未安装。</translation>
     </message>
     <message>
+        <source>{0} is not signed in.</source>
+        <translation>{0} 尚未登录。</translation>
+    </message>
+    <message>
         <source>{0} is not text: {1}.</source>
         <translation>{0} 不是文本：{1}。</translation>
     </message>
@@ -6033,8 +6081,16 @@
         <translation>{0} 需要尚未安装的软件包。</translation>
     </message>
     <message>
+        <source>{0} opened a session without an id.</source>
+        <translation>{0} 打开的会话没有标识。</translation>
+    </message>
+    <message>
         <source>{0} runs its commands by itself, outside the sandbox.</source>
         <translation>{0} 会在沙盒之外自行运行命令。</translation>
+    </message>
+    <message>
+        <source>{0} speaks version {1} of the protocol, and only version {2} is known here.</source>
+        <translation>{0} 使用协议版本 {1}，此处仅支持版本 {2}。</translation>
     </message>
     <message>
         <source>{0} summarised the older part of its conversation.</source>
@@ -11601,6 +11657,10 @@
     <message>
         <source>no key</source>
         <translation>没有密钥</translation>
+    </message>
+    <message>
+        <source>not signed in</source>
+        <translation>未登录</translation>
     </message>
     <message>
         <source>pinned</source>

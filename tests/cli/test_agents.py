@@ -3,6 +3,7 @@
 import io
 import json
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from keyring.errors import NoKeyringError
 
 from desktop_agent.core.base.paths import AppPaths
-from tests.command_line import CommandLine, Ran
+from tests.command_line import PROGRAM, CommandLine, Ran
 from tests.core.agents.test_definition import SECRET, program
 from tests.memory_keyring import BrokenKeyring, MemoryKeyring, use_keyring
 from tests.system_processes import descendants
@@ -213,22 +214,84 @@ def test_a_test_says_what_an_agent_offers_and_leaves_nothing_running(agents: Age
     assert list((tmp_path / "app").iterdir()) == []
 
 
-def test_an_agent_that_is_not_signed_in_says_how_to(agents: Agents, tmp_path: Path) -> None:
-    way = {"id": "x", "name": "Log in", "type": "terminal", "args": ["--log in"]}
-    begun = {"protocolVersion": 1, "agentInfo": {"name": "scripted", "version": "1"}, "authMethods": [way]}
-    refused = {"code": -32000, "message": "Authentication required"}
-    line = scripted(tmp_path / "script.json", initialize=begun, **{"session/new": refused})
+def signing(path: Path, account: Path, *methods: dict[str, Any]) -> list[str]:
+    """Return the command line of an agent that opens a session only when its account is there."""
+    begun = {"protocolVersion": 1, "agentInfo": {"name": "scripted", "version": "1"}, "authMethods": methods}
+    path.write_text(json.dumps({"answers": {"initialize": begun}, "prompts": [], "account": str(account)}))
+    return [sys.executable, str(SCRIPTED_AGENT), str(path)]
 
-    ran = agents("test", shlex.join(line), "--json")
+
+BROWSER = {"id": "browser", "name": "A browser"}
+TERMINAL = {"id": "tty", "name": "A terminal", "type": "terminal", "args": ["--login"], "env": {"WHO": "mo"}}
+
+
+def test_an_agent_that_is_not_signed_in_says_how_to(agents: Agents, tmp_path: Path) -> None:
+    line = signing(tmp_path / "script.json", tmp_path / "account", BROWSER, TERMINAL)
+    agents.done("add", "mine", "--", *line)
+
+    ran = agents("test", "mine", "--json")
 
     assert (ran.code, ran.json["works"], ran.json["needs_sign_in"]) == (1, False, True)
     assert ran.json["problem"] == "scripted is not signed in."
-    assert shlex.join((*line, "--log in")) in ran.json["hint"]
+    assert "`desktop-agent agents login mine`" in ran.json["hint"]
+    assert [(way["id"], way["command"]) for way in ran.json["sign_ins"]] == [
+        ("browser", []),
+        ("tty", [*line, "--login"]),
+    ]
 
-    begun["authMethods"] = [{"id": "x", "name": "An API key"}, {"id": "y", "name": "A browser"}]
-    scripted(tmp_path / "script.json", initialize=begun, **{"session/new": refused})
-    said = agents("test", shlex.join(line)).out
-    assert "scripted is not signed in.\nIt offers An API key or A browser. Sign in with its own program" in said
+
+def test_an_agent_signs_in_by_itself_and_is_tested(agents: Agents, tmp_path: Path) -> None:
+    account = tmp_path / "account"
+    agents.done("add", "mine", "--", *signing(tmp_path / "script.json", account, BROWSER))
+    before = descendants()
+
+    ran = agents.done("login", "mine", "--json")
+
+    assert ran.json == {
+        "name": "mine",
+        "method": "browser",
+        "signed_in": True,
+        "problem": "",
+        "hint": "",
+        "detail": "",
+    }
+    assert account.read_text() == "browser"
+    assert "works already" in agents.done("login", "mine").out
+    assert agents.done("login", "mine", "--method", "browser").out == "You are signed in with scripted.\n"
+    assert descendants() <= before
+
+
+@pytest.mark.parametrize(("typed", "code"), [("yes", 0), ("no", 1)])
+def test_a_program_signs_in_in_this_terminal(tmp_path: Path, typed: str, code: int) -> None:
+    account = tmp_path / "account"
+    line = shlex.join(signing(tmp_path / "script.json", account, TERMINAL))
+
+    ran = subprocess.run(  # noqa: TID251 - its standard input is what it is about
+        [*PROGRAM, "agents", "login", line, "--json"], input=f"{typed}\n", capture_output=True, text=True, check=False
+    )
+
+    assert (ran.returncode, account.exists()) == (code, code == 0)
+    assert "Signing in as mo. Type yes: " in ran.stderr
+    document = json.loads(ran.stdout)
+    if code == 0:
+        assert (document["method"], document["signed_in"]) == ("tty", True)
+    else:
+        assert document["error"]["title"].endswith("ended with exit code 4.")
+
+
+def test_a_sign_in_is_named_where_there_are_several_and_a_key_goes_elsewhere(agents: Agents, tmp_path: Path) -> None:
+    key = {"id": "key", "name": "A key", "type": "env_var", "varName": "MY_KEY"}
+    agents.done("add", "mine", "--", *signing(tmp_path / "script.json", tmp_path / "account", BROWSER, TERMINAL, key))
+    for options, says in (
+        ((), "mine offers 3 sign-ins.\nName one with --method:\n  browser: A browser\n  tty: A terminal\n  key: A key"),
+        (("--method", "gone"), "mine has no sign-in 'gone'."),
+        (("--method", "key"), "mine takes a key in MY_KEY.\n`desktop-agent agents add mine --secret MY_KEY` puts it"),
+    ):
+        ran = agents("login", "mine", *options)
+        assert (ran.code, says in ran.err) == (2, True), ran.err
+    agents.done("add", "shut", "--sandbox", "strict", "--", *signing(tmp_path / "script.json", tmp_path / "account"))
+    assert agents("login", "shut").code in (1, 2)
+    assert agents("login", "no-such-agent").code == 2
 
 
 def test_an_agent_that_does_not_work_says_why(agents: Agents, tmp_path: Path) -> None:

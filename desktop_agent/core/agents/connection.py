@@ -1,7 +1,6 @@
 """One agent of another program: its process, its session, and what it is asked and tells, by the protocol."""
 
 import asyncio
-import os
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, nullcontext, suppress
@@ -14,14 +13,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.agents import wire
-from desktop_agent.core.agents.definition import AgentDefinition, read_agent_secrets
-from desktop_agent.core.agents.installed import credentials_of, kind_of
+from desktop_agent.core.agents.definition import AgentDefinition, LoginWay, read_agent_secrets
+from desktop_agent.core.agents.installed import agent_started_by, kind_of
 from desktop_agent.core.agents.offers import MODE, AgentOffers
 from desktop_agent.core.agents.peer import AUTH_REQUIRED, CANCELLED, Handler, Peer, RpcError
 from desktop_agent.core.agents.session_replay import SessionReplay
-from desktop_agent.core.base.errors import AgentError, CredentialsError, ServerError
+from desktop_agent.core.agents.sign_in import how_to_sign_in, ways_to_sign_in
+from desktop_agent.core.base.errors import AgentError, CredentialsError, NotSignedInError, ServerError
 from desktop_agent.core.base.package import __version__
-from desktop_agent.core.base.plain_text import named, without_controls
+from desktop_agent.core.base.plain_text import without_controls
 from desktop_agent.core.base.secrets import Keyring
 from desktop_agent.core.mcp.confining import ServerConfiner
 from desktop_agent.core.mcp.definition import Program
@@ -32,7 +32,6 @@ from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.system.processes.line_process import LineProcess
 from desktop_agent.core.system.processes.process_tree import Activity
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
-from desktop_agent.core.system.processes.shell import joined_words
 
 START_TIMEOUT_S: Final = 60.0
 """How long an agent may take to start and to open a session. `npx` may have to look for its package first."""
@@ -56,6 +55,7 @@ _CAPABILITIES: Final[JsonObject] = {
     "auth": {"terminal": True},
     "elicitation": {"form": {}, "url": {}},
     "session": {"configOptions": {"boolean": {}}, "notices": {}, "compaction": {}},
+    "_meta": {"terminal-auth": True},  # the older form of `auth.terminal`, for which some name their commands
 }
 
 
@@ -94,8 +94,8 @@ class AgentSurroundings(Struct, frozen=True, kw_only=True, eq=False):
         """Return how the agent is started, with its secrets, which the `log` hides. Raises `CredentialsError`."""
         secrets = await asyncio.to_thread(read_agent_secrets, self.keyring, agent)
         log.hide(secrets.values())
-        own = credentials_of(agent.command, agent.args) if agent.defined_by == "user" else ()
-        environ = child_environment(self.environ, own)
+        known = agent_started_by(agent.command, agent.args) if agent.defined_by == "user" else None
+        environ = child_environment(self.environ, known.credentials if known is not None else ())
         return Command(
             argv=(agent.command, *agent.args),
             cwd=self.root,
@@ -115,8 +115,13 @@ class AgentSurroundings(Struct, frozen=True, kw_only=True, eq=False):
 class AgentConnection:
     """Started by `start`, ended by `aclose`. One turn at a time; all methods raise `AgentError`."""
 
-    def __init__(self, definition: AgentDefinition, surroundings: AgentSurroundings) -> None:
+    def __init__(
+        self, definition: AgentDefinition, surroundings: AgentSurroundings, reference: str = "", sign_in: str = ""
+    ) -> None:
+        """`reference` names the agent in a session; `sign_in` is the id of a sign-in of its own that it may need."""
         self.definition = definition
+        self._reference = reference or definition.name
+        self._sign_in = sign_in
         self.facts = wire.Initialized(protocol_version=0)
         self.session_id = ""
         self.offers = AgentOffers()
@@ -169,6 +174,10 @@ class AgentConnection:
         return kind_of(info.name) if info is not None else ""
 
     @property
+    def sign_ins(self) -> tuple[LoginWay, ...]:
+        return ways_to_sign_in(self.definition, self.facts.auth_methods)
+
+    @property
     def activity(self) -> Activity | None:
         return self._process.child.activity if self.is_running else None
 
@@ -203,18 +212,43 @@ class AgentConnection:
 
         `heard` is what the user said in it as far as is known here, to find what was said without us.
         """
+        try:
+            return await self._open_session(known, heard, servers)
+        except NotSignedInError:
+            if not self._sign_in:
+                raise
+        await self.authenticate(self._sign_in, timeout_s=START_TIMEOUT_S)  # it forgot that when it ended
+        return await self._open_session(known, heard, servers)
+
+    async def _open_session(
+        self, known: AgentSession | None, heard: Sequence[str], servers: Sequence[JsonObject]
+    ) -> bool:
         params: JsonObject = {"cwd": str(self._around.root), "mcpServers": list(servers)}
         if known is not None and await self._reopened(params | {"sessionId": known.id}, known.id, heard):
             self.session_id, self.is_known, self.through_turn = known.id, True, known.through_turn
         else:
-            facts = await self._ask("session/new", params, wire.SessionOffers, timeout_s=START_TIMEOUT_S)
-            if not facts.session_id:
-                raise ServerError(f"{self.name} opened a session without an id.")
+            facts = await self._new_session(params)
             self.session_id, self.is_known, self.through_turn = facts.session_id, False, 0
             self.cost_usd = 0.0
             self._note(self.offers.with_facts(facts))
         await self._set_mode()
         return self.is_known
+
+    async def _new_session(self, params: JsonObject) -> wire.SessionOffers:
+        problem = ServerError(f"{self.name} opened a session without an id.")
+        try:
+            facts = await self._ask("session/new", params, wire.SessionOffers, timeout_s=START_TIMEOUT_S)
+            if facts.session_id:
+                return facts
+        except ServerError as error:
+            problem = error
+        if self.facts.auth_methods and self.is_running:  # some say it in words of their own
+            raise self._not_signed_in(problem.title, problem.detail, is_sure=False)
+        raise problem
+
+    async def authenticate(self, method_id: str, *, timeout_s: float | None = None) -> None:
+        """Let the agent sign in by itself: it may open a browser, and wait for the user. Can be cancelled."""
+        await self._ask("authenticate", {"methodId": method_id}, wire.SessionOffers, timeout_s=timeout_s)
 
     async def prompt(self, blocks: Sequence[JsonObject], listener: Listener) -> wire.PromptEnd:
         """Run a turn. Everything that the agent sent before its end was taken in when this returns.
@@ -231,6 +265,11 @@ class AgentConnection:
             if taking.done():  # what it told could not be recorded
                 taking.result()
             return await asking
+        except NotSignedInError:
+            self._process.break_off("It is not signed in.")  # it takes up a sign-in when it starts again
+            assert self._serving is not None
+            await asyncio.wait({self._serving})
+            raise
         except asyncio.CancelledError:
             await unhurried(self._stop(asking, taking))
             raise
@@ -321,12 +360,14 @@ class AgentConnection:
         said = without_controls(error.message).strip() or f"error {error.code}"
         detail = self._log.tail(_LAST_LINES)
         if error.code == AUTH_REQUIRED:
-            return CredentialsError(
-                f"{self.name} is not signed in.",
-                hint=how_to_sign_in(self.definition, self.facts.auth_methods),
-                detail=detail,
-            )
+            return self._not_signed_in(f"{self.name} is not signed in.", detail)
         return ServerError(f"{self.name}: {said}", detail=detail)
+
+    def _not_signed_in(self, title: str, detail: str, *, is_sure: bool = True) -> NotSignedInError:
+        ways = [(way.id, way.name, bool(way.command)) for way in self.sign_ins if not way.variables]
+        hint = how_to_sign_in(self._reference, self.sign_ins)
+        hint = hint if is_sure else f"Perhaps it is not signed in. {hint}"
+        return NotSignedInError(title, ways=ways, hint=hint, detail=detail)
 
     async def _reopened(self, params: JsonObject, session_id: str, heard: Sequence[str]) -> bool:
         """Load the session, which tells all of it, if that is compared with what was `heard`, else resume it."""
@@ -461,21 +502,6 @@ class AgentConnection:
     def do_next(self, step: Callable[[], Awaitable[None]]) -> None:
         """Take this step of the turn after everything that the agent told so far was taken in."""
         self._steps.add(step)
-
-
-def how_to_sign_in(agent: AgentDefinition, ways: Sequence[wire.AuthMethod]) -> str:
-    for way in ways:
-        if command := way.command((agent.command, *agent.args)):
-            variables: list[str] = []
-            if os.name != "nt" and way.env:
-                variables = ["env", *(f"{name}={value}" for name, value in way.env.items())]
-            line = joined_words((*variables, *command))
-            return f"Sign in with `{named(line)}` in a terminal, then try again."
-    offered = " or ".join(named(way.name) for way in ways) or "a key"
-    return (
-        f"It offers {offered}. Sign in with its own program in a terminal, or give it a key as a secret variable. "
-        "Then try again."
-    )
 
 
 class _Steps:

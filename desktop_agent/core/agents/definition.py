@@ -95,6 +95,17 @@ class AgentDefinition(Struct, frozen=True, kw_only=True):
         return None if found is None else replace(self, command=found.program, env={**found.env, **self.env})
 
 
+class LoginWay(Struct, frozen=True, kw_only=True):
+    id: str
+    name: str
+    description: str = ""
+    command: tuple[str, ...] = ()
+    """What signs in when it runs in a terminal; empty if the agent signs in by itself when it is asked to."""
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    variables: tuple[str, ...] = ()
+    """The variables in which the agent wants a key; it has no other sign-in by this way."""
+
+
 class AgentReport(Struct, frozen=True, kw_only=True):
     """What a test of an agent found."""
 
@@ -105,7 +116,7 @@ class AgentReport(Struct, frozen=True, kw_only=True):
     modes: tuple[str, ...] = ()
     mode: str = ""
     """The id of the mode that is set in sessions here."""
-    sign_ins: tuple[str, ...] = ()
+    sign_ins: tuple[LoginWay, ...] = ()
     problem: str = ""
     hint: str = ""
     detail: str = ""

@@ -18,6 +18,8 @@ class KnownAgent(Struct, frozen=True, kw_only=True):
     programs: tuple[str, ...]
     """The programs that may start it; an older one's name is last."""
     args: tuple[str, ...] = ()
+    signs_in: tuple[str, ...] = ()
+    """The arguments with which the program signs in, in a terminal, if the protocol does not tell them."""
     env: Mapping[str, str] = {}
     """What makes an agent ask that has no mode for it, unless the user's own variables say something else."""
     install: str
@@ -70,7 +72,8 @@ KNOWN_AGENTS: tuple[KnownAgent, ...] = (
         credentials=("MISTRAL_API_KEY",),
     ),
     KnownAgent(
-        name="goose", title="Goose", programs=("goose",), args=("acp",), install="brew install block-goose-cli"
+        name="goose", title="Goose", programs=("goose",), args=("acp",), signs_in=("configure",),
+        install="brew install block-goose-cli",
     ),
 )  # fmt: skip
 
@@ -107,11 +110,11 @@ def way_back(sessions: Iterable[AgentSession], folder: str) -> WayBack | None:
     return None
 
 
-def credentials_of(command: str, args: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the variables with the credentials of the known agent that this starts; none for another program."""
+def agent_started_by(command: str, args: tuple[str, ...]) -> KnownAgent | None:
+    """Return the known agent that a command line starts."""
     name = Path(command).stem
     known = (one for one in KNOWN_AGENTS if name in one.programs and args[: len(one.args)] == one.args)
-    return next((one.credentials for one in known), ())
+    return next(known, None)
 
 
 class FoundProgram(Struct, frozen=True):

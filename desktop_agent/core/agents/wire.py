@@ -12,7 +12,7 @@ from msgspec import Meta, Struct, ValidationError, convert, field
 
 from desktop_agent.core.agents.peer import INVALID_PARAMS, RpcError
 from desktop_agent.core.base.learned import learned
-from desktop_agent.core.protocol.codec import as_object
+from desktop_agent.core.protocol.codec import as_object, text_in
 from desktop_agent.core.protocol.model import JsonObject
 
 VERSION: Final = 1
@@ -52,20 +52,29 @@ class AuthMethod(_Wire, frozen=True):
     """`terminal`: the same program, with more arguments and variables, signs in when it runs in a terminal."""
     args: tuple[_Name, ...] = ()
     env: dict[_Name, _Name] = field(default_factory=dict[str, str])
+    vars: tuple[JsonObject, ...] = ()
+    var_name: _Name = ""
+    """The variable with a key that agents of an earlier draft wanted (`env_var`)."""
     meta: JsonObject = field(name="_meta", default_factory=dict[str, object])
 
-    def command(self, agent: Sequence[str]) -> tuple[str, ...]:
-        """Return the command line that signs in, in a terminal; empty if the agent says none.
+    def command(self, agent: Sequence[str]) -> tuple[tuple[str, ...], dict[str, str]]:
+        """Return the command line that signs in, in a terminal, and its variables; empty if the agent says none.
 
         `agent` starts the agent. Copilot names a program of its own, and Qwen its arguments, in older forms.
         """
         own = as_object(self.meta.get("terminal-auth"))
         if self.type == "terminal":
-            return (*agent, *self.args)
+            return (*agent, *self.args), self.env
         if self.meta.get("type") == "terminal":
-            return (*agent, *_texts(self.meta.get("args")))
-        program = own.get("command")
-        return (program, *_texts(own.get("args"))) if isinstance(program, str) else ()
+            return (*agent, *_texts(self.meta.get("args"))), {}
+        program, env = own.get("command"), as_object(own.get("env"))
+        line = (program, *_texts(own.get("args"))) if isinstance(program, str) and program else ()
+        return line, {name: str(value) for name, value in env.items()}
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        named = (text_in(one, "name") for one in self.vars)
+        return tuple(filter(None, (self.var_name, *named))) if self.type == "env_var" else ()
 
 
 def _texts(value: object) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ Exception
 │   ├── SandboxError           a command cannot be confined as asked, so it is not run
 │   ├── CredentialsError       no key, or the keyring refused
 │   │   ├── SignedOutError     a sign-in is over; only the user can sign in again
+│   │   ├── NotSignedInError   an agent of another program needs a sign-in
 │   │   └── AccountGoneError   the account that a session names is not there any more
 │   ├── ServerError            an MCP server could not be started or reached, or broke off
 │   └── ProviderError          the model could not be reached or refused the request
@@ -106,6 +107,14 @@ class CredentialsError(AgentError): ...
 
 
 class SignedOutError(CredentialsError): ...
+
+
+class NotSignedInError(CredentialsError):
+    """`ways` are the sign-ins that can be carried out here: their ids, their names, and whether in a terminal."""
+
+    def __init__(self, title: str, *, ways: Sequence[tuple[str, str, bool]], hint: str = "", detail: str = "") -> None:
+        super().__init__(title, hint=hint, detail=detail)
+        self.ways = tuple(ways)
 
 
 class AccountGoneError(CredentialsError): ...

@@ -15,6 +15,7 @@ from desktop_agent.core.base.ids import CallId, ChangeId, Digest, HunkKey, Promp
 from desktop_agent.core.protocol.model import (
     AgentCommand,
     AgentOption,
+    AgentSignIn,
     ApprovalPolicy,
     ApprovalRequest,
     AssistantBlock,
@@ -179,6 +180,8 @@ class Notice(DurableEvent, frozen=True, kw_only=True):
     hint: str = ""
     detail: str = ""
     turn: int | None = None
+    sign_ins: tuple[AgentSignIn, ...] = ()
+    """How the user can sign in with the agent of another program that failed for that."""
 
 
 # --- prompts and turns --------------------------------------------------------------------------------------------

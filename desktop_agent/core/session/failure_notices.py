@@ -6,6 +6,7 @@ from desktop_agent.core.base.errors import (
     AccountGoneError,
     AgentError,
     CredentialsError,
+    NotSignedInError,
     ProviderError,
     SignedOutError,
     StorageError,
@@ -14,6 +15,7 @@ from desktop_agent.core.base.errors import (
 )
 from desktop_agent.core.base.web_address import address_of, is_readable_on_the_way
 from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import AgentSignIn
 
 UNSAFE_SETTINGS = "settings"
 
@@ -21,19 +23,35 @@ NO_ACCOUNT = "no_account"
 
 SIGNED_OUT = "signed_out"
 
+NOT_SIGNED_IN = "not_signed_in"
+"""The code of the notice that an agent of another program needs a sign-in."""
+
 NOT_FETCHED = "mention"
 """The code of the notice that a prompt was not sent, because a mention in it could not be fetched."""
 
 _CODES: dict[type[AgentError], str] = {
-    AccountGoneError: NO_ACCOUNT, SignedOutError: SIGNED_OUT, CredentialsError: "no_key", WorkspaceError: "workspace",
-    UnsafeSettingsError: UNSAFE_SETTINGS, StorageError: "storage",
+    AccountGoneError: NO_ACCOUNT, SignedOutError: SIGNED_OUT, NotSignedInError: NOT_SIGNED_IN,
+    CredentialsError: "no_key", WorkspaceError: "workspace", UnsafeSettingsError: UNSAFE_SETTINGS,
+    StorageError: "storage",
 }  # fmt: skip
 
 
-def notice_of(error: AgentError, turn: int | None) -> ev.Notice:
+def notice_of(error: AgentError, turn: int | None, agent: str = "") -> ev.Notice:
+    """`agent` is the agent of another program whose turn failed, as in `ModelRef.model`."""
     known = (code for kind, code in _CODES.items() if isinstance(error, kind))
     code = error.fault if isinstance(error, ProviderError) else next(known, "error")
-    return ev.Notice(level="error", code=code, title=error.title, hint=error.hint, detail=error.detail, turn=turn)
+    ways = error.ways if isinstance(error, NotSignedInError) else ()
+    return ev.Notice(
+        level="error",
+        code=code,
+        title=error.title,
+        hint=error.hint,
+        detail=error.detail,
+        turn=turn,
+        sign_ins=tuple(
+            AgentSignIn(agent=agent, id=one, name=name, is_in_terminal=is_tty) for one, name, is_tty in ways
+        ),
+    )
 
 
 def readable_address_notice(address: str) -> ev.Notice | None:

@@ -285,7 +285,7 @@ class TurnRunner:
             raise
         except AgentError as error:
             reason = "workspace_error" if isinstance(error, WorkspaceError) else "provider_error"
-            notice = notice_of(error, number)
+            notice = notice_of(error, number, model.model)
         except Exception as error:
             logger.exception("Turn %s failed unexpectedly", number)
             reason, notice = "internal_error", defect_notice(error, number)

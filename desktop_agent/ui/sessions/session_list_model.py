@@ -89,6 +89,7 @@ def has_failed(session: SessionSummary) -> bool:
 
 def _failed_words(session: SessionSummary) -> str:
     words = {"authentication": _words_tr("key refused"), "no_key": _words_tr("no key")}
+    words["not_signed_in"] = _words_tr("not signed in")
     return words.get(session.failure) or _words_tr("failed")
 
 

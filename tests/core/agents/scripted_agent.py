@@ -1,7 +1,9 @@
 """An agent that follows a script: `python scripted_agent.py SCRIPT [LOG]`. It writes files and runs commands by itself.
 
-SCRIPT is JSON: `{"answers": {method: result}, "options": [option, …], "prompts": [[step, …], …]}`. Before it answers
-`session/load`, it tells its `"replay": [update, …]`. A step is one of
+SCRIPT is JSON: `{"answers": {method: result}, "options": [option, …], "prompts": [[step, …], …]}`. With
+`"account": file` it opens a session only when the file exists; `authenticate` makes it, in memory if `file` is "", and
+so does the argument `--login` in a terminal, after a line of input. The method "wait" writes to it, and never answers.
+Before it answers `session/load`, it tells its `"replay": [update, …]`. A step is one of
 
     {"update": {…}}                        tells
     {"ask": {…toolCall}, "options": [{…}]} asks for permission, and leaves out the steps up to `end` if it gets none;
@@ -26,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 SCRIPT = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-LOG = Path(sys.argv[2]) if len(sys.argv) > 2 else None
+LOG = Path(sys.argv[2]) if len(sys.argv) > 2 and "--login" not in sys.argv else None
 KIND = {"allow_once": True, "allow_always": True}
 WRITING = threading.Lock()
 
@@ -55,6 +57,7 @@ class Agent:
         self.came = threading.Condition()
         self.is_cancelled = False
         self.options: list[dict[str, Any]] = SCRIPT.get("options", [])
+        self.is_signed_in = False
 
     def take(self, message: dict[str, Any]) -> None:
         method, number = message.get("method"), message.get("id")
@@ -69,7 +72,7 @@ class Agent:
             with self.came:
                 self.is_cancelled = True
                 self.came.notify_all()
-        elif method == "session/prompt":
+        elif method == "session/prompt" and method not in SCRIPT.get("answers", {}):
             threading.Thread(target=self.prompt, args=(number, message["params"]), daemon=True).start()
         elif number is not None:
             self.answer(str(method), number, message["params"])
@@ -81,11 +84,23 @@ class Agent:
                 if option["id"] == params["configId"]:
                     option["currentValue"] = params["value"]
         options = {"configOptions": self.options} if self.options else {}
+        if method == "authenticate" and params["methodId"] == "wait":
+            Path(SCRIPT["account"]).write_text("it waits", encoding="utf-8")
+            return
+        if method == "authenticate" and "account" in SCRIPT:
+            self.is_signed_in = True
+            if SCRIPT["account"]:
+                Path(SCRIPT["account"]).write_text(params["methodId"], encoding="utf-8")
+        is_out = "account" in SCRIPT and not self.is_signed_in and not Path(SCRIPT["account"] or "/no such").exists()
+        if method == "session/new" and is_out:
+            send({"id": number, "error": {"code": -32000, "message": "Authentication required"}})
+            return
         usual: dict[str, Any] = {
             "initialize": {"protocolVersion": 1, "agentInfo": {"name": "scripted", "version": "1"}},
             "session/new": {"sessionId": f"session-{os.getpid()}"} | options,
             "session/set_config_option": options,
             "session/set_mode": {},
+            "authenticate": {},
         }
         found = SCRIPT.get("answers", {}).get(method, usual.get(method))
         if method == "session/load":
@@ -177,6 +192,13 @@ class Agent:
 
 
 def main() -> None:
+    if "--login" in sys.argv:
+        sys.stdout.write(f"Signing in as {os.environ['WHO']}. Type yes: ")
+        sys.stdout.flush()
+        if sys.stdin.readline().strip() != "yes":
+            sys.exit(4)
+        Path(SCRIPT["account"]).write_text("terminal", encoding="utf-8")
+        return
     agent = Agent()
     for line in sys.stdin:
         log(">", line.rstrip("\n"))

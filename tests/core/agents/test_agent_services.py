@@ -3,9 +3,7 @@
 import json
 from typing import Any
 
-import pytest
-
-from desktop_agent.core.agents.peer import AUTH_REQUIRED, INVALID_PARAMS, NOT_FOUND
+from desktop_agent.core.agents.peer import INVALID_PARAMS, NOT_FOUND
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Allowed, Denied
@@ -119,26 +117,3 @@ async def test_a_question_is_cancelled_with_its_turn(scene: Scene) -> None:
         assert (await opened.rx.expect(ev.TurnEnded)).reason == "interrupted"
         started, finished = opened.rx.all(ev.ToolCallStarted), opened.rx.all(ev.ToolCallFinished)
         assert [one.call.id for one in started] == [one.call_id for one in finished]
-
-
-@pytest.mark.parametrize(
-    ("method", "line"),
-    [
-        ({"type": "terminal", "args": ["--login"], "env": {"A": "b"}}, "env A=b {agent} --login"),
-        ({"_meta": {"terminal-auth": {"command": "copilot", "args": ["login"]}}}, "copilot login"),
-        ({"_meta": {"type": "terminal", "args": ["--auth-type=openai"]}}, "{agent} --auth-type=openai"),
-    ],
-    ids=["kimi", "copilot", "qwen"],
-)
-async def test_an_agent_that_is_not_signed_in_has_its_command_named(
-    scene: Scene, method: dict[str, Any], line: str
-) -> None:
-    scene.script["answers"] = {
-        "initialize": {"protocolVersion": 1, "authMethods": [{"id": "x", "name": "Sign in", **method}]},
-        "session/new": {"code": AUTH_REQUIRED, "message": "Authentication required"},
-    }
-    async with scene.session([]) as opened:
-        assert (await opened.prompt("go")).reason == "provider_error"
-        (notice,) = opened.rx.all(ev.Notice)
-        agent = scene.model.model
-        assert notice.hint == f"Sign in with `{line.format(agent=agent)}` in a terminal, then try again."

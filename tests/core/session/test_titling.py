@@ -36,7 +36,7 @@ class Titled(Ground):
         )
         rx = Receiver()
         session = await bench.create_session(self.workspace, sink=rx, model=model, approval="on_write")
-        return Open(session, rx, provider, self.workspace, asyncio.create_task(session.run()))
+        return Open(session, rx, provider, self.workspace, asyncio.create_task(session.run()), bench)
 
 
 @pytest.fixture

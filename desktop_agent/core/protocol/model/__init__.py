@@ -33,8 +33,8 @@ from desktop_agent.core.protocol.model.messages import (
     ToolUseBlock as ToolUseBlock, UserBlock as UserBlock, UserMessage as UserMessage, WebPage as WebPage,
 )  # fmt: skip
 from desktop_agent.core.protocol.model.sessions import (
-    AgentChoice as AgentChoice, AgentCommand as AgentCommand, AgentOption as AgentOption,
-    AgentSession as AgentSession, CacheMiss as CacheMiss, CacheMissReason as CacheMissReason,
+    AgentChoice as AgentChoice, AgentCommand as AgentCommand, AgentOption as AgentOption, AgentSession as AgentSession,
+    AgentSignIn as AgentSignIn, CacheMiss as CacheMiss, CacheMissReason as CacheMissReason,
     ContextReport as ContextReport, ContextSection as ContextSection, ContextUse as ContextUse,
     DayAllowance as DayAllowance, FolderIdentity as FolderIdentity, GuidanceFile as GuidanceFile,
     GuidanceScope as GuidanceScope, HitKind as HitKind, Pin as Pin, SaidElsewhere as SaidElsewhere,

@@ -271,6 +271,17 @@ class SaidElsewhere(Struct, frozen=True, kw_only=True):
     answer: str = ""
 
 
+class AgentSignIn(Struct, frozen=True, kw_only=True):
+    """A way to sign in with another program's agent."""
+
+    agent: str
+    """The name or the command line by which the session names the agent, as in `ModelRef.model`."""
+    id: str
+    name: str
+    is_in_terminal: bool = False
+    """Whether a program that needs a terminal signs in; else the agent does it by itself, perhaps in a browser."""
+
+
 class Spending(Struct, frozen=True, kw_only=True):
     """One day's usage and cost of one model."""
 

@@ -28,7 +28,7 @@ class Application:
         rx = Receiver()
         folder = self._ground.workspace
         session = await self._bench.create_session(folder, sink=rx, model=MODEL, approval="on_write")
-        return Open(session, rx, provider, folder, asyncio.create_task(session.run(), name="session"))
+        return Open(session, rx, provider, folder, asyncio.create_task(session.run(), name="session"), self._bench)
 
     @property
     def pids(self) -> list[int]:
