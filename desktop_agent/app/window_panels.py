@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from functools import partial
 
 from msgspec import Struct
 
@@ -26,6 +27,7 @@ from desktop_agent.ui.jobs_panel import JobsPanel
 from desktop_agent.ui.models.model_picker import ModelPicker
 from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
+from desktop_agent.ui.sessions.session_list_model import Arrangement
 from desktop_agent.ui.sessions.session_panel import SessionPanel
 from desktop_agent.ui.sessions.session_search import SearchPanel
 from desktop_agent.ui.theme import TextSizes, Theme
@@ -155,8 +157,8 @@ def _connect(panels: WindowPanels) -> None:
     panels.review.bring_back_clicked.connect(actions.bring_back.trigger)
     window.review_enlarged.connect(panels.review.set_enlarged)
     actions.show_keys(actions.enlarge_review, panels.review.set_enlarge_keys)
-    panels.sessions.set_arrangement(window.memory.arrangement)
-    panels.sessions.arranged.connect(window.memory.remember_arrangement)
+    panels.sessions.set_arrangement(window.memory.kept("sessions", Arrangement, Arrangement()))
+    panels.sessions.arranged.connect(partial(window.memory.keep, "sessions"))
     actions.show_keys(actions.filter_files, panels.files.set_filter_shortcut)
     actions.show_keys(actions.choose_model, panels.pickers.set_model_keys)
     panels.pickers.model_shown.connect(panels.models.show_model)

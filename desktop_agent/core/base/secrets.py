@@ -168,6 +168,8 @@ def secrets_in(environ: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def is_key(value: str) -> bool:
+    if not may_hold_key(value):
+        return False
     begun, whole = key_shaped().match(value.strip()), key_shaped().fullmatch(value.strip())
     if begun is not None and begun["block"]:  # certificates may follow
         return True

@@ -16,26 +16,21 @@ _NEEDED = frozenset({"PATH", "HOME", "PWD", "OLDPWD", "SHELL", "USER", "LOGNAME"
 _LONGEST_VALUE = 256 * 1024
 
 _USER = r"[^\s/?#@:\"'\[\]]*"
-_IN_ADDRESS = re.compile(
-    rf"""
+# Compiled for the first command: that takes 2 ms, and is not needed to start.
+_IN_ADDRESS = rf"""
       ://{_USER}:(?!\d{{1,5}}(?:[/?\#\s,;"']|$))[^\s"']+@          # postgres://user:password@host
     | ://(?=[^\s/@:]*\d)(?=[^\s/@:]*[A-Za-z])[\w.~+%=-]{{20,}}@    # https://token@host
     | \bjdbc:[^\s/@]*:[^\s/@]+/[^\s/@]+@                            # jdbc:oracle:thin:user/password@host
     | ^[^\s:@/=]+:[^\s@/]+@(?:tcp|udp|unix)\(                       # Go's database/sql
     | ^[^\s:@/=]+:[^\s@/]+@(?!sha\d)[\w-]+(?:\.[\w-]+)*(?::\d+)?(?:/\S*)?$    # user:password@host
-    """,
-    re.VERBOSE,
-)
-_IN_PARAMETER = re.compile(
-    r"""
+    """
+_IN_PARAMETER = r"""
     (?:^|[?&;,:/\s{"'(])
     (?:[\w.-]*(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|account[_ -]?key|private[_-]?key
       |shared[_ ]?access[_ ]?(?:key|signature)|credentials?)|pwd|sig|auth|_authToken|_auth)
     ["']?\s*[=:]\s*["']?(?![\s"'&;,)]|\$|%\w+%|/|\d{1,3}(?:[\s"'&;,)}]|$)|(?:true|false|null|none|yes|no)\b)[^\s"'&;]{3,}
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_HEADER = re.compile(r"\b(?:bearer|basic|token)\s+[\w.~+/=-]{16,}", re.IGNORECASE)
+    """
+_HEADER = r"\b(?:bearer|basic|token)\s+[\w.~+/=-]{16,}"
 _BETWEEN = re.compile(r"[\s,;|\"'=]+")
 
 _LEADS_OUT = re.compile(
@@ -92,11 +87,11 @@ def _reason(name: str, value: str) -> str:
         return "named like a credential"
     if len(value) > _LONGEST_VALUE:
         return "too long to be looked through"
-    if _IN_ADDRESS.search(value):
+    if re.search(_IN_ADDRESS, value, re.VERBOSE):
         return "an address with a password"
-    if is_key(value) or any(is_key(part) for part in _BETWEEN.split(value)) or _HEADER.search(value):
+    if is_key(value) or any(is_key(part) for part in _BETWEEN.split(value)) or re.search(_HEADER, value, re.IGNORECASE):
         return "a key"
-    return "a password among parameters" if _IN_PARAMETER.search(value) else ""
+    return "a password among parameters" if re.search(_IN_PARAMETER, value, re.VERBOSE | re.IGNORECASE) else ""
 
 
 BUS_VARIABLE = "DBUS_SESSION_BUS_ADDRESS"

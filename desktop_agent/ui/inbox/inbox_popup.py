@@ -25,11 +25,10 @@ from desktop_agent.ui.inbox.inbox_items import InboxItem
 from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.theme import Radius, Space, Theme
 from desktop_agent.ui.widgets.buttons import compact_button
-from desktop_agent.ui.widgets.focus import announce
+from desktop_agent.ui.widgets.focus import announce, draw_focus_ring
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, discard, hairline, hbox, scroll_down, set_names, vbox
 from desktop_agent.ui.widgets.popup import Popup
-from desktop_agent.ui.widgets.rows import draw_focus_ring
 from desktop_agent.ui.wording.phrases import long_moment, short_moment
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 

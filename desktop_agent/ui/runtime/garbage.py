@@ -5,7 +5,6 @@ uses `gc`, except for the entry point, which turns automatic collection off duri
 """
 
 import asyncio
-import ctypes
 import gc
 import sys
 import time
@@ -52,6 +51,8 @@ async def return_memory() -> None:
 
 
 def _trim() -> None:
+    import ctypes  # not needed until then
+
     with suppress(OSError, AttributeError):  # another C library, such as musl
         ctypes.CDLL(None).malloc_trim(0)
 

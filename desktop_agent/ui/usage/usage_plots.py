@@ -9,9 +9,10 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.usage.usage_figures import NOTHING, BarData, ColumnData, PlotBar, PlotColumn
+from desktop_agent.ui.widgets.focus import draw_focus_ring
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import hbox, set_names, vbox
-from desktop_agent.ui.widgets.rows import KEYBOARD_REASONS, LEFT, RIGHT, draw_focus_ring, draw_line
+from desktop_agent.ui.widgets.rows import KEYBOARD_REASONS, LEFT, RIGHT, draw_line
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 _MIDDLE = (Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine).value

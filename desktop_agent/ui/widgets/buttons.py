@@ -18,8 +18,8 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.ui.theme import Height, Space
+from desktop_agent.ui.widgets.focus import draw_focus_ring
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox
-from desktop_agent.ui.widgets.rows import draw_focus_ring
 
 
 class MenuButton(QToolButton):

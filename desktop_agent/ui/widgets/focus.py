@@ -1,13 +1,15 @@
-"""Moves the focus when a focused widget disappears, and makes announcements to screen readers."""
+"""Draws the focus, moves it when a focused widget disappears, and makes announcements to screen readers."""
 
 from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple, cast
 
-from PySide6.QtCore import QObject, Qt
-from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
+from PySide6.QtCore import QObject, QRectF, Qt
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QColor, QPainter, QPen
 from PySide6.QtWidgets import QApplication, QWidget
 from shiboken6 import isValid
+
+from desktop_agent.ui.theme import Radius
 
 
 def announce(widget: QWidget, words: str, *, is_urgent: bool = False) -> None:
@@ -18,6 +20,12 @@ def announce(widget: QWidget, words: str, *, is_urgent: bool = False) -> None:
     politeness = QAccessible.AnnouncementPoliteness
     event.setPoliteness(politeness.Assertive if is_urgent else politeness.Polite)
     QAccessible.updateAccessibility(event)
+
+
+def draw_focus_ring(painter: QPainter, rect: QRectF, colour: QColor, radius: float = Radius.CONTROL) -> None:
+    painter.setPen(QPen(colour, 2))
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.drawRoundedRect(rect.adjusted(1, 1, -1, -1), radius, radius)
 
 
 def has_focus_within(widget: QWidget) -> bool:

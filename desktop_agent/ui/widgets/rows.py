@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 from desktop_agent.core.base.matching import Span
 from desktop_agent.ui.runtime.painting import give_viewport
 from desktop_agent.ui.theme import Height, Radius, Theme, TypeSize
+from desktop_agent.ui.widgets.focus import draw_focus_ring
 
 AnyIndex = QModelIndex | QPersistentModelIndex
 NO_PARENT = QModelIndex()
@@ -148,12 +149,6 @@ def draw_ground(painter: QPainter, theme: Theme, option: QStyleOptionViewItem, r
     if ring.is_shown and state & QStyle.StateFlag.State_HasFocus:
         draw_focus_ring(painter, rect, theme.colour("accent"), Radius.CONTROL - 1)
     return theme.colour("accent_text" if is_selected else "text")
-
-
-def draw_focus_ring(painter: QPainter, rect: QRectF, colour: QColor, radius: float = Radius.CONTROL) -> None:
-    painter.setPen(QPen(colour, 2))
-    painter.setBrush(Qt.BrushStyle.NoBrush)
-    painter.drawRoundedRect(rect.adjusted(1, 1, -1, -1), radius, radius)
 
 
 def draw_box(painter: QPainter, rect: QRectF, edge: QColor, fill: QColor, radius: float, width: float = 1) -> None:

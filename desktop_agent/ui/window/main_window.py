@@ -10,9 +10,7 @@ from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QSplitter,
 from shiboken6 import isValid
 
 from desktop_agent.core.base.learned import learned
-from desktop_agent.core.diff.rows import RowMode
 from desktop_agent.ui.runtime.pacing import in_next_turn
-from desktop_agent.ui.sessions.session_list_model import Arrangement
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.focus import has_focus_within
 from desktop_agent.ui.widgets.layouts import screen_room
@@ -106,14 +104,7 @@ class WindowMemory:
         self._store.sync()
 
     @property
-    def arrangement(self) -> Arrangement:
-        return self._read("sessions", Arrangement, Arrangement())
-
-    def remember_arrangement(self, arrangement: Arrangement) -> None:
-        self._write("sessions", arrangement)
-
-    @property
-    def diff_mode(self) -> RowMode | None:
+    def diff_mode(self) -> Literal["side_by_side", "unified"] | None:
         """The diff mode that the user chose. `None` lets the width decide."""
         match self._store.value("diff_mode"):
             case "unified" | "side_by_side" as mode:
@@ -152,25 +143,25 @@ class WindowMemory:
         self._store.setValue("release_looked_for", day)
 
     def models(self, name: Literal["favourite_models", "recent_models"]) -> Sequence[KeptModel]:
-        return self._read(name, list[KeptModel], [])
+        return self.kept(name, list[KeptModel], [])
 
     def remember_models(self, name: Literal["favourite_models", "recent_models"], models: Sequence[KeptModel]) -> None:
-        self._write(name, models)
+        self.keep(name, models)
 
     @property
     def choices(self) -> Sequence[KeptChoice]:
-        return self._read("recent_choices", list[KeptChoice], [])
+        return self.kept("recent_choices", list[KeptChoice], [])
 
     def remember_choices(self, choices: Sequence[KeptChoice]) -> None:
-        self._write("recent_choices", choices)
+        self.keep("recent_choices", choices)
 
-    def _read(self, key: str, kind: type[T], default: T) -> T:
+    def kept(self, key: str, kind: type[T], default: T) -> T:
         try:
             return msgspec.json.decode(str(self._store.value(key, "")), type=learned(kind))
         except msgspec.MsgspecError:
             return default
 
-    def _write(self, key: str, value: object) -> None:
+    def keep(self, key: str, value: object) -> None:
         self._store.setValue(key, msgspec.json.encode(value).decode())
 
 
