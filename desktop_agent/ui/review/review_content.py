@@ -283,9 +283,8 @@ class ReviewContent(QWidget):
         pane.show_file(file, call)
         kept, undone = frozenset(reviewed.kept(file)), reviewed.undone(file)
         obstacle, is_undone = self._undo_obstacle(file), file.state == "undone"
-        pane.set_decisions(
-            HunkDecisions(kept, undone, obstacle, file.is_by_user, is_undone, file.is_offered, reviewed.committed(file))
-        )
+        of_file = file.is_by_user, is_undone, file.is_offered, reviewed.committed(file), file.is_git
+        pane.set_decisions(HunkDecisions(kept, undone, obstacle, *of_file))
         comments = reviewed.transcript.changed.comments.values()
         pane.review.comments.set_comments(tuple(comment for comment in comments if comment.path == file.path))
         pane.editing.set_obstacle(edit_obstacle(reviewed.transcript, file))

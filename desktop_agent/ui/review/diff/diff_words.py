@@ -34,6 +34,8 @@ class HunkDecisions(NamedTuple):
     """Whether undone hunks are those of a worktree that were not brought back."""
     committed: frozenset[HunkKey] = frozenset()
     """The hunks that a commit of the session has; `WHOLE_FILE` stands for all."""
+    is_git: bool = False
+    """Whether the diff is git's, from which an undone hunk disappears."""
 
     def is_committed(self, key: HunkKey) -> bool:
         return key in self.committed or WHOLE_FILE in self.committed

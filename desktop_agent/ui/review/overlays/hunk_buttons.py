@@ -127,6 +127,8 @@ class HunkOverlay(DiffOverlay):
         self._decided = HunkDecisions()
         self.decisions: HunkDecisions = HunkDecisions()
         """The user's decisions, plus the hunks that the diff itself marks as undone."""
+        self._is_undoing = False
+        """Whether an undo against git was asked for and not answered yet. Another one would find a changed file."""
         self._pictures: dict[HunkState, QPixmap] = {}
         self._pictured: tuple[bool, bool] | None = None
         """Whether the buttons of the pictures are enabled, and whether they bring back."""
@@ -152,6 +154,7 @@ class HunkOverlay(DiffOverlay):
         return tuple(dict.fromkeys(key for key in map(rows.key, rows.changes) if key is not None))
 
     def set_decisions(self, decided: HunkDecisions) -> None:
+        self._is_undoing = False
         if decided != self._decided:
             self._decided = decided
             self.decisions = decided._replace(undone=decided.undone | self._view.document.rows.diff.undone)
@@ -252,7 +255,7 @@ class HunkOverlay(DiffOverlay):
             return False
         key = self.current_key
         state = self.decisions.state(key) if key is not None else None
-        can_revert = not self.decisions.obstacle
+        can_revert = not self.decisions.obstacle and not self._is_undoing
         match action:  # impossible actions are ignored
             case "keep" if state == "kept":
                 self.requested.emit("undecide", (key,))
@@ -260,6 +263,7 @@ class HunkOverlay(DiffOverlay):
             case "keep" if state == "undecided":
                 self.requested.emit("keep", (key,))
             case "undo" if state in ("undecided", "kept") and can_revert:
+                self._is_undoing = self.decisions.is_git
                 self.requested.emit("undo", (key,))
             case "redo" if state == "undone" and can_revert:
                 self.requested.emit("redo", (key,))

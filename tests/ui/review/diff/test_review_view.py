@@ -148,6 +148,17 @@ def test_a_letter_that_is_held_down_decides_once(view: DiffView, asked: Requests
     assert view.navigation.change == 1
 
 
+def test_a_second_undo_against_git_waits_for_the_first(review: DiffReview, view: DiffView, asked: Requests) -> None:
+    keys = three_hunks(view)
+    in_git = HunkDecisions(is_git=True)
+    for _ in range(2):
+        review.hunks.set_decisions(in_git)
+        QTest.keyClick(view, Qt.Key.Key_U)
+        QTest.keyClick(view, Qt.Key.Key_U)
+    assert asked == [("undo", (keys[0],)), ("undo", (keys[1],))]
+    assert view.navigation.change == 2
+
+
 def test_a_screen_reader_hears_once_where_a_letter_went(
     review: DiffReview, view: DiffView, monkeypatch: pytest.MonkeyPatch
 ) -> None:
