@@ -486,7 +486,7 @@ class SessionContext:
         agents = tuple(
             RunningServer(each.definition.writer, activity, lambda _: True, author="agent")
             for each in self.agents.connections.values()
-            if (activity := each.activity) is not None
+            for activity in each.activities
         )
         return (*servers, *agents)
 

@@ -14,7 +14,7 @@ from desktop_agent.core.agents.wire import CallContent, CallFields, CallStatus, 
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.base.plain_text import without_controls
 from desktop_agent.core.protocol.codec import as_object
-from desktop_agent.core.protocol.model import Capability, JsonObject, ToolCall
+from desktop_agent.core.protocol.model import Capability, JsonObject, ToolCall, ToolResult
 
 _CAPABILITIES: Final[dict[str, tuple[Capability, ...]]] = {
     "read": ("read_fs",), "search": ("read_fs",), "think": (), "switch_mode": (), "edit": ("write_fs",),
@@ -54,6 +54,13 @@ class AgentCall(Struct):
     started_s: float = 0.0
     waited_s: float = 0.0
     """How long it waited for the user."""
+    is_ours: bool = False
+    """Whether it stands for a command that the agent has us run and has told no call of."""
+    runs_here: bool = False
+    circumstances: tuple[str, ...] = ()
+    """What else decides what the command does that we run."""
+    outcome: ToolResult | None = None
+    """What that command came to."""
 
     def take(self, fields: CallFields) -> str:
         """Take in what is new. Return what the call has printed since."""
@@ -111,9 +118,7 @@ class AgentCall(Struct):
         if self.kind != "execute":
             return None
         if isinstance(command, list):
-            words = [str(word) for word in cast("list[object]", command)]
-            is_wrapped = len(words) == 3 and Path(words[0]).name in ("bash", "sh", "zsh") and words[1] in ("-c", "-lc")
-            return words[2] if is_wrapped else shlex.join(words)
+            return line_of([str(word) for word in cast("list[object]", command)])
         return _script(command) if isinstance(command, str) and command.strip() else None
 
     @property
@@ -149,6 +154,8 @@ class AgentCall(Struct):
 
     def result(self) -> str:
         """What the call came to, in words for people and for other models."""
+        if self.outcome is not None:
+            return self.outcome.content
         text = self.printed or self._told_text
         if not text and isinstance(self.raw_output, str):
             text = self.raw_output
@@ -161,6 +168,12 @@ class AgentCall(Struct):
     @property
     def _told_text(self) -> str:
         return "" if self.content == self.said_before else _text(self.content)
+
+
+def line_of(words: Sequence[str]) -> str:
+    """Return the command line of a program with its arguments: what a shell runs, or else the words, quoted."""
+    is_wrapped = len(words) == 3 and Path(words[0]).name in ("bash", "sh", "zsh") and words[1] in ("-c", "-lc")
+    return words[2] if is_wrapped else shlex.join(words)
 
 
 def _is_usual(value: object) -> bool:

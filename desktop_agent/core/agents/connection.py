@@ -28,7 +28,7 @@ from desktop_agent.core.mcp.definition import Program
 from desktop_agent.core.mcp.server_log import ServerLog
 from desktop_agent.core.protocol.model import AgentSession, JsonObject, SaidElsewhere
 from desktop_agent.core.system.environment import child_environment
-from desktop_agent.core.system.processes.child import unhurried
+from desktop_agent.core.system.processes.child import ChildProcess, unhurried
 from desktop_agent.core.system.processes.line_process import LineProcess
 from desktop_agent.core.system.processes.process_tree import Activity
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
@@ -40,7 +40,10 @@ CANCEL_TIMEOUT_S: Final = 10.0
 """How long an agent may take to end a turn that was stopped. After that, its process is ended."""
 
 ELICIT: Final = "elicitation/create"
-SERVED: Final = ("fs/read_text_file", "fs/write_text_file", ELICIT)
+TERMINALS: Final = (
+    "terminal/create", "terminal/output", "terminal/wait_for_exit", "terminal/kill", "terminal/release"
+)  # fmt: skip
+SERVED: Final = ("fs/read_text_file", "fs/write_text_file", *TERMINALS, ELICIT)
 """What an agent may ask for besides permissions, each by `Listener.serve`."""
 
 _MOST_WAITING: Final = 1_000
@@ -51,7 +54,7 @@ _MOST_LAG_NS: Final = 500_000_000
 """How long a message may wait on a busy machine until it is read."""
 _CAPABILITIES: Final[JsonObject] = {
     "fs": {"readTextFile": True, "writeTextFile": True},
-    "terminal": False,
+    "terminal": True,
     "auth": {"terminal": True},
     "elicitation": {"form": {}, "url": {}},
     "session": {"configOptions": {"boolean": {}}, "notices": {}, "compaction": {}},
@@ -153,6 +156,9 @@ class AgentConnection:
         """What the agent's session has cost, if it tells."""
         self.title = ""
         """The title that the agent gave its session after the end of a turn."""
+        self.environ: Mapping[str, str] = {}
+        self.commands: set[ChildProcess] = set()
+        """The commands that run for the agent in this turn."""
         self._listener: Listener | None = None
         self._permits: set[asyncio.Task[Any]] = set()
         self._steps = _Steps()
@@ -178,8 +184,10 @@ class AgentConnection:
         return ways_to_sign_in(self.definition, self.facts.auth_methods)
 
     @property
-    def activity(self) -> Activity | None:
-        return self._process.child.activity if self.is_running else None
+    def activities(self) -> tuple[Activity, ...]:
+        """What its process does, and the commands that run for it."""
+        own = (self._process.child,) if self.is_running else ()
+        return tuple(child.activity for child in (*own, *self.commands))
 
     @property
     def is_running(self) -> bool:
@@ -189,6 +197,7 @@ class AgentConnection:
         """Start the agent, and agree on the protocol."""
         self._until_it_ends.push_async_callback(self._log.aclose)
         command = await self._around.command(self.definition, self._log)
+        self.environ = command.environ
         confining = self._around.confined(self.definition, command, self._log)
         confined = await self._until_it_ends.enter_async_context(confining)
         await self._process.start(self._around.runner, confined, self._log.feed)
@@ -204,6 +213,11 @@ class AgentConnection:
                 f"{wire.VERSION} is known here.",
                 hint="Update the agent, or this application.",
             )
+
+    def confined(self, command: Command) -> AbstractAsyncContextManager[Command]:
+        """Confine a command that runs for the agent as the agent itself is. Raises `ServerError`."""
+        alike = replace(self.definition, command=f"commands of {self.definition.name}", args=())
+        return self._around.confined(alike, command, self._log)
 
     async def open_session(
         self, known: AgentSession | None = None, heard: Sequence[str] = (), servers: Sequence[JsonObject] = ()
@@ -295,6 +309,8 @@ class AgentConnection:
 
     def stop_prompt(self) -> None:
         """Ask the agent to end its prompt, which then returns. An agent that does not end it is ended itself."""
+        if self._listener is None:
+            return
         self._peer.tell("session/cancel", {"sessionId": self.session_id})
         for permit in self._permits:  # the protocol wants them answered as cancelled
             permit.cancel()
@@ -403,6 +419,8 @@ class AgentConnection:
         if asking.done():
             return
         self.stop_prompt()
+        for child in self.commands:
+            child.ask_to_end()
         with suppress(AgentError, asyncio.CancelledError):
             await asking
         await self._steps.drained(taking)

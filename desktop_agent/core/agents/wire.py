@@ -226,6 +226,10 @@ class CallFields(_Wire, frozen=True):
     raw_output: object = None
     meta: JsonObject | None = field(name="_meta", default=None)
 
+    @property
+    def terminals(self) -> frozenset[str]:
+        return frozenset(one.terminal_id for one in self.content or () if one.type == "terminal")
+
 
 class _Update(_Wire, frozen=True, tag_field="sessionUpdate"):
     pass
@@ -351,6 +355,23 @@ class ReadAsked(_Wire, frozen=True):
 class WriteAsked(_Wire, frozen=True):
     path: _Name
     content: Annotated[str, Meta(max_length=16 * 2**20)]
+
+
+class Variable(_Wire, frozen=True):
+    name: _Name
+    value: _Text
+
+
+class TerminalAsked(_Wire, frozen=True):
+    command: _Text
+    args: tuple[_Text, ...] | None = None
+    env: tuple[Variable, ...] | None = None
+    cwd: _Name | None = None
+    output_byte_limit: _Count | None = None
+
+
+class TerminalNamed(_Wire, frozen=True):
+    terminal_id: _Name
 
 
 class ElicitationAsked(_Wire, frozen=True):

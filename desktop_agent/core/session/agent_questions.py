@@ -59,7 +59,7 @@ class AgentQuestions:
         facts = CallFacts(
             tool=call.tool,
             capabilities=call.capabilities,
-            details=(*outside, *lasting),
+            details=(*outside, *call.circumstances, *lasting),
             source="workspace" if call.command or (inside and not outside) else "external",
             paths=tuple(dict.fromkeys((*inside.values(), *(change.path for change in changes)))),
             command=call.command,

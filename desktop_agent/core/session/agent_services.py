@@ -1,4 +1,4 @@
-"""What an agent of another program may have us do during its turn: read and write files, and ask the user.
+"""What an agent of another program may have us do during its turn: read and write files, run commands, ask the user.
 
 Files are written by our own tool, so that the policy judges, and the ledger records, what is written.
 """
@@ -8,11 +8,12 @@ import stat
 from collections.abc import Awaitable, Callable
 
 from desktop_agent.core.agents import wire
-from desktop_agent.core.agents.connection import ELICIT
+from desktop_agent.core.agents.connection import ELICIT, TERMINALS
 from desktop_agent.core.agents.peer import INVALID_PARAMS, NOT_FOUND, UNKNOWN_METHOD, RpcError
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.form_reading import UnaskableError, form_asked, visit_asked
 from desktop_agent.core.protocol.model import Allowed, Decision, Denied, JsonObject, ServerQuestion, ToolResult
+from desktop_agent.core.session.agent_terminals import AgentTerminals
 from desktop_agent.core.system.files import FileState, read_state
 from desktop_agent.core.tools.execution.runtime import Toolbox
 from desktop_agent.core.tools.files.text_files import NotTextError, TextFile
@@ -25,11 +26,12 @@ AskUser = Callable[[ServerQuestion], Awaitable[Decision]]
 
 
 class AgentServices:
-    def __init__(self, agent: str, box: Toolbox, write: WriteFile, ask: AskUser) -> None:
+    def __init__(self, agent: str, box: Toolbox, write: WriteFile, ask: AskUser, terminals: AgentTerminals) -> None:
         self._agent = agent
         self._box = box
         self._write_file = write
         self._ask = ask
+        self._terminals = terminals
 
     async def serve(self, method: str, params: JsonObject) -> JsonObject:
         """Raises `RpcError`."""
@@ -40,6 +42,8 @@ class AgentServices:
                 case "fs/write_text_file":
                     await self._write(wire.read(params, wire.WriteAsked))
                     return {}
+                case _ if method in TERMINALS:
+                    return await self._terminals.serve(method, params)
                 case _ if method == ELICIT:
                     return await self._elicit(wire.read(params, wire.ElicitationAsked))
                 case _:

@@ -6,7 +6,7 @@ found as the changes of a server are (`core/tools/execution/writers.py`).
 
 import asyncio
 import base64
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -40,6 +40,7 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.session.agent_questions import AgentQuestions, meant_by_yes
 from desktop_agent.core.session.agent_services import AgentServices
+from desktop_agent.core.session.agent_terminals import AgentTerminals
 from desktop_agent.core.session.prompt_queue import PromptQueue
 from desktop_agent.core.session.session_parts import SessionParts
 from desktop_agent.core.system.files import FileState, FileTransition
@@ -47,7 +48,7 @@ from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.tools.execution.effects import to_its_end
 from desktop_agent.core.tools.execution.runtime import INTERRUPTED
 from desktop_agent.core.tools.execution.safeguard import PlannedCommand
-from desktop_agent.core.tools.gate import NotApprovedError
+from desktop_agent.core.tools.gate import Case, NotApprovedError
 from desktop_agent.core.tools.output import fit_all
 from desktop_agent.core.tools.tool import STOPPED_KEY
 
@@ -83,9 +84,12 @@ class AgentTurn:
         self._size = 0
         self._message_id = ""
         self._calls: dict[str, AgentCall] = {}
+        self._shown: set[str] = set()
+        """The agent's ids of calls that are shown as calls of ours."""
         self._looking: tuple[AgentCall, Snapshot] | None = None
         """The call whose changes are collected next, and the folder as it was before."""
-        self._services = AgentServices(agent.name, parts.runtime.box, self._write, self._ask_user)
+        self._terminals = AgentTerminals(number, agent, parts.runtime, self._begin_command, self._end_command)
+        self._services = AgentServices(agent.name, parts.runtime.box, self._write, self._ask_user, self._terminals)
         self._runs_ours = False
         self._order = asyncio.Lock()
         self._hold: asyncio.TimerHandle | None = None
@@ -110,6 +114,7 @@ class AgentTurn:
                 end = await self._agent.prompt(await self._prompt(), self)
                 if self._handing is not None:
                     await asyncio.shield(self._handing)
+                await self._terminals.aclose()
                 await self._close("end_turn", _NOT_TOLD)
                 await self._report_usage(end, before)
                 goes_on = self._is_stopped_to_hear and end.stop_reason in ("end_turn", "cancelled")
@@ -120,6 +125,7 @@ class AgentTurn:
                 await self._notify("info", _STOPPED_TO_HEAR.format(self._agent.name))
                 self._is_stopped_to_hear = False
         except BaseException:
+            await unhurried(self._terminals.aclose())
             await unhurried(self._close("interrupted", INTERRUPTED))
             raise
         finally:
@@ -303,6 +309,8 @@ class AgentTurn:
             if len(self._calls) >= _MOST_OPEN_CALLS:
                 raise ServerError(f"{self._agent.name} began {_MOST_OPEN_CALLS} calls and ended none of them.")
             await self._start_held()
+        if self._is_shown(fields):
+            return
         new = AgentCall(wire_id=fields.tool_call_id, begun_ns=since_ns)
         call = self._calls.setdefault(fields.tool_call_id, new)
         printed = call.take(fields)
@@ -314,10 +322,18 @@ class AgentTurn:
             self._hold = asyncio.get_running_loop().call_later(_HOLDS_S, start)
             return
         await self._begin(call)
-        if printed:
+        if printed and not (call.runs_here or call.outcome):
             self._log.emit(ev.ToolOutputDelta(turn=self._number, call_id=call.id, text=printed))
-        if call.has_ended:
+        if call.has_ended and not call.runs_here:
             await self._end_call(call)
+
+    def _is_shown(self, fields: wire.CallFields) -> bool:
+        """Whether a call only shows a command that is a call of ours already."""
+        known = self._calls.get(fields.tool_call_id)
+        if (known is None or not known.id) and not self._terminals.shown.isdisjoint(fields.terminals):
+            self._calls.pop(fields.tool_call_id, None)
+            self._shown.add(fields.tool_call_id)
+        return fields.tool_call_id in self._shown
 
     def _release(self) -> None:
         if self._hold is not None:
@@ -358,8 +374,8 @@ class AgentTurn:
         await self._look_after(call)
         text = fit_all(call.result(), self._parts.runtime.box.limits()).text
         is_error = call.status == "failed"
-        result = ToolResult(content=text, is_error=is_error, error_type="recoverable" if is_error else None)
-        await self._finish(call, result)
+        told = ToolResult(content=text, is_error=is_error, error_type="recoverable" if is_error else None)
+        await self._finish(call, call.outcome or told)
         await self._stop_to_hear()
 
     async def _finish(self, call: AgentCall, result: ToolResult) -> None:
@@ -383,9 +399,8 @@ class AgentTurn:
                 content = "\n".join(filter(None, (why, call.result())))
                 text = fit_all(content, self._parts.runtime.box.limits()).text
                 stopped: JsonObject = {STOPPED_KEY: True}
-                await self._finish(
-                    call, ToolResult(content=text, is_error=True, error_type="recoverable", metadata=stopped)
-                )
+                told = ToolResult(content=text, is_error=True, error_type="recoverable", metadata=stopped)
+                await self._finish(call, call.outcome or told)
             self._calls.clear()
 
     # -- what it has us do --
@@ -420,6 +435,68 @@ class AgentTurn:
             for call in [call for call in self._calls.values() if call.id]:
                 await self._look_before(call)
             return outcome.result
+
+    async def _begin_command(self, line: str, told: str, folder: Path, circumstances: tuple[str, ...]) -> AgentCall:
+        """Return the call as which a command runs that the agent has us run, once it is allowed.
+
+        It is the agent's own call if that names the command, or no other. A call that the user allowed so is not asked
+        about again. Raises `ToolError`.
+        """
+        async with self._order:
+            await self._start_held()
+            call = self._call_of(line, told)
+            if call is None:
+                call = AgentCall(
+                    wire_id=f"terminal_{new_prompt_id()}",
+                    title=told.strip().partition("\n")[0],
+                    name="run_terminal_cmd",
+                    kind="execute",
+                    status="in_progress",
+                    is_ours=True,
+                )
+                self._calls[call.wire_id] = call
+            is_allowed = call.is_allowed and not circumstances and self._root / call.folder == folder
+            if call.command is None:
+                call.raw_input = call.arguments | {"command": line, "cwd": str(folder)}
+            call.circumstances, call.is_asked = circumstances, not is_allowed
+            await self._begin(call)
+            looked = self._looking[0] if self._looking is not None else None
+            if looked is not None and not (looked is call and is_allowed):
+                await self._look_after(looked)
+        try:
+            if is_allowed:
+                await to_its_end(self._go_on(call), "a command begins")
+            elif not await self._is_allowed(call, ("allow_once",), self._enter):
+                raise ToolError(call.refusal, error_type="permission")
+            call.runs_here = True
+            return call
+        finally:
+            if call.is_ours and not call.runs_here:
+                call.status, call.refusal = "failed", call.refusal or INTERRUPTED
+                await unhurried(self._end_in_order(call))
+
+    def _call_of(self, line: str, told: str) -> AgentCall | None:
+        """Return the agent's call that a command belongs to."""
+        free = [
+            call
+            for call in self._calls.values()
+            if call.kind == "execute" and not (call.has_ended or call.is_asked or call.runs_here or call.outcome)
+        ]
+        named = (call for call in free if call.command in (line, told))
+        return next(named, next((call for call in free if call.command is None), None))
+
+    async def _enter(self, case: Case) -> None:
+        await self._parts.runtime.gate.enter(self._number, case)
+
+    async def _end_command(self, call: AgentCall, outcome: ToolResult) -> None:
+        call.outcome, call.runs_here = outcome, False
+        if call.is_ours or call.has_ended:
+            await self._end_in_order(call)
+
+    async def _end_in_order(self, call: AgentCall) -> None:
+        async with self._order:
+            if self._calls.get(call.wire_id) is call:
+                await self._end_call(call)
 
     async def _ask_user(self, question: ServerQuestion) -> Decision:
         """Ask what the agent asks, as a call of its own."""
@@ -476,14 +553,24 @@ class AgentTurn:
         call = await to_its_end(self._asked_about(asked.tool_call), "a call is asked about")
         ways = {option.kind: option.option_id for option in reversed(asked.options)}
         chosen = meant_by_yes(asked.options)
+
+        async def ask(case: Case) -> None:
+            nonlocal chosen
+            if chosen or case.facts.command is not None or case.request.changes:
+                await self._enter(case)
+            else:  # its own answers are the question
+                await self._parts.runtime.gate.require_possible(case.facts)
+            chosen = chosen or await self._questions.choice(call, asked.options)
+
+        if await self._is_allowed(call, ways.keys(), ask):
+            return chosen
+        return ways.get("reject_once") or ways.get("reject_always", "")
+
+    async def _is_allowed(self, call: AgentCall, ways: Collection[str], ask: Callable[[Case], Awaitable[None]]) -> bool:
+        """Whether a call is allowed by our policy, and by the user if that says so."""
         begun = self._parts.clock.monotonic()
         try:
-            case, gate = await self._questions.case(call, ways.keys()), self._parts.runtime.gate
-            if chosen or case.facts.command is not None or case.request.changes:
-                await gate.enter(self._number, case)
-            else:  # its own answers are the question
-                await gate.require_possible(case.facts)
-            chosen = chosen or await self._questions.choice(call, asked.options)
+            await ask(await self._questions.case(call, ways))
         except NotApprovedError as error:
             call.refusal = str(error)
             self._is_unanswered = self._is_unanswered or error.is_unanswered
@@ -494,11 +581,10 @@ class AgentTurn:
         finally:
             call.waited_s += self._parts.clock.monotonic() - begun
             call.is_asked = False
-        if call.refusal:
-            return ways.get("reject_once") or ways.get("reject_always", "")
-        call.is_allowed = True
-        await to_its_end(self._go_on(call), "a call was allowed")
-        return chosen
+        call.is_allowed = not call.refusal
+        if call.is_allowed:
+            await to_its_end(self._go_on(call), "a call was allowed")
+        return call.is_allowed
 
     async def _asked_about(self, fields: wire.CallFields) -> AgentCall:
         async with self._order:

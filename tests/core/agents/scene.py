@@ -32,6 +32,10 @@ def ended(number: str, text: str = "", status: str = "completed") -> dict[str, A
     return {"update": {"sessionUpdate": "tool_call_update", **fields}}
 
 
+def request(method: str, **params: Any) -> dict[str, Any]:
+    return {"request": method, "params": params}
+
+
 class Scene:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -75,3 +79,8 @@ class Scene:
 def texts(opened: Open) -> list[str]:
     blocks = [block for event in opened.rx.all(ev.MessageDone) for block in event.content]
     return [block.text for block in blocks if isinstance(block, TextBlock)]
+
+
+def answers(opened: Open) -> list[Any]:
+    """Return what the agent was answered to its requests."""
+    return [json.loads(line) for text in texts(opened) for line in text.splitlines()]

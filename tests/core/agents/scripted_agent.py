@@ -9,7 +9,8 @@ Before it answers `session/load`, it tells its `"replay": [update, …]`. A step
     {"ask": {…toolCall}, "options": [{…}]} asks for permission, and leaves out the steps up to `end` if it gets none;
                                            with `"waits": false`, it tells `then` and goes on
     {"end": true}
-    {"request": method, "params": {…}}     asks for something else, and says the answer
+    {"request": method, "params": {…}}     asks for something else, and says the answer; TERMINAL in any later step is
+                                           the id of the last terminal that it was given
     {"stream": text, "piece": n, "rate": n} says a text in pieces of n characters, so many a second
     {"await": method}                      goes on when the client has sent this
     {"after": step}                        a step after the end of the prompt
@@ -52,6 +53,7 @@ class Agent:
         self.cwd = ""
         self.count = int(os.environ.get("DONE_PROMPTS", "0"))
         self.asked = 0
+        self.terminal = "none"
         self.answers: dict[int, dict[str, Any]] = {}
         self.heard: list[str] = []
         self.came = threading.Condition()
@@ -118,7 +120,8 @@ class Agent:
         steps = SCRIPT["prompts"][self.count]
         self.count += 1
         reason, is_left_out = "end_turn", False
-        for step in steps:
+        for told in steps:
+            step = json.loads(json.dumps(told).replace("TERMINAL", self.terminal))
             if self.is_cancelled and step.get("hang") != "for ever":
                 reason = "cancelled"
                 break
@@ -143,6 +146,7 @@ class Agent:
             send({"method": "session/update", "params": {"sessionId": session, "update": step["update"]}})
         elif "request" in step:
             answer = self.asked_for(step["request"], {"sessionId": session, **step["params"]})
+            self.terminal = answer.get("result", {}).get("terminalId", self.terminal)
             text = json.dumps(answer.get("result", answer.get("error"))) + "\n"
             update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
             send({"method": "session/update", "params": {"sessionId": session, "update": update}})

@@ -1,21 +1,15 @@
 """What an agent has us do: files are read and written by our rules, and the user is asked its forms."""
 
-import json
 from typing import Any
 
 from desktop_agent.core.agents.peer import INVALID_PARAMS, NOT_FOUND
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Allowed, Denied
-from tests.core.agents.scene import POEM, Scene, call, ended, texts
-from tests.harness import Open
+from tests.core.agents.scene import POEM, Scene, answers, call, ended, request
 
 CHANGED = POEM.replace("line 2\n", "LINE 2\n")
 FORM = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
-
-
-def request(method: str, **params: Any) -> dict[str, Any]:
-    return {"request": method, "params": params}
 
 
 def reading(path: str, **more: Any) -> dict[str, Any]:
@@ -24,10 +18,6 @@ def reading(path: str, **more: Any) -> dict[str, Any]:
 
 def writing(content: str, path: str = "poem.txt") -> dict[str, Any]:
     return request("fs/write_text_file", path=path, content=content)
-
-
-def answers(opened: Open) -> list[Any]:
-    return [json.loads(line) for text in texts(opened) for line in text.splitlines()]
 
 
 async def test_files_are_read_in_the_folder_only_and_no_secrets(scene: Scene) -> None:

@@ -60,6 +60,8 @@ UPDATES = (
     updated("compaction_update", compactionId="c", status="failed", error="x"),
 )
 FORM = {"type": "object", "properties": {"x": {"type": "string", "default": "y"}}, "required": ["x"]}
+VARIABLE = {"name": "LANG", "value": "C"}
+OF_TERMINALS = ("output", "wait_for_exit", "kill", "release")
 ASKED = {"sessionId": "SESSION", "toolCall": CALL, "options": OPTIONS}
 SENT: tuple[tuple[str, dict[str, Any]], ...] = (
     *(("session/update", update) for update in UPDATES),
@@ -69,8 +71,12 @@ SENT: tuple[tuple[str, dict[str, Any]], ...] = (
     ("fs/write_text_file", {"sessionId": "SESSION", "path": "poem.txt", "content": "owned"}),
     ("elicitation/create", {"sessionId": "SESSION", "mode": "form", "message": "?", "requestedSchema": FORM}),
     ("elicitation/create", {"sessionId": "SESSION", "mode": "url", "message": "?", "url": "https://a.example"}),
-    ("terminal/create", {"sessionId": "SESSION", "command": "touch", "args": ["owned"]}),
+    ("terminal/create", {"sessionId": "SESSION", "command": "touch", "args": ["owned"], "env": [VARIABLE], "cwd": "/"}),
+    ("terminal/create", {"sessionId": "SESSION", "command": "touch owned", "cwd": None, "outputByteLimit": 1}),
+    *((f"terminal/{method}", {"sessionId": "SESSION", "terminalId": "terminal-1"}) for method in OF_TERMINALS),
 )
+DRAWS = max(1, settings().max_examples // 250)
+"""How often each way to spoil each message is drawn: 8 times by night. Each draw starts an agent."""
 NUMBERS = (-1, 2**31, 2**64, 10**400, -(10**30), 1e308, 0)
 
 
@@ -107,7 +113,7 @@ def check(ground: Ground, opened: Open) -> None:
     assert {event.call_id for event in opened.rx.all(ev.ToolCallFinished)} == started, "each call ends exactly once"
 
 
-@settings(max_examples=1, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=DRAWS, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.parametrize("at", range(len(SENT)))
 @given(data=st.data(), order=st.permutations(list(WAYS)))
 async def test_every_kind_of_bad_message_is_survived(

@@ -163,6 +163,15 @@ class Ends:
     def last(self, size_bytes: int) -> bytes:
         return bytes(self._tail[-min(KEPT_BYTES, size_bytes) :]) if size_bytes else b""
 
+    def recent(self, most_bytes: int) -> tuple[str, bool]:
+        """Return the end of the content, whole characters only, and whether its beginning is missing."""
+        is_whole = self.total_bytes == len(self.head) + len(self._tail)
+        kept = self.head + self._tail if is_whole else self._tail[-KEPT_BYTES:]
+        del kept[: max(0, len(kept) - most_bytes)]
+        is_cut = len(kept) < self.total_bytes
+        del kept[: continuation_bytes(kept) if is_cut else 0]
+        return codecs.getincrementaldecoder("utf-8")("replace").decode(bytes(kept)), is_cut
+
     def texts(self) -> tuple[str, str]:
         if self.total_bytes == len(self.head) + len(self._tail) and len(self._tail) <= KEPT_BYTES:
             return (self.head + self._tail).decode("utf-8", "replace"), ""
@@ -230,6 +239,7 @@ class OutputCapture:
 
     def __init__(self, *, spool_folder: Path | None = None, on_text: Callable[[str], None] | None = None) -> None:
         self._written = Ends()
+        self._writing = threading.Lock()
         self._shown = ShownOutput()
         self._live = LiveText(on_text) if on_text is not None else None
         self._spool = Spool(spool_folder) if spool_folder is not None else None
@@ -239,8 +249,14 @@ class OutputCapture:
             self._live.feed(chunk)
         if self._spool is not None:
             self._spool_from_the_start(self._spool, chunk)
-        self._written.feed(chunk)
+        with self._writing:
+            self._written.feed(chunk)
         self._shown.feed(chunk)
+
+    def recent(self, most_bytes: int) -> tuple[str, bool]:
+        """Return the end of what was printed so far, and whether its beginning is missing. For any thread."""
+        with self._writing:
+            return self._written.recent(most_bytes)
 
     async def finish(self) -> CapturedOutput:
         if self._live is not None:

@@ -124,16 +124,17 @@ class ProcessRunner:
         spool_folder: Path | None = None,
         on_text: Callable[[str], None] | None = None,
         on_cancelled: Callable[[ProcessOutcome], None] | None = None,
+        on_start: Callable[[ChildProcess, OutputCapture], None] | None = None,
     ) -> ProcessOutcome:
         """A timeout ends the command; its output is returned. Raises `OSError` when the command cannot be started.
 
         `on_text` is called on the loop's thread, about 30 times a second. After a cancellation, `on_cancelled` gets the
-        partial outcome once all processes have ended.
+        partial outcome once all processes have ended. `on_start` gets the process, which it may only ask to end.
         """
         capture = OutputCapture(spool_folder=spool_folder, on_text=on_text)
         # A command can print before we see that it started. That output belongs to the outcome of a cancelled run, too.
         starting = asyncio.create_task(self.read(command, capture.feed))
-        work = asyncio.create_task(self._see_through(starting, capture, timeout_s))
+        work = asyncio.create_task(self._see_through(starting, capture, timeout_s, on_start))
         try:
             return await asyncio.shield(work)
         except asyncio.CancelledError:
@@ -194,9 +195,15 @@ class ProcessRunner:
         await unhurried(self._close())
 
     async def _see_through(
-        self, starting: "asyncio.Task[ChildProcess]", capture: OutputCapture, timeout_s: float | None
+        self,
+        starting: "asyncio.Task[ChildProcess]",
+        capture: OutputCapture,
+        timeout_s: float | None,
+        on_start: Callable[[ChildProcess, OutputCapture], None] | None,
     ) -> ProcessOutcome:
         child = await starting
+        if on_start is not None:
+            on_start(child, capture)
         begun = self._clock.monotonic()
         timed_out = not (await child.wait(timeout_s) or child.has_exited)
         end = await child.end()

@@ -108,7 +108,8 @@ class RunTerminalCmd(Tool[RunTerminalCmdArguments]):
     def __init__(
         self, default_timeout_s: float = DEFAULT_TIMEOUT_S, *, longest_s: Callable[[], float | None] = lambda: None
     ) -> None:
-        self._longest_s = longest_s
+        self.longest_s = longest_s
+        """Returns the user's own limit."""
         self._default_s = default_timeout_s
         shell = find_shell(os.environ)
         is_plain = shell is not None and shell.kind == "sh"
@@ -165,10 +166,10 @@ class RunTerminalCmd(Tool[RunTerminalCmdArguments]):
         """After a cancellation, this returns only when all processes of the command have ended."""
         if arguments.tty and not HAS_TERMINALS:
             raise ToolError("This system has no terminal to run it in. Leave tty out.")
-        command = await asyncio.to_thread(self._prepare, arguments, context)
+        command = await asyncio.to_thread(self.prepare, arguments, context)
         if arguments.is_background:
             return await self._start(arguments, command, context)
-        longest_s, asked_s = self._longest_s(), arguments.timeout or self._default_s
+        longest_s, asked_s = self.longest_s(), arguments.timeout or self._default_s
         outcomes: list[ProcessOutcome] = []
         try:
             try:
@@ -182,10 +183,10 @@ class RunTerminalCmd(Tool[RunTerminalCmdArguments]):
             except OSError as error:
                 raise _not_started(error) from error
             outcomes.append(outcome)
-            return await asyncio.to_thread(_answer, outcome, context)
+            return await asyncio.to_thread(answer_of, outcome, context)
         except asyncio.CancelledError:
             if outcomes and context.keep_partial is not None:
-                answer = asyncio.create_task(asyncio.to_thread(_answer, outcomes[0], context))
+                answer = asyncio.create_task(asyncio.to_thread(answer_of, outcomes[0], context))
                 with suppress(asyncio.CancelledError):
                     await unhurried(answer)
                 context.keep_partial(answer.result())
@@ -207,7 +208,8 @@ class RunTerminalCmd(Tool[RunTerminalCmdArguments]):
             metadata=facts | {"job_id": job.id, "pid": job.pid, "log": str(job.log)},
         )
 
-    def _prepare(self, arguments: RunTerminalCmdArguments, context: ToolContext) -> Command:
+    def prepare(self, arguments: RunTerminalCmdArguments, context: ToolContext) -> Command:
+        """Return what is run, confined. Blocks. Raises `ToolError`."""
         folder = self.working_folder(arguments, context)
         environ = without_steering({**context.environ, **_NEVER_WAIT, **(arguments.env or {})})
         environ.setdefault("TERM", _DEFAULT_TERM)
@@ -220,7 +222,7 @@ def _not_started(error: OSError) -> ToolError:
     return ToolError(f"The command could not be started: {error.strerror or error}.")
 
 
-def _answer(outcome: ProcessOutcome, context: ToolContext) -> ToolResult:
+def answer_of(outcome: ProcessOutcome, context: ToolContext) -> ToolResult:
     end, printed = outcome.end, outcome.output
     prefix = f"command timed out after {outcome.duration_s:.1f}s\n" if outcome.timed_out else ""
     if end.excess:

@@ -292,7 +292,7 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
         if self.box.access.is_dry_run:
             text = "dry-run: execution skipped"
             return ToolResult(content=text, is_error=True, error_type="recoverable", metadata={SKIPPED_KEY: True})
-        context = self._context(call)
+        context = self.context(call)
         match tool:
             case ReadTool():
                 result = await self._read(tool, call, arguments, context)
@@ -306,7 +306,7 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
                 result = await self._call_server(tool, call, arguments, context)
             case _:
                 assert_never(tool)
-        return await self._fit_result(result)
+        return await self.fit_result(result)
 
     async def _conclude(self, call: ActiveCall) -> ToolResult:
         stopped: JsonObject = {STOPPED_KEY: True}
@@ -314,7 +314,7 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
         if call.partial is None:
             return nothing
         try:
-            partial = await self._fit_result(call.partial)
+            partial = await self.fit_result(call.partial)
         except StorageError:  # the disk is full, so only the interruption is reported
             return nothing
         content = f"{INTERRUPTED} Until then it had come to:\n{partial.content}"
@@ -479,7 +479,7 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
         finally:
             call.waited_s += self.clock.monotonic() - asked
 
-    async def _fit_result(self, result: ToolResult) -> ToolResult:
+    async def fit_result(self, result: ToolResult) -> ToolResult:
         spool = result.metadata.get(SPOOL_KEY)
         if isinstance(spool, str):
             output = await asyncio.to_thread(self.box.blobs.adopt, Path(spool), "text/plain")
@@ -490,7 +490,7 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
         fitted = fit(result.content, limits=RESULT_LIMIT) if is_printed else fit_all(result.content, self.box.limits())
         return replace(result, content=fitted.text)
 
-    def _context(self, call: ActiveCall) -> ToolContext:
+    def context(self, call: ActiveCall) -> ToolContext:
         def emit_output(text: str) -> None:
             self.log.emit(ev.ToolOutputDelta(turn=call.turn, call_id=call.block.id, text=text))
 
