@@ -8,7 +8,6 @@ import struct
 import time
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import cache
 
 from msgspec import Struct
@@ -379,19 +378,22 @@ class SnapshotRows:
 @cache
 def _own_start(process: int) -> float:
     """A fork has another process id, so it computes its own time."""
-    return _started(process)
+    return _started(process) or 0.0
 
 
-def _started(process: int) -> float:
+def _started(process: int) -> float | None:
+    """Return when a process was started, 0 if that is not known, and `None` if there is no such process."""
     import psutil  # slow, and nothing asks before the first command
 
-    with suppress(psutil.Error):
+    try:
         return psutil.Process(process).create_time()
-    return 0.0
+    except psutil.NoSuchProcess:
+        return None
+    except psutil.Error:
+        return 0.0
 
 
 def _is_alive(process: int, started: float) -> bool:
     """Whether this process still runs. A later process with the same id does not count."""
-    import psutil  # as above
-
-    return psutil.pid_exists(process) and abs(_started(process) - started) < 1
+    now = _started(process)
+    return now is not None and abs(now - started) < 1

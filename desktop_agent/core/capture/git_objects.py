@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
@@ -25,6 +25,8 @@ from desktop_agent.core.system.private_files import make_private_folder
 
 if TYPE_CHECKING:
     import pygit2
+
+T = TypeVar("T")
 
 BASELINES = "baselines"
 _PACK = re.compile(r"pack-[0-9a-f]{40,64}\.pack")
@@ -100,16 +102,13 @@ class HeldObjects:
         return _stamp(os.fspath(self._folder))
 
     def read(self, identifier: str) -> bytes | None:
-        import pygit2
-
         for folder in (self._folder, self._folder / "retired"):
-            with suppress(KeyError, ValueError, pygit2.GitError):
-                kind, content = self._opened(folder).read(identifier)
-                return content if kind == pygit2.enums.ObjectType.BLOB else None
+            if (content := _of_blob(lambda folder=folder: self._opened(folder).read(identifier))) is not None:
+                return content
         return None
 
     def size(self, identifier: str) -> int | None:
-        return _blob_size(lambda: self._opened(self._folder), identifier)
+        return _of_blob(lambda: self._opened(self._folder).read_header(identifier))
 
     def take_packs(self, folders: Iterable[str]) -> None:
         if not self._may_change:
@@ -197,14 +196,15 @@ def _move(names: Sequence[str], source: Path, target: Path) -> None:
                 (source / (name + ending)).replace(target / (name + ending))
 
 
-def _blob_size(open_objects: "Callable[[], pygit2.Odb]", identifier: str) -> int | None:
+def _of_blob(ask: Callable[[], tuple[int, T]]) -> T | None:
+    """Return what libgit2 tells of an object; None if it has none, cannot read it, or it is no blob."""
     import pygit2
 
     try:
-        kind, size = open_objects().read_header(identifier)
+        kind, found = ask()
     except (KeyError, ValueError, pygit2.GitError):
         return None
-    return size if kind == pygit2.enums.ObjectType.BLOB else None
+    return found if kind == pygit2.enums.ObjectType.BLOB else None
 
 
 class GitObjects:
@@ -247,16 +247,10 @@ class GitObjects:
         return self._held.hold(identifier, self._state.folders) and self._held.size(identifier) == size
 
     def has(self, identifier: str, size: int) -> bool:
-        return _blob_size(lambda: self._repository.odb, identifier) == size
+        return _of_blob(lambda: self._repository.odb.read_header(identifier)) == size
 
     def read(self, identifier: str) -> bytes | None:
-        import pygit2
-
-        try:
-            found = self._repository[identifier]
-        except self._failures:
-            return None
-        return found.data if isinstance(found, pygit2.Blob) else None
+        return _of_blob(lambda: self._repository.odb.read(identifier))
 
 
 _ENTRY = struct.Struct(">10I20sH")

@@ -33,6 +33,9 @@ from desktop_agent.core.sandbox.path_lists import (
     TOOLS_NAMED_BY,
 )
 
+if sys.platform != "win32":
+    import pwd
+
 TEMP = Path("/tmp")  # noqa: S108 - the sandbox shows another one
 _ALL_HOMES = (Path("/home"), Path("/Users"))
 _NO_HOMES = frozenset(
@@ -57,9 +60,7 @@ _CREDENTIAL = re.compile(
 
 def home_folders(environ: Mapping[str, str]) -> tuple[Path, ...]:
     homes = [environ["HOME"]] if environ.get("HOME", "").startswith("/") else []
-    if os.name == "posix":
-        import pwd
-
+    if sys.platform != "win32":
         with suppress(KeyError):  # a user without an entry, as in containers
             homes.append(pwd.getpwuid(os.getuid()).pw_dir)
         homes.append("/var/root" if sys.platform == "darwin" else "/root")

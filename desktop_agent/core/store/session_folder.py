@@ -13,6 +13,9 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.system.staged_file import TEMPORARY_MARK, is_left_over, sync_folders
 
+if sys.platform != "win32":
+    import fcntl
+
 LOCK_NAME = "lock"
 
 _PATIENCE_S = 0.2
@@ -65,8 +68,6 @@ def _is_held(lock: Path) -> bool | None:
     """Whether another process has the lock; None if unknown. `filelock` is avoided: its import takes 10 ms."""
     if sys.platform == "win32":
         return None
-    import fcntl
-
     try:
         descriptor = os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

@@ -21,6 +21,9 @@ from msgspec import Struct
 
 from desktop_agent.core.system.processes.process_table import task_count
 
+if sys.platform != "win32":
+    import resource
+
 SHELL = "/bin/sh"
 _TASKS_PER_PROCESS = 4
 _SCORE = 500
@@ -65,8 +68,6 @@ def limited(
     if sys.platform == "win32":
         return argv
     _require_program(argv[0], cwd, environ)
-    import resource
-
     soft, hard = (_at_most(limit, limits.max_open_files) for limit in resource.getrlimit(resource.RLIMIT_NOFILE))
     _, most_tasks = resource.getrlimit(resource.RLIMIT_NPROC)
     tasks = _at_most(most_tasks, task_count() + limits.max_tasks)

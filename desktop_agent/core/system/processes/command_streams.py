@@ -15,6 +15,10 @@ from typing import Final
 
 from msgspec import Struct
 
+if sys.platform != "win32":
+    import fcntl
+    import termios
+
 READ_BYTES = 256 * 1024
 PIPE_BYTES = 1024 * 1024
 """The size of a pipe where the system lets us choose. The usual size costs a process switch per 64 KiB."""
@@ -170,17 +174,12 @@ def waiting_bytes(fd: int) -> int:
     """Return the unread bytes of a pipe or terminal; 0 if unknown. Raises `OSError`."""
     if sys.platform == "win32":
         return 0
-    import fcntl
-    import termios
-
     return int.from_bytes(fcntl.ioctl(fd, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
 def open_pipe() -> tuple[int, int]:
     ends = os.pipe()
     if sys.platform == "linux":
-        import fcntl
-
         with suppress(OSError):  # the user's share of such memory is used up
             fcntl.fcntl(ends[0], fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     return ends
@@ -209,8 +208,6 @@ class Terminal(Struct, frozen=True):
         """Open a terminal. `is_for_user`: lines end in CR LF. Raises `OSError` where there are no terminals."""
         if sys.platform == "win32":
             raise OSError("there are no terminals on this system")
-        import termios
-
         ours, theirs = os.openpty()
         termios.tcsetwinsize(theirs, (rows, columns))
         if not is_for_user:
@@ -273,8 +270,6 @@ class Keyboard:
 
     def resize(self, rows: int, columns: int) -> None:
         if self._is_open and sys.platform != "win32":
-            import termios
-
             with suppress(OSError, termios.error):  # the other end is closed
                 termios.tcsetwinsize(self._fd, (rows, columns))
 

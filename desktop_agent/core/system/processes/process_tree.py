@@ -36,6 +36,8 @@ from desktop_agent.core.system.processes.process_table import (
 
 if sys.platform == "win32":
     import psutil
+else:
+    import resource
 
 MARK_VARIABLE = "DESKTOP_AGENT_PROCESS"
 
@@ -60,8 +62,6 @@ def marked_limit(mark: str) -> int:
 
 def put_mark(pid: int, mark: str) -> None:
     if sys.platform == "linux":
-        import resource
-
         limit = marked_limit(mark)
         with suppress(OSError, ValueError):  # it has ended, or belongs to another user
             resource.prlimit(pid, resource.RLIMIT_RSS, (limit, limit))

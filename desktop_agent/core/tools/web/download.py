@@ -12,6 +12,7 @@ import re
 import zlib
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, aclosing
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -81,12 +82,13 @@ class Download(Struct, frozen=True, kw_only=True):
 
 
 def clients_with(headers: Mapping[str, str], timeout_s: float) -> ClientFactory:
-    def build(proxy: Proxy | None) -> "AsyncClient":
-        from desktop_agent.core.system.network.http_client import page_client
+    return partial(_client, headers, timeout_s)
 
-        return page_client(headers, timeout_s=timeout_s, proxy=proxy)
 
-    return build
+def _client(headers: Mapping[str, str], timeout_s: float, proxy: Proxy | None) -> "AsyncClient":
+    from desktop_agent.core.system.network.http_client import page_client
+
+    return page_client(headers, timeout_s=timeout_s, proxy=proxy)
 
 
 fetch_client = clients_with(_HEADERS, timeout_s=10.0)
