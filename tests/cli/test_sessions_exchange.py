@@ -68,3 +68,22 @@ def test_a_session_is_deleted_only_with_a_yes(session: Written, capsys: pytest.C
     lock.release()
     assert main(["sessions", "delete", session.id, "--yes"]) == 0
     assert not session.path.parent.exists()
+
+
+def test_a_session_says_how_it_goes_on_in_the_program_that_has_it(
+    session: Written, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, folder = tmp_path / "codex.jsonl", tmp_path / "my project"
+    folder.mkdir()
+    file.write_text((SAMPLES / "codex.jsonl").read_text(encoding="utf-8").replace("WORKSPACE", str(folder)))
+    assert main(["sessions", "import", str(file), "--json"]) == 0
+    imported = json.loads(capsys.readouterr().out)["id"]
+    summary = Workbench.from_environment().catalog.summary(imported)
+    assert summary is not None
+    (there,) = summary.agent_sessions
+    command = f"cd '{folder}' && codex resume {there.id}"
+    assert main(["sessions", "show", imported]) == 0
+    assert f"goes on in Codex: {command}\n" in capsys.readouterr().out
+    for session_id, told in ((imported, command), (session.id, None)):
+        assert main(["sessions", "show", session_id, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["continued_by"] == told

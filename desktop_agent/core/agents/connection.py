@@ -149,6 +149,8 @@ class AgentConnection:
         """What was said in the agent's session since it was last open here. It is recorded by the next turn."""
         self.is_strange = False
         """Whether the agent's session could not be compared with the conversation here."""
+        self.is_unloadable = False
+        """Whether it broke off while it told its session, which it may be able to resume."""
         self._replay: SessionReplay | None = None
         self._opening = ""
         """The id of the session that is being opened again."""
@@ -370,6 +372,8 @@ class AgentConnection:
             if task is None or task.cancelling():
                 raise
             title = f"{self.name} broke off. {await self._process.ended()}"
+            if self._serving is not None:
+                await asyncio.wait({self._serving})
             raise ServerError(title, detail=self._log.tail(_LAST_LINES)) from None
 
     def _explained(self, error: RpcError) -> AgentError:
@@ -397,6 +401,7 @@ class AgentConnection:
             except CredentialsError:
                 raise
             except ServerError as error:
+                self.is_unloadable = replay is not None and self.facts.can_resume
                 if not self.is_running:
                     raise
                 self._log.say(f"The session was not opened again: {error.title}")
@@ -596,18 +601,20 @@ class SessionAgents:
                 await agent.open_session(known)
                 await agent.restore(chosen)
             return agent
-        is_first = agent is None  # only then its own program can have gone on with the session
         if agent is not None:
             await agent.aclose()
+            heard = {}  # its own program cannot have gone on with the session
         agent = self._made[reference] = await self._make(reference)
         try:
             await agent.start()
             known = _own(sessions, reference, agent.kind)
-            await agent.open_session(known, heard.get(known.agent, ()) if known is not None and is_first else ())
+            await agent.open_session(known, heard.get(known.agent, ()) if known is not None else ())
             await agent.restore(chosen)
-        except BaseException:
+        except BaseException as error:
             del self._made[reference]
             await unhurried(agent.aclose())
+            if agent.is_unloadable and isinstance(error, ServerError):
+                return await self.connected(reference, sessions, {}, chosen)
             raise
         return agent
 

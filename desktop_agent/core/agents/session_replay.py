@@ -1,5 +1,6 @@
 """What an agent tells of its session while that is loaded: only what was said in it without us is kept."""
 
+from collections import deque
 from collections.abc import Sequence
 from typing import Final
 
@@ -11,12 +12,13 @@ from desktop_agent.core.protocol.model import SaidElsewhere
 from desktop_agent.core.transcript.session_info import beginning_of
 
 _MOST_TURNS: Final = 200
+_MOST_PARTS: Final = 200
 _LONGEST: Final = 20_000
 """How many characters of a prompt and of an answer are kept. The agent has all of it."""
 
 
 class _Turn(Struct):
-    prompt: list[str]
+    prompt: str
     answer: list[str] = field(default_factory=list[str])
     size: int = 0
 
@@ -41,7 +43,7 @@ class SessionReplay:
         self._message_id: str | None = None
         self._turn: _Turn | None = None
         """The turn that is being told; `None` for one that is known here."""
-        self._turns: list[_Turn] = []
+        self._turns: deque[_Turn] = deque(maxlen=_MOST_TURNS)
 
     @property
     def is_comparable(self) -> bool:
@@ -54,7 +56,8 @@ class SessionReplay:
                 if self._prompt is None or message_id != self._message_id:
                     self._end_prompt()
                     self._prompt, self._message_id = [], message_id
-                self._prompt.append(text_of(content))
+                if len(self._prompt) < _MOST_PARTS:
+                    self._prompt.append(text_of(content)[:_LONGEST])
             case wire.MessageChunk(content=content):
                 self._end_prompt()
                 if self._turn is not None:
@@ -73,20 +76,17 @@ class SessionReplay:
         self._end_prompt()
         if not self.is_comparable:
             return ()
-        return tuple(
-            SaidElsewhere(prompt="\n".join(turn.prompt)[:_LONGEST], answer="".join(turn.answer).strip())
-            for turn in self._turns[-_MOST_TURNS:]
-        )
+        return tuple(SaidElsewhere(prompt=one.prompt, answer="".join(one.answer).strip()) for one in self._turns)
 
     def _end_prompt(self) -> None:
         if self._prompt is None:
             return
         prompt, self._prompt = self._prompt, None
-        told = {beginning_of(text) for text in (*prompt, "".join(prompt), "\n".join(prompt))}
+        told = {beginning_of(text) for text in (*prompt, *(between.join(prompt) for between in ("", "\n", "\n\n")))}
         for at in range(self._next, len(self._heard)):
             if self._heard[at] in told:
                 self._next, self._turn = at + 1, None
                 self._turns.clear()
                 return
-        self._turn = _Turn(prompt)
+        self._turn = _Turn("\n".join(prompt)[:_LONGEST])
         self._turns.append(self._turn)

@@ -15,6 +15,7 @@ from typing import Final
 from desktop_agent.core.agents import wire
 from desktop_agent.core.agents.calls import AgentCall, text_of
 from desktop_agent.core.agents.connection import AgentConnection
+from desktop_agent.core.agents.definition import title_of
 from desktop_agent.core.base.errors import AgentError, ServerError, ToolError
 from desktop_agent.core.base.ids import claim_id, new_prompt_id
 from desktop_agent.core.base.plain_text import without_controls
@@ -144,7 +145,7 @@ class AgentTurn:
                 ev.AgentSessionOpened(
                     agent=self._model.model,
                     agent_session=agent.session_id,
-                    name=agent.name,
+                    name=title_of(agent.kind) or agent.name,
                     version=info.version if info is not None else "",
                     kind=agent.kind,
                     through_turn=agent.through_turn,

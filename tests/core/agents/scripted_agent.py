@@ -3,7 +3,8 @@
 SCRIPT is JSON: `{"answers": {method: result}, "options": [option, …], "prompts": [[step, …], …]}`. With
 `"account": file` it opens a session only when the file exists; `authenticate` makes it, in memory if `file` is "", and
 so does the argument `--login` in a terminal, after a line of input. The method "wait" writes to it, and never answers.
-Before it answers `session/load`, it tells its `"replay": [update, …]`. A step is one of
+Before it answers `session/load`, it tells its `"replay": [update, …]`. `{"exit": code}` is no answer, but its end. A
+step is one of
 
     {"update": {…}}                        tells
     {"ask": {…toolCall}, "options": [{…}]} asks for permission, and leaves out the steps up to `end` if it gets none;
@@ -104,16 +105,18 @@ class Agent:
             "session/set_mode": {},
             "authenticate": {},
         }
-        found = SCRIPT.get("answers", {}).get(method, usual.get(method))
         if method == "session/load":
             for update in SCRIPT.get("replay", []):
                 send({"method": "session/update", "params": {"sessionId": params["sessionId"], "update": update}})
+        self.reply(number, SCRIPT.get("answers", {}).get(method, usual.get(method)))
+
+    def reply(self, number: object, found: dict[str, Any] | None) -> None:
         if found is None:
             send({"id": number, "error": {"code": -32601, "message": "no such method"}})
-        elif "code" in found:
-            send({"id": number, "error": found})
+        elif "exit" in found:
+            os._exit(found["exit"])
         else:
-            send({"id": number, "result": found})
+            send({"id": number, "error" if "code" in found else "result": found})
 
     def prompt(self, number: object, params: dict[str, Any]) -> None:
         session, self.is_cancelled = params["sessionId"], False

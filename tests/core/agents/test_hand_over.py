@@ -159,7 +159,7 @@ async def test_what_was_said_in_the_agents_own_program_is_read_in_once_and_told_
         async with scene.ground.session([[Say("From the model.")]], resume=session_id) as opened:
             await opened.prompt("Here I am.")
             assert scene.told() == ["Here I am."]
-            (shown,) = (one for one in notices(opened) if "went on in Claude Agent." in one.title)
+            (shown,) = (one for one in notices(opened) if "went on in Claude Code." in one.title)
             assert "It is done." in shown.detail
             if is_again:
                 assert not opened.rx.all(ev.AgentSessionOpened)
@@ -173,6 +173,19 @@ async def test_what_was_said_in_the_agents_own_program_is_read_in_once_and_told_
                     SaidElsewhere(prompt="Do it.", answer="It is done."), SaidElsewhere(prompt="Sure?", answer="Yes.")
                 )  # fmt: skip
         scene.script["replay"] += turn("Here I am.", "Back.")
+
+
+async def test_an_agent_that_breaks_off_while_it_tells_its_session_is_started_again_and_resumes_it(
+    scene: Handing,
+) -> None:
+    scene.begin(load=True, resume=True)
+    scene.script["answers"]["session/load"] = {"exit": 3}
+    scene.script["prompts"] = [[said("Gladly.")]]
+    async with scene.ground.session([], resume=await scene.imported()) as opened:
+        await choose(opened, scene.model)
+        assert (await opened.prompt("Do it.")).reason == "completed"
+    assert scene.methods() == ["session/load", "session/resume", "session/prompt"]
+    assert scene.told() == ["Do it."]
 
 
 async def test_a_session_that_says_something_else_is_not_read_in_but_named(scene: Handing) -> None:

@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import QEvent, QPointF, Qt
-from PySide6.QtGui import QEnterEvent, QGuiApplication
+from PySide6.QtGui import QAction, QEnterEvent, QGuiApplication
 from PySide6.QtTest import QSignalSpy, QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QListView, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.cli import _followed  # pyright: ignore[reportPrivateUsage] - what a link opens
-from desktop_agent.core.protocol.model import Usage
+from desktop_agent.core.protocol.model import AgentSession, Usage
 from desktop_agent.ui.sessions.session_list_model import Arrangement
 from desktop_agent.ui.sessions.session_panel import SessionPanel
 from desktop_agent.ui.theme import Theme
@@ -156,6 +156,21 @@ def test_what_is_wanted_of_a_session_in_its_menu_comes_with_its_id(desk: Desk) -
     actions["Rename"].trigger()
     assert desk.rows.findChild(QLineEdit) is not None
     menu.close()
+
+
+def test_the_command_that_continues_a_session_elsewhere_is_copied_and_its_agent_is_let_go(
+    desk: Desk, make_session: "MakeSession"
+) -> None:
+    wished = QSignalSpy(desk.panel.action_requested)
+    there = AgentSession(agent="my agent", id="7c1b-1", kind="claude", through_turn=2)
+    desk.panel.set_sessions([replace(make_session("a", "Fix it"), agent_sessions=(there,))])
+    desk.rows.setCurrentIndex(desk.rows.model().index(0, 0))
+    desk.rows.customContextMenuRequested.emit(desk.rows.visualRect(desk.rows.currentIndex()).center())
+    action = part(part(desk.panel, QMenu, "sessionMenu"), QAction, "handOverAction")
+    assert action.text() == "Copy the command that continues it in Claude Code"
+    action.trigger()
+    assert QGuiApplication.clipboard().text() == f"cd {HERE} && claude --resume 7c1b-1"
+    assert wished.at(0) == ["release", ("a",)]
 
 
 def test_the_delete_key_wishes_the_session_away_but_not_while_its_title_is_typed(desk: Desk) -> None:
