@@ -15,16 +15,15 @@ from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.diff.hunks import review_hunks
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import ChangeSelection, TextBlock
+from desktop_agent.core.protocol.model import ChangeSelection
 from tests.acp.editor import judge
+from tests.core.agents.scene import texts
 from tests.e2e.agents.real_agents import (
     AGAIN,
-    AGENTS,
     COMMAND,
     DONE,
     HERE,
     KEY,
-    PATIENCE_S,
     POEM,
     RUN,
     TASK,
@@ -40,21 +39,10 @@ pytestmark = pytest.mark.nightly
 EDITED = POEM.replace("line 2\n", "LINE 2\n").replace("line 39\n", "LINE 39\n").replace("line 20\n", "LINE 20\n")
 
 
-@pytest.fixture(params=AGENTS)
-def agent(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> RealAgent:
-    monkeypatch.setattr("tests.harness.PATIENCE_S", PATIENCE_S)
-    return AGENTS[request.param]
-
-
 @pytest.fixture
 def server(agent: RealAgent, tmp_path: Path) -> Generator[Aimock]:
     with aimock(*fixtures(agent, tmp_path / "workspace"), keys=[KEY], folder=tmp_path) as server:
         yield server
-
-
-def answer_of(opened: Open) -> str:
-    blocks = [block for event in opened.rx.all(ev.MessageDone) for block in event.content]
-    return [block.text for block in blocks if isinstance(block, TextBlock)][-1]
 
 
 def judge_our_lines(folder: Path) -> list[str]:
@@ -89,7 +77,7 @@ async def test_a_real_agent_is_asked_reviewed_undone_by_hunk_and_goes_on_after_i
     ground.write("poem.txt", POEM)
     async with ground.session([], model=model, sandbox="none") as opened:
         assert (await opened.prompt(TASK, answers=3)).reason == "completed"
-        assert answer_of(opened) == DONE
+        assert texts(opened)[-1] == DONE
         asked = [event.request for event in opened.rx.all(ev.ApprovalRequested)]
         assert asked[-1].command == COMMAND
         assert all(question.changes for question in asked[:-1]), "an edit is asked about with its difference"
@@ -105,7 +93,7 @@ async def test_a_real_agent_is_asked_reviewed_undone_by_hunk_and_goes_on_after_i
         os.kill(int((tmp_path / "lines.pid").read_text()), signal.SIGKILL)
         assert (await opened.rx.expect(ev.TurnEnded)).reason == "provider_error"
         assert (await opened.prompt(AGAIN)).reason == "completed"
-        assert answer_of(opened) == HERE
+        assert texts(opened)[-1] == HERE
         assert not (ground.workspace / "never.txt").exists()
         assert len(opened.rx.all(ev.AgentSessionOpened)) == 1, "it is the same session of the agent"
     methods = judge_our_lines(tmp_path)
@@ -131,5 +119,5 @@ async def test_a_turn_that_we_did_not_survive_is_undone_exactly_and_the_agent_go
         await opened.redo_step()
         assert ground.read("poem.txt") == edited
         assert (await opened.prompt(AGAIN)).reason == "completed"
-        assert answer_of(opened) == HERE
+        assert texts(opened)[-1] == HERE
     assert judge_our_lines(tmp_path).count("session/new") == 1

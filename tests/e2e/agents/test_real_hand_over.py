@@ -13,8 +13,9 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.scripted import ScriptedProvider, in_order
-from tests.e2e.agents.real_agents import AGENTS, KEY, PATIENCE_S, RealAgent, ground_of
-from tests.e2e.agents.test_real_agents import answer_of, judge_our_lines
+from tests.core.agents.scene import texts
+from tests.e2e.agents.real_agents import KEY, PATIENCE_S, RealAgent, ground_of
+from tests.e2e.agents.test_real_agents import judge_our_lines
 from tests.harness import Ground, Open
 from tests.servers.aimock import Aimock, aimock, said
 
@@ -22,12 +23,6 @@ pytestmark = pytest.mark.nightly
 
 BEGUN, HERE, THERE, BACK = "Begun with violets.", "Here with tulips.", "There with lilies.", "Back with orchids."
 ANSWERS = {BEGUN: "A violet answer.", HERE: "A tulip answer.", THERE: "A lily answer.", BACK: "An orchid answer."}
-
-
-@pytest.fixture(params=AGENTS)
-def agent(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> RealAgent:
-    monkeypatch.setattr("tests.harness.PATIENCE_S", PATIENCE_S)
-    return AGENTS[request.param]
 
 
 @pytest.fixture
@@ -70,7 +65,7 @@ async def imported(agent: RealAgent, ground: Ground, folder: Path) -> str:
 
 async def answered(opened: Open, prompt: str) -> None:
     assert (await opened.prompt(prompt)).reason == "completed"
-    assert answer_of(opened) == ANSWERS[prompt]
+    assert texts(opened)[-1] == ANSWERS[prompt]
 
 
 async def test_a_conversation_goes_from_the_agents_own_program_to_here_and_back_and_nothing_is_said_twice(
