@@ -53,19 +53,17 @@ async def follow_desktop(wished: Callable[[Wishes], None], *, patience_s: float 
                 for key, (_type, value) in keys.items()
             }
             while True:
-                wished(_wishes(values))
+                moves_on_gnome = values.get((_GNOME, "enable-animations"), True)
+                wished(
+                    Wishes(
+                        less_motion=values.get((_APPEARANCE, "reduced-motion")) == 1 or moves_on_gnome is False,
+                        high_contrast=values.get((_APPEARANCE, "contrast")) == 1,
+                    )
+                )
                 namespace, key, (_type, value) = (await told.get()).body
                 values[namespace, key] = value
     except Exception as error:  # noqa: BLE001 - another program on the bus may answer anything
         _log.info("The desktop tells no wishes: %s", type(error).__name__)
-
-
-def _wishes(values: dict[tuple[str, str], object]) -> Wishes:
-    moves_on_gnome = values.get((_GNOME, "enable-animations"), True)
-    return Wishes(
-        less_motion=values.get((_APPEARANCE, "reduced-motion")) == 1 or moves_on_gnome is False,
-        high_contrast=values.get((_APPEARANCE, "contrast")) == 1,
-    )
 
 
 NotificationKey = tuple[str, str]

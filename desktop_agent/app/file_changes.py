@@ -67,32 +67,30 @@ class FileWriting(Controller):
                 return Written(self.tr("Another folder is open now. Open {0} first.").format(root))
             if reason := handle.read_only or turn_obstacle(is_running=handle.transcript.turns.is_running):
                 return Written(reason)
-            return await self._ask(handle, op)
+
+            def is_answer(event: ev.Event) -> bool:
+                match event:
+                    case ev.ChangesRecorded(changes=changes):
+                        return any(change.author == "person" and change.path == op.path for change in changes)
+                    case ev.Notice(code=code):
+                        return code in _NOT_WRITTEN
+                    case _:
+                        return False
+
+            try:
+                async with asyncio.timeout(_PATIENCE_S):
+                    answer = await submit_and_wait(handle, op, is_answer)
+            except TimeoutError:
+                return Written(self.tr("The conversation did not answer, so it is not known whether that was done."))
+            except AgentError as error:  # the session cannot be opened
+                return Written(f"{core_words(error.title)} {core_words(error.hint)}".strip())
+            if isinstance(answer, ev.ChangesRecorded):
+                return Written("", tuple(change.id for change in answer.changes))
+            assert isinstance(answer, ev.Notice)
+            return Written(f"{core_words(answer.title)} {core_words(answer.hint)}".strip())
 
     async def compare(self, path: str, before: bytes | None, after: bytes) -> FileDiff:
         return await self._panels.diffs.compare(path, before, after)
-
-    async def _ask(self, handle: SessionHandle, op: WriteFile | MoveFile) -> Written:
-        def is_answer(event: ev.Event) -> bool:
-            match event:
-                case ev.ChangesRecorded(changes=changes):
-                    return any(change.author == "person" and change.path == op.path for change in changes)
-                case ev.Notice(code=code):
-                    return code in _NOT_WRITTEN
-                case _:
-                    return False
-
-        try:
-            async with asyncio.timeout(_PATIENCE_S):
-                answer = await submit_and_wait(handle, op, is_answer)
-        except TimeoutError:
-            return Written(self.tr("The conversation did not answer, so it is not known whether that was done."))
-        except AgentError as error:  # the session cannot be opened
-            return Written(f"{core_words(error.title)} {core_words(error.hint)}".strip())
-        if isinstance(answer, ev.ChangesRecorded):
-            return Written("", tuple(change.id for change in answer.changes))
-        assert isinstance(answer, ev.Notice)
-        return Written(f"{core_words(answer.title)} {core_words(answer.hint)}".strip())
 
     async def _rename(self, path: str, to: str) -> None:
         if (root := self._navigator.workspace) is None:
@@ -280,17 +278,14 @@ class FileViewing(Controller):
             from desktop_agent.ui.files.viewer.file_pane import FilePane  # with the first file
 
             self._pane = FilePane(self._theme, self._saving, self._spawn, self._panels.review)
-            self._connect_pane(self._pane)
+            window = self._panels.window
+            window.set_file_pane(self._pane)
+            window.review_wanted.connect(self._pane.show_review)
+            self._pane.wanted.connect(window.show_files)
+            self._pane.emptied.connect(window.leave_files)
+            self._pane.tabs.review_alone.connect(self._panels.review.show_title)
+            self._pane.left.connect(window.show_beside_review)
+            self._pane.left.connect(self._panels.composer.setFocus)
+            self._pane.review_chosen.connect(window.show_review)
+            self._pane.head.application_requested.connect(open_with_application)
         return self._pane
-
-    def _connect_pane(self, pane: "FilePane") -> None:
-        window = self._panels.window
-        window.set_file_pane(pane)
-        window.review_wanted.connect(pane.show_review)
-        pane.wanted.connect(window.show_files)
-        pane.emptied.connect(window.leave_files)
-        pane.tabs.review_alone.connect(self._panels.review.show_title)
-        pane.left.connect(window.show_beside_review)
-        pane.left.connect(self._panels.composer.setFocus)
-        pane.review_chosen.connect(window.show_review)
-        pane.head.application_requested.connect(open_with_application)

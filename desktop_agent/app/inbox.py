@@ -78,7 +78,14 @@ class Inbox(Controller):
             self._popup.close_popup()
             return
         if self._popup is None:
-            self._popup = self._build()
+            window = self._panels.window
+            popup = InboxPopup(
+                self._theme, window, window.top_bar.inbox_button, now=local_now, make_card=self._make_card
+            )
+            popup.wished.connect(self._on_wished)
+            popup.all_seen.connect(self._on_all_seen)
+            popup.shown_changed.connect(self._panels.transcript.keyboard.hold_answers)
+            self._popup = popup
         self.refresh()
         self._popup.show_items(self.items)
         self._popup.open_popup()
@@ -171,14 +178,6 @@ class Inbox(Controller):
 
     def _is_there(self, handle: SessionHandle) -> bool:
         return handle in self._live.handles or handle is self._panels.session.handle
-
-    def _build(self) -> InboxPopup:
-        window = self._panels.window
-        popup = InboxPopup(self._theme, window, window.top_bar.inbox_button, now=local_now, make_card=self._make_card)
-        popup.wished.connect(self._on_wished)
-        popup.all_seen.connect(self._on_all_seen)
-        popup.shown_changed.connect(self._panels.transcript.keyboard.hold_answers)
-        return popup
 
     def _make_card(self, item: InboxItem, parent: QWidget) -> "InboxCard":
         request = item.request

@@ -116,11 +116,6 @@ def make_demo_workspace(paths: AppPaths, now: datetime) -> Path:
     """Copy the demo project into a new folder. Blocks: call this in a thread."""
     root = paths.data / "demo" / f"{now:%Y%m%d-%H%M%S-%f}" / _PROJECT
     shutil.copytree(resource_path("demo", _PROJECT), root, ignore=shutil.ignore_patterns("__pycache__"))
-    _commit_everything(root)
-    return root
-
-
-def _commit_everything(root: Path) -> None:
     import pygit2
 
     repository = pygit2.init_repository(str(root), initial_head=DEMO_BRANCH)
@@ -130,6 +125,7 @@ def _commit_everything(root: Path) -> None:
     tree = repository.index.write_tree()
     repository.create_commit("HEAD", author, author, "The state before the demo", tree, [])
     repository.free()
+    return root
 
 
 class Navigator(Controller):
@@ -174,9 +170,6 @@ class Navigator(Controller):
         self.workspace: Path | None = None
         self.home: Path | None = None
         """The folder that the shown session belongs to: in a worktree, that of the user's checkout."""
-        self._connect()
-
-    def _connect(self) -> None:
         panels, actions, entries = self._panels, self._panels.window.actions_, self._panels.transcript.entry_actions
         for begins in (actions.new_session.triggered, panels.sessions.new_requested):
             begins.connect(self.begin)

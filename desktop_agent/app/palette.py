@@ -135,7 +135,11 @@ class PaletteOpening(Controller):
         self._palette.show_rows(query, await asyncio.to_thread(rows_for, query, self._sources))
 
     def _on_chosen(self, entry: PaletteEntry) -> None:
-        self._remember(entry)
+        if entry.kind != "key":
+            memory = self._panels.window.memory
+            chosen = (entry.kind, entry.key)
+            others = [kept for kept in memory.choices if kept != chosen]
+            memory.remember_choices([chosen, *others][:_MOST_REMEMBERED])
         match entry.kind:
             case "action":
                 getattr(self._panels.window.actions_, entry.key).trigger()
@@ -156,13 +160,6 @@ class PaletteOpening(Controller):
                 composer.setFocus()
             case "key":
                 pass
-
-    def _remember(self, entry: PaletteEntry) -> None:
-        if entry.kind != "key":
-            memory = self._panels.window.memory
-            chosen = (entry.kind, entry.key)
-            others = [kept for kept in memory.choices if kept != chosen]
-            memory.remember_choices([chosen, *others][:_MOST_REMEMBERED])
 
 
 def _action_entry(action: QAction) -> PaletteEntry:

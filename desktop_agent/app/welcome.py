@@ -65,7 +65,12 @@ async def _change(live: LiveSettings, key: str, value: str) -> None:
 
 async def tried(bench: Workbench, account: Account, typed: str) -> Connected:
     """Test an account with the typed key, or with its credential, then store it. Raises `AgentError` if it fails."""
-    await _require_free(bench, account)
+    loaded = await asyncio.to_thread(bench.accounts.load)
+    known = None if account.is_usual else loaded.find(account.provider, account.name)
+    if known is not None and known != account:
+        raise UsageError(
+            _tr("There is another account called “{0}”.").format(known.label), hint=_tr("Choose another name.")
+        )
     answer = await _asked(bench, account, typed)
     note = await keep_key(bench, account, typed) if typed else ""
     if not account.is_usual or vendor_of(account.provider).cloud is not None:
@@ -77,15 +82,6 @@ def connected(account: Account, answer: Answer, note: str = "") -> Connected:
     names = tuple(model.name for model in answer.models)
     usual = model_to_begin_with(account, answer.models)
     return Connected(account=account, models=names, usual_model=usual, note=note, who=answer.who)
-
-
-async def _require_free(bench: Workbench, account: Account) -> None:
-    loaded = await asyncio.to_thread(bench.accounts.load)
-    known = None if account.is_usual else loaded.find(account.provider, account.name)
-    if known is not None and known != account:
-        raise UsageError(
-            _tr("There is another account called “{0}”.").format(known.label), hint=_tr("Choose another name.")
-        )
 
 
 async def _asked(bench: Workbench, account: Account, typed: str) -> Answer:

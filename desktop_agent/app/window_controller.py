@@ -245,14 +245,11 @@ class WindowController(Controller):
                 self._navigator.begin()
             case TurnEnded(turn=turn, reason=reason):
                 self._searching.note_news()
-                if turn == 1 and reason == "completed" and is_shown:
-                    self._offer_follow_up(handle)
+                is_untouched = handle.transcript.session.model == DEMO and not self._panels.composer.text()
+                if turn == 1 and reason == "completed" and is_shown and is_untouched:
+                    self._panels.composer.set_text(demo_follow_up())
             case _:
                 pass
-
-    def _offer_follow_up(self, shown: SessionHandle) -> None:
-        if shown.transcript.session.model == DEMO and not self._panels.composer.text():
-            self._panels.composer.set_text(demo_follow_up())
 
     def _on_settings(self) -> None:
         model = self._panels.session.transcript.session.model

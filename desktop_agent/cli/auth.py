@@ -123,7 +123,8 @@ def store_key(args: argparse.Namespace, console: Console) -> None:
     variable = vendor_of(account.provider).key_variable if account.is_usual else ""
     has_variable = bool(variable and args.environ.get(variable))
     if args.header is None or not has_variable:
-        store.set(entry_of(account), _read_key())
+        hint = "Type it at the prompt, or pipe it in; it is never an argument."
+        store.set(entry_of(account), typed_secret("Key: ", UsageError("No key was given.", hint=hint)))
     if account != before:
         file.put(account)
         if before is not None and entry_of(before) != entry_of(account):
@@ -221,11 +222,6 @@ def cloud_in(args: argparse.Namespace) -> dict[str, str]:
     """Return the fields of a cloud's account that the options say."""
     options = {name: cast("str | None", getattr(args, name, None)) for name in get_args(CloudField)}
     return {name: value.strip() for name, value in options.items() if value is not None}
-
-
-def _read_key() -> str:
-    hint = "Type it at the prompt, or pipe it in; it is never an argument."
-    return typed_secret("Key: ", UsageError("No key was given.", hint=hint))
 
 
 def _require_offered(provider: str) -> None:

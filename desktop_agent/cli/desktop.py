@@ -54,7 +54,12 @@ def main(args: argparse.Namespace, console: Console) -> None:
         done = uninstall(share)
         words = "Desktop Agent is no longer in the menu." if done else "Desktop Agent was not in the menu."
     if done:
-        _refresh(share)
+        for name, *options, folder in _REFRESHES:
+            if (program := shutil.which(name)) is not None and (share / folder).is_dir():
+                with suppress(OSError, subprocess.TimeoutExpired):  # the desktop notices later
+                    subprocess.run(  # noqa: S603, TID251 - a desktop's own program, without a loop
+                        [program, *options, str(share / folder)], check=False, capture_output=True, timeout=_REFRESH_S
+                    )
     console.result({"files": [str(path) for path in done]}, "\n".join([words, *(f"  {path}" for path in done)]))
 
 
@@ -108,12 +113,3 @@ def _quoted(program: Path) -> str:
     # https://specifications.freedesktop.org/desktop-entry-spec/latest/exec-variables.html
     text = str(program).replace("\\", "\\\\").replace('"', '\\"').replace("`", "\\`").replace("$", "\\$")
     return '"' + text.replace("\\", "\\\\") + '"'
-
-
-def _refresh(share: Path) -> None:
-    for name, *options, folder in _REFRESHES:
-        if (program := shutil.which(name)) is not None and (share / folder).is_dir():
-            with suppress(OSError, subprocess.TimeoutExpired):  # the desktop notices later
-                subprocess.run(  # noqa: S603, TID251 - a desktop's own program, without a loop
-                    [program, *options, str(share / folder)], check=False, capture_output=True, timeout=_REFRESH_S
-                )

@@ -31,7 +31,6 @@ from desktop_agent.core.providers.demo import DEMO_MODEL
 from desktop_agent.core.session.spending import TurnLimits
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.model_choice import NamedModel
-from desktop_agent.core.settings.sections import RunnerSettings
 from desktop_agent.core.slash.declarations import is_command
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system.masked_logs import mask_warnings
@@ -171,7 +170,21 @@ def run_options(args: argparse.Namespace, bench: Workbench) -> RunOptions:
     """Return what to run, and set missing options in `args` from the settings. Raises `UsageError`."""
     _check_tools("--allowed-tools", args.allowed_tools or (), bench)
     _check_tools("--blocked-tools", args.blocked_tools or (), bench)
-    _with_defaults(args, bench.live.current.runner)
+    runner = bench.live.current.runner
+    defaults: dict[str, object] = {
+        "max_turns": runner.max_turns,
+        "exit_on_tool_error": runner.exit_on_tool_error,
+        "dry_run": runner.dry_run,
+        "allowed_tools": runner.allowed_tools or None,
+        "blocked_tools": runner.blocked_tools,
+        "audit_log": Path(runner.audit_log) if runner.audit_log else None,
+        "changes_log": Path(runner.changes_log) if runner.changes_log else None,
+        "debug_tool_use": runner.debug_tool_use,
+        "tool_debug_log": Path(runner.tool_debug_log) if runner.tool_debug_log else None,
+    }
+    for name, value in defaults.items():
+        if getattr(args, name) is None:
+            setattr(args, name, value)
     _check_tools("The setting runner.allowed_tools", args.allowed_tools or (), bench)
     _check_tools("The setting runner.blocked_tools", args.blocked_tools or (), bench)
     return _options(args, bench)
@@ -198,23 +211,6 @@ def approver_of(args: argparse.Namespace, workspace: Path, blobs: Blobs) -> Appr
     if args.approval_command is None:
         return None
     return ApprovalCommand(args.approval_command, workspace, args.environ, SystemClock(), blobs)
-
-
-def _with_defaults(args: argparse.Namespace, runner: RunnerSettings) -> None:
-    defaults: dict[str, object] = {
-        "max_turns": runner.max_turns,
-        "exit_on_tool_error": runner.exit_on_tool_error,
-        "dry_run": runner.dry_run,
-        "allowed_tools": runner.allowed_tools or None,
-        "blocked_tools": runner.blocked_tools,
-        "audit_log": Path(runner.audit_log) if runner.audit_log else None,
-        "changes_log": Path(runner.changes_log) if runner.changes_log else None,
-        "debug_tool_use": runner.debug_tool_use,
-        "tool_debug_log": Path(runner.tool_debug_log) if runner.tool_debug_log else None,
-    }
-    for name, value in defaults.items():
-        if getattr(args, name) is None:
-            setattr(args, name, value)
 
 
 def _check_tools(source: str, names: Sequence[str], bench: Workbench) -> None:
@@ -401,7 +397,15 @@ def summary_of(result: RunResult) -> str:
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
-    bench = _workbench(args, console)
+    paths = AppPaths.from_environment()
+    environ = environ_of(args)
+    mask_warnings(environ)
+    live = LiveSettings.load(paths.settings_file(environ), environ)
+    warnings = SettingsWarnings(live, console)
+    live.subscribe(warnings)
+    warnings()
+    keys = SystemKeyStore(tell=console.say)
+    bench = Workbench(paths, live, environ=environ, client=args.client, launched=args.launched, key_store=keys)
     options = run_options(args, bench)
     if options.resume is None:
         warn_of_project(bench.settings_in(real_path(options.workspace)), console)
@@ -415,18 +419,6 @@ def main(args: argparse.Namespace, console: Console) -> int:
     for problem in result.problems:
         console.say(f"error: {problem}")
     return result.exit_code
-
-
-def _workbench(args: argparse.Namespace, console: Console) -> Workbench:
-    paths = AppPaths.from_environment()
-    environ = environ_of(args)
-    mask_warnings(environ)
-    live = LiveSettings.load(paths.settings_file(environ), environ)
-    warnings = SettingsWarnings(live, console)
-    live.subscribe(warnings)
-    warnings()
-    keys = SystemKeyStore(tell=console.say)
-    return Workbench(paths, live, environ=environ, client=args.client, launched=args.launched, key_store=keys)
 
 
 async def _carry_out(

@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Sequence
-from datetime import datetime
 from operator import attrgetter
 
 from msgspec.structs import asdict
@@ -52,7 +51,7 @@ def list_sessions(args: argparse.Namespace, console: Console) -> None:
     rows = [
         (
             item.id,
-            _when(item.active_at),
+            f"{item.active_at.astimezone():%Y-%m-%d %H:%M}",
             number_of(item.turns, "turn"),
             size_text(item.size_bytes),
             cost_text(item.usage.cost_usd, is_partial=item.usage.is_cost_partial),
@@ -88,10 +87,6 @@ def _summary_document(summary: SessionSummary) -> JsonObject:
         "purpose": summary.purpose,
         "worktree": summary.worktree.name if summary.worktree is not None else None,
     }
-
-
-def _when(moment: datetime) -> str:
-    return f"{moment.astimezone():%Y-%m-%d %H:%M}"
 
 
 def show_session(args: argparse.Namespace, console: Console) -> None:

@@ -75,7 +75,6 @@ from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.core.system.workspace import HeldWorkspace
 from desktop_agent.core.telemetry.telemetry import SessionFacts, SessionTelemetry
 from desktop_agent.core.tools.access import ROLES, Access, CallRules, ToolOffer
-from desktop_agent.core.tools.builtin import AnyTool
 from desktop_agent.core.tools.builtin.write_plan import WritePlan
 from desktop_agent.core.tools.execution.confiner import Confiner
 from desktop_agent.core.tools.execution.effects import Effects
@@ -208,7 +207,10 @@ class SessionContext:
         self.ledger = Ledger(
             self.root, app.blobs, held=self.workspace, is_special=lambda path: sensitivity(path) is not None
         )
-        self._capture = self._make_capture()
+        cache = self.app.paths.cache
+        name = digest_of(os.fsencode(self.root))[:32]
+        baseline = Baseline(cache / BASELINES / f"{name}.sqlite3", trouble=self.app.paths.cache_problem)
+        self._capture = StatCapture(self.root, baseline, lambda: self.settings.current.capture)
         copies = SafetyCopies(self.root, self._folder / "safety", self._safety_limits)
         self.safeguard = Safeguard(self.root, copies, self._folder / "safety", writable=self._allowed_folders)
         self._texts = OpenTexts(options.editor)
@@ -227,7 +229,11 @@ class SessionContext:
         self.rulebook = RuleBook(app.rules, state.rules, self.recorder)
         self.policies = self._make_policies()
         self.agents = SessionAgents(self._make_agent)
-        self.registry = ToolRegistry(self._tools())
+        tools = self.app.tools.tools
+        is_found = any(tool.name == SearchTools.name for tool in tools)
+        self.registry = ToolRegistry(
+            (*tools, WritePlan()) if is_found else (*tools, WritePlan(), SearchTools(self._of_servers))
+        )
         self.access = Access(
             self.registry,
             options.rules or CallRules(),
@@ -448,12 +454,6 @@ class SessionContext:
 
     # -- changes --
 
-    def _make_capture(self) -> StatCapture:
-        cache = self.app.paths.cache
-        name = digest_of(os.fsencode(self.root))[:32]
-        baseline = Baseline(cache / BASELINES / f"{name}.sqlite3", trouble=self.app.paths.cache_problem)
-        return StatCapture(self.root, baseline, lambda: self.settings.current.capture)
-
     def _last_number(self, turn: int) -> int:
         return self.state.transcript.changed.last_number(turn)
 
@@ -503,11 +503,6 @@ class SessionContext:
         around = app.agents.surroundings(self._processes, self.root)
         around = replace(around, changed=partial(self._report_agent, reference))
         return AgentConnection(definition, around, reference, app.agents.signed_in.get(definition.where, ""))
-
-    def _tools(self) -> tuple[AnyTool, ...]:
-        tools = self.app.tools.tools
-        is_found = any(tool.name == SearchTools.name for tool in tools)
-        return (*tools, WritePlan()) if is_found else (*tools, WritePlan(), SearchTools(self._of_servers))
 
     def _of_servers(self) -> tuple[McpTool, ...]:
         return self.access.of_servers()

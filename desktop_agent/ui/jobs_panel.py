@@ -177,7 +177,26 @@ class JobsPanel(QWidget):
         self._list = vbox(margins=(0, 0, Space.XS, 0))
         self._tick = QTimer(self, interval=1_000)
         self._tick.timeout.connect(self._show_ages)
-        self._lay_out()
+        close = compact_button(
+            "✕",
+            "jobsCloseButton",
+            accessible_name=self.tr("Hide background commands"),
+            clicked=self.closed,
+            variant="flat",
+            tooltip=self.tr("Hide. Running commands continue."),
+        )
+        heading = make_label(self.tr("Background commands"), role="heading")
+        head = hbox(heading, self._count, STRETCH, close, spacing=Space.S)
+        content = QWidget()
+        content.setLayout(self._list)
+        self._list.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll_down(self._scroll, content)
+        margins = (Space.XL, Space.S, Space.L, Space.S)  # the right edge of the list is aligned with the composer
+        inside = QWidget()
+        inside.setMaximumWidth(_MAX_WIDTH)
+        vbox(head, self._empty, self._scroll, on=inside, margins=margins, spacing=Space.XS)
+        vbox(hairline(), hbox(STRETCH, (inside, 1), STRETCH), on=self)
         self.show_jobs(())
         self.hide()
 
@@ -235,28 +254,6 @@ class JobsPanel(QWidget):
             self.closed.emit()
         else:
             super().keyPressEvent(event)
-
-    def _lay_out(self) -> None:
-        close = compact_button(
-            "✕",
-            "jobsCloseButton",
-            accessible_name=self.tr("Hide background commands"),
-            clicked=self.closed,
-            variant="flat",
-            tooltip=self.tr("Hide. Running commands continue."),
-        )
-        heading = make_label(self.tr("Background commands"), role="heading")
-        head = hbox(heading, self._count, STRETCH, close, spacing=Space.S)
-        content = QWidget()
-        content.setLayout(self._list)
-        self._list.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        scroll_down(self._scroll, content)
-        margins = (Space.XL, Space.S, Space.L, Space.S)  # the right edge of the list is aligned with the composer
-        inside = QWidget()
-        inside.setMaximumWidth(_MAX_WIDTH)
-        vbox(head, self._empty, self._scroll, on=inside, margins=margins, spacing=Space.XS)
-        vbox(hairline(), hbox(STRETCH, (inside, 1), STRETCH), on=self)
 
 
 def _in_order(jobs: Sequence[Job]) -> list[Job]:

@@ -102,27 +102,24 @@ class SessionActions(Controller):
             self._launch(self._ask_to_delete(session_ids))
             return
         for session_id in session_ids:
-            self._do(action, session_id)
-
-    def _do(self, action: str, session_id: SessionId) -> None:
-        match action:
-            case "pin" | "unpin":
-                self._file_soon(session_id, ev.SessionPinned(is_pinned=action == "pin"))
-            case "archive" | "unarchive":
-                self._file_soon(session_id, ev.SessionArchived(is_archived=action == "archive"))
-            case "release":
-                self._live.submit(session_id, ops.ReleaseAgents())
-            case "copy":
-                self._launch(self._copy(session_id))
-            case "export":
-                self._ask_to_export(session_id)
-            case "folder":
-                folder = self._bench.catalog.session_folder(session_id)
-                QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))
-            case "window":
-                self._launch(self._move_to_new_window(session_id))
-            case _:
-                raise AssertionError(action)
+            match action:
+                case "pin" | "unpin":
+                    self._file_soon(session_id, ev.SessionPinned(is_pinned=action == "pin"))
+                case "archive" | "unarchive":
+                    self._file_soon(session_id, ev.SessionArchived(is_archived=action == "archive"))
+                case "release":
+                    self._live.submit(session_id, ops.ReleaseAgents())
+                case "copy":
+                    self._launch(self._copy(session_id))
+                case "export":
+                    self._ask_to_export(session_id)
+                case "folder":
+                    folder = self._bench.catalog.session_folder(session_id)
+                    QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))
+                case "window":
+                    self._launch(self._move_to_new_window(session_id))
+                case _:
+                    raise AssertionError(action)
 
     async def _move_to_new_window(self, session_id: SessionId) -> None:
         """Close the session here and open it in another window, because only one window at a time can write it."""

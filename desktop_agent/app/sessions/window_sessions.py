@@ -68,16 +68,15 @@ class SessionListUpdater(Controller):
             if (summary := listed.get(transcript.session.session_id)) is not None and transcript.turns.status != "idle":
                 listed[summary.id] = replace(summary, state=transcript.turns.status)
         self._panels.sessions.set_sessions(item for item in listed.values() if self._is_shown(item))
-        self._panels.window.top_bar.folder_menu.show_recent(self._recent_folders())
-        if (shown := self._panels.session.handle) is not None:
-            self._panels.sessions.set_current(shown.transcript.session.session_id or None)
-        self.listed.emit(self._summaries.values())
-
-    def _recent_folders(self) -> list[str]:
         used = sorted(self._summaries.values(), key=attrgetter("active_at"), reverse=True)
         folders = dict.fromkeys(one.workspace for one in used if one.is_listed and not one.is_archived)
         own = self._bench.paths.data
-        return [folder for folder in folders if not Path(folder).is_relative_to(own)][:_MOST_RECENT]
+        self._panels.window.top_bar.folder_menu.show_recent(
+            [folder for folder in folders if not Path(folder).is_relative_to(own)][:_MOST_RECENT]
+        )
+        if (shown := self._panels.session.handle) is not None:
+            self._panels.sessions.set_current(shown.transcript.session.session_id or None)
+        self.listed.emit(self._summaries.values())
 
 
 MOST_LEFT: Final = 2

@@ -214,7 +214,15 @@ class WorktreeControl(Controller):
                     dialog.accept()
                     self._bring_back(name)
                 case "remove":
-                    await self._remove(name)
+                    session_id = (await self._bench.worktrees.find(name)).worktree.session_id
+                    if self._live.is_running(session_id):
+                        title = "The agent is working in this session, so the worktree was not removed."
+                        raise SessionBusyError(title, hint="Stop it first.")
+                    await self._live.close(session_id)
+                    try:
+                        await self._bench.worktrees.remove(name)
+                    finally:
+                        await self._show_again(session_id)
                 case _:
                     await self._restore(name)
         except AgentError as error:
@@ -225,17 +233,6 @@ class WorktreeControl(Controller):
     def _say_in_dialog(self, error: AgentError) -> None:
         if self._dialog is not None:
             self._dialog.say(error)
-
-    async def _remove(self, name: str) -> None:
-        session_id = (await self._bench.worktrees.find(name)).worktree.session_id
-        if self._live.is_running(session_id):
-            title = "The agent is working in this session, so the worktree was not removed."
-            raise SessionBusyError(title, hint="Stop it first.")
-        await self._live.close(session_id)
-        try:
-            await self._bench.worktrees.remove(name)
-        finally:
-            await self._show_again(session_id)
 
     async def _restore(self, name: str) -> None:
         seen = await self._bench.worktrees.restore(name)

@@ -98,13 +98,13 @@ _MOST_LINES = 60
 class News(Controller):
     def __init__(self, context: WindowContext) -> None:
         super().__init__(context)
-        self._before = self._panels.window.memory.version
+        self._before = self._panels.window.memory.news("version")
         show = in_background(self._launch, self._show)
         self._panels.window.actions_.whats_new.triggered.connect(show)
         self._panels.conversation.news_bar.wanted.connect(show)
 
     def tell(self) -> None:
-        self._panels.window.memory.remember_version(__version__)
+        self._panels.window.memory.remember_news("version", __version__)
         if is_update(__version__, self._before):
             self._panels.conversation.news_bar.show_version(__version__)
         elif address := self._bench.settings.ui.release_address:
@@ -112,9 +112,9 @@ class News(Controller):
 
     async def _look_for_newer(self, address: str) -> None:
         memory, today = self._panels.window.memory, datetime.now(UTC).date().isoformat()
-        if memory.release_looked_for == today:
+        if memory.news("release_looked_for") == today:
             return
-        memory.remember_release_looked_for(today)
+        memory.remember_news("release_looked_for", today)
         try:
             release = await newest_release(address)
         except (ToolError, msgspec.MsgspecError) as error:  # the window asks again tomorrow

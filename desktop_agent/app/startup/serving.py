@@ -95,7 +95,11 @@ class Serving(QObject):
             await self._quit.wait()
         finally:
             try:
-                await self._end()
+                self._window.save_layout()
+                if self._controller is not None:
+                    await self._controller.aclose()
+                await self.panels.diffs.aclose()
+                await self.panels.spawner.aclose()
             finally:
                 watchdog.stop()
                 movement.stop()
@@ -124,13 +128,6 @@ class Serving(QObject):
             show()
             await self._quit.wait()
             raise
-
-    async def _end(self) -> None:
-        self._window.save_layout()
-        if self._controller is not None:
-            await self._controller.aclose()
-        await self.panels.diffs.aclose()
-        await self.panels.spawner.aclose()
 
     def request_quit(self) -> None:
         self.panels.spawner.spawn(self._quit_if_allowed())

@@ -41,7 +41,10 @@ class BatchProgress:
 
     def __call__(self, summary: BatchSummary) -> None:
         if self._line.is_shown:
-            self._draw(summary)
+            words = f" {summary_words(summary)}"
+            length = min(_LONGEST_BAR, shutil.get_terminal_size().columns - 1 - len(words))
+            filled = length * summary.done // summary.tasks
+            self._line.write(f"{'█' * filled}{'░' * max(0, length - filled)}{words}")
             return
         tenth = 10 * summary.done // summary.tasks
         if tenth > self._tenth:
@@ -50,12 +53,6 @@ class BatchProgress:
 
     def clear(self) -> None:
         self._line.write("")
-
-    def _draw(self, summary: BatchSummary) -> None:
-        words = f" {summary_words(summary)}"
-        length = min(_LONGEST_BAR, shutil.get_terminal_size().columns - 1 - len(words))
-        filled = length * summary.done // summary.tasks
-        self._line.write(f"{'█' * filled}{'░' * max(0, length - filled)}{words}")
 
 
 def main(args: argparse.Namespace, console: Console) -> int:

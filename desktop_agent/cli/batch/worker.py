@@ -32,7 +32,7 @@ from desktop_agent.core.system.private_files import close_to_others
 from desktop_agent.headless.batch.copies import copy_of
 from desktop_agent.headless.batch.tasks import BatchTask, TaskOutcome, failed
 from desktop_agent.headless.input_lines import lines_of
-from desktop_agent.headless.runner import HeadlessRun, RunResult, describe
+from desktop_agent.headless.runner import HeadlessRun, describe
 
 OWN_OPTIONS = (
     "json", "workspace", "prompt", "prompt-file", "resume", "continue", "worktree", "worktree-base", "stream",
@@ -137,28 +137,24 @@ class _TaskRunner:
             if approver is not None:
                 await approver.aclose()
         patch = await asyncio.to_thread(_patch_of, bench, result.session_id) if result.session_id else ""
-        return _outcome(task.id, result, patch)
+        return TaskOutcome(
+            id=task.id,
+            exit_code=result.exit_code,
+            stopped_reason=result.stopped_reason,
+            final_response=result.final_response,
+            session_id=result.session_id or None,
+            patch=patch,
+            usage=asdict(result.usage),
+            cost=result.usage.cost_usd,
+            problems=result.problems,
+            output=None if result.output is UNSET else result.output,
+        )
 
 
 def _patch_of(bench: Workbench, session_id: SessionId) -> str:
     """Return a session's changes. Bytes that are not UTF-8 become surrogates, which JSON can escape."""
     pieces = export_text(bench.catalog.journal_path(session_id), "patch", bench.blobs)
     return b"".join(pieces).decode(errors="surrogateescape")
-
-
-def _outcome(task_id: str, result: RunResult, patch: str) -> TaskOutcome:
-    return TaskOutcome(
-        id=task_id,
-        exit_code=result.exit_code,
-        stopped_reason=result.stopped_reason,
-        final_response=result.final_response,
-        session_id=result.session_id or None,
-        patch=patch,
-        usage=asdict(result.usage),
-        cost=result.usage.cost_usd,
-        problems=result.problems,
-        output=None if result.output is UNSET else result.output,
-    )
 
 
 def main() -> int:

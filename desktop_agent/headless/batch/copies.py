@@ -35,7 +35,16 @@ def copy_of(workspace: str, scratch: Path) -> Generator[Path]:
             if is_address(workspace) and not (Path(workspace) / ".git").exists():
                 _clone(workspace, target)
             else:
-                _copy(Path(workspace), target)
+                source = Path(workspace)
+                if not source.is_dir():
+                    raise WorkspaceError(f"The folder {source} does not exist.", hint="Name another one in the task.")
+                require_workspace(real_path(source), "client")
+                try:
+                    _copy_folder(source, target)
+                    if (source / ".git").is_file():
+                        _take_repository_along(source, target)
+                except OSError as error:
+                    raise WorkspaceError(f"The folder {source} could not be copied.", detail=str(error)) from error
             yield target
         finally:
             shutil.rmtree(place, ignore_errors=True)
@@ -55,18 +64,6 @@ def sweep(scratch: Path) -> None:
         with suppress(OSError):
             lock_file.unlink()
         lock.release()
-
-
-def _copy(source: Path, target: Path) -> None:
-    if not source.is_dir():
-        raise WorkspaceError(f"The folder {source} does not exist.", hint="Name another one in the task.")
-    require_workspace(real_path(source), "client")
-    try:
-        _copy_folder(source, target)
-        if (source / ".git").is_file():
-            _take_repository_along(source, target)
-    except OSError as error:
-        raise WorkspaceError(f"The folder {source} could not be copied.", detail=str(error)) from error
 
 
 def _copy_folder(source: Path, target: Path) -> None:

@@ -324,7 +324,12 @@ class ApprovalDialog(QDialog):
     def _update_answers(self) -> None:
         self._question.are_changes_shown = self._preview is None or self._preview.is_loaded
         self._scope.allow_only_once(is_only_once=self._question.edited is not None)
-        self._show_yes(self._scope.patterns())
+        patterns = self._scope.patterns()
+        whole = self._scope.words(patterns)
+        shown = cut_to_fit(self._scope.words, patterns, self._allow, _MAX_ALLOW_WIDTH)
+        self._allow.setText(shown)
+        self._allow.setAccessibleName(whole)
+        self._allow.setToolTip(plain_tooltip(whole) if shown != whole else "")
         obstacle, is_refusal = self._obstacle(), self._question.is_refused
         self._allow.setEnabled(not obstacle)
         # Without a description, Qt uses the tool tip, which contains markup if the text is cut.
@@ -334,13 +339,6 @@ class ApprovalDialog(QDialog):
             self._allow.setToolTip(plain_tooltip(obstacle) if is_refusal else obstacle)
         quiet = self.tr("Closing this leaves the question open in the conversation.")
         self._quiet.setText(obstacle if is_refusal else quiet)
-
-    def _show_yes(self, patterns: Sequence[str]) -> None:
-        whole = self._scope.words(patterns)
-        shown = cut_to_fit(self._scope.words, patterns, self._allow, _MAX_ALLOW_WIDTH)
-        self._allow.setText(shown)
-        self._allow.setAccessibleName(whole)
-        self._allow.setToolTip(plain_tooltip(whole) if shown != whole else "")
 
     def _on_command_changed(self) -> None:
         if (edited := self._question.edited) is None:

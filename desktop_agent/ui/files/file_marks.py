@@ -35,7 +35,12 @@ class FileMarks:
         self._files: Mapping[str, FileStatus] = files if files is not None else {}
         self._folders: Mapping[str, FolderMark] = folders if folders is not None else {}
         self._touched = frozenset(touched)
-        self._touched_folders = _folders_above(self._touched)
+        found: set[str] = set()
+        level = {path.rpartition("/")[0] for path in self._touched} - {""}
+        while level:
+            found |= level
+            level = {folder.rpartition("/")[0] for folder in level} - found - {""}
+        self._touched_folders = found
         self._has_whole_folders = any(status.is_folder for status in self._files.values())
 
     def with_touched(self, touched: Iterable[str]) -> "FileMarks":
@@ -59,15 +64,6 @@ class FileMarks:
 
 
 _NOTHING = FileMark()
-
-
-def _folders_above(paths: Iterable[str]) -> set[str]:
-    found: set[str] = set()
-    level = {path.rpartition("/")[0] for path in paths} - {""}
-    while level:
-        found |= level
-        level = {folder.rpartition("/")[0] for folder in level} - found - {""}
-    return found
 
 
 def _folders_of(path: str) -> Iterable[str]:

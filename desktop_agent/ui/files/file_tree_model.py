@@ -158,7 +158,19 @@ class FileTreeModel(QAbstractListModel):
     def put(self, folder: Folder, listing: FolderListing, edits: Iterable[ListingEdit]) -> None:
         """`edits` must be `edits_between(folder, listing)`."""
         for edit in edits:
-            self._apply(folder, edit)
+            for child in list(folder.open_folders):
+                if edit.start <= child.position < edit.end:
+                    self._close(child)
+            first = folder.row(edit.start)
+            removed, added = edit.end - edit.start, len(edit.names)
+            if removed:
+                self.beginRemoveRows(NO_PARENT, first, first + removed - 1)
+                folder.apply(edit._replace(names=()))
+                self.endRemoveRows()
+            if added:
+                self.beginInsertRows(NO_PARENT, first, first + added - 1)
+                folder.apply(edit._replace(end=edit.start))
+                self.endInsertRows()
         folder.is_loaded = True
         if (folder.problem, folder.links) != (listing.problem, listing.links):
             folder.problem, folder.links = listing.problem, listing.links
@@ -238,21 +250,6 @@ class FileTreeModel(QAbstractListModel):
             mark=self.marks.of(path, is_dir=is_dir),
             problem=child.problem if child is not None else "",
         )
-
-    def _apply(self, folder: Folder, edit: ListingEdit) -> None:
-        for child in list(folder.open_folders):
-            if edit.start <= child.position < edit.end:
-                self._close(child)
-        first = folder.row(edit.start)
-        removed, added = edit.end - edit.start, len(edit.names)
-        if removed:
-            self.beginRemoveRows(NO_PARENT, first, first + removed - 1)
-            folder.apply(edit._replace(names=()))
-            self.endRemoveRows()
-        if added:
-            self.beginInsertRows(NO_PARENT, first, first + added - 1)
-            folder.apply(edit._replace(end=edit.start))
-            self.endInsertRows()
 
     def _close(self, folder: Folder) -> None:
         assert folder.parent is not None

@@ -126,7 +126,17 @@ def title(item: InboxItem) -> str:
 def kind(item: InboxItem) -> str:
     """Return the kind of item, without text from the model, a server or a file."""
     if item.request is not None:
-        return _asked(item.request)
+        if item.request.spending is not None:
+            return _tr("A spending limit is reached")
+        if (question := item.request.question) is not None:
+            if question.sampling is not None:
+                return _tr("A server wants to ask the model")
+            return _tr("A server wants you to visit a page") if question.address else _tr("A server has a question")
+        if item.request.is_escalation:
+            return _tr("Wants to run a command outside the sandbox")
+        if item.request.command is not None:
+            return _tr("Wants to run a command")
+        return _tr("Wants to change files") if item.request.changes else _tr("Wants to use a tool")
     if item.kind == "questions":
         return plural("Inbox", item.asks, "%n question waiting", "%n questions waiting")
     limit = _tr("The turn ended at a limit")
@@ -172,17 +182,3 @@ def busy(item: InboxItem) -> str:
 
 def cut(text: str) -> str:
     return text if len(text) <= _MOST_CHARS else f"{text[:_MOST_CHARS]}…"
-
-
-def _asked(request: ApprovalRequest) -> str:
-    if request.spending is not None:
-        return _tr("A spending limit is reached")
-    if (question := request.question) is not None:
-        if question.sampling is not None:
-            return _tr("A server wants to ask the model")
-        return _tr("A server wants you to visit a page") if question.address else _tr("A server has a question")
-    if request.is_escalation:
-        return _tr("Wants to run a command outside the sandbox")
-    if request.command is not None:
-        return _tr("Wants to run a command")
-    return _tr("Wants to change files") if request.changes else _tr("Wants to use a tool")

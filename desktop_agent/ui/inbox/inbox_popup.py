@@ -87,7 +87,12 @@ class InboxRow(QWidget):
         self.item = item
         self._theme = theme
         self._card: RowCard | None = None
-        self.buttons = self._build_buttons()
+        buttons: list[QPushButton] = []
+        if self.item.kind == "ended":
+            buttons.append(self._button(self.tr("Mark as seen"), "inboxSeenButton", "seen"))
+        if self.item.kind == "questions":
+            buttons.append(self._button(self.tr("Answer here"), "inboxAnswerButton", "answer"))
+        self.buttons = [*buttons, self._button(self.tr("Show"), "inboxShowButton", "show")]
         self._build(now)
         theme.changed.connect(self.update)
 
@@ -149,14 +154,6 @@ class InboxRow(QWidget):
         since_when = long_moment(item.since, now, QLocale())
         spoken = (inbox_items.title(item), inbox_items.kind(item), subject, note, since_when)
         self.setAccessibleName(", ".join(filter(None, spoken)))
-
-    def _build_buttons(self) -> list[QPushButton]:
-        buttons: list[QPushButton] = []
-        if self.item.kind == "ended":
-            buttons.append(self._button(self.tr("Mark as seen"), "inboxSeenButton", "seen"))
-        if self.item.kind == "questions":
-            buttons.append(self._button(self.tr("Answer here"), "inboxAnswerButton", "answer"))
-        return [*buttons, self._button(self.tr("Show"), "inboxShowButton", "show")]
 
     def _button(self, text: str, name: str, wish: Wish) -> QPushButton:
         spoken = self.tr("{0}: {1}").format(text, inbox_items.title(self.item))

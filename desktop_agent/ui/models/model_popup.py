@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Final
 
 from PySide6.QtCore import QCoreApplication, QEvent, QModelIndex, QObject, QPoint, QPointF, QRect, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QKeySequence, QMouseEvent, QPainter
+from PySide6.QtGui import QFontMetricsF, QKeyEvent, QKeySequence, QMouseEvent, QPainter
 from PySide6.QtWidgets import QListView, QPushButton, QStyle, QStyleOptionViewItem, QWidget
 
 from desktop_agent.core.models.known_model import price_words, rate_words, size_words
@@ -157,7 +157,36 @@ class ChoiceDelegate(ModelDelegate[ModelRows]):
             colour = draw_ground(painter, self.theme, option, self.ring)
             rect = rect.adjusted(_TICK + Space.XS, 0, 0, 0)
             if row.kind == "model":
-                self._draw_model(painter, rect, row, colour, is_near=bool(option.state & _NEAR))
+                offer = row.offer
+                assert offer is not None
+                if self.model.is_current(row):
+                    self._icons.paint(
+                        painter, "tick", QPointF(rect.left() - _TICK / 2 - 1, rect.center().y()), "accent"
+                    )
+                is_favourite = self.model.is_favourite(row)
+                at = QPointF(rect.right() - _STAR / 2, rect.center().y())
+                if is_favourite:
+                    self._icons.paint(painter, "favourite", at, "accent")
+                elif bool(option.state & _NEAR):
+                    self._icons.paint(painter, "no favourite", at, "muted")
+                muted = self.theme.colour("muted")
+                right = rect.right() - _STAR
+                price = QRectF(right - _PRICE, rect.top(), _PRICE, rect.height())
+                painter.setFont(self.small_font)
+                painter.setPen(muted)
+                size = QRectF(price.left() - _SIZE, rect.top(), _SIZE, rect.height())
+                is_agent = offer.key.provider == AGENTS
+                words = offer.state if is_agent else cost_words(offer.known.price, row.account)
+                painter.drawText(price.united(size) if is_agent else price, _TO_THE_RIGHT, words)
+                painter.drawText(size, _TO_THE_RIGHT, window_words(offer.known.context_tokens))
+                right = self._draw_signs(painter, size, row) - Space.S
+                room = QRectF(rect.left(), rect.top(), right - rect.left(), rect.height())
+                used = draw_emphasised(painter, self.theme, room, row.text, row.spans, colour, self.text_font)
+                if row.tells_account and row.account is not None and not row.account.is_fixed:
+                    label = row.account.label
+                    room.setLeft(room.left() + used + Space.S)
+                    if room.width() > QFontMetricsF(self.small_font).horizontalAdvance(label[:4]):
+                        draw_line(painter, room, label, self.small_font, muted)
             else:
                 colour = colour if row.kind == "named" else self.theme.colour("muted")
                 draw_line(painter, rect.adjusted(0, 0, -Space.S, 0), row.text, self.text_font, colour)
@@ -172,36 +201,6 @@ class ChoiceDelegate(ModelDelegate[ModelRows]):
         is_problem = row.account is not None and bool(row.account.models)  # otherwise it may be a server that never ran
         colour = self.theme.colour("warning_text" if is_problem else "muted")
         draw_line(painter, rect.adjusted(_TICK + Space.XS, 0, -Space.S, 0), row.text, self.small_font, colour)
-
-    def _draw_model(self, painter: QPainter, rect: QRectF, row: ChoiceRow, colour: QColor, *, is_near: bool) -> None:
-        offer = row.offer
-        assert offer is not None
-        if self.model.is_current(row):
-            self._icons.paint(painter, "tick", QPointF(rect.left() - _TICK / 2 - 1, rect.center().y()), "accent")
-        is_favourite = self.model.is_favourite(row)
-        at = QPointF(rect.right() - _STAR / 2, rect.center().y())
-        if is_favourite:
-            self._icons.paint(painter, "favourite", at, "accent")
-        elif is_near:
-            self._icons.paint(painter, "no favourite", at, "muted")
-        muted = self.theme.colour("muted")
-        right = rect.right() - _STAR
-        price = QRectF(right - _PRICE, rect.top(), _PRICE, rect.height())
-        painter.setFont(self.small_font)
-        painter.setPen(muted)
-        size = QRectF(price.left() - _SIZE, rect.top(), _SIZE, rect.height())
-        is_agent = offer.key.provider == AGENTS
-        words = offer.state if is_agent else cost_words(offer.known.price, row.account)
-        painter.drawText(price.united(size) if is_agent else price, _TO_THE_RIGHT, words)
-        painter.drawText(size, _TO_THE_RIGHT, window_words(offer.known.context_tokens))
-        right = self._draw_signs(painter, size, row) - Space.S
-        room = QRectF(rect.left(), rect.top(), right - rect.left(), rect.height())
-        used = draw_emphasised(painter, self.theme, room, row.text, row.spans, colour, self.text_font)
-        if row.tells_account and row.account is not None and not row.account.is_fixed:
-            label = row.account.label
-            room.setLeft(room.left() + used + Space.S)
-            if room.width() > QFontMetricsF(self.small_font).horizontalAdvance(label[:4]):
-                draw_line(painter, room, label, self.small_font, muted)
 
     def _draw_signs(self, painter: QPainter, before: QRectF, row: ChoiceRow) -> float:
         """Return where the signs begin."""
@@ -260,7 +259,12 @@ class EffortChoice(QWidget):
         """`levels` come lowest first; an empty `level` is the default. Without levels, show `why_none`."""
         if tuple(levels) != self._levels:
             self._levels = tuple(levels)
-            self._build()
+            for button in self._buttons:
+                self._row.removeWidget(button)
+                button.deleteLater()
+            self._buttons = [self._segment(level) for level in ("", *self._levels)] if self._levels else []
+            for button in self._buttons:
+                self._row.addWidget(button)
         self._none.setText("" if levels else why_none)
         for button in self._buttons:
             button.setChecked(button.property("level") == level)
@@ -269,14 +273,6 @@ class EffortChoice(QWidget):
     def _set_tab_stop(self, stop: QPushButton | None) -> None:
         for button in self._buttons:
             button.setFocusPolicy(Qt.FocusPolicy.StrongFocus if button is stop else Qt.FocusPolicy.ClickFocus)
-
-    def _build(self) -> None:
-        for button in self._buttons:
-            self._row.removeWidget(button)
-            button.deleteLater()
-        self._buttons = [self._segment(level) for level in ("", *self._levels)] if self._levels else []
-        for button in self._buttons:
-            self._row.addWidget(button)
 
     def _segment(self, level: str) -> QPushButton:
         words = self.tr("{0} effort").format(level) if level else self.tr("The model decides")

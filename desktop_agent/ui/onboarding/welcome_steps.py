@@ -33,9 +33,10 @@ class Step(QWidget):
         self._explanation = make_label(explanation, role="secondary", wraps=True, is_plain=True)
         self.column: QVBoxLayout = vbox(self._title, self._explanation, Space.S, on=self, spacing=Space.XS)
         self.buttons: list[QPushButton] = []
-
-    problem: Note | None = None
-    """Where its problems stand, if not below the step."""
+        self.problem: Note | None = None
+        """Where its problems stand, if not below the step."""
+        self.first: QWidget | None = None
+        """The widget that the user needs first."""
 
     @property
     def primary(self) -> QPushButton | None:
@@ -50,10 +51,20 @@ class Step(QWidget):
         self.take_focus()
 
     def take_focus(self) -> None:
-        """Give the focus to the widget that the user needs first."""
+        if self.first is not None:
+            self.first.setFocus()
 
     def forget(self) -> None:
         """Forget secrets that were typed."""
+
+
+class KeyedStep(Step):
+    def __init__(self, title: str, explanation: str) -> None:
+        super().__init__(title, explanation)
+        self.key = ApiKeyField()
+
+    def forget(self) -> None:
+        self.key.forget()
 
 
 def form() -> QFormLayout:
@@ -182,7 +193,7 @@ class ChooseStep(CardsStep):
             self._actions.use_agent(self.value.name)
 
 
-class KeyStep(Step):
+class KeyStep(KeyedStep):
     def __init__(self, actions: WelcomeActions) -> None:
         super().__init__(
             self.tr("Enter an API key"),
@@ -192,7 +203,7 @@ class KeyStep(Step):
         self._found = Found()
         vendors = [(vendor.label, vendor.id) for vendor in _keyed()]
         self._provider = Picker(accessible_name=self.tr("Provider"), choices=vendors, fills=True)
-        self.key = ApiKeyField()
+        self.first = self.key
         self._page = make_label(role="secondary", wraps=True, object_name="keysPageLink")
         self._page.setTextInteractionFlags(Qt.TextInteractionFlag.TextBrowserInteraction)
         self._page.setOpenExternalLinks(True)
@@ -218,12 +229,6 @@ class KeyStep(Step):
         places = map(self._provider.findData, (*found.keys, found.provider))
         self._provider.setCurrentIndex(next((place for place in places if place >= 0), 0))
         self._on_provider()
-
-    def take_focus(self) -> None:
-        self.key.take_focus()
-
-    def forget(self) -> None:
-        self.key.forget()
 
     @property
     def _vendor(self) -> Vendor:
@@ -254,7 +259,7 @@ def _keyed() -> list[Vendor]:
     return list(pages.values())
 
 
-class AddressStep(Step):
+class AddressStep(KeyedStep):
     def __init__(self, actions: WelcomeActions) -> None:
         super().__init__(
             self.tr("Enter an address"),
@@ -269,7 +274,7 @@ class AddressStep(Step):
         self._speaks = Picker(accessible_name=self.tr("Format"), choices=formats, fills=True)
         self._fields = AccountFields("newAccountNameEdit", "newAddressEdit", may_need_no_key=True)
         self._fields.address.setPlaceholderText("https://models.example/v1")
-        self.key = ApiKeyField()
+        self.first = self._fields.name
         self.problem = self._problem = Note(role="error", object_name="addressProblem")
         self._try = self.add_button(self.tr("Test and continue"), "tryAddressButton", self._on_try)
         fields = form()
@@ -282,12 +287,6 @@ class AddressStep(Step):
         self._fields.changed.connect(self._update)
         self.key.changed.connect(self._update)
         self._update()
-
-    def take_focus(self) -> None:
-        self._fields.name.setFocus()
-
-    def forget(self) -> None:
-        self.key.forget()
 
     @property
     def _account(self) -> Account:
@@ -311,7 +310,7 @@ class AddressStep(Step):
         self._actions.connect(self._account, self.key.text if self._account.kind == "key" else "")
 
 
-class CloudStep(Step):
+class CloudStep(KeyedStep):
     def __init__(self, actions: WelcomeActions) -> None:
         super().__init__(
             self.tr("Claude through AWS, Google or Microsoft"),
@@ -321,8 +320,8 @@ class CloudStep(Step):
         self._found = Found()
         clouds = [(vendor.label, vendor.id) for vendor in VENDORS if vendor.cloud is not None]
         self._provider = Picker(object_name="cloudPicker", accessible_name=self.tr("Cloud"), choices=clouds, fills=True)
+        self.first = self._provider
         self._fields = CloudFields(_lay_out_row)
-        self.key = ApiKeyField()
         self._key_row = QWidget()
         self._there = Note()
         self.problem = self._problem = Note(role="error", object_name="cloudProblem")
@@ -344,12 +343,6 @@ class CloudStep(Step):
         said = [cloud for cloud in found.clouds if cloud in found.keys or found.clouds[cloud]]
         self._provider.setCurrentIndex(max(self._provider.findData(next(iter(said), "")), 0))
         self._on_provider()
-
-    def take_focus(self) -> None:
-        self._provider.setFocus()
-
-    def forget(self) -> None:
-        self.key.forget()
 
     @property
     def _vendor(self) -> Vendor:
@@ -513,7 +506,7 @@ class DoneStep(Step):
         completer.setFilterMode(Qt.MatchFlag.MatchContains)
         completer.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
         self._note = Note(role="warning", object_name="connectionNote")
-        self._begin = self.add_button(self.tr("Begin"), "beginButton", self._on_begin)
+        self.first = self._begin = self.add_button(self.tr("Begin"), "beginButton", self._on_begin)
         self._model.editTextChanged.connect(self._update)
         hint = Note(self.tr("Another one can be chosen below the message field at any time."))
         heading = make_label(name, role="strong")
@@ -532,9 +525,6 @@ class DoneStep(Step):
         show_text(self._who, connected.who)
         show_text(self._note, connected.note)
         self._update()
-
-    def take_focus(self) -> None:
-        self._begin.setFocus()
 
     def _update(self) -> None:
         self._begin.setEnabled(bool(self._model.currentText().strip()))

@@ -7,7 +7,7 @@ from PySide6.QtCore import QModelIndex, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QKeyEvent, QPainter
 from PySide6.QtWidgets import QListView, QStyleOptionViewItem, QWidget
 
-from desktop_agent.ui.palette.palette_entries import PREFIXES, PaletteEntry, PaletteQuery, PaletteRow, Scope, query_of
+from desktop_agent.ui.palette.palette_entries import PREFIXES, PaletteQuery, PaletteRow, Scope, query_of
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hairline, set_names, vbox
@@ -36,34 +36,29 @@ class PaletteDelegate(ModelDelegate[ChoiceModel[PaletteRow]]):
         row = self.model.rows[index.row()]
         rect = QRectF(option.rect)
         if row.entry is not None:
-            self._draw_entry(painter, rect, row, row.entry, option)
+            muted = self.theme.colour("muted")
+            colour = self.theme.colour("text")
+            if row.entry.is_choice:
+                colour = draw_ground(painter, self.theme, option, self.ring)
+            area = rect.adjusted(Space.S, 0, -Space.S, 0)
+            if row.entry.keys:
+                font = self.theme.code_font(TypeSize.HEAD)
+                draw_line(painter, area, row.entry.keys, font, muted, RIGHT)
+                area.setRight(area.right() - QFontMetricsF(font).horizontalAdvance(row.entry.keys) - Space.M)
+            area.setLeft(
+                area.left()
+                + draw_emphasised(painter, self.theme, area, row.entry.title, row.title_spans, colour, self.text_font)
+                + Space.S
+            )
+            if row.has_group and area.width() > _LEAST_GROUP:
+                mode = Qt.TextElideMode.ElideMiddle if row.entry.kind == "file" else Qt.TextElideMode.ElideRight
+                shown = QFontMetricsF(self.small_font).elidedText(row.entry.group, mode, area.width())
+                spans = row.group_spans if shown == row.entry.group else ()
+                draw_emphasised(painter, self.theme, area, shown, spans, muted, self.small_font)
         else:
             font = self.text_font if row.is_note else self.small_strong_font
             at = rect.adjusted(Space.S, 0 if row.is_note else Space.XS, -Space.S, 0)
             draw_line(painter, at, row.text, font, self.theme.colour("muted"))
-
-    def _draw_entry(
-        self, painter: QPainter, rect: QRectF, row: PaletteRow, entry: PaletteEntry, option: QStyleOptionViewItem
-    ) -> None:
-        muted = self.theme.colour("muted")
-        colour = self.theme.colour("text")
-        if entry.is_choice:
-            colour = draw_ground(painter, self.theme, option, self.ring)
-        area = rect.adjusted(Space.S, 0, -Space.S, 0)
-        if entry.keys:
-            font = self.theme.code_font(TypeSize.HEAD)
-            draw_line(painter, area, entry.keys, font, muted, RIGHT)
-            area.setRight(area.right() - QFontMetricsF(font).horizontalAdvance(entry.keys) - Space.M)
-        area.setLeft(
-            area.left()
-            + draw_emphasised(painter, self.theme, area, entry.title, row.title_spans, colour, self.text_font)
-            + Space.S
-        )
-        if row.has_group and area.width() > _LEAST_GROUP:
-            mode = Qt.TextElideMode.ElideMiddle if entry.kind == "file" else Qt.TextElideMode.ElideRight
-            shown = QFontMetricsF(self.small_font).elidedText(entry.group, mode, area.width())
-            spans = row.group_spans if shown == entry.group else ()
-            draw_emphasised(painter, self.theme, area, shown, spans, muted, self.small_font)
 
 
 _WIDTH = 640

@@ -7,6 +7,7 @@ from PySide6.QtCore import QAbstractListModel, QObject, Qt, Signal
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QLabel, QListView, QMenu, QPushButton, QWidget
 
+from desktop_agent.core.base.plain_text import shortened
 from desktop_agent.ui.review.changed_file_list import ChangedFileList
 from desktop_agent.ui.review.changed_files import (
     LAST_TURN,
@@ -106,7 +107,7 @@ class BaselineModel(QAbstractListModel):
         return self._of_turn(_OF_TURNS[group], self._turns[at - 1]) if at else _LINE
 
     def _of_turn(self, kind: BaselineKind, turn: int) -> _Choice:
-        title = _shortened(self._prompts.get(turn, ""))
+        title = shortened(self._prompts.get(turn, "").strip().partition("\n")[0], _MAX_TITLE_CHARS)
         plain, titled = self._words[kind]
         return _Choice((titled if title else plain).format(turn, title), ReviewBaseline(kind, turn))
 
@@ -128,11 +129,6 @@ class BaselineModel(QAbstractListModel):
             branches.insert(0, _Choice(self.tr("Against the worktree's base"), ReviewBaseline("branch", branch=base)))
         none = _Choice(branch, ReviewBaseline("branch"), self.tr("There is no other branch"))
         return [_LINE, _Choice(uncommitted, UNCOMMITTED), *(branches or [none])]
-
-
-def _shortened(prompt: str) -> str:
-    title = prompt.strip().partition("\n")[0]
-    return title if len(title) <= _MAX_TITLE_CHARS else title[: _MAX_TITLE_CHARS - 1].rstrip() + "…"
 
 
 _FEW_TURNS = 100

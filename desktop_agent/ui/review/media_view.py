@@ -67,7 +67,24 @@ class ImageView(QWidget):
         self._slider.setMaximumWidth(240)
         self._scale = ScaleButtons(self.canvas)
         self._tools = QWidget()
-        self._lay_out()
+        names: tuple[tuple[CompareMode, str, str], ...] = (
+            ("two_up", self.tr("Side by side"), "twoUpButton"),
+            ("swipe", self.tr("Swipe"), "swipeButton"),
+            ("onion", self.tr("Blend"), "onionButton"),
+            ("difference", self.tr("Difference"), "differenceButton"),
+        )
+        for mode, text, name in names:
+            button = compact_button(text, name, is_checkable=True)
+            self._modes[mode] = button
+            self._group.addButton(button)
+        margins = (Space.M, Space.XS + 2, Space.M, Space.XS + 2)
+        captions = hbox((self._before, 1), (self._after, 1), margins=margins, spacing=Space.M)
+        slider = (Space.S, (self._slider, 1), STRETCH)
+        modes, scale = self._modes.values(), self._scale.parts
+        hbox(*modes, *slider, *scale, on=self._tools, margins=margins, spacing=Space.XS)
+        vbox(captions, hairline(), (self.canvas, 1), hairline(), self._tools, on=self)
+        self.set_mode("two_up")
+        self.setFocusProxy(self.canvas)
         self.canvas.split_moved.connect(self._show_split)
         self._slider.valueChanged.connect(self._on_slid)
         self._group.buttonClicked.connect(self._on_mode_clicked)
@@ -101,26 +118,6 @@ class ImageView(QWidget):
         caption.setText(f"{version}  {words}" if words else version)
         caption.setToolTip(plain_tooltip(caption.text()))
         caption.setVisible(picture.problem != "absent")
-
-    def _lay_out(self) -> None:
-        names: tuple[tuple[CompareMode, str, str], ...] = (
-            ("two_up", self.tr("Side by side"), "twoUpButton"),
-            ("swipe", self.tr("Swipe"), "swipeButton"),
-            ("onion", self.tr("Blend"), "onionButton"),
-            ("difference", self.tr("Difference"), "differenceButton"),
-        )
-        for mode, text, name in names:
-            button = compact_button(text, name, is_checkable=True)
-            self._modes[mode] = button
-            self._group.addButton(button)
-        margins = (Space.M, Space.XS + 2, Space.M, Space.XS + 2)
-        captions = hbox((self._before, 1), (self._after, 1), margins=margins, spacing=Space.M)
-        slider = (Space.S, (self._slider, 1), STRETCH)
-        modes, scale = self._modes.values(), self._scale.parts
-        hbox(*modes, *slider, *scale, on=self._tools, margins=margins, spacing=Space.XS)
-        vbox(captions, hairline(), (self.canvas, 1), hairline(), self._tools, on=self)
-        self.set_mode("two_up")
-        self.setFocusProxy(self.canvas)
 
     def _show_split(self) -> None:
         with QSignalBlocker(self._slider):
@@ -200,22 +197,26 @@ class HexText(QPlainTextEdit):
     def _sides(self) -> list[bytes]:
         return [side for side in (self._excerpt.before, self._excerpt.after) if side]
 
-    def _fitting(self) -> tuple[int, bool]:
+    def _fill(self) -> None:
         chars = (self.viewport().width() - _PADDING_PX) // max(1, self.fontMetrics().horizontalAdvance("0"))
         count = max(1, len(self._sides()))
         shapes = ((16, True), (8, True), (16, False), (8, False))
         widths = ((shape, _OFFSET_CHARS + count * _side_chars(shape[0], has_text=shape[1])) for shape in shapes)
-        return next((shape for shape, width in widths if width <= chars), shapes[-1])
-
-    def _fill(self) -> None:
-        fitting = self._fitting()
+        fitting = next((shape for shape, width in widths if width <= chars), shapes[-1])
         if fitting == (self._row_bytes, self._has_text):
             return
         self._row_bytes, self._has_text = fitting
         sides = self._sides()
         rows = range(0, max(map(len, sides), default=0), self._row_bytes)
         self.setPlainText("\n".join(self._row(sides, at) for at in rows))
-        self._mark(sides)
+        marks: list[QTextEdit.ExtraSelection] = []
+        if len(sides) == 2:
+            for number, role in ((0, "removed_word"), (1, "added_word")):
+                side, other = sides[number], sides[1 - number]
+                different = [at for at in range(len(side)) if side[at : at + 1] != other[at : at + 1]]
+                for first, last in _runs(different, self._row_bytes):
+                    marks += self._selections(number, first, last, self._theme.colour(role))
+        self.setExtraSelections(marks)
 
     def _row(self, sides: list[bytes], at: int) -> str:
         text = f"{self._excerpt.start + at:08x}  "
@@ -225,16 +226,6 @@ class HexText(QPlainTextEdit):
             if self._has_text:
                 text += printable(data).ljust(self._row_bytes) + _GAP
         return text.rstrip()
-
-    def _mark(self, sides: list[bytes]) -> None:
-        marks: list[QTextEdit.ExtraSelection] = []
-        if len(sides) == 2:
-            for number, role in ((0, "removed_word"), (1, "added_word")):
-                side, other = sides[number], sides[1 - number]
-                different = [at for at in range(len(side)) if side[at : at + 1] != other[at : at + 1]]
-                for first, last in _runs(different, self._row_bytes):
-                    marks += self._selections(number, first, last, self._theme.colour(role))
-        self.setExtraSelections(marks)
 
     def _selections(self, number: int, first: int, last: int, colour: QColor) -> list[QTextEdit.ExtraSelection]:
         row, column = divmod(first, self._row_bytes)

@@ -191,7 +191,13 @@ class ReviewContent(QWidget):
 
     def refresh(self) -> None:
         """Show the transcript's current state. Throttled, and deferred while hidden."""
-        self._announce_undos()
+        undos = reversed(self._reviewed.transcript.changed.undos)
+        for entry in reversed([*takewhile(lambda entry: entry is not self._last_undo, undos)]):
+            self._last_undo = entry
+            if not all(outcome.is_done for outcome in entry.outcomes):
+                dialog = ClashDialog(self._theme, entry.purpose, entry.outcomes, self._diff_source, self._spawn, self)
+                dialog.resolved.connect(self._decisions.settle)
+                dialog.open()
         self._saving.look()
         self._redraw.trigger()
 
@@ -262,15 +268,6 @@ class ReviewContent(QWidget):
             self._pane.start_at_undecided(backwards=backwards)
 
     # -- undos that did not do all they were asked for --
-
-    def _announce_undos(self) -> None:
-        undos = reversed(self._reviewed.transcript.changed.undos)
-        for entry in reversed([*takewhile(lambda entry: entry is not self._last_undo, undos)]):
-            self._last_undo = entry
-            if not all(outcome.is_done for outcome in entry.outcomes):
-                dialog = ClashDialog(self._theme, entry.purpose, entry.outcomes, self._diff_source, self._spawn, self)
-                dialog.resolved.connect(self._decisions.settle)
-                dialog.open()
 
     # -- the file that is shown --
 

@@ -39,12 +39,11 @@ class ReviewPanel(QWidget):
         theme: Theme,
         diff_source: DiffSource,
         spawn: Spawn,
-        parent: QWidget | None = None,
         *,
         make_git: Callable[[], GitSource] | None = None,
     ) -> None:
         """`make_git` is called when git is first needed. Without it, only the session's changes can be reviewed."""
-        super().__init__(parent)
+        super().__init__()
         set_names(self, "reviewPanel", self.tr("Review"))
         self._theme = theme
         self._diff_source = diff_source

@@ -6,7 +6,7 @@ from functools import partial
 from PySide6.QtCore import QCoreApplication, QLocale
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.core.base.plain_text import named
+from desktop_agent.core.base.plain_text import named, shortened
 from desktop_agent.core.protocol.model import SessionSummary
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.question import Question
@@ -19,7 +19,7 @@ _MAX_TITLE = 80
 def ask_to_delete(
     sessions: Sequence[SessionSummary], size_bytes: int, parent: QWidget, delete: Callable[[], object]
 ) -> None:
-    titles = [_short(session.title or _delete_tr("New session")) for session in sessions]
+    titles = [shortened(named(session.title or _delete_tr("New session")), _MAX_TITLE) for session in sessions]
     if len(sessions) == 1:
         title, text = _delete_tr("Delete session"), _delete_tr("Delete “{0}”?").format(titles[0])
         lost = _delete_tr("The conversation ({0}) and the undo history of its changes are deleted permanently.")
@@ -45,8 +45,3 @@ def ask_to_import_again(parent: QWidget, show: Callable[[], object], import_agai
     show_it = question.add_answer(_import_tr("Open it"), "", show)
     question.add_answer(_import_tr("Import again"), "", import_again)
     question.ask(show_it)
-
-
-def _short(title: str) -> str:
-    shown = named(title)
-    return shown if len(shown) <= _MAX_TITLE else f"{shown[: _MAX_TITLE - 1]}…"

@@ -169,7 +169,23 @@ class KeyList(QTreeWidget):
         self.setItemDelegate(_Rows(self))
         set_up_list(self)
         self._rows: dict[str, QTreeWidgetItem] = {}
-        self._fill()
+        everywhere = self._group(self.tr("Everywhere"))
+        for action, setting in key_settings().items():
+            if not group_of(action):
+                self._add_action(everywhere, action, title_of(setting))
+        groups: dict[str, QTreeWidgetItem] = {}
+        for each in PLACE_KEYS:
+            group = groups.get(each.place) or groups.setdefault(each.place, self._group(place_title(each.place)))
+            if each.action:
+                self._add_action(group, each.name, place_text(each))
+                continue
+            row = QTreeWidgetItem(group, [place_text(each), _shown(each.keys), ""])
+            row.setData(_NAME, _PORTABLE, each.keys)
+            row.setFlags(Qt.ItemFlag.ItemIsEnabled)
+        for group in (everywhere, *groups.values()):
+            self.addTopLevelItem(group)  # with all its rows: a view processes each added row
+            group.setFirstColumnSpanned(True)
+        self.expandAll()
         self.itemDoubleClicked.connect(self._on_double_clicked)
 
     @property
@@ -209,25 +225,6 @@ class KeyList(QTreeWidget):
             self.opened.emit()
         else:
             super().keyPressEvent(event)
-
-    def _fill(self) -> None:
-        everywhere = self._group(self.tr("Everywhere"))
-        for action, setting in key_settings().items():
-            if not group_of(action):
-                self._add_action(everywhere, action, title_of(setting))
-        groups: dict[str, QTreeWidgetItem] = {}
-        for each in PLACE_KEYS:
-            group = groups.get(each.place) or groups.setdefault(each.place, self._group(place_title(each.place)))
-            if each.action:
-                self._add_action(group, each.name, place_text(each))
-                continue
-            row = QTreeWidgetItem(group, [place_text(each), _shown(each.keys), ""])
-            row.setData(_NAME, _PORTABLE, each.keys)
-            row.setFlags(Qt.ItemFlag.ItemIsEnabled)
-        for group in (everywhere, *groups.values()):
-            self.addTopLevelItem(group)  # with all its rows: a view processes each added row
-            group.setFirstColumnSpanned(True)
-        self.expandAll()
 
     def _add_action(self, group: QTreeWidgetItem, action: str, title: str) -> None:
         row = self._rows[action] = QTreeWidgetItem(group, [title, "", ""])

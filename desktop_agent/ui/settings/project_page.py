@@ -8,6 +8,7 @@ from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QVBoxLayout
 
 from desktop_agent.core.agents.definition import AgentDefinitions, read_agents
+from desktop_agent.core.base.plain_text import shortened
 from desktop_agent.core.mcp.definition_file import Definitions, read_definitions
 from desktop_agent.core.settings.loading import FileProblem
 from desktop_agent.core.settings.values import declared_settings
@@ -68,7 +69,10 @@ class ProjectPage(Page):
             changes = [self.tr("Nothing, because these settings already apply or are refused.")]
         for text in changes:
             self._lines.addWidget(Note(text, "text"))
-        self._show_servers(server_lines(servers), is_trusted=answer == "trusted")
+        about = self.tr("These MCP servers could start. Servers not marked as confined can do everything you can:")
+        if answer == "trusted":
+            about = self.tr("These MCP servers may start. Servers not marked as confined can do everything you can:")
+        self._show_programs(about, server_lines(servers))
         about_agents = self.tr("You could choose these agents. Those not marked as confined can do everything you can:")
         self._show_programs(about_agents, agent_lines(agents))
         for text in problem_lines((*proposal.problems, *servers.problems, *agents.problems)):
@@ -76,12 +80,6 @@ class ProjectPage(Page):
         is_readable = not any(problem.is_about_the_file for problem in proposal.problems)
         self._trust.setVisible(answer != "trusted" and is_readable)
         self._ignore.setVisible(answer != "ignored")
-
-    def _show_servers(self, lines: Sequence[str], *, is_trusted: bool) -> None:
-        about = self.tr("These MCP servers could start. Servers not marked as confined can do everything you can:")
-        if is_trusted:
-            about = self.tr("These MCP servers may start. Servers not marked as confined can do everything you can:")
-        self._show_programs(about, lines)
 
     def _show_programs(self, about: str, lines: Sequence[str]) -> None:
         if lines:
@@ -125,9 +123,7 @@ def problem_lines(problems: Sequence[FileProblem]) -> list[str]:
 
 
 def _drawn(line: str) -> str:
-    text = visible_line(line).text
-    text = text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 1]}…"
-    return _breakable(text)
+    return _breakable(shortened(visible_line(line).text, _LONGEST_LINE))
 
 
 def _breakable(text: str) -> str:

@@ -107,24 +107,30 @@ class PrintedView(QPlainTextEdit):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         if self._printed.runs:
-            self._colour_what_is_seen()
+            block = self.firstVisibleBlock()
+            top = self.blockBoundingGeometry(block).translated(self.contentOffset()).top()
+            while block.isValid() and top < self.viewport().height():
+                if block.userState() != self._generation:
+                    block.setUserState(self._generation)
+                    runs = self._printed.runs.get(block.blockNumber(), ())
+                    formats = ((run.start, run.length, self._formats.format(run.look)) for run in runs)
+                    block.layout().setFormats(format_ranges(formats))
+                top += self.blockBoundingRect(block).height()
+                block = block.next()
         super().paintEvent(event)
         if self._printed.continued:
-            self._paint_signs()
-
-    def _paint_signs(self) -> None:
-        with QPainter(self.viewport()) as painter:
-            painter.setFont(self.font())
-            block = self.firstVisibleBlock()
-            area = self.blockBoundingGeometry(block).translated(self.contentOffset())
-            while block.isValid() and area.top() < self.viewport().height():
-                if block.blockNumber() in self._printed.continued:
-                    place = QRectF(0, area.top(), _SIGN_WIDTH - 2, area.height())
-                    painter.fillRect(place, self._theme.colour("surface"))
-                    painter.setPen(self._theme.colour("muted"))
-                    painter.drawText(place, Qt.AlignmentFlag.AlignCenter, _SIGN)
-                block = block.next()
+            with QPainter(self.viewport()) as painter:
+                painter.setFont(self.font())
+                block = self.firstVisibleBlock()
                 area = self.blockBoundingGeometry(block).translated(self.contentOffset())
+                while block.isValid() and area.top() < self.viewport().height():
+                    if block.blockNumber() in self._printed.continued:
+                        place = QRectF(0, area.top(), _SIGN_WIDTH - 2, area.height())
+                        painter.fillRect(place, self._theme.colour("surface"))
+                        painter.setPen(self._theme.colour("muted"))
+                        painter.drawText(place, Qt.AlignmentFlag.AlignCenter, _SIGN)
+                    block = block.next()
+                    area = self.blockBoundingGeometry(block).translated(self.contentOffset())
 
     def createMimeDataFromSelection(self) -> QMimeData:
         if not self._printed.continued:
@@ -144,38 +150,23 @@ class PrintedView(QPlainTextEdit):
 
     def find_next(self, text: str) -> bool:
         if self._printed.continued:
-            return self._find_over_rows(text)
+            cursor = self.textCursor()
+            end = self.document().findBlock(cursor.selectionEnd())
+            offset = index_of(end.text(), cursor.selectionEnd() - end.position())
+            found = self._printed.find(text, end.blockNumber(), offset)
+            if found is None:
+                return False
+            row, start, last, stop = found
+            self.setTextCursor(cursor_over(self.document(), self._position(row, start), self._position(last, stop)))
+            return True
         if self.find(text, QTextDocument.FindFlag(0)):
             return True
         self.moveCursor(QTextCursor.MoveOperation.Start)
         return self.find(text, QTextDocument.FindFlag(0))
 
-    def _find_over_rows(self, text: str) -> bool:
-        cursor = self.textCursor()
-        end = self.document().findBlock(cursor.selectionEnd())
-        offset = index_of(end.text(), cursor.selectionEnd() - end.position())
-        found = self._printed.find(text, end.blockNumber(), offset)
-        if found is None:
-            return False
-        row, start, last, stop = found
-        self.setTextCursor(cursor_over(self.document(), self._position(row, start), self._position(last, stop)))
-        return True
-
     def _position(self, row: int, offset: int) -> int:
         block = self.document().findBlockByNumber(row)
         return block.position() + utf16_length(block.text()[:offset])
-
-    def _colour_what_is_seen(self) -> None:
-        block = self.firstVisibleBlock()
-        top = self.blockBoundingGeometry(block).translated(self.contentOffset()).top()
-        while block.isValid() and top < self.viewport().height():
-            if block.userState() != self._generation:
-                block.setUserState(self._generation)
-                runs = self._printed.runs.get(block.blockNumber(), ())
-                formats = ((run.start, run.length, self._formats.format(run.look)) for run in runs)
-                block.layout().setFormats(format_ranges(formats))
-            top += self.blockBoundingRect(block).height()
-            block = block.next()
 
     def _on_theme_changed(self) -> None:
         self._formats = self._new_formats()

@@ -39,7 +39,20 @@ class LookFormats:
     def format(self, look: PrintedStyle) -> QTextCharFormat:
         made = self._made.get(look)
         if made is None:
-            made = self._made[look] = self._make(look)
+            made = QTextCharFormat()
+            text, ground = self.colours(look)
+            made.setForeground(QColor(text))
+            if ground:
+                made.setBackground(QColor(ground))
+            if look.is_bold:
+                made.setFontWeight(QFont.Weight.Bold)
+            if look.is_italic:
+                made.setFontItalic(True)
+            if look.is_underlined:
+                made.setFontUnderline(True)
+            if look.is_struck:
+                made.setFontStrikeOut(True)
+            self._made[look] = made
         return made
 
     def colours(self, look: PrintedStyle) -> tuple[str, str]:
@@ -55,22 +68,6 @@ class LookFormats:
 
     def _colour(self, name: str) -> str:
         return self._ansi[int(name[4:])] if name.startswith("ansi") else name
-
-    def _make(self, look: PrintedStyle) -> QTextCharFormat:
-        made = QTextCharFormat()
-        text, ground = self.colours(look)
-        made.setForeground(QColor(text))
-        if ground:
-            made.setBackground(QColor(ground))
-        if look.is_bold:
-            made.setFontWeight(QFont.Weight.Bold)
-        if look.is_italic:
-            made.setFontItalic(True)
-        if look.is_underlined:
-            made.setFontUnderline(True)
-        if look.is_struck:
-            made.setFontStrikeOut(True)
-        return made
 
 
 MAX_LINE = 500

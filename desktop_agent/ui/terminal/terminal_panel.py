@@ -189,7 +189,11 @@ class TerminalPanel(QWidget):
             self._paste(text)
             return
         self._waiting = text, risk
-        self._question.setText(self._paste_question(risk))
+        one = "The program here takes the pasted line at once."
+        many = "The running program acts on each of the %n pasted lines at once."
+        lines = plural("LiveTerminal", risk.lines, one, many) if risk.lines else ""
+        hidden = self.tr("The pasted text contains invisible characters; control characters are left out.")
+        self._question.setText(" ".join(filter(None, (lines, hidden if risk.has_hidden else ""))))
         self._preview.setPlainText(paste_shown(text))
         rows = min(_MOST_PREVIEW_ROWS, self._preview.blockCount())
         margin = int(self._preview.document().documentMargin()) + self._preview.frameWidth()
@@ -200,13 +204,6 @@ class TerminalPanel(QWidget):
     def _risk_of(self, text: str) -> PasteRisk:
         is_bracketed = self._emulator is not None and self._emulator.screen.modes.brackets_paste
         return paste_risk(text, is_bracketed=is_bracketed)
-
-    def _paste_question(self, risk: PasteRisk) -> str:
-        one = "The program here takes the pasted line at once."
-        many = "The running program acts on each of the %n pasted lines at once."
-        lines = plural("LiveTerminal", risk.lines, one, many) if risk.lines else ""
-        hidden = self.tr("The pasted text contains invisible characters; control characters are left out.")
-        return " ".join(filter(None, (lines, hidden if risk.has_hidden else "")))
 
     def _paste_all_the_same(self) -> None:
         text, risk = self._waiting

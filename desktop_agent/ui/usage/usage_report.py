@@ -372,10 +372,12 @@ def shown_of(report: UsageReport) -> Shown:
     """Slow: call this in a thread."""
     models, tools, folders = report.models, report.tools, report.folders
     no_answer, no_call = say("No answer is recorded."), say("No call is recorded.")
+    unpriced = _unpriced(report.total.usage)
+    text = say("The price of {0} tokens is not known: the cost is higher.")
     return Shown(
         report=report,
         totals=_totals(report),
-        warning=_warning(report),
+        warning=(text.format(counted(unpriced)) if unpriced else ""),
         plots={
             "day": columns_of(report),
             "model": (
@@ -404,9 +406,3 @@ def _totals(report: UsageReport) -> tuple[tuple[str, str], ...]:
         (duration_text(total.turn_s) if total.turn_s else "0 s", say("in {0}").format(failed_turns)),
         (counted(total.calls), calls),
     )
-
-
-def _warning(report: UsageReport) -> str:
-    unpriced = _unpriced(report.total.usage)
-    text = say("The price of {0} tokens is not known: the cost is higher.")
-    return text.format(counted(unpriced)) if unpriced else ""

@@ -245,7 +245,25 @@ class UsagePages(QStackedWidget):
 
     def show_page(self, by: Grouping) -> None:
         if by not in self._pages:
-            self._pages[by] = page = self._build(by)
+            theme = self._theme
+            match by:
+                case "day":
+                    table = FigureTable(theme, "usageDayTable", self.tr("Usage by day"))
+                    first = PlotCard(self.tr("Cost over time"), ColumnPlot(theme), "costOverTimePlot")
+                    second = PlotCard(self.tr("Tokens over time"), ColumnPlot(theme), "tokensOverTimePlot")
+                case "model":
+                    table = FigureTable(theme, "usageModelTable", self.tr("Usage by model"))
+                    first = PlotCard(self.tr("Time for an answer"), BarPlot(theme), "answerTimePlot")
+                    second = PlotCard(self.tr("Cost"), BarPlot(theme), "costByModelPlot")
+                case "tool":
+                    table = FigureTable(theme, "usageToolTable", self.tr("Usage by tool"))
+                    first = PlotCard(self.tr("Time of a call"), BarPlot(theme), "toolTimePlot")
+                    second = PlotCard(self.tr("Failed calls"), BarPlot(theme), "toolErrorsPlot")
+                case "folder":
+                    table = FigureTable(theme, "usageFolderTable", self.tr("Usage by folder"))
+                    first = PlotCard(self.tr("Cost"), BarPlot(theme), "costByFolderPlot")
+                    second = PlotCard(self.tr("Time of turns"), BarPlot(theme), "timeByFolderPlot")
+            self._pages[by] = page = UsagePage((first, second), table)
             self.addWidget(page)
         self.setCurrentWidget(self._pages[by])
         if self._shown is not None and by not in self._filled:
@@ -255,27 +273,6 @@ class UsagePages(QStackedWidget):
         yield
         yield from self._pages[by].fill(shown, by)
         self._filled.add(by)
-
-    def _build(self, by: Grouping) -> UsagePage:
-        theme = self._theme
-        match by:
-            case "day":
-                table = FigureTable(theme, "usageDayTable", self.tr("Usage by day"))
-                first = PlotCard(self.tr("Cost over time"), ColumnPlot(theme), "costOverTimePlot")
-                second = PlotCard(self.tr("Tokens over time"), ColumnPlot(theme), "tokensOverTimePlot")
-            case "model":
-                table = FigureTable(theme, "usageModelTable", self.tr("Usage by model"))
-                first = PlotCard(self.tr("Time for an answer"), BarPlot(theme), "answerTimePlot")
-                second = PlotCard(self.tr("Cost"), BarPlot(theme), "costByModelPlot")
-            case "tool":
-                table = FigureTable(theme, "usageToolTable", self.tr("Usage by tool"))
-                first = PlotCard(self.tr("Time of a call"), BarPlot(theme), "toolTimePlot")
-                second = PlotCard(self.tr("Failed calls"), BarPlot(theme), "toolErrorsPlot")
-            case "folder":
-                table = FigureTable(theme, "usageFolderTable", self.tr("Usage by folder"))
-                first = PlotCard(self.tr("Cost"), BarPlot(theme), "costByFolderPlot")
-                second = PlotCard(self.tr("Time of turns"), BarPlot(theme), "timeByFolderPlot")
-        return UsagePage((first, second), table)
 
 
 _BAR_WIDTH = 280

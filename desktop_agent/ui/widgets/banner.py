@@ -20,11 +20,11 @@ _SHOWN_LINES = 4
 class BannerFrame(QFrame):
     """The base class of bars. Hidden until its owner shows it. Screen readers get its text as plain text."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, warns: bool = True) -> None:
         super().__init__()
         self.setObjectName(name)
-        self.setProperty("role", "banner")
-        self._title = self._build_label("warning")
+        self.setProperty("role", "banner" if warns else "bar")
+        self._title = self._build_label("warning" if warns else "strong")
         self._hint = self._build_label("secondary")
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(Space.L, Space.S, Space.S, Space.S)

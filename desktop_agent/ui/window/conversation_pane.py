@@ -77,9 +77,7 @@ class NewsBar(BannerFrame):
     wanted = Signal()
 
     def __init__(self) -> None:
-        super().__init__("newsBar")
-        self.setProperty("role", "bar")  # not a warning
-        self._title.setProperty("role", "strong")
+        super().__init__("newsBar", warns=False)
         self._page = QUrl()
         self._read = self.add_button(self.tr("What is new…"), "readNewsButton", self.hide)
         self._read.clicked.connect(self.wanted)
@@ -133,9 +131,7 @@ class CrashBar(BannerFrame):
     """Offers the report of a window that ended unexpectedly. The report stays until the user discards it."""
 
     def __init__(self) -> None:
-        super().__init__("crashBar")
-        self.setProperty("role", "bar")  # not a warning
-        self._title.setProperty("role", "strong")
+        super().__init__("crashBar", warns=False)
         self._report: Path | None = None
         self._text = ""
         self.add_button(self.tr("Show report"), "showCrashButton", self._show)
@@ -194,9 +190,7 @@ class WorktreeBar(BannerFrame):
     restore_requested = Signal(str)  # its name
 
     def __init__(self) -> None:
-        super().__init__("worktreeBar")
-        self.setProperty("role", "bar")  # not a warning
-        self._title.setProperty("role", "strong")
+        super().__init__("worktreeBar", warns=False)
         self._name = ""
         self._restore = self.add_button(self.tr("Restore"), "restoreWorktreeButton", self._on_restore)
         self.add_button(self.tr("Dismiss"), "dismissWorktreeButton", self.hide, is_flat=True)

@@ -124,17 +124,13 @@ class EdgePanel(QObject):
         if is_narrow and not self._is_narrow:
             self._was_open = not self.dock.isHidden()
         elif self._is_narrow and not is_narrow and self._was_open:
-            self._show_beside()
+            if self.dock.window().isVisible() and not self.drawer.isVisible():  # else it stays visible
+                self._panel.hide()
+            self.dock.show()
         self._is_narrow = is_narrow
         self.drawer.close_drawer()
         if is_narrow:
             self.dock.hide()
-
-    def _show_beside(self) -> None:
-        """A panel that is visible in the drawer stays visible."""
-        if self.dock.window().isVisible() and not self.drawer.isVisible():
-            self._panel.hide()
-        self.dock.show()
 
     def fill(self) -> bool:
         is_empty = self._panel.isHidden()

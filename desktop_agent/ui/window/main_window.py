@@ -84,6 +84,9 @@ KeptModel = tuple[str, str, str]
 
 KeptChoice = tuple[Literal["action", "setting", "command", "session", "file"], str]
 
+StartNews = Literal["version", "release_looked_for"]
+"""The version that was last started, and the day on which a newer one was last looked for, as `2026-11-30`."""
+
 LayoutPart = Literal["geometry", "state", "side_sizes"]
 """The window's place, the docks in the wide window, and how sessions and files share the panel at the left."""
 
@@ -126,21 +129,11 @@ class WindowMemory:
         self._store.setValue("theme", theme)
         self._store.setValue("interface_px", interface_px)
 
-    @property
-    def version(self) -> str:
-        """The version that was last started; empty before the first start."""
-        return str(self._store.value("version", ""))
+    def news(self, what: StartNews) -> str:
+        return str(self._store.value(what, ""))
 
-    def remember_version(self, version: str) -> None:
-        self._store.setValue("version", version)
-
-    @property
-    def release_looked_for(self) -> str:
-        """The day on which a newer version was last looked for, as `2026-11-30`; empty if never."""
-        return str(self._store.value("release_looked_for", ""))
-
-    def remember_release_looked_for(self, day: str) -> None:
-        self._store.setValue("release_looked_for", day)
+    def remember_news(self, what: StartNews, text: str) -> None:
+        self._store.setValue(what, text)
 
     def models(self, name: Literal["favourite_models", "recent_models"]) -> Sequence[KeptModel]:
         return self.kept(name, list[KeptModel], [])
@@ -215,7 +208,19 @@ class MainWindow(QMainWindow):
         self.side = EdgePanel(self, self._conversation, "left", "sideDock", side_title, _SIDE_WIDTH + 44)
         self.review = EdgePanel(self, self._conversation, "right", "reviewDock", self.tr("Review"), _REVIEW_WIDTH + 80)
         self._shortcut_priority = ShortcutPriority([self.actions_.command_palette], self)
-        self._connect()
+        actions = self.actions_
+        for action in (
+            *(actions.new_session, actions.focus_composer, actions.choose_model, actions.quote, actions.find),
+            *(actions.filter_files, actions.toggle_terminal, actions.attach_terminal),
+        ):
+            action.triggered.connect(self.show_beside_review)
+        actions.enlarge_review.triggered.connect(self.toggle_enlarged_review)
+        actions.toggle_side.triggered.connect(self._toggle_side)
+        actions.toggle_review.triggered.connect(self._toggle_review)
+        actions.toggle_jobs.triggered.connect(self._toggle_jobs)
+        self.side.drawer_opening.connect(self.review.drawer.close_drawer)
+        self.review.drawer_opening.connect(self.side.drawer.close_drawer)
+        self.review.dock.visibilityChanged.connect(self._update_review_button)
         self._restore_layout()
         self.setFocus()  # else Qt gives it to the first button, whose ring would go when the message field comes
 
@@ -279,21 +284,6 @@ class MainWindow(QMainWindow):
         if sizes is None or not side.restoreState(sizes):
             side.setSizes([240, 420])
         return side
-
-    def _connect(self) -> None:
-        actions = self.actions_
-        for action in (
-            *(actions.new_session, actions.focus_composer, actions.choose_model, actions.quote, actions.find),
-            *(actions.filter_files, actions.toggle_terminal, actions.attach_terminal),
-        ):
-            action.triggered.connect(self.show_beside_review)
-        actions.enlarge_review.triggered.connect(self.toggle_enlarged_review)
-        actions.toggle_side.triggered.connect(self._toggle_side)
-        actions.toggle_review.triggered.connect(self._toggle_review)
-        actions.toggle_jobs.triggered.connect(self._toggle_jobs)
-        self.side.drawer_opening.connect(self.review.drawer.close_drawer)
-        self.review.drawer_opening.connect(self.side.drawer.close_drawer)
-        self.review.dock.visibilityChanged.connect(self._update_review_button)
 
     def _restore_layout(self) -> None:
         geometry, state = self.memory.layout("geometry"), self.memory.layout("state")
@@ -387,7 +377,7 @@ class MainWindow(QMainWindow):
 
     def _update_review_button(self) -> None:
         # Not `isVisible`: before the window is shown, that would make room for a button that then goes.
-        self.top_bar.set_review_hidden(is_hidden=self._is_narrow or self.review.dock.isHidden())
+        self.top_bar.review_button.setVisible(self._is_narrow or self.review.dock.isHidden())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape and self._beside_review is not None:

@@ -158,15 +158,12 @@ class ModePickers(QObject):
         self.model_button.setToolTip(plain_tooltip(f"{words}\n{self._model_keys}".strip()))
         self.model_button.setAccessibleDescription(words)
         self.model_button.show()
-        self._show_effort(model.effort)
-
-    def _show_effort(self, effort: str) -> None:
         self.effort_button.menu().clear()  # which deletes the actions of the last model
         own = self.tr("default")
         for level in ("", *self._efforts):
             self.effort_button.offer((level or own, "" if level else self.tr("The model decides")), level)
-        self.effort_button.check(effort)
-        shown = effort or own
+        self.effort_button.check(model.effort)
+        shown = model.effort or own
         self.effort_button.set_texts(self.tr("Effort: {0}").format(shown) + " ▾", f"{shown} ▾")
         self.effort_button.setToolTip(self.tr("How much the model thinks before it answers"))
         self.effort_button.setVisible(bool(self._efforts))

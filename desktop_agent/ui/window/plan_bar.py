@@ -41,9 +41,7 @@ class PlanBar(BannerFrame):
     comments_sent = Signal(str)  # the introduction
 
     def __init__(self) -> None:
-        super().__init__("planBar")
-        self.setProperty("role", "bar")  # not a warning
-        self._title.setProperty("role", "strong")
+        super().__init__("planBar", warns=False)
         self.shown = ShownPlan()
         self.offers_worktree = False
         self._is_begun = False

@@ -9,8 +9,6 @@ from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QAbstractButton,
-    QHBoxLayout,
-    QLabel,
     QMenu,
     QPushButton,
     QSizePolicy,
@@ -26,7 +24,8 @@ from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.answer_buttons import ShortcutButton
 from desktop_agent.ui.widgets.buttons import MenuButton
 from desktop_agent.ui.widgets.icons import Icons
-from desktop_agent.ui.widgets.labels import ElidedLabel, restyle
+from desktop_agent.ui.widgets.labels import ElidedLabel, make_label, restyle
+from desktop_agent.ui.widgets.layouts import hbox, set_names
 from desktop_agent.ui.window.actions import Actions
 from desktop_agent.ui.wording.phrases import branch_words, short_path
 from desktop_agent.ui.wording.visible_text import plain_tooltip
@@ -160,21 +159,16 @@ class TopBar(QWidget):
         self.title_label.setProperty("role", "strong")
         self.title_label.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.title_label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self.demo_label = QLabel(self.tr("Demo"), self)
-        self.demo_label.setProperty("role", "tag")
+        self.demo_label = make_label(self.tr("Demo"), role="tag", parent=self)
         self.demo_label.setToolTip(self.tr("A scripted model answers. Tools, changes and undo are real."))
-        self.demo_label.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self.demo_label.setVisible(False)
-        self.worktree_label = QLabel(self.tr("Worktree"), self)
-        self.worktree_label.setProperty("role", "secondary")
-        self.worktree_label.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self.worktree_label.setVisible(False)
+        self.worktree_label = make_label(self.tr("Worktree"), role="secondary", parent=self)
+        for label in (self.demo_label, self.worktree_label):
+            label.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+            label.hide()
         self.search_button = self._build_shortcut_button(self.tr("Search"), actions.search)
-        self.search_button.setObjectName("searchButton")
-        self.search_button.setAccessibleName(self.tr("Search all sessions"))
+        set_names(self.search_button, "searchButton", self.tr("Search all sessions"))
         self.palette_button = self._build_shortcut_button(self.tr("Commands"), actions.command_palette)
-        self.palette_button.setObjectName("paletteButton")
-        self.palette_button.setAccessibleName(self.tr("Command palette"))
+        set_names(self.palette_button, "paletteButton", self.tr("Command palette"))
         self.inbox_button = InboxButton(self)
         self.inbox_button.clicked.connect(actions.open_inbox.trigger)
         self.jobs_button = self._flat(QPushButton(self), actions.toggle_jobs, is_shown=False)
@@ -189,19 +183,10 @@ class TopBar(QWidget):
         self.side_button = self._flat(QToolButton(self), actions.toggle_side, is_shown=False)
         self.side_button.setAccessibleName(actions.toggle_side.text())
         self.side_button.setToolTip(actions.toggle_side.text())
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(Space.M, 0, Space.M, 0)
-        layout.setSpacing(Space.S)
-        for widget in (
-            *(self.side_button, self.workspace_button, self.branch_button),
-            *(self.worktree_label, self.demo_label),
-        ):
-            layout.addWidget(widget)
-        layout.addWidget(self.title_label, 1)
-        for widget in (self.search_button, self.palette_button, self.jobs_button):
-            layout.addWidget(widget)
-        for widget in (self.review_button, self.inbox_button, self.menu_button):
-            layout.addWidget(widget)
+        left = (self.side_button, self.workspace_button, self.branch_button, self.worktree_label, self.demo_label)
+        right = (self.search_button, self.palette_button, self.jobs_button, self.review_button, self.inbox_button)
+        parts = (*left, (self.title_label, 1), *right, self.menu_button)
+        hbox(*parts, on=self, margins=(Space.M, 0, Space.M, 0), spacing=Space.S)
         self.set_workspace(None)
         self._take_fonts()
         theme.changed.connect(self._take_fonts)
@@ -265,9 +250,6 @@ class TopBar(QWidget):
         self.side_button.setVisible(is_narrow)
         self.palette_button.setVisible(not is_narrow)
         self.search_button.show_keys(is_shown=not is_narrow)
-
-    def set_review_hidden(self, *, is_hidden: bool) -> None:
-        self.review_button.setVisible(is_hidden)
 
     def _take_fonts(self) -> None:
         self.workspace_button.setFont(self._theme.strong_font())

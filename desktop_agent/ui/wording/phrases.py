@@ -79,14 +79,6 @@ _cache_text = partial(QCoreApplication.translate, "CacheMiss")
 
 
 def cache_miss_words(miss: CacheMiss) -> str:
-    why = _why(miss.reason)
-    if not miss.tokens:
-        return _cache_text("The last turn was not in the provider's cache: {0}.").format(why)
-    text = _cache_text("About {0} tokens of the last turn were not in the provider's cache: {1}.")
-    return text.format(counted(miss.tokens), why)
-
-
-def _why(reason: CacheMissReason) -> str:
     reasons: dict[CacheMissReason, str] = {
         "model": _cache_text("the model changed"),
         "system": _cache_text("the instructions changed"),
@@ -96,7 +88,11 @@ def _why(reason: CacheMissReason) -> str:
         "options": _cache_text("an option of the request changed"),
         "unknown": _cache_text("the provider does not say why, and keeps its cache only briefly"),
     }
-    return reasons[reason]
+    why = reasons[miss.reason]
+    if not miss.tokens:
+        return _cache_text("The last turn was not in the provider's cache: {0}.").format(why)
+    text = _cache_text("About {0} tokens of the last turn were not in the provider's cache: {1}.")
+    return text.format(counted(miss.tokens), why)
 
 
 _flaw_text = partial(QCoreApplication.translate, "Flaw")

@@ -60,7 +60,7 @@ def test_an_update_is_told_of_and_every_action_is_in_the_menu(go: Go, project: P
         assert text.toPlainText().startswith("[Unreleased]")
         text.window().close()
         assert not user.window.panels.conversation.news_bar.isVisible()
-        assert window.memory.version == __version__
+        assert window.memory.news("version") == __version__
         menu = window.top_bar.findChild(QMenu, "mainMenu")
         assert menu is not None
         in_menus = {action.objectName() for each in (menu, *menu.findChildren(QMenu)) for action in each.actions()}

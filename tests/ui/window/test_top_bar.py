@@ -118,13 +118,13 @@ def test_what_waits_is_counted_and_one_click_away(qtbot: QtBot, bar: TopBar, act
 
 def test_ways_to_panels_out_of_sight_are_offered(qtbot: QtBot, bar: TopBar, actions: Actions) -> None:
     bar.set_narrow(is_narrow=True)
-    bar.set_review_hidden(is_hidden=True)
+    bar.review_button.show()
     with qtbot.waitSignal(actions.toggle_side.triggered):
         QTest.mouseClick(bar.side_button, Qt.MouseButton.LeftButton)
     with qtbot.waitSignal(actions.toggle_review.triggered):
         QTest.mouseClick(bar.review_button, Qt.MouseButton.LeftButton)
     bar.set_narrow(is_narrow=False)
-    bar.set_review_hidden(is_hidden=False)
+    bar.review_button.hide()
     assert not bar.side_button.isVisible()
     assert not bar.review_button.isVisible()
 

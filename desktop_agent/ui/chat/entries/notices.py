@@ -84,23 +84,20 @@ class NoticeWidget(EntryWidget):
         if self._details is not None:
             self._details.setText(self.tr("Hide details") if self.is_column_shown else self.tr("Details"))
         if self._try_now is not None:
-            self._offer_try(self._try_now)
+            transcript = self.parentWidget()
+            is_waiting = self.row.entry_as(NoticeEntry).is_waiting
+            if transcript is not None and self._try_now.hasFocus() and not is_waiting:
+                # Hiding the button would move the focus to another control.
+                transcript.setFocus(Qt.FocusReason.OtherFocusReason)
+            self._try_now.setVisible(is_waiting)
+            if is_waiting and not self._seconds.isActive():
+                self._seconds.start()
+                self._count_down()
+            elif not is_waiting:
+                self._seconds.stop()
         self.setAccessibleName(quoted(" ".join(core_words(part) for part in (notice.title, notice.hint) if part)))
         self.fit()
         self.update()
-
-    def _offer_try(self, button: QPushButton) -> None:
-        transcript = self.parentWidget()
-        is_waiting = self.row.entry_as(NoticeEntry).is_waiting
-        if transcript is not None and button.hasFocus() and not is_waiting:
-            # Hiding the button would move the focus to another control.
-            transcript.setFocus(Qt.FocusReason.OtherFocusReason)
-        button.setVisible(is_waiting)
-        if is_waiting and not self._seconds.isActive():
-            self._seconds.start()
-            self._count_down()
-        elif not is_waiting:
-            self._seconds.stop()
 
     def _count_down(self) -> None:
         assert self._try_now is not None
@@ -163,14 +160,12 @@ class LineWidget(EntryWidget):
         entry, actions = place.row.entry, place.actions
         if isinstance(entry, SessionForked):
             clicked = partial(actions.session_requested.emit, entry.source)
-            self._add_button(
-                self.tr("Open it"), "openSourceButton", self.tr("Open the conversation this is a copy of"), clicked
+            words = self.tr("Open the conversation this is a copy of")
+            self._button = compact_button(
+                self.tr("Open it"), "openSourceButton", clicked=clicked, variant="flat", tooltip=words, parent=self
             )
+            self._button.setAccessibleName(words)
         self.refresh()
-
-    def _add_button(self, text: str, name: str, words: str, clicked: Slot) -> None:
-        self._button = compact_button(text, name, clicked=clicked, variant="flat", tooltip=words, parent=self)
-        self._button.setAccessibleName(words)
 
     def refresh(self) -> None:
         entry = self.row.entry

@@ -7,7 +7,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPoint, QRect, QRe
 from PySide6.QtGui import QFontMetricsF, QKeyEvent, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QPushButton, QWidget
 
-from desktop_agent.core.base.plain_text import named
+from desktop_agent.core.base.plain_text import named, shortened
 from desktop_agent.core.protocol.events import PromptSubmitted, Steered
 from desktop_agent.core.protocol.model import Attachment, AttachmentKind
 from desktop_agent.ui.chat.cards.tool_body import CardLoader, picture_of
@@ -94,7 +94,7 @@ def _name(attachment: Attachment) -> str:
     name = (whole.rstrip("/").rpartition("/")[2] or whole) if is_path else whole
     if attachment.kind == "folder":
         name += "/"
-    shown = name if len(name) <= _MOST_CHARS else f"{name[: _MOST_CHARS - 1]}…"
+    shown = shortened(name, _MOST_CHARS)
     return f"{shown}:{attachment.lines}" if attachment.lines else shown
 
 

@@ -459,7 +459,10 @@ class MarkdownStream:
         if self._settle_region(region, is_full=not is_whole):
             return True
         if is_whole:
-            self._show(region)
+            self.blocks += region.blocks(region.nodes)
+            self.references = region.references
+            length = len(self._tail)
+            self._patience = length + length // 16 if length > _PATIENT_ABOVE else 0
             return False
         end = self._tail.rfind("\n", 0, window) + 1 or window
         self._finish(region if end == window else self._region(self._tail[:end]), end)
@@ -486,12 +489,6 @@ class MarkdownStream:
     def _finish(self, region: Region, limit: int) -> None:
         self._keep(region, region.blocks(region.nodes), region.complete_lines + 1)
         self._go_to(limit)
-
-    def _show(self, region: Region) -> None:
-        self.blocks += region.blocks(region.nodes)
-        self.references = region.references
-        length = len(self._tail)
-        self._patience = length + length // 16 if length > _PATIENT_ABOVE else 0
 
     def _keep(self, region: Region, blocks: list[Block], end_line: int) -> None:
         self.blocks += blocks

@@ -138,7 +138,22 @@ class TextStyles:
         """Return the character format of a sum of inline styles, in body text or in a heading of `level`."""
         key = (style, level)
         if key not in self._formats:
-            self._formats[key] = self._make_format(style, level)
+            text_format = QTextCharFormat()
+            font = QFont(self.code if style & CODE else self.heading_font(level) if level else self.body)
+            if style & BOLD:
+                font.setWeight(QFont.Weight.Bold)
+            if style & ITALIC:
+                font.setItalic(True)
+            if style & STRIKE:
+                font.setStrikeOut(True)
+            text_format.setFont(font)
+            if style & LINK:
+                text_format.setForeground(QColor(self.colours.accent_text))
+                text_format.setUnderlineStyle(QTextCharFormat.UnderlineStyle.SingleUnderline)
+                text_format.setUnderlineColor(QColor(self.colours.accent))
+            elif style & MUTED:
+                text_format.setForeground(QColor(self.colours.muted))
+            self._formats[key] = text_format
         return self._formats[key]
 
     def formats(
@@ -164,7 +179,20 @@ class TextStyles:
     def mark(self, look: PrintedStyle | Tint) -> QTextCharFormat:
         if isinstance(look, Tint):
             if look not in self._tints:
-                self._tints[look] = self._make_tint(look)
+                made = QTextCharFormat()
+                if look.is_secondary:
+                    made.setFont(self.secondary)
+                if look.text:
+                    made.setForeground(self.colour(look.text))
+                if look.ground:
+                    made.setBackground(self.colour(look.ground))
+                if look.is_bold:
+                    made.setFontWeight(QFont.Weight.DemiBold)
+                if look.is_spaced:
+                    made.merge(self._spaced)
+                made.setFontStrikeOut(look.is_struck)
+                made.setFontUnderline(look.is_underlined)
+                self._tints[look] = made
             return self._tints[look]
         if self._looks is None:
             self._looks = LookFormats(self.colours, self.colours.sunken)
@@ -174,40 +202,6 @@ class TextStyles:
         text_format = self.foreground(foreground)
         text_format.setBackground(self.colour(background))
         return text_format
-
-    def _make_format(self, style: int, level: int) -> QTextCharFormat:
-        text_format = QTextCharFormat()
-        font = QFont(self.code if style & CODE else self.heading_font(level) if level else self.body)
-        if style & BOLD:
-            font.setWeight(QFont.Weight.Bold)
-        if style & ITALIC:
-            font.setItalic(True)
-        if style & STRIKE:
-            font.setStrikeOut(True)
-        text_format.setFont(font)
-        if style & LINK:
-            text_format.setForeground(QColor(self.colours.accent_text))
-            text_format.setUnderlineStyle(QTextCharFormat.UnderlineStyle.SingleUnderline)
-            text_format.setUnderlineColor(QColor(self.colours.accent))
-        elif style & MUTED:
-            text_format.setForeground(QColor(self.colours.muted))
-        return text_format
-
-    def _make_tint(self, tint: Tint) -> QTextCharFormat:
-        made = QTextCharFormat()
-        if tint.is_secondary:
-            made.setFont(self.secondary)
-        if tint.text:
-            made.setForeground(self.colour(tint.text))
-        if tint.ground:
-            made.setBackground(self.colour(tint.ground))
-        if tint.is_bold:
-            made.setFontWeight(QFont.Weight.DemiBold)
-        if tint.is_spaced:
-            made.merge(self._spaced)
-        made.setFontStrikeOut(tint.is_struck)
-        made.setFontUnderline(tint.is_underlined)
-        return made
 
     def gap(self, before: Block | None, block: Block) -> int:
         if before is None or block.joint is not None:

@@ -158,11 +158,22 @@ class KeyboardOrder(QObject):
 
     def arrange(self) -> None:
         rows = sorted(self._layout.widgets.live, key=lambda row: row.index)
-        self._offer_keys(rows)
+        asked, self._asking = self._asking, None
+        for row in rows:  # only the oldest question has keys; one that just became that ignores answers for a moment
+            if isinstance(row.entry, ToolEntry) and row.entry.is_waiting and row.widget is not None:
+                row.widget.set_shortcut(is_enabled=self._asking is None and not self._is_held)
+                self._asking = self._asking or row.entry
+                if asked is not None and self._asking is not asked:
+                    row.widget.rearm()
         order = tuple((row.index, id(row.widget), len(row.widget.children()) if row.widget else 0) for row in rows)
         if order != self._order:  # also when a row gets a question, buttons or links later
             self._order = order
-            self._order_tabs(rows)
+            before: QWidget = self._start
+            for row in rows:
+                for child in row.widget.tab_stops() if row.widget is not None else ():
+                    if child.focusPolicy() & Qt.FocusPolicy.TabFocus:
+                        QWidget.setTabOrder(before, child)
+                        before = child
 
     def hold_answers(self, is_held: bool) -> None:
         """Hold back the keys that answer questions here, while another list of questions has them."""
@@ -186,24 +197,6 @@ class KeyboardOrder(QObject):
             self._is_by_keyboard = event.reason() not in _BY_MOUSE
             self.mark()
         return False
-
-    def _order_tabs(self, rows: list[EntryRow]) -> None:
-        before: QWidget = self._start
-        for row in rows:
-            for child in row.widget.tab_stops() if row.widget is not None else ():
-                if child.focusPolicy() & Qt.FocusPolicy.TabFocus:
-                    QWidget.setTabOrder(before, child)
-                    before = child
-
-    def _offer_keys(self, rows: list[EntryRow]) -> None:
-        """Enable keys only for the oldest question. When another question becomes that, ignore answers for a moment."""
-        before, self._asking = self._asking, None
-        for row in rows:
-            if isinstance(row.entry, ToolEntry) and row.entry.is_waiting and row.widget is not None:
-                row.widget.set_shortcut(is_enabled=self._asking is None and not self._is_held)
-                self._asking = self._asking or row.entry
-                if before is not None and self._asking is not before:
-                    row.widget.rearm()
 
     def _on_focus_changed(self, _old: object, new: object) -> None:
         self.mark()

@@ -183,7 +183,15 @@ class FilePage(QWidget):
         line = self.text.line if self.text is not None and not self.wanted_line else max(1, self.wanted_line)
         had_focus = has_focus_within(self)
         self.content = content
-        self._show(self._page_for(content, line))
+        page = self._page_for(content, line)
+        old = self._pages.currentWidget()
+        if page is not self._note:
+            self._pages.addWidget(page)
+        self._pages.setCurrentWidget(page)
+        self.setFocusProxy(page)
+        if old is not None and old is not self._note and old is not page:
+            self._pages.removeWidget(old)
+            old.deleteLater()
         self.wanted_line = 0 if self.text is not None else line  # the file may return in a moment, at another path
         if had_focus:
             self.setFocus()
@@ -213,16 +221,6 @@ class FilePage(QWidget):
             return PicturePage(self._theme, content.picture)
         self._message.setText(obstacle_words(content))
         return self._note
-
-    def _show(self, page: QWidget) -> None:
-        old = self._pages.currentWidget()
-        if page is not self._note:
-            self._pages.addWidget(page)
-        self._pages.setCurrentWidget(page)
-        self.setFocusProxy(page)
-        if old is not None and old is not self._note and old is not page:
-            self._pages.removeWidget(old)
-            old.deleteLater()
 
     async def _read(self, reading: int) -> None:
         content = await asyncio.to_thread(read_content, self.root, self.path)

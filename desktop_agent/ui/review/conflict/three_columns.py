@@ -52,7 +52,15 @@ class ThreeRows:
         if origin == "unchanged":
             return Look()
         if origin == "clash":
-            return self._clash_look(self._clash_numbers[index], source)
+            clash = self._clash_numbers[index]
+            choice = self.choices[clash]
+            if clash in self.edited:
+                return Look("sunken")
+            if choice == "undecided":
+                return Look("warning_bg", "found_current", "≠" if source != "base" else "", "warning_text")
+            if source in ("wanted", "yours") and choice in (source, "both"):
+                return Look("accent_weak", "added_word", "✓", "accent_text")
+            return Look("sunken")
         if source == origin or (origin == "both" and source != "base"):
             return Look("added_line", "added_word", "+", "added_text")
         return Look("removed_line", "", "−", "removed_text") if source == "base" else Look()
@@ -101,16 +109,6 @@ class ThreeRows:
     def _at(self, row: int) -> tuple[int, int]:
         index = bisect_right(self._starts, row) - 1
         return index, row - self._starts[index]
-
-    def _clash_look(self, clash: int, source: Source) -> Look:
-        choice = self.choices[clash]
-        if clash in self.edited:
-            return Look("sunken")
-        if choice == "undecided":
-            return Look("warning_bg", "found_current", "≠" if source != "base" else "", "warning_text")
-        if source in ("wanted", "yours") and choice in (source, "both"):
-            return Look("accent_weak", "added_word", "✓", "accent_text")
-        return Look("sunken")
 
 
 _PAD = 8

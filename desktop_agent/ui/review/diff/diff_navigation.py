@@ -165,18 +165,15 @@ class DiffFinder(QObject):
         if rows.diff is not self._rows.diff:
             self._texts, current = {}, None
         self._rows = rows
-        self._matches = self._found()
-        self._current = current._replace(row=rows.find(current.side, current.line)) if current else None
-
-    def _found(self) -> list[DiffMatch]:
         rows, wanted = self._rows, lowered(self._text.partition("\n")[0])
         removed = [(edit.old_start, edit.old_end) for edit in rows.diff.edits]
         sides: dict[LineSide, list[tuple[int, int]]] = {"old": removed, "new": [(0, len(rows.diff.new_lines))]}
-        return sorted(
+        self._matches = sorted(
             DiffMatch(rows.find(side, line), _ORDER[side], line, offset)
             for side, ranges in sides.items()
             for line, offset in islice(self._on_side(side, ranges, wanted), MAX_MATCHES)
         )
+        self._current = current._replace(row=rows.find(current.side, current.line)) if current else None
 
     def _on_side(self, side: LineSide, ranges: Sequence[tuple[int, int]], wanted: str) -> Iterator[tuple[int, int]]:
         if side not in self._texts:

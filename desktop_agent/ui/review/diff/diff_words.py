@@ -50,7 +50,8 @@ class HunkDecisions(NamedTuple):
         return "kept" if self.is_own or key in self.kept else "undecided"
 
     def words(self, key: HunkKey) -> str:
-        return _state_words(self.state(key), is_offered=self.is_offered)
+        undone = _tr("not brought back") if self.is_offered else _tr("undone")
+        return {"undecided": _tr("not decided"), "kept": _tr("kept"), "undone": undone}[self.state(key)]
 
     def is_open(self, key: HunkKey) -> bool:
         state = self.state(key)
@@ -189,11 +190,6 @@ def row_words(rows: DiffRows, index: int, decisions: HunkDecisions | None = None
         if decisions.state(key) != "undecided":
             return f"{text} ({decisions.words(key)})"
     return text
-
-
-def _state_words(state: HunkState, *, is_offered: bool) -> str:
-    undone = _tr("not brought back") if is_offered else _tr("undone")
-    return {"undecided": _tr("not decided"), "kept": _tr("kept"), "undone": undone}[state]
 
 
 def _line_words(rows: DiffRows, index: int) -> str:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import NamedTuple, Protocol
 
 from PySide6.QtCore import QObject, QRect, QTimer, Signal
-from PySide6.QtGui import QTextBlock, QTextDocument, QTextLayout
+from PySide6.QtGui import QTextBlock, QTextDocument
 from PySide6.QtWidgets import QPlainTextEdit
 
 from desktop_agent.core.diff.rows import LineSide
@@ -235,11 +235,8 @@ class EditorColours(QObject):
 
     def _paint(self) -> None:
         for block in self._in_view():
-            ranges = self._ranges(block.text(), self._highlighter.spans("new", block.blockNumber()))
+            colours = in_utf16(block.text(), self._highlighter.spans("new", block.blockNumber()))
+            ranges = format_ranges((at, length, foreground(self._theme.colour(role))) for at, length, role in colours)
             if ranges != block.layout().formats():
                 block.layout().setFormats(ranges)
                 self._editor.document().markContentsDirty(block.position(), block.length())
-
-    def _ranges(self, text: str, spans: LineSpans) -> list[QTextLayout.FormatRange]:
-        colours = in_utf16(text, spans)
-        return format_ranges((at, length, foreground(self._theme.colour(role))) for at, length, role in colours)
