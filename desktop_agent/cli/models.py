@@ -24,7 +24,10 @@ def main(args: argparse.Namespace, console: Console) -> None:
     bench = Workbench.from_environment(args.environ)
     for problem in bench.models_file.load().problems:
         console.say(f"warning: {problem}")
-    account = _account(args, bench)
+    model = bench.model_meant(NamedModel(provider=args.provider, account=args.account))
+    if model.provider == DEMO:
+        raise UsageError("The demo has no models to list.", hint="Name another provider with --provider.")
+    account = bench.accounts.load().of_model(model)
     if args.refresh:
         asyncio.run(bench.models.refresh(account))  # noqa: TID251 - entry point
     models, fetched_at = bench.models.models(account), bench.models.fetched_at(account)
@@ -33,13 +36,6 @@ def main(args: argparse.Namespace, console: Console) -> None:
         "fetched_at": fetched_at.isoformat() if fetched_at is not None else None,
     }
     console.result(document, _text(account, models, fetched_at))
-
-
-def _account(args: argparse.Namespace, bench: Workbench) -> Account:
-    model = bench.model_meant(NamedModel(provider=args.provider, account=args.account))
-    if model.provider == DEMO:
-        raise UsageError("The demo has no models to list.", hint="Name another provider with --provider.")
-    return bench.accounts.load().of_model(model)
 
 
 def _text(account: Account, models: Sequence[KnownModel], fetched_at: datetime | None) -> str:

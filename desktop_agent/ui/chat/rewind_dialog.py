@@ -99,11 +99,7 @@ class RewindDialog(QDialog):
         self._cards.get(scope, next(iter(self._cards.values()))).setChecked(True)
         self._files.setText(self._listed(choice.files))
         self._files.setVisible(bool(choice.files))
-        self._fit()
-
-    def _fit(self) -> None:
-        """Set the height that the texts need at the dialog's width, because the size hint assumes another width."""
-        layout = self.layout()
+        layout = self.layout()  # the size hint assumes another width
         assert layout is not None
         layout.activate()
         self.setFixedHeight(layout.totalHeightForWidth(_WIDTH))

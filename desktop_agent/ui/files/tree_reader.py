@@ -272,7 +272,10 @@ class TreeReader(QObject):
 
     async def _find(self, job: _Job) -> None:
         if self._files is None:
-            files = await _all_files(job.workspace)
+            from desktop_agent.core.system.git.git_process import list_files
+
+            listed = await list_files(job.workspace) or await asyncio.to_thread(walk_files, job.workspace)
+            files = listed[0]
             search = await asyncio.to_thread(_search, files, self._model.marks)
             if not self._is_current(job):
                 return
@@ -300,13 +303,6 @@ def _scan(path: Path, folder: Folder) -> tuple[FolderListing, list[ListingEdit]]
 def _compare(before: RepoStatus | NoStatus | None, now: RepoStatus | NoStatus) -> tuple[FileMarks, bool]:
     marks = FileMarks(now.files, roll_up(now.files)) if isinstance(now, RepoStatus) else FileMarks()
     return marks, now != before
-
-
-async def _all_files(workspace: Path) -> Sequence[str]:
-    from desktop_agent.core.system.git.git_process import list_files
-
-    listed = await list_files(workspace) or await asyncio.to_thread(walk_files, workspace)
-    return listed[0]
 
 
 def _search(files: Sequence[str], marks: FileMarks) -> NarrowingSearch:

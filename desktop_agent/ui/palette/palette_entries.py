@@ -8,7 +8,7 @@ from typing import Final, Literal
 from msgspec import Struct
 from PySide6.QtCore import QCoreApplication
 
-from desktop_agent.core.base.matching import Match, Span, find_matches
+from desktop_agent.core.base.matching import Span, find_matches
 from desktop_agent.core.mentions.offers import FolderPaths
 from desktop_agent.ui.part_keys import PLACE_KEYS, PlaceKey, native_keys, place_text, place_title
 from desktop_agent.ui.widgets.rows import spans_within
@@ -165,12 +165,15 @@ def _found(kind: EntryKind, text: str, sources: PaletteSources, limit: int) -> l
 def _found_entries(text: str, entries: Sequence[PaletteEntry]) -> Iterator[_Found]:
     by_name: dict[str, list[PaletteEntry]] = {}
     for entry in entries:
-        by_name.setdefault(_name_of(entry), []).append(entry)
+        # the title comes last, because the ranker prefers the end of a path
+        by_name.setdefault("/".join(filter(None, (entry.also, entry.group, entry.title))), []).append(entry)
     words = text.lower().split()
     for match in find_matches(tuple(by_name), text, limit=_MOST_CONSIDERED).best:
         for entry in by_name[match.text]:
             title_at = len(match.text) - len(entry.title)
-            title, group = spans_within(match.spans, title_at, len(match.text)), _group_spans(entry, match)
+            start = len(entry.also) + 1 if entry.also else 0
+            title = spans_within(match.spans, title_at, len(match.text))
+            group = spans_within(match.spans, start, start + len(entry.group))
             if all(word in match.text.lower() for word in words):
                 tier = 0 if all(word in entry.title.lower() for word in words) else 1
             elif match.spans and match.spans[0][0] >= title_at:
@@ -178,16 +181,6 @@ def _found_entries(text: str, entries: Sequence[PaletteEntry]) -> Iterator[_Foun
             else:
                 continue  # scattered letters, some of them not visible
             yield _Found(PaletteRow(entry=entry, title_spans=title, group_spans=group), tier)
-
-
-def _name_of(entry: PaletteEntry) -> str:
-    """Return the text to match. The title comes last, because the ranker prefers the end of a path."""
-    return "/".join(filter(None, (entry.also, entry.group, entry.title)))
-
-
-def _group_spans(entry: PaletteEntry, match: Match) -> tuple[Span, ...]:
-    start = len(entry.also) + 1 if entry.also else 0
-    return spans_within(match.spans, start, start + len(entry.group))
 
 
 def _found_files(text: str, files: FolderPaths | None, limit: int) -> Iterator[_Found]:

@@ -219,7 +219,8 @@ class SessionPanel(QWidget):
 
     def _update(self) -> None:
         sessions = self._sessions or ()
-        if self._is_held():
+        is_used = self._menu is not None or self._list.is_pointed or self._list.is_editing
+        if is_used and not self._is_change_expected and self._model.rowCount() > 0:
             self._model.show_in_place(sessions)
         else:
             self._is_change_expected = False
@@ -236,10 +237,6 @@ class SessionPanel(QWidget):
         )
         self._pages.setCurrentIndex(0 if self._model.rowCount() else 1)
         self._select_current()
-
-    def _is_held(self) -> bool:
-        is_used = self._menu is not None or self._list.is_pointed or self._list.is_editing
-        return is_used and not self._is_change_expected and self._model.rowCount() > 0
 
     def _on_menu_closed(self) -> None:
         self._menu = None

@@ -303,18 +303,15 @@ class ServersPage(Page):
         self._actions.import_file(Path(path))
 
     def _begin(self, edited: ServerDefinition | None) -> None:
-        form = self._form or self._build_form()
-        form.begin(tuple(server.name for server in self._view.servers), edited)
+        if self._form is None:
+            self._form = ServerForm(self.theme, self._add)
+            self._form.added.connect(self._on_added)
+            self._form_place.addWidget(self._form)
+        self._form.begin(tuple(server.name for server in self._view.servers), edited)
 
     def _on_added(self, definition: ServerDefinition, client_secret: str) -> None:
         is_edited = self._form is not None and self._form.edited is not None
         (self._actions.edit if is_edited else self._actions.add)(definition, client_secret)
-
-    def _build_form(self) -> ServerForm:
-        form = self._form = ServerForm(self.theme, self._add)
-        form.added.connect(self._on_added)
-        self._form_place.addWidget(form)
-        return form
 
     def _on_import(self) -> None:
         filters = (self.tr("JSON files (*.json)"), self.tr("All files (*)"))

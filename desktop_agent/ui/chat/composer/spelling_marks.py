@@ -69,7 +69,8 @@ class SpellingMarks(QObject):
     def _look(self) -> None:
         self._timer.stop()
         text = self._edit.toPlainText() if self._is_on and self._is_typed_in else ""
-        words = list(words_of(_in_utf16(text))) if len(text) <= _LONGEST else []
+        like_qt = _BEYOND.sub("\0\0", text)  # counts a character beyond U+FFFF twice, so that positions match Qt's
+        words = list(words_of(like_qt)) if len(text) <= _LONGEST else []
         cursor = self._edit.textCursor()
         at = cursor.position() if self._edit.hasFocus() and not cursor.hasSelection() else -1
         misspelled = [word for word in words if word.end != at and not self._is_right.get(word.text, True)]
@@ -124,8 +125,3 @@ class SpellingMarks(QObject):
         cursor = cursor_over(self._edit.document(), word.start, word.end)
         if cursor.selectedText() == word.text:
             cursor.insertText(other)
-
-
-def _in_utf16(text: str) -> str:
-    """Return the text with each character beyond U+FFFF replaced by two, so that positions match Qt's."""
-    return _BEYOND.sub("\0\0", text)

@@ -96,7 +96,10 @@ class FenceButtons(QObject):
             button.hide()
             self._spare[act].append(button)
         for (act, index), frame in wanted.items():
-            button = self._shown.get((act, index)) or self._take(act, index)
+            if (act, index) not in self._shown:
+                self._shown[act, index] = self._spare[act].pop() if self._spare[act] else self._make(act)
+                self._shown[act, index].show()
+            button = self._shown[act, index]
             size = button.sizeHint()
             right = frame.right() - Space.XS
             if act == "apply":
@@ -115,12 +118,6 @@ class FenceButtons(QObject):
 
     def stop(self) -> None:
         self._timer.stop()
-
-    def _take(self, act: FenceAct, index: int) -> QPushButton:
-        button = self._spare[act].pop() if self._spare[act] else self._make(act)
-        self._shown[act, index] = button
-        button.show()
-        return button
 
     def _make(self, act: FenceAct) -> QPushButton:
         if act == "copy":

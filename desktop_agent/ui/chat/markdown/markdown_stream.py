@@ -135,9 +135,6 @@ class Region:
             for first, last, line, end_line in zip(starts, ends, lines, [*lines[1:], node.end_line], strict=True)
         ]
 
-    def row_lines(self, node: Node) -> list[int]:
-        return _row_lines(self.tokens[node.first : node.last])[1:]
-
 
 def _top_level(tokens: Sequence[MarkdownToken]) -> list[Node]:
     nodes: list[Node] = []
@@ -561,7 +558,7 @@ class MarkdownStream:
 
     def _settle_rows(self, region: Region, node: Node, *, is_full: bool) -> bool:
         """Settle rows that fill whole blocks once a complete row follows. If `is_full`, settle all complete rows."""
-        lines = region.row_lines(node)
+        lines = _row_lines(region.tokens[node.first : node.last])[1:]
         complete = sum(line < region.complete_lines for line in lines)
         if not complete:
             # Read on without the table if the line after it is too long for a row.
