@@ -12,17 +12,18 @@ from desktop_agent.core.agents.installed import way_back
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.providers.scripted import ScriptedProvider, in_order
+from desktop_agent.core.providers.scripted import Say, ScriptedProvider, in_order
 from tests.core.agents.scene import texts
 from tests.e2e.agents.real_agents import KEY, PATIENCE_S, RealAgent, ground_of
 from tests.e2e.agents.test_real_agents import judge_our_lines
-from tests.harness import Ground, Open
+from tests.harness import MODEL, Ground, Open
 from tests.servers.aimock import Aimock, aimock, said
 
 pytestmark = pytest.mark.nightly
 
 BEGUN, HERE, THERE, BACK = "Begun with violets.", "Here with tulips.", "There with lilies.", "Back with orchids."
 ANSWERS = {BEGUN: "A violet answer.", HERE: "A tulip answer.", THERE: "A lily answer.", BACK: "An orchid answer."}
+OTHER, OTHER_ANSWER = "With roses, of a model.", "A rose answer."
 
 
 @pytest.fixture
@@ -76,11 +77,12 @@ async def test_a_conversation_goes_from_the_agents_own_program_to_here_and_back_
     if agent.keeps:
         await say_alone(agent, tmp_path, server.url, "", BEGUN)
         session_id = await imported(agent, ground, tmp_path)
-    async with ground.session([], model=model, sandbox="none", resume=session_id) as opened:
+    async with ground.session([[Say(OTHER_ANSWER)]], model=model, sandbox="none", resume=session_id) as opened:
         if session_id is None:
             await answered(opened, BEGUN)
-        else:
-            await opened.carry_out(ops.SetMode(model=model), ev.ModeSet)
+        await opened.carry_out(ops.SetMode(model=MODEL), ev.ModeSet)
+        await opened.prompt(OTHER)
+        await opened.carry_out(ops.SetMode(model=model), ev.ModeSet)
         await answered(opened, HERE)
         sessions = opened.session.transcript.session.agent_sessions
         session_id = opened.session.id
@@ -89,7 +91,8 @@ async def test_a_conversation_goes_from_the_agents_own_program_to_here_and_back_
     back = way_back(sessions, str(ground.workspace))
     assert back is not None
     assert back.command.endswith(f" {known.id}")
-    assert [asked(server, HERE).count(one) for one in (BEGUN, ANSWERS[BEGUN], HERE)] == [1, 1, 1]
+    said_before = [asked(server, HERE).count(one) for one in (BEGUN, ANSWERS[BEGUN], OTHER, OTHER_ANSWER, HERE)]
+    assert said_before == [1] * 5
 
     await say_alone(agent, tmp_path, server.url, known.id, THERE)
     async with ground.session([], resume=session_id) as opened:
@@ -98,11 +101,12 @@ async def test_a_conversation_goes_from_the_agents_own_program_to_here_and_back_
         # `opencode run` quotes what it is given
         assert [(one.prompt.strip(chr(34)), one.answer) for one in event.said] == [(THERE, ANSWERS[THERE])]
         assert event.agent_session == known.id
-    said_before = [asked(server, BACK).count(one) for one in (*list(ANSWERS)[:3], *list(ANSWERS.values())[:3])]
-    assert said_before == [1] * 6
+    before = (*list(ANSWERS)[:3], *list(ANSWERS.values())[:3], OTHER, OTHER_ANSWER)
+    assert [asked(server, BACK).count(one) for one in before] == [1] * 8
     async with ground.session([], resume=session_id) as opened:
         await opened.prompt(BACK)
         assert not opened.rx.all(ev.AgentSessionOpened), "what was said there is read in once"
+        assert not [one for one in opened.rx.all(ev.Notice) if "could not be compared" in one.title]
     methods = judge_our_lines(tmp_path)
     assert methods.count("session/new") == (0 if agent.keeps else 1)
     assert methods.count("session/load") == (3 if agent.keeps else 2)
