@@ -115,10 +115,12 @@ def _write(file: Path, folder: Path, facts: FileFacts, plan: ImportPlan, place: 
         title = " ".join(facts.title.split())[:_MAX_TITLE]
         if title:
             conversation.note(ev.SessionRenamed(title=title, is_generated=not facts.is_title_given), None)
+        notes = [place.note]
         if (there := _session_there(facts, place, conversation.turn)) is not None:
             conversation.note(there, None)
+            notes.append(f"Choose {there.name} where a model is chosen, and it goes on in its own session.")
         left_out = [f"{what} ({count})" for what, count in (facts.left_out + conversation.left_out).items() if count]
-        conversation.note(_notice(file, facts, left_out, place.note), None)
+        conversation.note(_notice(file, facts, left_out, notes), None)
     finally:
         writer.journal.close()
     return Imported(
@@ -202,7 +204,7 @@ def _session_there(facts: FileFacts, place: "_Place", turns: int) -> ev.AgentSes
     return ev.AgentSessionOpened(agent="", agent_session=facts.source_id, name=name, kind=kind, through_turn=turns)
 
 
-def _notice(file: Path, facts: FileFacts, left_out: Sequence[str], note: str) -> ev.Notice:
+def _notice(file: Path, facts: FileFacts, left_out: Sequence[str], notes: Sequence[str]) -> ev.Notice:
     parts = list(left_out)
     if facts.problems:
         parts.append(f"{number_of(len(facts.problems), 'line')} that cannot be read")
@@ -212,7 +214,7 @@ def _notice(file: Path, facts: FileFacts, left_out: Sequence[str], note: str) ->
         level="info",
         code="imported",
         title=f"Imported from {SOURCE_NAMES[facts.kind]}.",
-        hint=" ".join(filter(None, (note, f"Left out: {', '.join(parts)}." if parts else ""))),
+        hint=" ".join(filter(None, (*notes, f"Left out: {', '.join(parts)}." if parts else ""))),
         detail="\n".join(detail),
     )
 

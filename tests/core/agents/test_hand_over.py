@@ -87,6 +87,7 @@ async def test_the_agents_own_session_goes_on_and_nothing_is_told_or_recorded_tw
     scene.begin(load=is_loaded, resume=True)
     scene.script["prompts"] = [[said("Gladly.")], [said("Again.")]]
     async with scene.ground.session([], resume=await scene.imported()) as opened:
+        assert notices(opened)[-1].hint.startswith("Choose Claude Code where a model is chosen")
         await choose(opened, scene.model)
         assert (await opened.prompt("Do it.")).reason == "completed"
         assert (await opened.prompt("Once more.")).reason == "completed"
