@@ -15,8 +15,8 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.base.file_names import folders_above
 from desktop_agent.core.base.file_types import is_binary
-from desktop_agent.core.changes.workspace_files import folders_above
 from desktop_agent.core.diff.comparing import Comparer
 from desktop_agent.core.diff.diff import count_lines
 from desktop_agent.core.diff.text import line_count

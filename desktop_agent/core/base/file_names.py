@@ -1,8 +1,11 @@
-"""Writes names of files as text. C quotes, as git writes them, tell apart even names that are not UTF-8 (PEP 383)."""
+"""Names of files: the folders in them, and how they are written as text.
+
+C quotes, as git writes them, tell apart even names that are not UTF-8 (PEP 383).
+"""
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -110,3 +113,26 @@ def real_names(document: object, key: str = "") -> Any:
             return [real_names(item, key) for item in cast("list[object]", document)]
         case _:
             return document
+
+
+def parents_of(path: str) -> Iterator[str]:
+    """Yield the folders that a relative path is in, innermost first."""
+    end = path.rfind("/")
+    while end > 0:
+        yield path[:end]
+        end = path.rfind("/", 0, end)
+
+
+def folders_above(path: str) -> tuple[str, ...]:
+    """Return the folders that a relative path is in, outermost first."""
+    return tuple(parents_of(path))[::-1]
+
+
+def all_folders_above(paths: Iterable[str]) -> set[str]:
+    found: set[str] = set()
+    for folder in {path.rpartition("/")[0] for path in paths}:
+        above = folder
+        while above and above not in found:
+            found.add(above)
+            above = above.rpartition("/")[0]
+    return found

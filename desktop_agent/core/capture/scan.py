@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct, field
 
+from desktop_agent.core.base.file_names import folders_above
 from desktop_agent.core.base.mount_stand_ins import bears_stamp
 from desktop_agent.core.protocol.model import Uncaptured
 from desktop_agent.core.settings.sections import CaptureSettings
@@ -415,7 +416,7 @@ def are_all_there(scan: Scan, folders: Iterable[str]) -> bool:
     gone = set(scan.gone)
     unreadable = {item.path for item in scan.out_of_reach}
     return not any(
-        path in gone or _is_something_else(scan, path) or not unreadable.isdisjoint((".", *_above(path)))
+        path in gone or _is_something_else(scan, path) or not unreadable.isdisjoint((".", *folders_above(path)))
         for path in folders
     )
 
@@ -423,9 +424,3 @@ def are_all_there(scan: Scan, folders: Iterable[str]) -> bool:
 def _is_something_else(scan: Scan, path: str) -> bool:
     parent, name = split(path)
     return parent in scan.listed and name not in scan.listed[parent].folders
-
-
-def _above(path: str) -> Generator[str]:
-    while path:
-        path, _ = split(path)
-        yield path

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
+from desktop_agent.core.base.file_names import folders_above
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.diff.diff import diff_change
@@ -125,11 +126,6 @@ class WorkspaceFiles:
         except OSError:
             return None
         return status if stat.S_ISREG(status.st_mode) and status.st_nlink > 1 else None
-
-
-def folders_above(path: str) -> tuple[str, ...]:
-    names = path.split("/")
-    return tuple("/".join(names[:depth]) for depth in range(1, len(names)))
 
 
 class StoredImages:

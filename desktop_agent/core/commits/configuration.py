@@ -11,7 +11,7 @@ from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from desktop_agent.core.changes.workspace_files import folders_above
+from desktop_agent.core.base.file_names import all_folders_above
 from desktop_agent.core.system.git.git_process import UsersGit
 from desktop_agent.core.system.git.repository import Repository, common_folder, read_plain_settings
 
@@ -84,7 +84,7 @@ def _may_have_attributes(git: UsersGit, settings: Mapping[str, str], paths: set[
     if not _has_known_places(git) or not settings.keys().isdisjoint(("core.attributesfile", "attr.tree")):
         return True
     common, root = common_folder(git.repository.git_dir), git.repository.root
-    folders = {"", *(f"{folder}/" for path in paths for folder in folders_above(path))}
+    folders = {"", *(f"{folder}/" for folder in all_folders_above(paths))}
     inside = [f"{folder}.gitattributes" for folder in folders]
     files = (
         _SYSTEM / "gitattributes",

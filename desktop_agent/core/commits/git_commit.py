@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Final, cast
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.base.file_names import name_on_a_line
+from desktop_agent.core.base.file_names import folders_above, name_on_a_line
 from desktop_agent.core.changes.ledger import Ledger
-from desktop_agent.core.changes.workspace_files import Mark, folders_above, mark_of
+from desktop_agent.core.changes.workspace_files import Mark, mark_of
 from desktop_agent.core.commits.configuration import HOOKS, WATCHING, hooks_in, settings_of
 from desktop_agent.core.commits.objects import UNTOUCHED, Entries, Objects, Tip, entries_near
 from desktop_agent.core.commits.selected_lines import Fitted, SelectedLines, States

@@ -11,8 +11,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.base.file_names import name_on_a_line
-from desktop_agent.core.changes.workspace_files import folders_above
+from desktop_agent.core.base.file_names import all_folders_above, folders_above, name_on_a_line
 from desktop_agent.core.commits.selected_lines import States
 from desktop_agent.core.protocol.model import FileKind
 from desktop_agent.core.system.files import FileState
@@ -215,7 +214,7 @@ class Index:
 
 def entries_near(entries: Entries, paths: set[str]) -> Entries:
     """Return the entries at these paths, above them and below them."""
-    near = paths.union(*map(folders_above, paths))
+    near = paths | all_folders_above(paths)
     return {path: entry for path, entry in entries.items() if path in near or not paths.isdisjoint(folders_above(path))}
 
 
@@ -254,7 +253,7 @@ def _is_simple(path: str, state: FileState | None) -> bool:
 
 def _lay_out(place: Path, states: States, root: Path) -> None:
     """Write files below a new folder, with the attributes that apply to them."""
-    for folder in {"", *(one for path in states for one in folders_above(path))}:
+    for folder in {"", *all_folders_above(states)}:
         (place / folder).mkdir(parents=True, exist_ok=True)
         if attributes := read_regular(root / folder / ".gitattributes", _LARGEST_ATTRIBUTES_BYTES):
             (place / folder / ".gitattributes").write_bytes(attributes)

@@ -12,9 +12,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.file_names import folders_above
 from desktop_agent.core.base.ids import ChangeId, HunkKey
 from desktop_agent.core.changes.ledger import Ledger
-from desktop_agent.core.changes.workspace_files import folders_above
 from desktop_agent.core.diff.diff import find_edits
 from desktop_agent.core.diff.hunks import MODE, RENAMING, WHOLE_FILE
 from desktop_agent.core.diff.text import read_text

@@ -9,6 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.file_names import all_folders_above
 from desktop_agent.core.base.matching import Match, PathIndex, Span, find_matches, is_word_start
 from desktop_agent.core.base.plain_text import has_hidden, named
 from desktop_agent.core.mcp.server_status import OfferedResource, ResourceTemplate, ServerStatus
@@ -99,7 +100,7 @@ class FolderPaths:
     """The files and folders of a workspace, prepared for searching. Building it blocks."""
 
     def __init__(self, files: Sequence[str] = ()) -> None:
-        self.folders = frozenset(_folders_above(files))
+        self.folders = frozenset(all_folders_above(files))
         self.files = frozenset(files)
         self._index = PathIndex([*files, *self.folders])
         top = {path.partition("/")[0] for path in chain(files, self.folders)}
@@ -229,16 +230,6 @@ def _can_be_written(path: str) -> bool:
 
 def shown_text(text: str) -> str:
     return " ".join(named(text[:_LONGEST_TEXT]).split())
-
-
-def _folders_above(files: Iterable[str]) -> set[str]:
-    folders: set[str] = set()
-    for folder in {path.rpartition("/")[0] for path in files}:
-        above = folder
-        while above and above not in folders:
-            folders.add(above)
-            above = above.rpartition("/")[0]
-    return folders
 
 
 class TypedPart(Struct, frozen=True):

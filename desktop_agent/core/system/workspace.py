@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from desktop_agent.core.base.errors import WorkspaceError
+from desktop_agent.core.base.file_names import parents_of
 from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.protocol.model import FolderIdentity
 from desktop_agent.core.system.git.repository import FileState, FileStatus
@@ -421,7 +422,7 @@ def roll_up(files: Mapping[str, FileStatus]) -> dict[str, FolderMark]:
         mark = _MARK_OF.get(status.state)
         if mark is None:
             continue
-        for folder in _parents(path):
+        for folder in parents_of(path):
             known = marks.get(folder)
             if known is not None and _STRENGTH[known] >= _STRENGTH[mark]:
                 break  # all folders above have at least this mark already
@@ -438,13 +439,6 @@ _MARK_OF: Final[Mapping[FileState, FolderMark]] = {
     "untracked": "added",
 }
 _STRENGTH: Final[Mapping[FolderMark, int]] = {"added": 1, "modified": 2, "conflicted": 3}
-
-
-def _parents(path: str) -> Iterator[str]:
-    end = path.rfind("/")
-    while end > 0:
-        yield path[:end]
-        end = path.rfind("/", 0, end)
 
 
 def _kind(entry: os.DirEntry[str]) -> tuple[bool, bool]:

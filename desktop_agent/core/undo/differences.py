@@ -11,11 +11,12 @@ from msgspec import Struct, structs
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.file_names import all_folders_above, folders_above
 from desktop_agent.core.base.ids import ChangeId, Digest, HunkKey
 from desktop_agent.core.changes.attribution import lines_of_steps
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.net import net_changes
-from desktop_agent.core.changes.workspace_files import StoredImages, folders_above
+from desktop_agent.core.changes.workspace_files import StoredImages
 from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.diff.hunks import MODE, all_keys, edits_by_key
 from desktop_agent.core.merge.merge import CHANGED_SINCE, SAME_LINES, ClashError, merge_states, missing_keys
@@ -419,7 +420,7 @@ def _selections(
 
 def _left_folders(transcript: Transcript, ledger: Ledger, gone: Collection[str]) -> list[ChangeId]:
     """The agent's changes that created folders which will be empty without the files `gone`. Git lists no folders."""
-    tops = {folder for path in gone for folder in folders_above(path)}
+    tops = all_folders_above(gone)
     return [
         record.change.id
         for record in transcript.changes.values()

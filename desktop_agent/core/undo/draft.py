@@ -12,9 +12,9 @@ from msgspec import Struct, structs
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.file_names import all_folders_above, folders_above
 from desktop_agent.core.base.ids import ChangeId, HunkKey
 from desktop_agent.core.changes.ledger import NOT_EMPTY, RENAMED_TOGETHER, Ledger
-from desktop_agent.core.changes.workspace_files import folders_above
 from desktop_agent.core.diff.diff import find_edits
 from desktop_agent.core.diff.hunks import RENAMING
 from desktop_agent.core.diff.text import as_utf8
@@ -386,7 +386,7 @@ class _Draft:
         inside = here | {path for path in after if path.startswith(f"{folder}/")}
         staying = {path for path in inside if path not in after or after[path] is not None}
         recorded = {path for path in staying if path in after or self._known.at(path) is not None}
-        return bool(recorded) and staying - recorded <= {above for path in recorded for above in folders_above(path)}
+        return bool(recorded) and staying - recorded <= all_folders_above(recorded)
 
     def _after(self, path: str) -> FileState | None:
         into, out = self._into.get(path), self._out.get(path)

@@ -17,9 +17,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import AgentError, SessionNotFoundError
+from desktop_agent.core.base.file_names import folders_above
 from desktop_agent.core.base.ids import ChangeId, HunkKey, SessionId, change_id, new_prompt_id
 from desktop_agent.core.changes.ledger import Ledger
-from desktop_agent.core.changes.workspace_files import StoredImages, folders_above
+from desktop_agent.core.changes.workspace_files import StoredImages
 from desktop_agent.core.commits.objects import contents_of, raw_entries, versions_of
 from desktop_agent.core.commits.selected_lines import States, as_git_keeps
 from desktop_agent.core.diff.hunks import WHOLE_FILE, all_keys

@@ -20,11 +20,10 @@ from msgspec import Struct, convert, field, to_builtins
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import AgentError, SessionBusyError, StorageError, UsageError, storage_error
-from desktop_agent.core.base.file_names import name_on_a_line
+from desktop_agent.core.base.file_names import folders_above, name_on_a_line
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.paths import real_path
-from desktop_agent.core.changes.workspace_files import folders_above
 from desktop_agent.core.protocol.model import FileImage, WorktreeOrigin
 from desktop_agent.core.store.session_folder import LOCK_NAME, SessionLock, is_locked
 from desktop_agent.core.system.file_writes import write_atomically

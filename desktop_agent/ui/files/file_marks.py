@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from PySide6.QtCore import QCoreApplication
 
+from desktop_agent.core.base.file_names import all_folders_above, parents_of
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.system.git.repository import FileState, FileStatus, NoStatus
 from desktop_agent.core.system.workspace import FolderMark
@@ -35,12 +36,7 @@ class FileMarks:
         self._files: Mapping[str, FileStatus] = files if files is not None else {}
         self._folders: Mapping[str, FolderMark] = folders if folders is not None else {}
         self._touched = frozenset(touched)
-        found: set[str] = set()
-        level = {path.rpartition("/")[0] for path in self._touched} - {""}
-        while level:
-            found |= level
-            level = {folder.rpartition("/")[0] for folder in level} - found - {""}
-        self._touched_folders = found
+        self._touched_folders = all_folders_above(self._touched)
         self._has_whole_folders = any(status.is_folder for status in self._files.values())
 
     def with_touched(self, touched: Iterable[str]) -> "FileMarks":
@@ -59,18 +55,11 @@ class FileMarks:
         return status is not None and status.state == "deleted"
 
     def _inherited(self, path: str) -> FileStatus | None:
-        found = map(self._files.get, _folders_of(path) if self._has_whole_folders else ())
+        found = map(self._files.get, parents_of(path) if self._has_whole_folders else ())
         return next((status for status in found if status is not None and status.is_folder), None)
 
 
 _NOTHING = FileMark()
-
-
-def _folders_of(path: str) -> Iterable[str]:
-    end = path.rfind("/")
-    while end > 0:
-        yield path[:end]
-        end = path.rfind("/", 0, end)
 
 
 LETTERS: Final[Mapping[FileState, str]] = {

@@ -1,12 +1,12 @@
 """`list_files`: the files below a folder, without files that `.gitignore` names."""
 
 import asyncio
-from collections.abc import Iterable
 from functools import partial
 from typing import Literal
 
 from pydantic import Field
 
+from desktop_agent.core.base.file_names import all_folders_above
 from desktop_agent.core.policy.boundary import ResolvedPath
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
 from desktop_agent.core.tools.files.file_tool import GlobText, PathText, folder_to_list
@@ -118,7 +118,7 @@ def _select(arguments: ListFilesArguments, paths: list[str]) -> list[str]:
     if not _shows_folders(arguments):  # the listing has no more levels than requested
         return paths
     files = paths if depth is None else [path for path in paths if path.count("/") < depth]
-    folders = _directories(paths, depth)
+    folders = {f"{name}/" for name in all_folders_above(paths) if depth is None or name.count("/") < depth}
     if not arguments.include_dirs:
         folders = {path for path in folders if path.count("/") == depth}
     return sorted({*files, *folders})
@@ -126,15 +126,6 @@ def _select(arguments: ListFilesArguments, paths: list[str]) -> list[str]:
 
 def _shows_folders(arguments: ListFilesArguments) -> bool:
     return arguments.include_dirs or (_depth(arguments) is not None and arguments.glob is None)
-
-
-def _directories(paths: Iterable[str], depth: int | None) -> set[str]:
-    innermost = {path.rpartition("/")[0] for path in paths} - {""}
-    found: set[str] = set()
-    for folder in innermost:
-        parts = folder.split("/")[:depth]
-        found.update("/".join(parts[: count + 1]) + "/" for count in range(len(parts)))
-    return found
 
 
 def _depth(arguments: ListFilesArguments) -> int | None:
