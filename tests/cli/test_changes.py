@@ -297,13 +297,13 @@ def test_every_odd_name_that_is_printed_can_be_given_back(changes: Command, sess
         for path in spellings:
             found = changes("list", session.id, f"--file={path}", "--json").json["changes"]
             assert {change["path"] for change in found} == {spellings[0]}
-            assert changes("diff", session.id, f"--file={path}", "--json").json["files"] == [spellings[0]]
-            (outcome,) = changes("undo", session.id, f"--file={path}", "--hunk", "1", "--json").json["outcomes"]
-            assert (outcome["path"], outcome["state"]) == (spellings[0], "restored")
-            assert not (session.folder / name).exists()
-            told = changes("redo", session.id, f"--file={path}").out
-            assert told.rstrip() == f"restored {spellings[1]}"
-            assert session.read(name) == b"x\n"
+        in_json, shown = spellings
+        assert changes("diff", session.id, f"--file={shown}", "--json").json["files"] == [in_json]
+        (outcome,) = changes("undo", session.id, f"--file={in_json}", "--hunk", "1", "--json").json["outcomes"]
+        assert (outcome["path"], outcome["state"]) == (in_json, "restored")
+        assert not (session.folder / name).exists()
+        assert changes("redo", session.id, f"--file={shown}").out.rstrip() == f"restored {shown}"
+        assert session.read(name) == b"x\n"
     refused = changes("undo", session.id, r'--file="caf\352.txt"', "--hunk", "1", "--json")
     assert (refused.code, refused.json["error"]["title"]) == (2, r'There is no change of "caf\352.txt" there.')
 

@@ -144,7 +144,7 @@ async def test_every_scenario_of_the_suite_is_run_or_has_its_reason() -> None:
     assert listed == {**PASSES, **others}
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(("scenario", "version"), runs())
 async def test_the_suite_finds_no_fault(scenario: str, version: str, tmp_path: Path) -> None:
     code, said = await judged(scenario, version, tmp_path)
