@@ -33,7 +33,7 @@ from desktop_agent.core.session.resume import (
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal_reader import read_journal
 from desktop_agent.core.store.journal.records import PageSize, read_page
-from desktop_agent.core.store.journal.snapshot import SNAPSHOT_NAME, read_extent, write_snapshot
+from desktop_agent.core.store.journal.snapshot import SNAPSHOT_NAME, VERSION, read_extent, write_snapshot
 from desktop_agent.core.transcript import Entry, PageEntry, Transcript
 from tests.harness import FrozenClock, Ground, Open
 from tests.journals import (
@@ -194,7 +194,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "empty": lambda _: b"",
     "no JSON": lambda _: b"{",
     "cut off": lambda content: content[:-20],
-    "another version": lambda content: content.replace(b'"snapshot":10', b'"snapshot":99'),
+    "another version": lambda content: content.replace(b'"snapshot":%d' % VERSION, b'"snapshot":99'),
     "nested deeply": lambda _: b"[" * 100_000 + b"\n",
     "a deep section": lambda content: content.replace(TITLE, b'{"deep":' + b"[" * 100_000 + b"\n" + TITLE),
     "a huge offset": lambda content: content.replace(b'"offset":', b'"offset":' + b"9" * 30),
