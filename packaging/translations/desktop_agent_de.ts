@@ -5447,6 +5447,10 @@
         <translation>Eine solche Methode gibt es nicht.</translation>
     </message>
     <message>
+        <source>There is no such terminal, or it was released.</source>
+        <translation>Ein solches Terminal gibt es nicht, oder es wurde freigegeben.</translation>
+    </message>
+    <message>
         <source>There is no such undo.</source>
         <translation>Ein solches Rückgängigmachen gibt es nicht.</translation>
     </message>
@@ -6117,6 +6121,10 @@
     <message>
         <source>{0} summarises its conversation by itself, when it needs room.</source>
         <translation>{0} fasst sein Gespräch selbst zusammen, wenn es Platz braucht.</translation>
+    </message>
+    <message>
+        <source>{0} terminals are open. Release one first.</source>
+        <translation>{0} Terminals sind offen. Geben Sie zuerst eines frei.</translation>
     </message>
     <message>
         <source>{0} was not used, or not in full: {1}.</source>

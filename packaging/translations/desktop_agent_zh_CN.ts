@@ -5429,6 +5429,10 @@
         <translation>没有这样的方法。</translation>
     </message>
     <message>
+        <source>There is no such terminal, or it was released.</source>
+        <translation>没有这个终端，或者它已被释放。</translation>
+    </message>
+    <message>
         <source>There is no such undo.</source>
         <translation>没有这样的撤销。</translation>
     </message>
@@ -6099,6 +6103,10 @@
     <message>
         <source>{0} summarises its conversation by itself, when it needs room.</source>
         <translation>{0} 在需要空间时自行总结对话。</translation>
+    </message>
+    <message>
+        <source>{0} terminals are open. Release one first.</source>
+        <translation>已打开 {0} 个终端。请先释放一个。</translation>
     </message>
     <message>
         <source>{0} was not used, or not in full: {1}.</source>

@@ -63,8 +63,6 @@ _MOST_OPEN_CALLS = 200
 _HOLDS_S = 1.0
 """How long a call that the agent has only announced waits for more of it."""
 _NOT_TOLD = "The agent's turn ended before it said how this call ended."
-_STOPPED_TO_HEAR = "{} was stopped to read your message, and goes on with it."
-_NOT_HEARD = "{} does not take your message now. It waits for the end of the turn."
 
 
 class AgentTurn:
@@ -123,7 +121,7 @@ class AgentTurn:
                     return "approval_required" if self._is_unanswered else _ENDS[end.stop_reason]
                 if (reason := await self._parts.spending.why_stop(self._number)) is not None:
                     return reason
-                await self._notify("info", _STOPPED_TO_HEAR.format(self._agent.name))
+                await self._notify("info", f"{self._agent.name} was stopped to read your message, and goes on with it.")
                 self._is_stopped_to_hear = False
         except BaseException:
             await unhurried(self._terminals.aclose())
@@ -200,7 +198,8 @@ class AgentTurn:
                     await self._queue.take(prompt, self._number)
                 else:
                     await self._queue.postpone(prompt)
-                    await self._notify("info", _NOT_HEARD.format(self._agent.name), why)
+                    title = f"{self._agent.name} does not take your message now. It waits for the end of the turn."
+                    await self._notify("info", title, why)
 
     async def _stop_to_hear(self) -> None:
         is_between_calls = all(call.has_ended for call in self._calls.values())
