@@ -86,5 +86,7 @@ def confinement_words(request: ApprovalRequest) -> str:
     words = escalation_words() if request.is_escalation else core_words(request.confinement)
     if not (request.is_fixed and request.command):
         return words
-    fixed = QCoreApplication.translate("OpenQuestion", "The agent runs it by itself, so it cannot be edited here.")
+    fixed = QCoreApplication.translate(
+        "OpenQuestion", "The agent keeps to its own command, so it cannot be edited here."
+    )
     return f"{words.rstrip('.')}. {fixed}" if words else fixed

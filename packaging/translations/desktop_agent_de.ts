@@ -6107,8 +6107,8 @@
         <translation>{0} hat eine Sitzung ohne Kennung geöffnet.</translation>
     </message>
     <message>
-        <source>{0} runs its commands by itself, outside the sandbox.</source>
-        <translation>{0} führt seine Befehle selbst aus, außerhalb der Sandbox.</translation>
+        <source>{0} runs its commands outside the sandbox.</source>
+        <translation>{0} führt seine Befehle außerhalb der Sandbox aus.</translation>
     </message>
     <message>
         <source>{0} speaks version {1} of the protocol, and only version {2} is known here.</source>
@@ -9368,8 +9368,8 @@
         <translation>Nur eine sichtbare Änderung kann erlaubt werden</translation>
     </message>
     <message>
-        <source>The agent runs it by itself, so it cannot be edited here.</source>
-        <translation>Der Agent führt ihn selbst aus, deshalb kann er hier nicht bearbeitet werden.</translation>
+        <source>The agent keeps to its own command, so it cannot be edited here.</source>
+        <translation>Der Agent bleibt bei seinem eigenen Befehl, deshalb kann er hier nicht bearbeitet werden.</translation>
     </message>
     <message>
         <source>There is no command to run</source>

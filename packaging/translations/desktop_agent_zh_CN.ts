@@ -6089,8 +6089,8 @@
         <translation>{0} 打开的会话没有标识。</translation>
     </message>
     <message>
-        <source>{0} runs its commands by itself, outside the sandbox.</source>
-        <translation>{0} 会在沙盒之外自行运行命令。</translation>
+        <source>{0} runs its commands outside the sandbox.</source>
+        <translation>{0} 会在沙盒之外运行命令。</translation>
     </message>
     <message>
         <source>{0} speaks version {1} of the protocol, and only version {2} is known here.</source>
@@ -9336,8 +9336,8 @@
         <translation>只能允许可见的更改</translation>
     </message>
     <message>
-        <source>The agent runs it by itself, so it cannot be edited here.</source>
-        <translation>它由代理自行运行，因此不能在此编辑。</translation>
+        <source>The agent keeps to its own command, so it cannot be edited here.</source>
+        <translation>代理只运行它自己的命令，因此不能在此编辑。</translation>
     </message>
     <message>
         <source>There is no command to run</source>

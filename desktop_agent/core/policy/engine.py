@@ -302,7 +302,7 @@ def _named_later(command: _Command, forbidden: tuple[str, ...]) -> Risk | None:
 def _question(command: _Command) -> Ask | None:
     call, context = command.call, command.context
     if call.agent and call.wants_unconfined:
-        return command.ask(f"{call.agent} runs its commands by itself, outside the sandbox.", confinement="none")
+        return command.ask(f"{call.agent} runs its commands outside the sandbox.", confinement="none")
     if not context.is_confined:
         return command.ask(_why_unconfined(context), confinement="none")
     if call.wants_unconfined:

@@ -10,17 +10,21 @@ from pathlib import Path
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import Allowed
-from tests.core.agents.scene import POEM, Scene, call, ended, said
+from tests.core.agents.scene import POEM, Scene, call, ended, request, said
 from tests.e2e.kill_lab import live
 
 COMMAND = "echo made > shell.txt; sed -i 's/^line 20$/LINE 20/' poem.txt"
+SERVED = "echo more > more.txt; rm shell.txt"
 STEPS = [
     said("I begin."),
     call("1", "edit", "Edit", status="in_progress", locations=[{"path": "poem.txt"}]),
     {"write": ["poem.txt", POEM.replace("line 2\n", "LINE 2\n")]}, ended("1", "ok"),
     {"ask": {"toolCallId": "2", "title": COMMAND, "kind": "execute", "rawInput": {"command": COMMAND}}},
     {"run": COMMAND}, {"end": True}, ended("2", "ran"),
+    {"ask": {"toolCallId": "4", "title": SERVED, "kind": "execute", "rawInput": {"command": SERVED}}},
+    request("terminal/create", command=SERVED),
+    *(request(f"terminal/{method}", terminalId="TERMINAL") for method in ("wait_for_exit", "release")),
+    {"end": True}, ended("4", "ran"),
     call("3", "edit", "Late", rawInput={"path": "poem.txt"}), {"write": ["late.txt", "late\n"]}, ended("3"),
     said("Done."),
 ]  # fmt: skip
@@ -43,8 +47,8 @@ async def one_turn(scene: Scene, kill_at: int) -> None:
     async with scene.ground.session([], model=scene.model, sandbox="none") as opened:
         opened.rx.at_once = kill_in_time
         opened.submit(ops.SubmitPrompt(text="go"))
-        asked = await opened.rx.expect(ev.ApprovalRequested)
-        opened.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
+        await opened.answer()
+        await opened.answer()
         await opened.rx.expect(ev.TurnEnded)
         opened.rx.at_once = lambda _: None
 

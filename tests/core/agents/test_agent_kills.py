@@ -45,4 +45,4 @@ async def judge(folder: Path) -> None:
     assert sorted(finished) == sorted(started), "every call has one result"
     ends = [event for event in events if isinstance(event, ev.ToolCallFinished)]
     not_run = {event.call_id for event in ends if NOT_STARTED in event.result.content}
-    assert not_run <= {"2"}, "an agent begins before we record that it did, unless it asks"
+    assert not_run <= {"2", "4"}, "an agent begins before we record that it did, unless it asks"
