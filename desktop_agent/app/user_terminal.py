@@ -1,4 +1,4 @@
-"""The user's terminal: one shell for each folder, which ends with the window."""
+"""The user's terminal: one shell for each folder, which ends with the window, and programs that sign in."""
 
 import asyncio
 import os
@@ -40,6 +40,8 @@ class UserShell:
         self, folder: Path, rows: int, columns: int, spawner: TaskSpawner, changed: Callable[["UserShell"], None]
     ) -> None:
         self.folder = folder
+        self.title = short_path(str(folder))
+        self.ended = asyncio.Event()
         self.emulator = Emulator(rows, columns, answered=self.type)
         self.exit_code: int | None = None
         self._spawner = spawner
@@ -51,12 +53,13 @@ class UserShell:
         self._child: ChildProcess | None = None
         self._is_taking_in = False
 
-    async def start(self, runner: ProcessRunner, environ: Mapping[str, str]) -> None:
-        """Start the shell. Raises `OSError` if the system has no terminals or no shell can be started."""
+    async def start(self, runner: ProcessRunner, environ: Mapping[str, str], argv: tuple[str, ...] = ()) -> None:
+        """Start the shell, or another program. Raises `OSError` if it or a terminal cannot be had."""
         screen = self.emulator.screen
         terminal = await asyncio.to_thread(Terminal.open, screen.height, screen.columns, is_for_user=True)
         self._keyboard = Keyboard(terminal)
-        command = Command(argv=shell_command(environ), cwd=self.folder, environ=terminal_environment(environ))
+        argv = argv or shell_command(environ)
+        command = Command(argv=argv, cwd=self.folder, environ=terminal_environment(environ))
         try:
             self._child = await runner.interact(command, terminal, self._on_output)
         except OSError:
@@ -98,6 +101,7 @@ class UserShell:
         self.exit_code = end.exit_code
         if self._keyboard is not None:
             self._keyboard.hang_up()
+        self.ended.set()
         self._changed(self)
 
     def _on_output(self, output: bytes) -> None:
@@ -154,6 +158,9 @@ class TerminalControl(Controller):
         self._spawner = self._panels.spawner
         self._runner = ProcessRunner(SystemClock())
         self._shells: dict[Path, UserShell] = {}
+        self._guest: UserShell | None = None
+        """A program that signs in. It is shown in place of the shell."""
+        self._hides_after_guest = False
         self._parts: tuple[TerminalDock, TerminalPanel] | None = None
         actions = self._panels.window.actions_
         actions.toggle_terminal.triggered.connect(self.toggle)
@@ -162,7 +169,7 @@ class TerminalControl(Controller):
 
     @property
     def busy(self) -> int:
-        return sum(shell.is_busy for shell in self._shells.values())
+        return sum(shell.is_busy for shell in self._shells.values()) + self._is_guest_running
 
     def toggle(self) -> None:
         dock, panel = self._parts or self._build()
@@ -173,8 +180,49 @@ class TerminalControl(Controller):
         self._show_shell()
         panel.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
+    async def sign_in(self, title: str, command: Command) -> int | None:
+        """Run a program that signs in, and return its exit code; `None` if there is no terminal here.
+
+        A program that did not sign in stays to be read until the panel is hidden. A cancellation ends it.
+        Raises `OSError`.
+        """
+        dock, panel = self._parts or self._build()
+        if self._guest is None:
+            self._hides_after_guest = not dock.isVisible()
+        dock.show()
+        if sys.platform == "win32":
+            panel.show_unavailable(_tr("There is no terminal on Windows yet. Use one of your own."))
+            return None
+        if self._guest is not None:
+            await self._guest.end()
+        guest = self._guest = UserShell(command.cwd, *panel.view.fitting(), self._spawner, self._on_changed)
+        guest.title = title
+        self._show_shell()
+        panel.setFocus(Qt.FocusReason.OtherFocusReason)
+        try:
+            await guest.start(self._runner, command.environ, command.argv)
+            await guest.ended.wait()
+        except BaseException:
+            await guest.end()
+            self._dismiss_guest(is_hiding=self._hides_after_guest)
+            raise
+        if guest.exit_code == 0 and self._guest is guest:
+            self._dismiss_guest(is_hiding=self._hides_after_guest)
+        return guest.exit_code
+
+    def _dismiss_guest(self, *, is_hiding: bool) -> None:
+        self._guest = None
+        if is_hiding:
+            self._hide()
+        else:
+            self._show_shell()
+
+    @property
+    def _is_guest_running(self) -> bool:
+        return self._guest is not None and not self._guest.ended.is_set()
+
     async def aclose(self) -> None:
-        for shell in self._shells.values():
+        for shell in (*self._shells.values(), *filter(None, (self._guest,))):
             await shell.end()
         await self._runner.aclose()
 
@@ -191,6 +239,8 @@ class TerminalControl(Controller):
         return self._parts
 
     def _hide(self) -> None:
+        if not self._is_guest_running:
+            self._guest = None
         if self._parts is not None:
             self._parts[0].hide()
             self._panels.composer.setFocus()
@@ -212,6 +262,8 @@ class TerminalControl(Controller):
 
     @property
     def _shell(self) -> UserShell | None:
+        if self._guest is not None:
+            return self._guest
         folder = self._navigator.workspace
         return self._shells.get(folder) if folder is not None else None
 
@@ -224,11 +276,14 @@ class TerminalControl(Controller):
         if shell is None:
             self._start()
         elif self._parts is not None:
-            self._parts[1].show_terminal(shell.emulator, short_path(str(shell.folder)))
+            self._parts[1].show_terminal(shell.emulator, shell.title)
             self._on_resized()
             self._on_changed(shell)
 
     def _start(self) -> None:
+        if self._guest is not None:
+            self._dismiss_guest(is_hiding=False)
+            return
         folder = self._navigator.workspace
         if folder is None or self._parts is None:
             return
@@ -237,7 +292,7 @@ class TerminalControl(Controller):
             return
         shell = UserShell(folder, *self._parts[1].view.fitting(), self._spawner, self._on_changed)
         self._shells[folder] = shell
-        self._parts[1].show_terminal(shell.emulator, short_path(str(folder)))
+        self._parts[1].show_terminal(shell.emulator, shell.title)
         self._spawner.spawn(self._run(shell))
         self._parts[1].setFocus(Qt.FocusReason.OtherFocusReason)
 

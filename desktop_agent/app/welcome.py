@@ -20,7 +20,7 @@ from desktop_agent.app.connections import (
 )
 from desktop_agent.app.controller import Controller, OneAtATime, WindowContext, in_background
 from desktop_agent.composition.workbench import Workbench
-from desktop_agent.core.agents.definition import offered_agents
+from desktop_agent.core.agents.definition import look_for_agents
 from desktop_agent.core.base.errors import AgentError, CredentialsError, ProviderError, UsageError
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.vendors import VENDORS, SignInWay, vendor_of
@@ -206,6 +206,6 @@ def _found(bench: Workbench) -> Found:
         keys={vendor.id: vendor.key_variable for vendor in VENDORS if environ.get(vendor.key_variable)},
         clouds={vendor.id: vendor.cloud.said_in(environ) for vendor in VENDORS if vendor.cloud is not None},
         profiles=tuple(profile.name for profile in profiles(environ)),
-        agents=tuple(FoundAgent(agent.name, agent.title) for agent in offered_agents((), environ, Path.home())),
+        agents=tuple(FoundAgent(one.definition.name, one.title) for one in look_for_agents((), environ, None).agents),
         others=tuple(f"{other.reason} {other.instead}" for other in other_sign_ins(environ)),
     )

@@ -117,6 +117,7 @@ class WindowController(Controller):
         self._spelling = SpellChecking(context)
         self._usage = UsageDisplay(context)
         self._terminal = TerminalControl(context, navigator, pasting)
+        setup.agents.run_in_terminal = self._terminal.sign_in
         saving = FileWriting(context, navigator)
         self._viewing = viewing = FileViewing(context, navigator, files, saving)
         self._code = CodeApplying(context, files)
@@ -221,6 +222,7 @@ class WindowController(Controller):
         panels.composer.controls.cost.clicked.connect(self._usage.open)
         entries.settings_requested.connect(self._on_settings)
         entries.sign_in_requested.connect(self._on_sign_in)
+        entries.agent_sign_in_requested.connect(self._setup.agents.sign_in)
         panels.session.rules_changed.connect(self._setup.show_rules)
         panels.session.submit_on(self._setup.rule_revoked, RevokeRule, "rule_id")
 

@@ -11,16 +11,19 @@ from desktop_agent.cli.console import Console, table, typed_secret
 from desktop_agent.core.agents.definition import (
     LIST,
     AgentDefinition,
+    FoundAgent,
     add_agents,
     agent_in,
     agent_known,
+    look_for_agents,
     read_agents,
     remove_agent,
 )
-from desktop_agent.core.agents.installed import KNOWN_AGENTS, find_agent, known_agent
+from desktop_agent.core.agents.installed import known_agent
 from desktop_agent.core.agents.new_agents import agent_of_registry, agents_of_zed, zed_settings
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths, real_path
+from desktop_agent.core.protocol.codec import picked
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.system.workspace import current_folder
 
@@ -28,16 +31,9 @@ from desktop_agent.core.system.workspace import current_folder
 def list_agents(args: argparse.Namespace, console: Console) -> None:
     settings = settings_in(AppPaths.from_environment(), real_path(args.workspace or current_folder()))
     found = read_agents(settings.loaded.tables)
-    documents = [_document(agent, agent.defined_by, settings.root) for agent in found.agents]
-    missing: list[JsonObject] = []
-    for known in KNOWN_AGENTS:
-        if found.named(known.name) is not None:
-            continue
-        if (program := find_agent(known, os.environ, settings.root)) is None:
-            missing.append({"name": known.name, "title": known.title, "install": known.install})
-        else:
-            agent = AgentDefinition(name=known.name, command=program, args=known.args)
-            documents.append(_document(agent, "installed", settings.root))
+    here = look_for_agents(found.agents, os.environ, settings.root)
+    documents = [_document(one) for one in here.agents]
+    missing: list[JsonObject] = [picked(known, "name", "title", "install") for known in here.not_installed]
     problems = [*unread_files(settings, LIST), *map(str, found.problems)]
     waiting = [agent.name for agent in read_agents(tables_waiting_for_trust(settings)).agents]
     columns = ("name", "state", "defined_by", "confinement", "command")
@@ -51,15 +47,15 @@ def list_agents(args: argparse.Namespace, console: Console) -> None:
     console.result(document | {"problems": problems, "waiting_for_trust": waiting}, "\n".join(lines))
 
 
-def _document(agent: AgentDefinition, defined_by: str, workspace: Path) -> JsonObject:
-    program = agent.missing_program(os.environ, workspace)
+def _document(found: FoundAgent) -> JsonObject:
+    agent = found.definition
     return {
         "name": agent.name,
         "kind": "acp",
         "command": agent.where,
-        "state": "program not found" if program else "starts when needed",
-        "reason": f"{agent.name}: there is no program {program!r}." if program else "",
-        "defined_by": defined_by,
+        "state": "program not found" if found.missing else "starts when needed",
+        "reason": f"{agent.name}: there is no program {found.missing!r}." if found.missing else "",
+        "defined_by": agent.defined_by if found.is_defined else "installed",
         "confinement": "not confined" if agent.sandbox is None else f"sandbox: {agent.sandbox}",
         "hosts": list(agent.hosts),
         "mode": agent.mode,
@@ -82,7 +78,7 @@ def add(args: argparse.Namespace, console: Console) -> None:
     refused = add_agents(_settings_file(), agents, ServerKeyring(tell=console.say))
     left_out = [f"{name}: {why}" for name, why in (*problems, *refused)]
     added = [agent for agent in agents if agent.name not in dict(refused)]
-    documents = [_document(agent, "user", workspace) for agent in added]
+    documents = [_document(one) for one in look_for_agents(added, os.environ, workspace).agents if one.is_defined]
     lines = [f"{agent.name} is defined. {agent.confinement}" for agent in added]
     lines += [str(document["reason"]) for document in documents if document["reason"]]
     lines += [f"It is in {archive}: unpack it, and put the program on your PATH."] if archive else []

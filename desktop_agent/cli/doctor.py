@@ -15,11 +15,13 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from desktop_agent.cli.console import Console, table
+from desktop_agent.core.agents.definition import look_for_agents, read_agents
+from desktop_agent.core.agents.installed import installed_version, known_agent
 from desktop_agent.core.approvals import RULES_NAME, LiveRules, RulesFile
 from desktop_agent.core.base.errors import CredentialsError, ProviderError
 from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.base.web_address import address_of, is_readable_on_the_way
-from desktop_agent.core.mcp.definition import Program
+from desktop_agent.core.mcp.definition import Program, ServerSandbox
 from desktop_agent.core.mcp.definition_file import read_definitions
 from desktop_agent.core.models.account import Account, named
 from desktop_agent.core.models.vendors import known_vendor, vendor_of
@@ -296,12 +298,36 @@ def mcp_checks(live: LiveSettings, workspace: Path, sandbox: Sandbox | None) -> 
             message = "disabled"
         elif (program := server.missing_program(os.environ, workspace)) is not None:
             state, message = "warning", f"There is no program {program!r}."
-        elif confined is not None and sandbox is None:
-            state, message = "warning", "It must run in the sandbox, and there is none here, so it is not started."
-        elif confined is not None and confined.hosts and sandbox and sandbox.name != "bubblewrap":
-            state, message = "warning", "It may reach some hosts only, which needs bubblewrap, so it is not started."
+        elif problem := _why_not_confined(confined, sandbox):
+            state, message = "warning", problem
         checks.append(Check(f"mcp {server.name}", state, message))
     return checks
+
+
+def agent_checks(live: LiveSettings, workspace: Path, sandbox: Sandbox | None) -> list[Check]:
+    """Check the agents of other programs that are defined or installed. None is started."""
+    found = read_agents(live.loaded.tables)
+    checks = [Check("agents", "warning", str(problem)) for problem in found.problems]
+    for one in look_for_agents(found.agents, os.environ, workspace).agents:
+        agent, known = one.definition, known_agent(one.definition.name)
+        version = installed_version(agent.command, os.environ, workspace)
+        problem, hint = _why_not_confined(agent.limits, sandbox), ""
+        if one.missing:
+            problem, hint = f"There is no program {one.missing!r}.", known.needs if known is not None else ""
+        what = f"{agent.where}, version {version}" if version else agent.where
+        message = problem or f"{what} ({agent.confinement.rstrip('.')})"
+        checks.append(Check(f"agent {agent.name}", "warning" if problem else "ok", message, hint))
+    return checks
+
+
+def _why_not_confined(limits: ServerSandbox | None, sandbox: Sandbox | None) -> str:
+    if limits is None:
+        return ""
+    if sandbox is None:
+        return "It must run in the sandbox, and there is none here, so it is not started."
+    if limits.hosts and sandbox.name != "bubblewrap":
+        return "It may reach some hosts only, which needs bubblewrap, so it is not started."
+    return ""
 
 
 _MARKS: dict[State, str] = {"ok": "ok", "warning": "warning", "problem": "PROBLEM"}
@@ -331,6 +357,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
         *request_checks(live, accounts, args.environ),
         *local_server_checks(accounts, live, args.environ),
         *mcp_checks(live, workspace, search.sandbox),
+        *agent_checks(live, workspace, search.sandbox),
     ]
     console.result({"checks": [asdict(check) for check in checks]}, _as_text(checks))
     return int(any(check.state == "problem" for check in checks))

@@ -558,6 +558,10 @@
 <context>
     <name>AgentCard</name>
     <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
         <source>Edit…</source>
         <translation>Bearbeiten …</translation>
     </message>
@@ -582,6 +586,14 @@
         <translation>Einrichten …</translation>
     </message>
     <message>
+        <source>Sign in with {0}: {1}</source>
+        <translation>Bei {0} anmelden: {1}</translation>
+    </message>
+    <message>
+        <source>Sign in…</source>
+        <translation>Anmelden …</translation>
+    </message>
+    <message>
         <source>Test</source>
         <translation>Testen</translation>
     </message>
@@ -589,16 +601,36 @@
 <context>
     <name>AgentControl</name>
     <message>
+        <source>It runs `{0}`.</source>
+        <translation>Dafür läuft `{0}`.</translation>
+    </message>
+    <message>
         <source>Left out: {0}.</source>
         <translation>Ausgelassen: {0}.</translation>
+    </message>
+    <message>
+        <source>Signing in with {0}…</source>
+        <translation>Anmeldung bei {0} …</translation>
     </message>
     <message>
         <source>Taken from Zed: {0}.</source>
         <translation>Aus Zed übernommen: {0}.</translation>
     </message>
     <message>
+        <source>The sign-in ended with code {0}.</source>
+        <translation>Die Anmeldung endete mit Code {0}.</translation>
+    </message>
+    <message>
         <source>The test was broken off.</source>
         <translation>Der Test wurde abgebrochen.</translation>
+    </message>
+    <message>
+        <source>There is no terminal here.</source>
+        <translation>Hier gibt es kein Terminal.</translation>
+    </message>
+    <message>
+        <source>You are signed in with {0}.</source>
+        <translation>Sie sind bei {0} angemeldet.</translation>
     </message>
     <message>
         <source>nothing new</source>
@@ -736,6 +768,10 @@
     <message>
         <source>It works: {0}</source>
         <translation>Er funktioniert: {0}</translation>
+    </message>
+    <message>
+        <source>Signing in. The agent may have opened your browser.</source>
+        <translation>Anmeldung läuft. Vielleicht hat der Agent Ihren Browser geöffnet.</translation>
     </message>
     <message>
         <source>Starting…</source>
@@ -9300,6 +9336,10 @@
         <translation>Details ausblenden</translation>
     </message>
     <message>
+        <source>In the terminal below</source>
+        <translation>Im Terminal darunter</translation>
+    </message>
+    <message>
         <source>Open another folder…</source>
         <translation>Anderen Ordner öffnen …</translation>
     </message>
@@ -9310,6 +9350,18 @@
     <message>
         <source>Sign in again…</source>
         <translation>Erneut anmelden …</translation>
+    </message>
+    <message>
+        <source>Sign in, or give it a key in the settings. Then try again.</source>
+        <translation>Melden Sie sich an, oder geben Sie ihm in den Einstellungen einen Schlüssel. Versuchen Sie es dann erneut.</translation>
+    </message>
+    <message>
+        <source>Sign in: {0}</source>
+        <translation>Anmelden: {0}</translation>
+    </message>
+    <message>
+        <source>Sign in…</source>
+        <translation>Anmelden …</translation>
     </message>
     <message>
         <source>Try again</source>
@@ -12891,6 +12943,21 @@
     <message>
         <source>{0} is used for writing. Hold Ctrl, Alt or Meta with it, or take a function key.</source>
         <translation>{0} wird zum Schreiben gebraucht. Halten Sie dabei Strg, Alt oder Meta, oder nehmen Sie eine Funktionstaste.</translation>
+    </message>
+</context>
+<context>
+    <name>SignInBar</name>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Dismiss</source>
+        <translation>Schließen</translation>
+    </message>
+    <message>
+        <source>Try again</source>
+        <translation>Erneut versuchen</translation>
     </message>
 </context>
 <context>

@@ -558,6 +558,10 @@
 <context>
     <name>AgentCard</name>
     <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
         <source>Edit…</source>
         <translation>编辑…</translation>
     </message>
@@ -582,6 +586,14 @@
         <translation>设置…</translation>
     </message>
     <message>
+        <source>Sign in with {0}: {1}</source>
+        <translation>登录 {0}：{1}</translation>
+    </message>
+    <message>
+        <source>Sign in…</source>
+        <translation>登录…</translation>
+    </message>
+    <message>
         <source>Test</source>
         <translation>测试</translation>
     </message>
@@ -589,16 +601,36 @@
 <context>
     <name>AgentControl</name>
     <message>
+        <source>It runs `{0}`.</source>
+        <translation>它运行 `{0}`。</translation>
+    </message>
+    <message>
         <source>Left out: {0}.</source>
         <translation>已略过：{0}。</translation>
+    </message>
+    <message>
+        <source>Signing in with {0}…</source>
+        <translation>正在登录 {0}…</translation>
     </message>
     <message>
         <source>Taken from Zed: {0}.</source>
         <translation>已从 Zed 获取：{0}。</translation>
     </message>
     <message>
+        <source>The sign-in ended with code {0}.</source>
+        <translation>登录以代码 {0} 结束。</translation>
+    </message>
+    <message>
         <source>The test was broken off.</source>
         <translation>测试已中断。</translation>
+    </message>
+    <message>
+        <source>There is no terminal here.</source>
+        <translation>此处没有终端。</translation>
+    </message>
+    <message>
+        <source>You are signed in with {0}.</source>
+        <translation>您已登录 {0}。</translation>
     </message>
     <message>
         <source>nothing new</source>
@@ -736,6 +768,10 @@
     <message>
         <source>It works: {0}</source>
         <translation>可用：{0}</translation>
+    </message>
+    <message>
+        <source>Signing in. The agent may have opened your browser.</source>
+        <translation>正在登录。代理可能已打开您的浏览器。</translation>
     </message>
     <message>
         <source>Starting…</source>
@@ -9268,6 +9304,10 @@
         <translation>隐藏详情</translation>
     </message>
     <message>
+        <source>In the terminal below</source>
+        <translation>在下方的终端中</translation>
+    </message>
+    <message>
         <source>Open another folder…</source>
         <translation>打开其他文件夹…</translation>
     </message>
@@ -9278,6 +9318,18 @@
     <message>
         <source>Sign in again…</source>
         <translation>重新登录…</translation>
+    </message>
+    <message>
+        <source>Sign in, or give it a key in the settings. Then try again.</source>
+        <translation>请登录，或在设置中为它提供密钥，然后重试。</translation>
+    </message>
+    <message>
+        <source>Sign in: {0}</source>
+        <translation>登录：{0}</translation>
+    </message>
+    <message>
+        <source>Sign in…</source>
+        <translation>登录…</translation>
     </message>
     <message>
         <source>Try again</source>
@@ -12844,6 +12896,21 @@
     <message>
         <source>{0} is used for writing. Hold Ctrl, Alt or Meta with it, or take a function key.</source>
         <translation>{0} 用于输入文字。请同时按住 Ctrl、Alt 或 Meta，或使用功能键。</translation>
+    </message>
+</context>
+<context>
+    <name>SignInBar</name>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Dismiss</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Try again</source>
+        <translation>重试</translation>
     </message>
 </context>
 <context>

@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 
-from desktop_agent.core.base.paths import spare_cache
+from desktop_agent.cli.doctor import Check, agent_checks
+from desktop_agent.core.base.paths import AppPaths, spare_cache
 from desktop_agent.core.sandbox.find import find_sandbox
+from desktop_agent.core.settings.live_settings import LiveSettings
 from tests.command_line import PROGRAM
+from tests.core.agents.test_definition import program
 from tests.sandboxes import sandbox_named
 from tests.servers.dialects.local import OLLAMA
 from tests.servers.threaded import serve
@@ -176,3 +179,34 @@ def test_no_program_that_the_doctor_tries_gets_a_key(monkeypatch: pytest.MonkeyP
     doctor()
     assert "PATH=" in witness.read_text()
     assert "not-for-git" not in witness.read_text()
+
+
+def test_it_says_of_each_agent_what_starts_it_in_which_version_and_what_confines_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "home/.npm-global/lib/node_modules/@google/gemini-cli"
+    (package / "dist").mkdir(parents=True)
+    (package / "package.json").write_text('{"name": "@google/gemini-cli", "version": "0.61.0"}')
+    started = program(package / "dist/gemini.js")
+    (tmp_path / "home/.npm-global/bin").mkdir()
+    (tmp_path / "home/.npm-global/bin/gemini").symlink_to(started)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    path = AppPaths.from_environment().settings_file()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(
+        '[[agents]]\nname = "claude"\ncommand = "claude-agent-acp"\n'
+        f'[[agents]]\nname = "mine"\ncommand = "{sys.executable}"\nsandbox = "strict"\nhosts = ["example.org"]\n'
+    )
+    live = LiveSettings.load(path, {})
+
+    found = {check.name: check for check in agent_checks(live, tmp_path / "app", None)}
+
+    assert found["agent gemini"] == Check(
+        "agent gemini", "ok", "gemini --acp, version 0.61.0 (Runs outside the sandbox, as in your terminal)"
+    )
+    assert (found["agent claude"].message, found["agent claude"].state) == (
+        "There is no program 'claude-agent-acp'.",
+        "warning",
+    )
+    assert "npm install -g @agentclientprotocol/claude-agent-acp" in found["agent claude"].hint
+    assert "so it is not started" in found["agent mine"].message

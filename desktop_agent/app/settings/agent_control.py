@@ -1,35 +1,35 @@
-"""Actions on agents of other programs in the settings dialog: find, show, test, add, edit and remove them."""
+"""Actions on agents of other programs: find, show, test, add, edit and remove them in the settings, and sign in."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec.structs import replace
 
-from desktop_agent.app.controller import Controller, WindowContext, in_background
+from desktop_agent.app.controller import Controller, OneAtATime, WindowContext, in_background
 from desktop_agent.core.agents.definition import (
     AgentDefinition,
     AgentDefinitions,
     AgentReport,
+    AgentsHere,
+    LoginWay,
     add_agents,
+    look_for_agents,
     read_agents,
     remove_agent,
     replace_agent,
+    title_of,
 )
-from desktop_agent.core.agents.installed import KNOWN_AGENTS, KnownAgent, find_agent
 from desktop_agent.core.agents.new_agents import agents_of_zed, zed_settings
 from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.base.plain_text import named
+from desktop_agent.core.protocol.model import AgentSignIn
 from desktop_agent.core.providers.auth.server_sign_ins import ServerKeyring
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
+from desktop_agent.core.system.processes.runner import Command
+from desktop_agent.core.system.processes.shell import joined_words
 from desktop_agent.ui.settings.settings_view import AgentActions, AgentsView, AgentView
-
-
-class _Found(Struct, frozen=True, kw_only=True):
-    missing: frozenset[str] = frozenset()
-    """The names of the defined agents whose programs were not found."""
-    installed: tuple[tuple[KnownAgent, AgentDefinition], ...] = ()
-    not_installed: tuple[KnownAgent, ...] = ()
-    has_zed: bool = False
+from desktop_agent.ui.translation.core_words import core_words
 
 
 class AgentControl(Controller):
@@ -42,7 +42,13 @@ class AgentControl(Controller):
         self._project: WorkspaceSettings | None = None
         self._show: Callable[[AgentsView], None] | None = None
         self._say: Callable[[str], None] = lambda _text: None
-        self._found = _Found()
+        self._leave: Callable[[], object] = lambda: None
+        self.run_in_terminal: Callable[[str, Command], Awaitable[int | None]] | None = None
+        """Runs a program that signs in, in the window's terminal; it can be used once the window has one."""
+        self._bar = self._panels.conversation.sign_in_bar
+        self._signing = OneAtATime(launch, self._show_sign_in_failure)
+        self._signing_in = ""
+        self._found, self._has_zed = AgentsHere(), False
         self._looked_for: tuple[tuple[AgentDefinition, ...], Path | None] | None = None
         self._reports: dict[str, tuple[AgentDefinition, AgentReport | None]] = {}
         """The last test of each agent, and how it was defined then; `None` while it runs."""
@@ -52,32 +58,47 @@ class AgentControl(Controller):
             edit=in_background(launch, self._edit),
             take_from_zed=in_background(launch, self._take_from_zed),
             test=in_background(launch, self._test),
+            sign_in=in_background(self._signing.begin, self._sign_in_on_card),
+            cancel_sign_in=self._signing.cancel,
             remove=in_background(launch, self._remove),
         )
+        self.sign_in = in_background(self._signing.begin, self._sign_in_on_bar)
+        """Signs in as the notice of a failed turn offers it, an `AgentSignIn`. A bar says how it goes."""
+        self._bar.cancelled.connect(self._signing.cancel)
+        entries = self._panels.transcript.entry_actions
+        self._bar.retry_requested.connect(entries.retry_requested)
+        entries.retry_requested.connect(self._bar.hide)
 
     def follow(self, project: WorkspaceSettings | None) -> None:
         self._project = project
 
-    def begin(self, show: Callable[[AgentsView], None], say: Callable[[str], None]) -> None:
-        self._show, self._say = show, say
+    def begin(
+        self, show: Callable[[AgentsView], None], say: Callable[[str], None], leave: Callable[[], object]
+    ) -> None:
+        """`leave` closes the settings, for what happens in the window."""
+        self._show, self._say, self._leave = show, say, leave
         self.refresh()
 
     def end(self) -> None:
         self._show, self._say = None, lambda _text: None
+        if self._signing_in:
+            self._signing.cancel()
 
     def refresh(self) -> None:
         if self._show is None:
             return
-        defined, found = self._definitions, self._found
+        defined = self._definitions
         if self._looked_for != (defined.agents, self._root):
             self.actions.look()
         names = {agent.name for agent in defined.agents}
-        installed = [(known, agent) for known, agent in found.installed if known.name not in names]
-        agents = [self._view_of(agent) for agent in defined.agents]
-        agents += [self._view_of(agent, known.title) for known, agent in installed]
-        missing = tuple(known for known in found.not_installed if known.name not in names)
+        here = self._found.agents
+        missing_of = {one.definition.name: one.missing for one in here if one.is_defined}
+        views = [self._view_of(agent, missing=missing_of.get(agent.name, "")) for agent in defined.agents]
+        others = (one for one in here if not one.is_defined and one.definition.name not in names)
+        views += [self._view_of(one.definition, one.title) for one in others]
+        missing = tuple(known for known in self._found.not_installed if known.name not in names)
         problems = tuple(map(str, defined.problems))
-        self._show(AgentsView(agents=tuple(agents), not_installed=missing, problems=problems, has_zed=found.has_zed))
+        self._show(AgentsView(agents=tuple(views), not_installed=missing, problems=problems, has_zed=self._has_zed))
 
     @property
     def _root(self) -> Path | None:
@@ -87,13 +108,14 @@ class AgentControl(Controller):
     def _definitions(self) -> AgentDefinitions:
         return read_agents((self._project or self._bench.live).loaded.tables)
 
-    def _view_of(self, agent: AgentDefinition, title: str = "") -> AgentView:
+    def _view_of(self, agent: AgentDefinition, title: str = "", missing: str = "") -> AgentView:
         tested, report = self._reports.get(agent.name, (None, None))
         return AgentView(
             definition=agent,
             title=title,
-            missing=agent.command if agent.name in self._found.missing else "",
+            missing=missing,
             is_testing=tested == agent and report is None,
+            is_signing_in=self._signing_in == agent.name,
             report=report if tested == agent else None,
         )
 
@@ -101,36 +123,94 @@ class AgentControl(Controller):
         environ, defined, root = self._bench.environ, self._definitions.agents, self._root
         self._looked_for = (defined, root)
 
-        def look() -> _Found:
-            programs = [(known, find_agent(known, environ, root)) for known in KNOWN_AGENTS]
-            return _Found(
-                missing=frozenset(agent.name for agent in defined if agent.missing_program(environ, root)),
-                installed=tuple(
-                    (known, AgentDefinition(name=known.name, command=program, args=known.args))
-                    for known, program in programs
-                    if program is not None
-                ),
-                not_installed=tuple(known for known, program in programs if program is None),
-                has_zed=zed_settings(environ).is_file(),
-            )
+        def look() -> tuple[AgentsHere, bool]:
+            return look_for_agents(defined, environ, root), zed_settings(environ).is_file()
 
-        self._found = await asyncio.to_thread(look)
+        self._found, self._has_zed = await asyncio.to_thread(look)
         self.refresh()
 
     async def _test(self, name: str) -> None:
-        installed = (agent for _, agent in self._found.installed if agent.name == name)
-        agent = self._definitions.named(name) or next(installed, None)
+        agent = self._named(name)
         if agent is None or self._reports.get(name) == (agent, None):
             return
         self._reports[name] = agent, None
         self.refresh()
         report = None
         try:
-            located = await asyncio.to_thread(agent.located, self._bench.environ, self._root)
-            report = await self._bench.test_agent(located or agent)
+            report = await self._bench.agents.test(await self._located(agent))
         finally:
             self._reports[name] = agent, report or AgentReport(problem=self.tr("The test was broken off."))
             self.refresh()
+
+    def _named(self, name: str) -> AgentDefinition | None:
+        here = (one.definition for one in self._found.agents if one.definition.name == name)
+        return self._definitions.named(name) or next(here, None)
+
+    async def _located(self, agent: AgentDefinition) -> AgentDefinition:
+        return await asyncio.to_thread(agent.located, self._bench.environ, self._root) or agent
+
+    # -- signing in --
+
+    async def _sign_in_on_card(self, name: str, way: LoginWay) -> None:
+        if way.command:
+            self._leave()
+            await self._sign_in_on_bar(AgentSignIn(agent=name, id=way.id, name=way.name, is_in_terminal=True))
+        elif (agent := self._named(name)) is not None:
+            _, report = self._reports.get(name, (None, None))
+            self._signing_in = name
+            self.refresh()
+            try:
+                report = await self._bench.agents.test(await self._located(agent), way.id)
+            finally:
+                self._signing_in = ""
+                if report is not None:
+                    self._reports[name] = agent, report
+                self.refresh()
+
+    async def _sign_in_on_bar(self, asked: AgentSignIn) -> None:
+        title = title_of(asked.agent)
+        self._bar.tell(self.tr("Signing in with {0}…").format(title), "", is_running=True)
+        try:
+            report = await self._signed_in(asked)
+        except asyncio.CancelledError:
+            self._bar.hide()
+            raise
+        if report.problem:
+            self._bar.tell(core_words(report.problem), "" if report.needs_sign_in else core_words(report.hint))
+        else:
+            title = report.agent or title
+            self._bar.tell(self.tr("You are signed in with {0}.").format(title), "", is_good=True)
+
+    async def _signed_in(self, asked: AgentSignIn) -> AgentReport:
+        """Sign in and test the agent. Raises `AgentError`."""
+        root = self._root or Path.home()
+        agent = self._named(asked.agent) or await self._bench.agent_meant(asked.agent, root)
+        located = await self._located(agent)
+        report = await self._bench.agents.test(located, "" if asked.is_in_terminal else asked.id)
+        way = next((way for way in report.sign_ins if way.id == asked.id), None)
+        if (
+            asked.is_in_terminal
+            and report.problem
+            and way is not None
+            and way.command
+            and self.run_in_terminal is not None
+        ):
+            command = await self._bench.agents.sign_in_command(located, way, root)
+            code = await self.run_in_terminal(way.name, command)
+            if code == 0:
+                report = await self._bench.agents.test(located)
+            else:
+                line = joined_words(way.command)
+                problem = self.tr("The sign-in ended with code {0}.").format(code)
+                problem = self.tr("There is no terminal here.") if code is None else problem
+                hint = self.tr("It runs `{0}`.").format(named(line))
+                return replace(report, problem=problem, hint=hint, needs_sign_in=False)
+        self._reports[agent.name] = agent, report
+        self.refresh()
+        return report
+
+    def _show_sign_in_failure(self, error: AgentError) -> None:
+        self._bar.tell(core_words(error.title), core_words(error.hint))
 
     async def _add(self, agent: AgentDefinition) -> None:
         if await self._write(lambda: add_agents(self._path, (agent,), self._keyring)):

@@ -13,9 +13,8 @@ from PySide6.QtCore import QCoreApplication
 from desktop_agent.app.controller import Controller, WindowContext, in_background
 from desktop_agent.app.settings.settings_dialog import Setup
 from desktop_agent.core.agents.definition import (
-    NOT_CONFINED,
-    OfferedAgent,
-    offered_agents,
+    FoundAgent,
+    look_for_agents,
     read_agents,
     title_of,
 )
@@ -70,15 +69,15 @@ def demo_offers() -> AccountOffers:
 _tr = partial(QCoreApplication.translate, "Models")
 
 
-def agent_offers(agents: Sequence[OfferedAgent]) -> AccountOffers:
+def agent_offers(agents: Sequence[FoundAgent]) -> AccountOffers:
     """Return the offer of agents; without any, it leads to where they are added."""
     if not agents:
         return AccountOffers(provider=AGENTS, label=_tr("an agent of another program"), is_connected=False)
     offers = (
         ModelOffer(
-            ModelKey(AGENTS, "", agent.name),
-            KnownModel(provider=AGENTS, name=agent.name, label=agent.title),
-            _tr("outside the sandbox") if agent.confinement == NOT_CONFINED else _tr("in the sandbox"),
+            ModelKey(AGENTS, "", agent.definition.name),
+            KnownModel(provider=AGENTS, name=agent.definition.name, label=agent.title),
+            _tr("outside the sandbox") if agent.definition.sandbox is None else _tr("in the sandbox"),
         )
         for agent in agents
         if not agent.missing
@@ -185,7 +184,7 @@ class ModelOffering(Controller):
         self._session = self._panels.session
         self._setup = setup
         self._accounts: tuple[Account, ...] = ()
-        self._agents: tuple[OfferedAgent, ...] = ()
+        self._agents: tuple[FoundAgent, ...] = ()
         self._has_key: dict[str, bool] = {}
         """Whether the keyring has a key, by the name of its entry."""
         self._lists = ModelLists(self._bench.models, changed=self._show)
@@ -252,9 +251,9 @@ class ModelOffering(Controller):
         if old := [account for account in connected if self._bench.models.is_old(account)]:
             await self._lists.refresh(old)
 
-    def _agents_in(self, root: Path) -> tuple[OfferedAgent, ...]:
+    def _agents_in(self, root: Path) -> tuple[FoundAgent, ...]:
         tables = self._bench.settings_in(root).loaded.tables
-        return offered_agents(read_agents(tables).agents, self._bench.environ, root)
+        return look_for_agents(read_agents(tables).agents, self._bench.environ, root).agents
 
     def _show(self) -> None:
         offered = (

@@ -210,7 +210,7 @@ class Setup(Controller):
         """The provider in use, or while the demo is chosen, the provider used before."""
         self._accounts = accounts = AccountActions(context, self._show_failure)
         self._servers = ServerControl(context, fail=self._show_failure)
-        self._agents = AgentControl(context, fail=self._show_failure)
+        self.agents = AgentControl(context, fail=self._show_failure)
         self._refresh_accounts = in_background(launch, accounts.refresh)
         self._actions = SettingsActions(
             change=in_background(launch, self._change),
@@ -230,7 +230,7 @@ class Setup(Controller):
             check_sign_in=accounts.check_sign_in,
             look_for_server=in_background(launch, self._look_for_server),
             servers=self._servers.actions,
-            agents=self._agents.actions,
+            agents=self.agents.actions,
         )
         bench.live.subscribe(self._note_provider)
         bench.live.subscribe(self._show_settings)
@@ -255,7 +255,7 @@ class Setup(Controller):
             dialog = self._dialog = self._accounts.dialog = self._new_dialog()
             dialog.finished.connect(self._forget)
             self._servers.begin(dialog.pages.servers.show_servers, dialog.foot.show_note)
-            self._agents.begin(dialog.pages.agents.show_agents, dialog.foot.show_note)
+            self.agents.begin(dialog.pages.agents.show_agents, dialog.foot.show_note, dialog.close)
         self._show_settings()
         dialog.pages.rules.show_rules(self._rules)
         self._actions.show_key(dialog.key.account)
@@ -275,7 +275,7 @@ class Setup(Controller):
     def _forget(self) -> None:
         if self._dialog is not None:
             self._servers.end()
-            self._agents.end()
+            self.agents.end()
             self._dialog.deleteLater()
             self._dialog = self._accounts.dialog = None
 
@@ -301,7 +301,7 @@ class Setup(Controller):
     def show_project(self, project: WorkspaceSettings) -> None:
         self._project = project
         self._servers.follow(project)
-        self._agents.follow(project)
+        self.agents.follow(project)
         self._show_settings()
 
     def show_rules(self, rules: tuple[Rule, ...]) -> None:
@@ -351,7 +351,7 @@ class Setup(Controller):
         tightened = {change.key: change.after for change in proposal.changes} if proposal and is_trusted else {}
         self._dialog.show_view(SettingsView.of(self._bench.live.loaded, tightened, self._bench.environ))
         self._servers.refresh()
-        self._agents.refresh()
+        self.agents.refresh()
         self._dialog.show_project(proposal, project.answer if project is not None else None)
 
     def _show_failure(self, error: AgentError) -> None:

@@ -83,10 +83,6 @@ class AgentDefinition(Struct, frozen=True, kw_only=True):
             return None
         return ServerSandbox(folders=(".",) if self.sandbox == "restricted" else (), hosts=self.hosts)
 
-    def missing_program(self, environ: Mapping[str, str], workspace: Path | None) -> str | None:
-        """Return the program that starts the agent if it is not found, else `None`. Blocks."""
-        return self.command if self.located(environ, workspace) is None else None
-
     def located(self, environ: Mapping[str, str], workspace: Path | None) -> "AgentDefinition | None":
         """Return what starts where the program is; `None` if it is not found. Blocks."""
         if os.sep in self.command or "/" in self.command:
@@ -158,34 +154,42 @@ def agent_meant(
     raise UsageError(title, hint=hint)
 
 
-class OfferedAgent(Struct, frozen=True, kw_only=True):
-    name: str
+class FoundAgent(Struct, frozen=True, kw_only=True):
+    definition: AgentDefinition
     title: str
-    confinement: str
+    is_defined: bool = True
+    """Whether it stands in the settings; else it is known by name, and installed."""
     missing: str = ""
     """The program that starts it, if that is not found."""
 
 
-def offered_agents(
-    defined: Iterable[AgentDefinition], environ: Mapping[str, str], workspace: Path
-) -> tuple[OfferedAgent, ...]:
-    """Return the agents that can be chosen: those that are defined, and those that are known and installed. Blocks."""
+class AgentsHere(Struct, frozen=True, kw_only=True):
+    agents: tuple[FoundAgent, ...] = ()
+    """Those that can be chosen, those that are defined first."""
+    not_installed: tuple[KnownAgent, ...] = ()
+
+
+def look_for_agents(
+    defined: Iterable[AgentDefinition], environ: Mapping[str, str], workspace: Path | None
+) -> AgentsHere:
+    """Return what there is of the defined and the known agents. Starts nothing. Blocks for some milliseconds."""
     found = [
-        OfferedAgent(
-            name=agent.name,
+        FoundAgent(
+            definition=agent,
             title=title_of(agent.name),
-            confinement=agent.confinement,
-            missing=agent.missing_program(environ, workspace) or "",
+            missing="" if agent.located(environ, workspace) is not None else agent.command,
         )
         for agent in defined
     ]
-    names = {agent.name for agent in found}
-    found += [
-        OfferedAgent(name=known.name, title=known.title, confinement=NOT_CONFINED)
-        for known in KNOWN_AGENTS
-        if known.name not in names and find_agent(known, environ, workspace) is not None
-    ]
-    return tuple(found)
+    not_installed: list[KnownAgent] = []
+    names = {one.definition.name for one in found}
+    for known in KNOWN_AGENTS:
+        if known.name not in names:
+            if (agent := _installed(known, environ, workspace)) is None:
+                not_installed.append(known)
+            else:
+                found.append(FoundAgent(definition=agent, title=known.title, is_defined=False))
+    return AgentsHere(agents=tuple(found), not_installed=tuple(not_installed))
 
 
 def title_of(name: str) -> str:
@@ -195,8 +199,14 @@ def title_of(name: str) -> str:
 
 def agent_known(known: KnownAgent, environ: Mapping[str, str], workspace: Path | None) -> AgentDefinition:
     """Return an agent that is known by name. Blocks. Raises `UsageError` if it is not installed."""
-    if (program := find_agent(known, environ, workspace)) is None:
+    if (agent := _installed(known, environ, workspace)) is None:
         raise UsageError(f"{known.title} is not installed.", hint=known.needs)
+    return agent
+
+
+def _installed(known: KnownAgent, environ: Mapping[str, str], workspace: Path | None) -> AgentDefinition | None:
+    if (program := find_agent(known, environ, workspace)) is None:
+        return None
     env = {name: value for name, value in known.env.items() if name not in environ}
     return AgentDefinition(name=known.name, command=program, args=known.args, env=env)
 

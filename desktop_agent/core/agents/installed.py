@@ -1,14 +1,19 @@
 """The agents that are known by name, and where they are installed. Starts nothing."""
 
+import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from msgspec import Struct
 
+from desktop_agent.core.base.plain_text import named
+from desktop_agent.core.protocol.codec import as_object, text_in
 from desktop_agent.core.protocol.model import AgentSession
+from desktop_agent.core.settings.loading import read_plain
 from desktop_agent.core.system.processes.shell import find_program, joined_words
 
 
@@ -132,10 +137,32 @@ def locate(program: str, environ: Mapping[str, str], workspace: Path | None = No
     """Look for a program on `PATH`, then where npm and other installers put theirs. Blocks."""
     if find_program(program, environ, workspace) is not None:
         return FoundProgram(program, {})
-    for folder in _folders(environ):
-        if (found := find_program(program, {**environ, "PATH": str(folder)}, workspace)) is not None:
-            return FoundProgram(found, {"PATH": os.pathsep.join((str(folder), environ.get("PATH", os.defpath)))})
-    return None
+    others = os.pathsep.join(map(str, _folders(environ)))
+    if (found := find_program(program, {**environ, "PATH": others}, workspace)) is None:
+        return None
+    return FoundProgram(found, {"PATH": os.pathsep.join((str(Path(found).parent), environ.get("PATH", os.defpath)))})
+
+
+_LARGEST_FILE = 2**16
+
+
+def installed_version(program: str, environ: Mapping[str, str], workspace: Path | None = None) -> str:
+    """Return the version of a program that npm installed, from its package; empty for others. Blocks."""
+    found = locate(program, environ, workspace)
+    path = find_program(found.program, environ, workspace) or found.program if found is not None else program
+    for folder in Path(os.path.realpath(path)).parents:
+        if "node_modules" not in folder.parts:
+            return ""
+        if version := text_in(_package(folder / "package.json"), "version"):
+            return named(version)
+    return ""
+
+
+def _package(path: Path) -> Mapping[str, object]:
+    try:
+        return as_object(cast("object", json.loads(read_plain(path, _LARGEST_FILE))))
+    except (OSError, ValueError, RecursionError):
+        return {}
 
 
 _PLACES = (
@@ -143,7 +170,6 @@ _PLACES = (
     "/opt/homebrew/bin", "/usr/local/bin",
 )  # fmt: skip
 _PREFIX = re.compile(r"^\s*prefix\s*=\s*(.+?)\s*$", re.MULTILINE)
-_LARGEST_NPMRC = 2**16
 
 
 def _folders(environ: Mapping[str, str]) -> Iterator[Path]:
@@ -151,12 +177,8 @@ def _folders(environ: Mapping[str, str]) -> Iterator[Path]:
     home = Path(environ.get("HOME") or environ.get("USERPROFILE") or os.sep)
     prefixes = [environ.get("npm_config_prefix", ""), environ.get("NPM_CONFIG_PREFIX", "")]
     npmrc = home / ".npmrc"
-    try:
-        if npmrc.is_file():
-            with npmrc.open(encoding="utf-8", errors="replace") as file:
-                prefixes += _PREFIX.findall(file.read(_LARGEST_NPMRC))
-    except OSError:
-        pass  # unreadable: npm could not read it either
+    with suppress(OSError):  # unreadable: npm could not read it either
+        prefixes += _PREFIX.findall(read_plain(npmrc, _LARGEST_FILE).decode(errors="replace"))
     for prefix in filter(None, prefixes):
         folder = Path(re.sub(r"^(?:~|\$\{HOME\})(?=/)", lambda _: str(home), prefix))
         yield folder if os.name == "nt" else folder / "bin"

@@ -9,7 +9,7 @@ from PySide6.QtCore import QCoreApplication, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QPushButton, QWidget
 
-from desktop_agent.core.agents.definition import AgentDefinition, AgentReport, typed_agent
+from desktop_agent.core.agents.definition import AgentDefinition, AgentReport, LoginWay, typed_agent
 from desktop_agent.core.mcp.new_servers import kept_secrets
 from desktop_agent.core.protocol.model import SandboxMode
 from desktop_agent.core.system.processes.shell import joined_words
@@ -38,14 +38,24 @@ def state_line(agent: AgentView) -> tuple[str, str]:
     report = agent.report
     if agent.missing:
         return _tr("There is no program {0}.").format(agent.missing), "error"
+    if agent.is_signing_in:
+        return _tr("Signing in. The agent may have opened your browser."), "secondary"
     if agent.is_testing:
         return _tr("Starting…"), "secondary"
     if report is None:
         return _tr("Starts when you choose it. A test says whether it works."), "secondary"
     if report.problem:
-        text = f"{core_words(report.problem)} {core_words(report.hint)}".strip()
-        return text, "warning" if report.needs_sign_in else "error"
+        hint = "" if buttons_of(agent) else core_words(report.hint)
+        return f"{core_words(report.problem)} {hint}".strip(), "warning" if report.needs_sign_in else "error"
     return _tr("It works: {0}").format(f"{report.agent} {report.version}".strip()), "good"
+
+
+def buttons_of(agent: AgentView) -> tuple[LoginWay, ...]:
+    """Return the ways to sign in for which the card has buttons."""
+    report = agent.report
+    if report is None or not report.needs_sign_in or agent.is_signing_in:
+        return ()
+    return tuple(way for way in report.sign_ins if not way.variables)
 
 
 def facts_line(report: AgentReport | None) -> str:
@@ -74,6 +84,10 @@ class AgentCard(QFrame):
         self._confinement = Note("", object_name="agentConfinement")
         self._test = compact_button(object_name="testAgentButton", clicked=partial(actions.test, agent.name))
         self._edit = compact_button(object_name="editAgentButton", clicked=self._on_edit)
+        self._actions = actions
+        self._ways: tuple[LoginWay, ...] = ()
+        self._sign_ins = hbox(spacing=Space.S)
+        self._cancel = compact_button(self.tr("Cancel"), "cancelAgentSignInButton", clicked=actions.cancel_sign_in)
         self._question = make_label(is_plain=True)
         self._removal = Removal(
             "removeAgentButton",
@@ -87,7 +101,7 @@ class AgentCard(QFrame):
         )
         head = hbox(self._name, (self._where, 1), spacing=Space.M)
         asking = (self._removal.button, self._question, self._removal.confirm, self._removal.keep)
-        row = hbox(self._test, self._edit, *asking, STRETCH, spacing=Space.S)
+        row = hbox(self._sign_ins, self._cancel, self._test, self._edit, *asking, STRETCH, spacing=Space.S)
         parts = (self._state, self._facts, self._confinement, Space.XS, row)
         vbox(head, *parts, on=self, spacing=Space.XS, margins=(0, Space.S, 0, Space.S))
         self._removal.ask(is_asking=False)
@@ -105,7 +119,26 @@ class AgentCard(QFrame):
         self._state.setToolTip(plain_tooltip(agent.report.detail if agent.report is not None else ""))
         show_text(self._facts, facts_line(agent.report))
         self._confinement.setText(core_words(agent.definition.confinement))
+        self._offer_sign_ins(buttons_of(agent))
         self._update_buttons()
+
+    def _offer_sign_ins(self, ways: tuple[LoginWay, ...]) -> None:
+        if ways == self._ways:
+            return
+        self._ways = ways
+        while (item := self._sign_ins.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None:
+                discard(widget)
+        for way in ways:
+            text = self.tr("Sign in…") if len(ways) == 1 else f"{way.name}…"
+            button = compact_button(
+                text.replace("&", "&&"),
+                "agentSignInButton",
+                clicked=partial(self._actions.sign_in, self._agent.name, way),
+                accessible_name=self.tr("Sign in with {0}: {1}").format(self._agent.name, way.name),
+                tooltip=plain_tooltip(way.description),
+            )
+            self._sign_ins.addWidget(button)
 
     def _update_buttons(self) -> None:
         agent, is_asking = self._agent, self._removal.is_asking
@@ -114,11 +147,13 @@ class AgentCard(QFrame):
             button.setText(text)
             button.setAccessibleName(f"{text} {agent.name}")
         self._test.setEnabled(not agent.is_testing and not agent.missing)
-        self._test.setVisible(not is_asking)
-        self._edit.setVisible(not is_asking and (agent.is_mine or bool(agent.title)))
+        is_idle = not is_asking and not agent.is_signing_in
+        self._test.setVisible(is_idle)
+        self._edit.setVisible(is_idle and (agent.is_mine or bool(agent.title)))
+        self._cancel.setVisible(agent.is_signing_in)
         self._question.setText(self.tr("Remove {0} from your settings?").format(agent.name))
         self._question.setVisible(is_asking)
-        self._removal.button.setVisible(not is_asking and agent.is_mine)
+        self._removal.button.setVisible(is_idle and agent.is_mine)
 
     def _on_edit(self) -> None:
         self._edit_agent(self._agent)

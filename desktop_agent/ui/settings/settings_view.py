@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
-from desktop_agent.core.agents.definition import AgentDefinition, AgentReport
+from desktop_agent.core.agents.definition import AgentDefinition, AgentReport, LoginWay
 from desktop_agent.core.agents.installed import KnownAgent
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.server_status import ServerStatus
@@ -104,6 +104,7 @@ class AgentView(Struct, frozen=True, kw_only=True):
     missing: str = ""
     """The program that was not found."""
     is_testing: bool = False
+    is_signing_in: bool = False
     report: AgentReport | None = None
 
     @property
@@ -132,6 +133,8 @@ class AgentActions(Struct, frozen=True, kw_only=True):
     edit: Callable[[AgentDefinition], None]
     take_from_zed: Callable[[], None]
     test: Callable[[str], None]
+    sign_in: Callable[[str, LoginWay], None]
+    cancel_sign_in: Callable[[], None]
     remove: Callable[[str], None]
 
 

@@ -207,6 +207,28 @@ class WorktreeBar(BannerFrame):
         self.restore_requested.emit(self._name)
 
 
+class SignInBar(BannerFrame):
+    """Says how a sign-in with another program's agent goes, and offers the failed turn again after it."""
+
+    cancelled = Signal()
+    retry_requested = Signal()
+
+    def __init__(self) -> None:
+        super().__init__("signInBar")
+        self.setProperty("role", "bar")  # not a warning
+        self._title.setProperty("role", "strong")
+        self._cancel = self.add_button(self.tr("Cancel"), "cancelAgentSignInButton", self.cancelled)
+        self._again = self.add_button(self.tr("Try again"), "retryAfterSignInButton", self.retry_requested)
+        self._dismiss = self.add_button(self.tr("Dismiss"), "dismissSignInButton", self.hide, is_flat=True)
+
+    def tell(self, title: str, hint: str, *, is_running: bool = False, is_good: bool = False) -> None:
+        self.say(title, hint)
+        for button, is_shown in ((self._cancel, is_running), (self._again, is_good), (self._dismiss, not is_running)):
+            button.setVisible(is_shown)
+        self.show()
+        announce(self, self.accessibleName())
+
+
 class ConversationPane(QWidget):
     def __init__(self, transcript: TranscriptView, plan: PlanBar, todos: TodoPanel) -> None:
         super().__init__()
@@ -218,8 +240,9 @@ class ConversationPane(QWidget):
         self.banner = Banner()
         self.project_banner = ProjectBanner()
         self.worktree_bar = WorktreeBar()
+        self.sign_in_bar = SignInBar()
         self.find_bar = FindBar(
             transcript.finder, transcript.finder.found, transcript, self.tr("Find in the conversation"), name="findBar"
         )
         bars = (self.news_bar, self.crash_bar, self.viewing_bar, self.hold_banner, self.banner, self.project_banner)
-        vbox(*bars, self.worktree_bar, self.find_bar, (transcript, 1), plan, todos, on=self)
+        vbox(*bars, self.worktree_bar, self.sign_in_bar, self.find_bar, (transcript, 1), plan, todos, on=self)

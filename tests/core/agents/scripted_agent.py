@@ -2,7 +2,7 @@
 
 SCRIPT is JSON: `{"answers": {method: result}, "options": [option, …], "prompts": [[step, …], …]}`. With
 `"account": file` it opens a session only when the file exists; `authenticate` makes it, in memory if `file` is "", and
-so does the argument `--login` in a terminal, after a line of input. The method "wait" writes to it, and never answers.
+so does the argument `--login` in a terminal, after a line of input. The method "wait" writes to `file`-waits, for ever.
 Before it answers `session/load`, it tells its `"replay": [update, …]`. `{"exit": code}` is no answer, but its end. A
 step is one of
 
@@ -88,7 +88,7 @@ class Agent:
                     option["currentValue"] = params["value"]
         options = {"configOptions": self.options} if self.options else {}
         if method == "authenticate" and params["methodId"] == "wait":
-            Path(SCRIPT["account"]).write_text("it waits", encoding="utf-8")
+            Path(SCRIPT["account"] + "-waits").write_text("it waits", encoding="utf-8")
             return
         if method == "authenticate" and "account" in SCRIPT:
             self.is_signed_in = True

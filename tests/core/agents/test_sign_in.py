@@ -144,14 +144,14 @@ async def test_a_sign_in_that_is_missed_during_a_prompt_is_taken_up_by_a_new_sta
 
 
 async def test_a_sign_in_waits_for_the_user_and_can_be_cancelled(scene: Scene) -> None:
-    account = scene.folder / "account"
-    os.mkfifo(account)
-    signs_in(scene, str(account))
+    waits = scene.folder / "account-waits"
+    os.mkfifo(waits)
+    signs_in(scene, str(scene.folder / "account"))
     before = descendants()
     async with scene.session([]) as opened:
         definition = await opened.bench.agent_meant(scene.model.model, scene.ground.workspace)
         signing = asyncio.create_task(opened.bench.agents.test(definition, "wait"))
-        assert await asyncio.to_thread(account.read_text) == "it waits"
+        assert await asyncio.to_thread(waits.read_text) == "it waits"
         signing.cancel()
         with pytest.raises(asyncio.CancelledError):
             await signing

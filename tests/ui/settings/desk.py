@@ -85,6 +85,8 @@ class Desk:
                 edit=lambda agent: asked.append(("edit", agent)),
                 take_from_zed=lambda: asked.append(("take from zed",)),
                 test=lambda name: asked.append(("test", name)),
+                sign_in=lambda name, way: asked.append(("sign in", name, way.id)),
+                cancel_sign_in=lambda: asked.append(("cancel sign-in",)),
                 remove=lambda name: asked.append(("remove", name)),
             ),
             check_key=lambda account, key: self.checks.append((account, key)),

@@ -71,6 +71,7 @@ class EntryActions(QObject):
     try_now_requested = Signal()  # retry now instead of waiting
     settings_requested = Signal()
     sign_in_requested = Signal()
+    agent_sign_in_requested = Signal(object)  # an AgentSignIn
     model_requested = Signal()
     folder_requested = Signal()
     resend_requested = Signal(int, str, bool)  # the turn, the new text, and whether to restore files, too

@@ -25,7 +25,7 @@ from desktop_agent.ui.translation.core_words import core_words
 from desktop_agent.ui.widgets.buttons import Slot, compact_button
 from desktop_agent.ui.widgets.layouts import flow
 from desktop_agent.ui.widgets.rows import draw_box
-from desktop_agent.ui.wording.visible_text import quoted
+from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip, quoted
 
 _PADDING = 12
 _SIGN_WIDTH = 22
@@ -33,10 +33,13 @@ _SIGNS = {"info": "ℹ", "warning": "⚠", "error": "✕"}
 _ROLES = {"info": "accent_text", "warning": "warning_text", "error": "danger_text"}
 
 _SIGNED_OUT = "signed_out"
-_SETTINGS_CODES = frozenset({"authentication", "no_key", "no_account", "permission", "billing"})
+_SETTINGS_CODES = frozenset({"authentication", "no_key", "no_account", "permission", "billing", "not_signed_in"})
+_SIGN_IN_CODES = (_SIGNED_OUT, "no_key", "no_account", "not_signed_in")
 
-_OTHER_RETRY_CODES = ("provider_error", "no_key", "no_account", _SIGNED_OUT, "workspace", "storage", "internal_error")
-_RETRY_CODES = frozenset((*get_args(ProviderFault), *_OTHER_RETRY_CODES))
+_RETRY_CODES = frozenset(
+    (*get_args(ProviderFault), *_SIGN_IN_CODES, "provider_error", "workspace", "storage", "internal_error")
+)
+_LONGEST_WAY = 40
 
 
 class NoticeWidget(EntryWidget):
@@ -50,8 +53,11 @@ class NoticeWidget(EntryWidget):
         self._seconds = QTimer(self, interval=1000)
         self._seconds.timeout.connect(self._count_down)
         self._texts = [Paragraph(quoted(core_words(notice.title)), styles, self, font=styles.strong)]
-        if notice.hint:
-            self._texts.append(Paragraph(quoted(core_words(notice.hint)), styles, self, role="muted", font=styles.body))
+        hint = core_words(notice.hint)
+        if notice.sign_ins:  # it names a command, in place of which there are buttons
+            hint = self.tr("Sign in, or give it a key in the settings. Then try again.")
+        if hint:
+            self._texts.append(Paragraph(quoted(hint), styles, self, role="muted", font=styles.body))
         self._buttons: list[QPushButton] = []
         self._try_now: QPushButton | None = None
         if notice.code == RETRYING:
@@ -63,6 +69,12 @@ class NoticeWidget(EntryWidget):
             self._offer(self.tr("Choose another account…"), actions.model_requested, "chooseAccountButton")
         if notice.code == _SIGNED_OUT:
             self._offer(self.tr("Sign in again…"), actions.sign_in_requested, "signInAgainButton")
+        for way in notice.sign_ins:
+            text = self.tr("Sign in…") if len(notice.sign_ins) == 1 else f"{one_line(way.name)[:_LONGEST_WAY]}…"
+            clicked = partial(actions.agent_sign_in_requested.emit, way)
+            button = self._offer(text.replace("&", "&&"), clicked, "agentSignInButton")
+            button.setAccessibleName(self.tr("Sign in: {0}").format(one_line(way.name)))
+            button.setToolTip(plain_tooltip(self.tr("In the terminal below")) if way.is_in_terminal else "")
         if notice.code in _SETTINGS_CODES:
             self._offer(self.tr("Open settings"), actions.settings_requested)
         is_in_field = notice.code == "storage" and notice.turn is None  # the prompt, which can be sent again
