@@ -1711,8 +1711,8 @@
         <translation>Für Anthropic, OpenAI, OpenRouter oder xAI. Liegt im Schlüsselbund Ihres Systems, und nirgends sonst.</translation>
     </message>
     <message>
-        <source>It asks its own model and needs no key here. What it changes can be reviewed and undone.</source>
-        <translation>Er fragt sein eigenes Modell und braucht hier keinen Schlüssel. Was er ändert, lässt sich prüfen und rückgängig machen.</translation>
+        <source>It needs no key here. What it changes can be reviewed and undone.</source>
+        <translation>Braucht hier keinen Schlüssel. Was er ändert, lässt sich zurücknehmen.</translation>
     </message>
     <message>
         <source>Look for models…</source>

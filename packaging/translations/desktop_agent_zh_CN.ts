@@ -1703,8 +1703,8 @@
         <translation>适用于 Anthropic、OpenAI、OpenRouter 或 xAI。只保存在系统密钥环中。</translation>
     </message>
     <message>
-        <source>It asks its own model and needs no key here. What it changes can be reviewed and undone.</source>
-        <translation>它询问自己的模型，此处不需要密钥。它所做的更改可以审阅和撤销。</translation>
+        <source>It needs no key here. What it changes can be reviewed and undone.</source>
+        <translation>此处无需密钥。它的更改可以审阅和撤销。</translation>
     </message>
     <message>
         <source>Look for models…</source>

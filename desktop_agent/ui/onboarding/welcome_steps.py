@@ -171,7 +171,7 @@ class ChooseStep(CardsStep):
         plan = self.tr("Sign in with your ChatGPT plan, or use a profile of Anthropic's tools.")
         cloud = self.tr("With the credentials of the cloud's own tools, or with a key.")
         other = self.tr("Sign in with OpenRouter, or enter the address of any compatible server.")
-        agent = self.tr("It asks its own model and needs no key here. What it changes can be reviewed and undone.")
+        agent = self.tr("It needs no key here. What it changes can be reviewed and undone.")
         use = self.tr("Use {0}, which is installed")
         self.show_choices(
             [
