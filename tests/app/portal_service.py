@@ -15,7 +15,8 @@ from jeepney import DBusAddress, HeaderFields, MessageType, new_error, new_metho
 from jeepney.bus_messages import message_bus
 from jeepney.io.blocking import open_dbus_connection
 
-from desktop_agent.core.system.session_bus import PORTAL, PORTAL_PATH
+from tests.desktop_settings import NAME as PORTAL
+from tests.desktop_settings import PATH as PORTAL_PATH
 
 Mode = Literal["choosing", "cancelling", "silent", "erring", "old", "nonsense"]
 """`choosing`: answers with the given address. `silent`: never says that it asks. `erring`: cannot ask.

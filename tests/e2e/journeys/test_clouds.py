@@ -1,14 +1,13 @@
-"""One session asks Claude at Anthropic, Bedrock and Vertex in turn, in a new process each time."""
+"""One session asks Claude at Anthropic, Bedrock and Vertex in turn, in a new run each time."""
 
 import json
-import subprocess
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.command_line import PROGRAM
+from desktop_agent.core.protocol.model import JsonObject
+from tests.command_line import CommandLine
 from tests.e2e.journeys.legs import LEGS, RIGHT, WRONG, Leg
 from tests.e2e.run.test_approval_command import answering
 from tests.servers.dialects.clouds import PROJECT, REGION, bedrock, vertex
@@ -25,19 +24,18 @@ JOURNEY = {
 }
 
 
-def test_processes_without_a_window_change_the_cloud_of_one_session(
-    workspace: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_runs_without_a_window_change_the_cloud_of_one_session(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    session: list[str] = []
+    session, run = list[str](), CommandLine(capsys)
     log = tmp_path / "asked"
     allow = f"print(asked['tool'], file=open({str(log)!r}, 'a')); print(json.dumps({{'decision': 'allow'}}))"
     always = ["--workspace", str(workspace), "--json", "--approval-command", answering(tmp_path, allow)]
 
-    def result(prompt: str, *more: str) -> dict[str, Any]:
-        command = [*PROGRAM, "run", "--prompt", prompt, *always, *session, *more]
-        ran = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: TID251 - own process
-        assert (ran.returncode, ran.stderr) == (0, "")
-        return json.loads(ran.stdout)
+    def result(prompt: str, *more: str) -> JsonObject:
+        ran = run("run", "--prompt", prompt, *always, *session, *more)
+        assert (ran.code, ran.err) == (0, "")
+        return ran.json
 
     with ExitStack() as running:
         tokens, _ = running.enter_context(in_thread(GoogleTokens(TOKEN)))
@@ -54,7 +52,7 @@ def test_processes_without_a_window_change_the_cloud_of_one_session(
         for leg in JOURNEY.values():
             (workspace / leg.file).write_text(WRONG, encoding="utf-8")
             done = result(leg.task, "--provider", leg.provider, "--model", leg.model)
-            session = ["--resume", done["session_id"]]
+            session = ["--resume", str(done["session_id"])]
             assert (workspace / leg.file).read_text(encoding="utf-8") == RIGHT
             assert result(leg.question)["final_response"] == leg.explained
         assert [(server.violations, len(server.messages)) for server in servers] == [([], 4)] * 3
