@@ -22,8 +22,9 @@ class ClusterLab(Lab):
         self._cluster = 0
 
     @contextmanager
-    def cluster(self) -> Generator[None]:
-        command = [sys.executable, "-m", "tests.e2e.batch.cluster", "2", str(self.ca), str(self.cert), str(self.key)]
+    def cluster(self, *, workers: int = 2) -> Generator[None]:
+        files = (str(self.ca), str(self.cert), str(self.key))
+        command = [sys.executable, "-m", "tests.e2e.batch.cluster", str(workers), *files]
         environ = {**self.environ, "DASK_TEMPORARY_DIRECTORY": str(self.tasks.parent)}
         with subprocess.Popen(
             command, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

@@ -10,14 +10,9 @@ import pytest
 
 from desktop_agent.cli.batch.worker import arguments_of
 from desktop_agent.headless.batch.tasks import read_tasks
-from tests.command_line import main
+from tests.e2e.batch.conftest import BatchHere
 from tests.e2e.batch.lab import DEMO, Lab, task
 from tests.git import git
-
-
-@pytest.fixture
-def lab(tmp_path: Path) -> Lab:
-    return Lab(tmp_path)
 
 
 @pytest.fixture
@@ -31,13 +26,12 @@ def repository(tmp_path: Path) -> Path:
 
 
 def test_each_task_runs_in_a_copy_and_has_one_result_also_after_a_cut_and_with_later_tasks(
-    lab: Lab, tmp_path: Path
+    lab: Lab, batch: BatchHere, tmp_path: Path
 ) -> None:
     before = (DEMO / "pagination" / "pages.py").read_bytes()
     lab.write_demo(3)
-    code, out, _ = lab.run("--workers", "2", "--json")
-    assert code == 0
-    assert json.loads(out) | {"tasks": 3, "done": 3, "skipped": 0, "failed": 0} == json.loads(out)
+    ran = batch("--workers", "2", "--json")
+    assert (ran.code, ran.json) == (0, ran.json | {"tasks": 3, "done": 3, "skipped": 0, "failed": 0})
     assert sorted(outcome["id"] for outcome in lab.outcomes) == ["t0", "t1", "t2"]
     assert (DEMO / "pagination" / "pages.py").read_bytes() == before
     assert list((tmp_path / "home" / "cache" / "batch").iterdir()) == []
@@ -47,25 +41,25 @@ def test_each_task_runs_in_a_copy_and_has_one_result_also_after_a_cut_and_with_l
     assert outcome["usage"]["output_tokens"] > 0
 
     lab.results.write_bytes(lab.results.read_bytes()[:-20])  # as a kill leaves it
-    assert lab.run()[0] == 0
+    assert batch().code == 0
     assert sorted(outcome["id"] for outcome in lab.outcomes) == ["t0", "t1", "t2"]
 
     earlier = lab.results.read_bytes()
     lab.write_demo(4)
-    code, out, _ = lab.run("--resume", "--json")
-    assert (code, json.loads(out)["skipped"]) == (0, 3)
+    ran = batch("--resume", "--json")
+    assert (ran.code, ran.json["skipped"]) == (0, 3)
     assert lab.results.read_bytes().startswith(earlier)
     assert [outcome["id"] for outcome in lab.outcomes][3:] == ["t3"]
 
 
 def test_a_repository_is_cloned_and_the_patch_of_a_result_applies_to_the_folder(
-    lab: Lab, repository: Path, tmp_path: Path
+    lab: Lab, batch: BatchHere, repository: Path, tmp_path: Path
 ) -> None:
     bare = tmp_path / "app.git"
     git(tmp_path, "clone", "-q", "--bare", str(repository), str(bare))
     (repository / "not-committed.txt").write_text("mine\n", encoding="utf-8")
     lab.write([task("folder", repository), task("path", bare), task("address", bare) | {"workspace": bare.as_uri()}])
-    assert lab.run("--workers", "2")[0] == 0
+    assert batch("--workers", "2").code == 0
     assert all("-(-total // size)" in outcome["patch"] for outcome in lab.outcomes)
     assert git(repository, "status", "--porcelain") == "?? not-committed.txt"
     patch = tmp_path / "one.patch"
@@ -75,26 +69,26 @@ def test_a_repository_is_cloned_and_the_patch_of_a_result_applies_to_the_folder(
     assert "-(-total // size)" in (repository / "pagination" / "pages.py").read_text(encoding="utf-8")
 
 
-def test_what_cannot_be_run_is_a_result_in_words(lab: Lab, tmp_path: Path) -> None:
+def test_what_cannot_be_run_is_a_result_in_words(lab: Lab, batch: BatchHere, tmp_path: Path) -> None:
     lab.write(
         [task("gone", tmp_path / "nowhere"), task("far", tmp_path) | {"workspace": "https://example.invalid/a.git"}]
     )
-    code, _, err = lab.run("--workers", "2")
-    assert code == 1
+    ran = batch("--workers", "2")
+    assert ran.code == 1
     outcomes = {outcome["id"]: outcome for outcome in lab.outcomes}
     assert outcomes["gone"]["stopped_reason"] == outcomes["far"]["stopped_reason"] == "not_run"
     assert "does not exist" in outcomes["gone"]["problems"][0]
     assert "is not on this machine" in outcomes["far"]["problems"][0]
-    assert "2 failed" in err
+    assert "2 failed" in ran.err
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs a device without an end")
-def test_results_are_no_device(lab: Lab) -> None:
+def test_results_are_no_device(lab: Lab, batch: BatchHere) -> None:
     lab.write_demo(1)
     lab.results.symlink_to("/dev/zero")
-    code, _, err = lab.run()
-    assert code == 2
-    assert "is no regular file" in err
+    ran = batch()
+    assert ran.code == 2
+    assert "is no regular file" in ran.err
 
 
 @pytest.mark.parametrize("prompt", ["--fix it", "--help", "one line\u2028another\x85and\x0ba third"])
@@ -121,24 +115,23 @@ def test_any_prompt_is_taken_as_it_is(lab: Lab, prompt: str) -> None:
         ([""], "There is no task"),
     ],
 )
-def test_a_bad_line_is_named_before_anything_runs(
-    lab: Lab, lines: list[str], why: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_bad_line_is_named_before_anything_runs(lab: Lab, batch: BatchHere, lines: list[str], why: str) -> None:
     lab.tasks.write_text("\n".join(lines), encoding="utf-8")
-    assert main(["batch", str(lab.tasks), "--output", str(lab.results)]) == 2
-    assert why in capsys.readouterr().err
+    ran = batch()
+    assert ran.code == 2
+    assert why in ran.err
     assert not lab.results.exists()
 
 
-def test_other_files_are_not_taken_for_results(lab: Lab) -> None:
+def test_other_files_are_not_taken_for_results(lab: Lab, batch: BatchHere) -> None:
     lab.write_demo(1)
     lab.results.write_text("my diary\n", encoding="utf-8")
-    code, _, err = lab.run()
-    assert (code, lab.results.read_text(encoding="utf-8")) == (2, "my diary\n")
-    assert "line 1 is no result" in err
+    ran = batch()
+    assert (ran.code, lab.results.read_text(encoding="utf-8")) == (2, "my diary\n")
+    assert "line 1 is no result" in ran.err
 
 
-def test_killed_workers_and_coordinators_lose_and_repeat_nothing(lab: Lab, is_nightly: bool) -> None:
+def test_killed_workers_and_coordinators_lose_and_repeat_nothing(lab: Lab, batch: BatchHere, is_nightly: bool) -> None:
     count, kills = (200, 10) if is_nightly else (6, 2)
     lab.write_demo(count)
     chance = random.Random(7)
@@ -161,7 +154,6 @@ def test_killed_workers_and_coordinators_lose_and_repeat_nothing(lab: Lab, is_ni
             written = [json.loads(line)["id"] for line in whole]
             assert written[: len(seen)] == seen  # written results stay
             seen = written
-    code, _, _ = lab.run("--workers", "2", "--retries", "9")
-    assert code == 0
+    assert batch("--workers", "2", "--retries", "9").code == 0
     assert sorted(outcome["id"] for outcome in lab.outcomes) == sorted(f"t{number}" for number in range(count))
     assert lab.left() == []

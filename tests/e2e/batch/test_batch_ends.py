@@ -9,34 +9,30 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.headless.batch.tasks import TaskOutcome
-from tests.command_line import PROGRAM, main
+from tests.command_line import PROGRAM
+from tests.e2e.batch.conftest import BatchHere
 from tests.e2e.batch.lab import DEMO, Lab, task
 
 
-@pytest.fixture
-def lab(tmp_path: Path) -> Lab:
-    return Lab(tmp_path)
-
-
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_stops_what_runs_and_a_task_without_a_result_runs_again(
-    lab: Lab, tmp_path: Path, how: signal.Signals
+def test_signals_stop_what_runs_and_a_task_without_a_result_runs_again(
+    lab: Lab, batch: BatchHere, tmp_path: Path
 ) -> None:
     pipe = tmp_path / "asked"
     os.mkfifo(pipe)
     asks = f"sh -c 'echo asked > {pipe}; exec sleep 300'"
     lab.write([task("slow", DEMO, **{"approval": "always", "allowed-tools": "list_files", "approval-command": asks})])
-    with lab.start() as process:
-        assert "asked" in pipe.read_text(encoding="utf-8")
-        process.send_signal(how)
-        out, err = process.communicate()
-    assert process.returncode == 130
-    assert "0 of 1 tasks done, interrupted" in out
-    assert "Traceback" not in err
-    assert lab.left() == []
-    assert list((tmp_path / "home" / "cache" / "batch").iterdir()) == []
+    for how in (signal.SIGINT, signal.SIGTERM):
+        with lab.start() as process:
+            assert "asked" in pipe.read_text(encoding="utf-8")
+            process.send_signal(how)
+            out, err = process.communicate()
+        assert process.returncode == 130
+        assert "0 of 1 tasks done, interrupted" in out
+        assert "Traceback" not in err
+        assert lab.left() == []
+        assert list((tmp_path / "home" / "cache" / "batch").iterdir()) == []
     lab.write([task("slow", DEMO)])
-    assert lab.run()[0] == 0
+    assert batch().code == 0
     assert [outcome["id"] for outcome in lab.outcomes] == ["slow"]
 
 
@@ -72,10 +68,11 @@ def test_without_standard_output_or_error_a_batch_writes_its_results(lab: Lab, c
     assert lab.left() == []
 
 
-def test_a_batch_that_has_cost_too_much_starts_no_task(lab: Lab, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_batch_that_has_cost_too_much_starts_no_task(lab: Lab, batch: BatchHere) -> None:
     lab.write_demo(2)
     spent = TaskOutcome(id="t0", exit_code=0, stopped_reason="completed", cost=2.5)
     lab.results.write_text(f"{spent.line()}\n", encoding="utf-8")
-    assert main(["batch", str(lab.tasks), "--output", str(lab.results), "--max-cost", "2"]) == 4
-    assert "1 of 2 tasks done, 1 of them before, $2.50, stopped by --max-cost" in capsys.readouterr().out
+    ran = batch("--max-cost", "2")
+    assert ran.code == 4
+    assert "1 of 2 tasks done, 1 of them before, $2.50, stopped by --max-cost" in ran.out
     assert len(lab.outcomes) == 1

@@ -11,8 +11,9 @@ import psutil
 import pytest
 
 from tests.certificates import Authority
-from tests.command_line import OTHER, main
+from tests.command_line import OTHER
 from tests.e2e.batch.cluster_lab import ClusterLab
+from tests.e2e.batch.conftest import BatchHere
 from tests.e2e.batch.lab import DEMO, Lab, task
 
 pytestmark = pytest.mark.skipif(OTHER is not None, reason="it may lack the extra `cluster`")
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.skipif(OTHER is not None, reason="it may lack the extra
 def test_a_cluster_keeps_the_promises_of_a_batch(tmp_path: Path, is_nightly: bool) -> None:
     """One test for all promises: starting the cluster takes as long as the rest."""
     lab = ClusterLab(tmp_path)
-    with lab.cluster():
+    with lab.cluster(workers=2 if is_nightly else 1):
         for how in (signal.SIGINT, signal.SIGKILL, signal.SIGTERM)[: 3 if is_nightly else 1]:
             what_runs_ends_with_its_batch(lab, tmp_path, how)
         if is_nightly:
@@ -79,13 +80,6 @@ def others_are_not_let_in(lab: ClusterLab, folder: Path) -> None:
     assert f"The scheduler {lab.address} could not be reached" in err
 
 
-@pytest.fixture
-def lab(tmp_path: Path) -> Lab:
-    lab = Lab(tmp_path)
-    lab.write_demo(1)
-    return lab
-
-
 @pytest.mark.parametrize(
     ("address", "why"),
     [
@@ -98,24 +92,26 @@ def lab(tmp_path: Path) -> Lab:
         ("tls://host:port", "is malformed"),
     ],
 )
-def test_a_scheduler_that_others_could_listen_to_is_refused(
-    lab: Lab, capsys: pytest.CaptureFixture[str], address: str, why: str
-) -> None:
-    assert main(["batch", str(lab.tasks), "--output", str(lab.results), "--scheduler", address]) == 2
-    err = capsys.readouterr().err
-    assert why in err
-    assert "tls://host:8786" in err
+def test_a_scheduler_that_others_could_listen_to_is_refused(lab: Lab, batch: BatchHere, address: str, why: str) -> None:
+    lab.write_demo(1)
+    ran = batch("--scheduler", address)
+    assert ran.code == 2
+    assert why in ran.err
+    assert "tls://host:8786" in ran.err
     assert not lab.results.exists()
 
 
 def test_without_dask_the_error_says_how_to_install_it(
-    lab: Lab, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    lab: Lab, batch: BatchHere, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    lab.write_demo(1)
     monkeypatch.setitem(sys.modules, "distributed", None)  # what Python does when there is no such package
-    assert main(["batch", str(lab.tasks), "--scheduler", "tls://127.0.0.1:1"]) == 2
-    assert "pip install 'desktop-agent[cluster]'" in capsys.readouterr().err
+    ran = batch("--scheduler", "tls://127.0.0.1:1")
+    assert ran.code == 2
+    assert "pip install 'desktop-agent[cluster]'" in ran.err
 
 
-def test_certificates_without_a_cluster_are_a_mistake(lab: Lab, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["batch", str(lab.tasks), "--tls-ca", "ca.pem"]) == 2
-    assert "Certificates are for a cluster" in capsys.readouterr().err
+def test_certificates_without_a_cluster_are_a_mistake(batch: BatchHere) -> None:
+    ran = batch("--tls-ca", "ca.pem")
+    assert ran.code == 2
+    assert "Certificates are for a cluster" in ran.err
