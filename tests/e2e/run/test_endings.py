@@ -116,7 +116,8 @@ CALLS = {
     "while a command runs": ("run_terminal_cmd", {"command": COMMAND, "explanation": "Wait"}, gated, ONLY_INTERRUPTED),
     "while the result is printed": ("read_file", {"path": "long.txt"}, printing, AT_THE_END),
 }
-ONLY_AT_NIGHT = ["while a command runs, --stream"]
+ONLY_AT_NIGHT = ["while the model answers, --stream", "while a command runs, --stream"]
+"""By day the terminal goes while the model answers a stream."""
 BOTH = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -210,7 +211,7 @@ def test_a_signal_ends_a_run_in_order_and_it_can_be_resumed(
         require_resumable(agent, workspace, server)
 
 
-@pytest.mark.parametrize(("stage", "number"), every(list(STREAMED), nightly=["during the end"]))
+@pytest.mark.parametrize(("stage", "number"), every(list(STREAMED), nightly=["while a command runs", "during the end"]))
 def test_a_signal_ends_a_run_that_another_program_drives(
     agent: Agent, workspace: Path, gate: int, stage: str, number: signal.Signals
 ) -> None:

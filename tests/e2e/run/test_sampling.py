@@ -3,7 +3,6 @@
 import json
 import shlex
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -56,24 +55,6 @@ def sampling_of(server: str) -> ToolUse:
     return tool_use("program__sample", request=ASKED) if server == "program" else tool_use("stateless__colour")
 
 
-@pytest.mark.parametrize("asking", [form_of, sampling_of])
-@pytest.mark.sampled(2, "server", "asking")
-def test_what_a_server_asks_ends_the_run_with_code_3_and_says_so(
-    agent: Agent, workspace: Path, server: str, asking: Callable[[str], ToolUse]
-) -> None:
-    with serve(reply(asking(server)), reply(text("Red."))) as model:
-        ran = agent.run(workspace, model.url)
-        requests = len(model.messages)
-
-    assert ran.code == 3
-    assert ran.json["stopped_reason"] == "approval_required"
-    assert requests == 1
-    (problem,) = ran.json["problems"]
-    assert f"{server} " in problem
-    assert "No user can answer here. A program can answer it: --approval-command." in problem
-    assert problem in ran.err
-
-
 def answered(agent: Agent, workspace: Path, server: str, answer: object) -> tuple[Ran, str]:
     command = f"{shlex.quote(sys.executable)} -c {shlex.quote(f'print({json.dumps(answer)!r})')}"
     with serve(reply(form_of(server)), reply(text("ok"))) as model:
@@ -81,28 +62,33 @@ def answered(agent: Agent, workspace: Path, server: str, answer: object) -> tupl
         return ran, str(model.messages[-1].fields)
 
 
-def test_a_program_fills_in_a_form(agent: Agent, workspace: Path, server: str) -> None:
+def test_a_program_fills_in_a_form_and_without_one_each_request_ends_the_run_with_code_3(
+    agent: Agent, workspace: Path, server: str, is_nightly: bool
+) -> None:
     ran, got = answered(agent, workspace, server, {"decision": "allow", "answers": {"name": "Ada"}})
-
     assert ran.code == 0
     assert "Ada" in got
 
+    for asking in (form_of, sampling_of) if server == "program" or is_nightly else (sampling_of,):
+        with serve(reply(asking(server)), reply(text("Red."))) as model:
+            ran = agent.run(workspace, model.url)
+            assert len(model.messages) == 1
+        assert (ran.code, ran.json["stopped_reason"]) == (3, "approval_required")
+        (problem,) = ran.json["problems"]
+        assert f"{server} " in problem
+        assert "No user can answer here. A program can answer it: --approval-command." in problem
+        assert problem in ran.err
 
-@pytest.mark.parametrize(
-    ("answers", "why"),
-    [
+
+@pytest.mark.parametrize("server", [OLD], indirect=True, ids=["handshake"])
+def test_answers_that_do_not_fit_a_form_end_the_run_in_words(agent: Agent, workspace: Path, server: str) -> None:
+    wrong: list[tuple[object, str]] = [
         (None, "name: This is needed."),
         ({"name": 7}, "name: This is a text."),
         ({"nom": "Ada"}, "There is no field nom."),
-    ],
-)
-@pytest.mark.sampled(2, "server", "why")
-def test_answers_that_do_not_fit_a_form_end_the_run_in_words(
-    agent: Agent, workspace: Path, server: str, answers: object, why: str
-) -> None:
-    given = {"decision": "allow"} | ({} if answers is None else {"answers": answers})
-
-    ran, _ = answered(agent, workspace, server, given)
-
-    assert ran.code == 3
-    assert why in ran.err
+    ]
+    for answers, why in wrong:
+        given = {"decision": "allow"} | ({} if answers is None else {"answers": answers})
+        ran, _ = answered(agent, workspace, server, given)
+        assert ran.code == 3
+        assert why in ran.err

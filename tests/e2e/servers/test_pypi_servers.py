@@ -28,31 +28,29 @@ def repository(ground: Ground) -> Path:
     return folder
 
 
-async def test_the_time_is_asked_and_told(ground: Ground) -> None:
+async def test_the_time_is_asked_and_told_and_a_zone_that_there_is_not_is_an_error_for_the_model(
+    ground: Ground,
+) -> None:
     with_servers(ground, defined("time", [pypi_server("mcp-server-time"), "--local-timezone", "UTC"]))
     asked: dict[str, object] = {"source_timezone": "Asia/Tokyo", "time": "16:30", "target_timezone": "UTC"}
+    script = [
+        [Call("time__convert_time", asked)],
+        [Call("time__get_current_time", {"timezone": "Nowhere"})],
+        [Say("ok")],
+    ]
 
-    async with ground.session([[Call("time__convert_time", asked)], [Say("ok")]]) as s:
+    async with ground.session(script) as s:
         s.submit(ops.SubmitPrompt(text="go"))
         question = (await s.answer()).request
-        await s.rx.expect(ev.TurnEnded)
-        (result,) = s.results()
+        told = (await s.rx.expect(ev.ToolCallFinished)).result
+        await s.answer()
+        refused = (await s.rx.expect(ev.ToolCallFinished)).result
+        ended = await s.rx.expect(ev.TurnEnded)
 
     assert "The server says that it only reads." in question.details
-    assert "T07:30:00+00:00" in result.content
-    assert not result.is_error
-
-
-async def test_a_zone_that_there_is_not_is_an_error_for_the_model(ground: Ground) -> None:
-    with_servers(ground, defined("time", [pypi_server("mcp-server-time"), "--local-timezone", "UTC"]))
-
-    async with ground.session([[Call("time__get_current_time", {"timezone": "Nowhere"})], [Say("ok")]]) as s:
-        ended = await s.prompt("go", answers=1)
-        (result,) = s.results()
-
-    assert ended.reason == "completed"
-    assert result.is_error
-    assert "Nowhere" in result.content
+    assert "T07:30:00+00:00" in told.content
+    assert (told.is_error, refused.is_error, ended.reason) == (False, True, "completed")
+    assert "Nowhere" in refused.content
 
 
 async def test_a_branch_that_is_changed_to_and_a_commit_are_in_the_ledger_and_taken_back(
