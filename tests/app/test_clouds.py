@@ -14,6 +14,7 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.models.account import Account, usual_account
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
 from desktop_agent.core.settings.settings_file import save_setting
+from desktop_agent.core.system.processes import worker_process
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver, ask_for_no_titles
 from tests.memory_keyring import MemoryKeyring, use_keyring
@@ -22,9 +23,11 @@ from tests.servers.dialects.clouds import PROJECT, bedrock, vertex
 from tests.servers.script import reply, text, thinking, tool_use
 from tests.servers.threaded import in_thread, serve
 from tests.servers.token_servers import GoogleTokens
+from tests.system_processes import descendants
 
 pytestmark = pytest.mark.usefixtures("qapp")
 
+SDK = "desktop_agent.core.providers.sdk_worker"
 MODEL = "global.anthropic.claude-sonnet-5-5"
 AWS_ID, SECRET = "AKIATESTTESTTEST1234", "a-secret-of-the-test-0123456789"
 TOKEN = "access-token-of-the-test-0123456789"
@@ -33,6 +36,7 @@ CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModi
 
 @pytest.fixture(autouse=True)
 def keyring(monkeypatch: pytest.MonkeyPatch, isolated_home: Path) -> Iterator[MemoryKeyring]:
+    worker_process.module_command(SDK)  # the first one imports the SDK, which may take longer than a user waits
     backend = MemoryKeyring()
     use_keyring(monkeypatch, backend)
     ask_for_no_titles()
@@ -63,7 +67,7 @@ def accounts() -> AccountsFile:
 
 def workers() -> list[int]:
     found: list[int] = []
-    for child in psutil.Process().children(recursive=True):
+    for child in descendants():
         try:
             if child.status() != psutil.STATUS_ZOMBIE and any("sdk_worker" in word for word in child.cmdline()):
                 found.append(child.pid)
