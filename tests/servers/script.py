@@ -109,16 +109,20 @@ Block = Text | Thinking | RedactedThinking | ToolUse | Search | RawBlock
 Part = Block | Event | Fault
 
 
-def text(content: str, *, piece: int = 7, cites: tuple[Page, ...] = ()) -> Text:
-    return Text(tuple(_pieces(content, piece)), cites)
+_MOST_PIECES = 500
+"""Unless a test says how long a piece is: a window that draws after each piece takes a millisecond for it."""
+
+
+def text(content: str, *, piece: int = 0, cites: tuple[Page, ...] = ()) -> Text:
+    return Text(tuple(_pieces(content, piece, usual=7)), cites)
 
 
 def search(query: str, *pages: Page, error: str = "") -> Search:
     return Search(query, pages, error)
 
 
-def thinking(content: str, *, signature: str, piece: int = 7) -> Thinking:
-    return Thinking(tuple(_pieces(content, piece)), signature)
+def thinking(content: str, *, signature: str, piece: int = 0) -> Thinking:
+    return Thinking(tuple(_pieces(content, piece, usual=7)), signature)
 
 
 def redacted_thinking(data: str) -> RedactedThinking:
@@ -129,8 +133,8 @@ def tool_use(name: str, /, **arguments: object) -> ToolUse:
     return raw_tool_use(name, json.dumps(arguments)) if arguments else ToolUse(name, None)
 
 
-def raw_tool_use(name: str, arguments: str, *, piece: int = 9) -> ToolUse:
-    return ToolUse(name, tuple(_pieces(arguments, piece)))
+def raw_tool_use(name: str, arguments: str, *, piece: int = 0) -> ToolUse:
+    return ToolUse(name, tuple(_pieces(arguments, piece, usual=9)))
 
 
 def block(start: JsonObject, *deltas: JsonObject) -> RawBlock:
@@ -145,7 +149,8 @@ def ping() -> Event:
     return Event("ping")
 
 
-def _pieces(content: str, size: int) -> Iterator[str]:
+def _pieces(content: str, size: int, *, usual: int) -> Iterator[str]:
+    size = size or max(usual, len(content) // _MOST_PIECES)
     return (content[start : start + size] for start in range(0, len(content), size))
 
 
