@@ -253,8 +253,10 @@ def test_a_created_file_is_the_first_commit_of_a_branch(unborn: Repo, window: Wi
     window(journey, *edit(path="new.txt"))
 
 
-def test_a_hook_that_refuses_leaves_everything_and_the_sheet_with_its_output(repo: Repo, window: Window) -> None:
-    repo.hook("pre-commit", "echo too many threes >&2; test -e ok")
+def test_a_hook_that_refuses_leaves_everything_and_the_sheet_with_its_output_and_what_it_changes_is_said(
+    repo: Repo, window: Window
+) -> None:
+    repo.hook("pre-commit", "echo too many threes >&2; test -e ok && echo tidied >> tidy.txt")
     head = repo.git("rev-parse", "HEAD")
 
     async def journey(user: Driver) -> None:
@@ -272,41 +274,9 @@ def test_a_hook_that_refuses_leaves_everything_and_the_sheet_with_its_output(rep
         await user.click("commitChangesButton")
         await user.until_true(lambda: bool(user.transcript.changed.commits), "it is committed")
         assert repo.message == "one"
-
-    window(journey)
-
-
-def test_what_a_hook_changed_is_said_in_the_conversation(repo: Repo, window: Window) -> None:
-    repo.hook("pre-commit", "echo tidied >> tidy.txt")
-
-    async def journey(user: Driver) -> None:
-        committer = Committer(user)
-        await committer.work()
-        await committer.open()
-        await committer.commit("one")
         entry = user.transcript.entries[-1]
         assert isinstance(entry, ChangesCommitted)
         assert entry_words.sentence(entry).endswith("Changed by hooks: tidy.txt")
-
-    window(journey)
-
-
-def test_a_hook_that_takes_long_is_stopped(repo: Repo, window: Window) -> None:
-    repo.hook("pre-commit", "echo waiting >&2; sleep 600")
-    head = repo.git("rev-parse", "HEAD")
-
-    async def journey(user: Driver) -> None:
-        committer = Committer(user)
-        await committer.work()
-        await committer.open()
-        await committer.write("one")
-        await user.click("commitChangesButton")
-        await committer.see_output("waiting")
-        await user.press(Qt.Key.Key_Escape)
-        await committer.see_prepared("The commit was stopped.")
-        assert repo.git("rev-parse", "HEAD") == head
-        await user.click("cancelCommitButton")
-        await committer.see_closed()
 
     window(journey)
 
@@ -450,9 +420,11 @@ def test_a_commit_is_signed_by_the_configured_program_or_not_made(repo: Repo, wi
     window(journey)
 
 
-def test_closing_the_window_stops_a_hook_and_commits_nothing(repo: Repo, window: Window) -> None:
-    repo.hook("pre-commit", "echo $$ > hook.pid; echo waiting >&2; sleep 600")
-    before = repo.git("rev-parse", "HEAD"), repo.git("diff", "--cached")
+def test_a_hook_that_takes_long_is_stopped_by_a_key_and_by_closing_the_window_and_nothing_is_committed(
+    repo: Repo, window: Window
+) -> None:
+    repo.hook("pre-commit", "echo waiting >&2; echo $$ > hook.pid; sleep 600")
+    before, pid = (repo.git("rev-parse", "HEAD"), repo.git("diff", "--cached")), repo.folder / "hook.pid"
 
     async def journey(user: Driver) -> None:
         committer = Committer(user)
@@ -461,6 +433,14 @@ def test_closing_the_window_stops_a_hook_and_commits_nothing(repo: Repo, window:
         await committer.write("one")
         await user.click("commitChangesButton")
         await committer.see_output("waiting")
+        await user.until_true(lambda: pid.exists() and bool(pid.read_text()), "the hook waits")
+        await user.press(Qt.Key.Key_Escape)
+        await committer.see_prepared("The commit was stopped.")
+        assert (repo.git("rev-parse", "HEAD"), repo.git("diff", "--cached")) == before
+        assert not is_alive(int(pid.read_text()))
+        pid.unlink()
+        await user.click("commitChangesButton")
+        await user.until_true(lambda: pid.exists() and bool(pid.read_text()), "the hook waits again")
 
     async def look_again(user: Driver) -> None:
         await Committer(user).open()
@@ -470,7 +450,7 @@ def test_closing_the_window_stops_a_hook_and_commits_nothing(repo: Repo, window:
     window(journey)
     assert (repo.git("rev-parse", "HEAD"), repo.git("diff", "--cached")) == before
     assert not (repo.folder / ".git/index.lock").exists()
-    assert not is_alive(int((repo.folder / "hook.pid").read_text()))
+    assert not is_alive(int(pid.read_text()))
     window(look_again, argv=["--continue"])
 
 

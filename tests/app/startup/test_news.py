@@ -1,5 +1,7 @@
 """News are shown once after an update, and not at the first start."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -69,43 +71,58 @@ def test_an_update_is_told_of_and_every_action_is_in_the_menu(go: Go, project: P
     go([str(project), "--provider", "demo"], journey)
 
 
-@pytest.mark.parametrize(
-    ("answer", "told"),
-    [
-        (
-            '{"tag_name": "v99.1.0", "html_url": "https://releases.example/v99.1.0"}',
-            "Desktop Agent 99.1.0 is available.",
-        ),
-        (f'{{"tag_name": "v{__version__}", "html_url": "https://releases.example"}}', ""),
-        ('{"tag_name": "<b>nightly</b>"}', ""),
-        ("nothing", ""),
-    ],
-)
-def test_a_newer_version_is_looked_for_once_a_day_at_the_address_of_the_user(
-    go: Go, project: Path, answer: str, told: str, expected_logs: list[str], monkeypatch: pytest.MonkeyPatch
+def test_a_newer_version_is_looked_for_once_a_day_at_the_address_of_the_user_and_told(
+    go: Go, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected_logs.append("No newer version was looked for")
     opened: list[QUrl] = []
     monkeypatch.setattr(QDesktopServices, "openUrl", opened.append)
+    page = "https://releases.example/v99.1.0"
 
-    async def journey(user: Driver) -> None:
+    async def told(user: Driver) -> None:
         bar = user.window.panels.conversation.news_bar
-        if not is_asked or server.requests:
-            return
-        await user.until_true(lambda: bool(server.requests), "it was asked")
-        if told:
-            await user.until_true(lambda: told in visible_texts(bar), "the newer version is told")
-            await user.click("openReleaseButton")
-            assert opened == [QUrl("https://releases.example/v99.1.0")]
+        await user.until_true(lambda: "Desktop Agent 99.1.0 is available." in visible_texts(bar), "it is told")
+        await user.click("openReleaseButton")
+        assert opened == [QUrl(page)]
         assert not bar.isVisible()
 
-    settings = AppPaths.from_environment().settings_file()
-    with in_thread(WebServer({"/releases/latest": Canned(answer, "application/json")})) as (server, _):
-        is_asked = False
-        go([str(project), "--provider", "demo"], journey)
+    async def nothing(user: Driver) -> None:
+        assert not user.window.panels.conversation.news_bar.isVisible()
+
+    with releases(f'{{"tag_name": "v99.1.0", "html_url": "{page}"}}') as server:
+        go([str(project), "--provider", "demo"], nothing)
         assert server.requests == []
-        is_asked = True
-        save_setting(settings, "ui.release_address", f"{server.url}/releases/latest")
-        go([str(project), "--provider", "demo"], journey)
-        go([str(project), "--provider", "demo"], journey)
+        ask_at(server)
+        go([str(project), "--provider", "demo"], told)
+        go([str(project), "--provider", "demo"], nothing)
         assert server.paths == ["/releases/latest"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f'{{"tag_name": "v{__version__}", "html_url": "https://releases.example"}}',
+        '{"tag_name": "<b>nightly</b>"}',
+        "nothing",
+    ],
+)
+def test_no_other_answer_is_told(go: Go, project: Path, answer: str, expected_logs: list[str]) -> None:
+    expected_logs.append("No newer version was looked for")
+
+    async def journey(user: Driver) -> None:
+        await user.until_true(lambda: bool(server.requests), "it was asked")
+        assert not user.window.panels.conversation.news_bar.isVisible()
+
+    with releases(answer) as server:
+        ask_at(server)
+        go([str(project), "--provider", "demo"], journey)
+
+
+@contextmanager
+def releases(answer: str) -> Generator[WebServer]:
+    with in_thread(WebServer({"/releases/latest": Canned(answer, "application/json")})) as (server, _):
+        yield server
+
+
+def ask_at(server: WebServer) -> None:
+    settings = AppPaths.from_environment().settings_file()
+    save_setting(settings, "ui.release_address", f"{server.url}/releases/latest")
