@@ -3,8 +3,9 @@
 import json
 import os
 import subprocess
+import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,15 @@ def program(workspace: Path, url: str, *more: str) -> Generator[Program]:
         process.communicate()
 
 
+def workers_of(pid: int) -> list[psutil.Process]:
+    found: list[psutil.Process] = []
+    for child in psutil.Process(pid).children(recursive=True):
+        with suppress(psutil.Error):  # it has just ended
+            if "desktop_agent.core.providers.sdk_worker" in child.cmdline():
+                found.append(child)
+    return found
+
+
 @pytest.mark.parametrize(("provider", "count"), [("bedrock", 1), ("anthropic", 0)])
 def test_the_process_of_the_sdk_starts_before_the_first_prompt_and_only_if_it_is_needed(
     workspace: Path, monkeypatch: pytest.MonkeyPatch, provider: str, count: int
@@ -73,8 +83,9 @@ def test_the_process_of_the_sdk_starts_before_the_first_prompt_and_only_if_it_is
     monkeypatch.setenv("AWS_REGION", "eu-central-1")
     with program(workspace, "http://127.0.0.1:9", "--provider", provider) as other:
         other.hear("session_opened")
-        children = psutil.Process(other.process.pid).children(recursive=True)
-        workers = [child for child in children if "desktop_agent.core.providers.sdk_worker" in child.cmdline()]
+        pause = threading.Event()
+        while len(workers := workers_of(other.process.pid)) < count:  # it is being started
+            pause.wait(0.01)
         assert len(workers) == count
         other.end()
         assert psutil.wait_procs(workers, timeout=20)[1] == []
