@@ -29,7 +29,7 @@ from desktop_agent.core.providers.auth.anthropic_profiles import profiles
 from desktop_agent.core.providers.auth.sign_ins import other_sign_ins
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.model_choice import left_behind
-from desktop_agent.ui.onboarding.welcome_state import Connected, Found, FoundAgent, WelcomeActions
+from desktop_agent.ui.onboarding.welcome_state import Connected, Found, InstalledAgent, WelcomeActions
 
 if TYPE_CHECKING:
     from desktop_agent.ui.onboarding.welcome_dialog import OnboardingDialog
@@ -198,6 +198,7 @@ class Welcome(Controller):
 
 def _found(bench: Workbench) -> Found:
     environ, has_keyring = bench.environ, True
+    agents = look_for_agents((), environ, None).agents
     with suppress(CredentialsError):  # a keyring that fails is not missing, and reports its error itself
         has_keyring = not bench.keys.is_missing()
     return Found(
@@ -206,6 +207,6 @@ def _found(bench: Workbench) -> Found:
         keys={vendor.id: vendor.key_variable for vendor in VENDORS if environ.get(vendor.key_variable)},
         clouds={vendor.id: vendor.cloud.said_in(environ) for vendor in VENDORS if vendor.cloud is not None},
         profiles=tuple(profile.name for profile in profiles(environ)),
-        agents=tuple(FoundAgent(one.definition.name, one.title) for one in look_for_agents((), environ, None).agents),
+        agents=tuple(InstalledAgent(one.definition.name, one.title) for one in agents),
         others=tuple(f"{other.reason} {other.instead}" for other in other_sign_ins(environ)),
     )

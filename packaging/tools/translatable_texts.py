@@ -288,7 +288,7 @@ _MODULES = (
         "core/transcript/transcript.py",
         "core/agents/definition.py",
         "core/agents/connection.py",
-        "core/agents/sign_in.py",
+        "core/agents/offers.py",
         "composition/agent_trials.py",
         "core/mcp/definition.py",
         "core/mcp/new_servers.py",

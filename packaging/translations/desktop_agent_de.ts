@@ -6055,6 +6055,10 @@
         <translation>{0} kann nicht der Name eines Worktrees sein.</translation>
     </message>
     <message>
+        <source>{0} cannot set {1} to {2}.</source>
+        <translation>{0} kann {1} nicht auf {2} setzen.</translation>
+    </message>
+    <message>
         <source>{0} could not summarise its conversation.</source>
         <translation>{0} konnte sein Gespräch nicht zusammenfassen.</translation>
     </message>
@@ -6093,6 +6097,10 @@
     <message>
         <source>{0} has conflicts.</source>
         <translation>{0} hat Konflikte.</translation>
+    </message>
+    <message>
+        <source>{0} has no mode {1}.</source>
+        <translation>{0} hat keinen Modus {1}.</translation>
     </message>
     <message>
         <source>{0} has no option {1}.</source>

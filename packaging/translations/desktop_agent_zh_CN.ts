@@ -6037,6 +6037,10 @@
         <translation>{0} 不能用作工作树名称。</translation>
     </message>
     <message>
+        <source>{0} cannot set {1} to {2}.</source>
+        <translation>{0} 无法将 {1} 设为 {2}。</translation>
+    </message>
+    <message>
         <source>{0} could not summarise its conversation.</source>
         <translation>{0} 无法总结其对话。</translation>
     </message>
@@ -6075,6 +6079,10 @@
     <message>
         <source>{0} has conflicts.</source>
         <translation>{0} 有冲突。</translation>
+    </message>
+    <message>
+        <source>{0} has no mode {1}.</source>
+        <translation>{0} 没有模式 {1}。</translation>
     </message>
     <message>
         <source>{0} has no option {1}.</source>

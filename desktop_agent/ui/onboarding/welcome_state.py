@@ -8,7 +8,7 @@ from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.vendors import SignInWay
 
 
-class FoundAgent(Struct, frozen=True):
+class InstalledAgent(Struct, frozen=True):
     """An agent of another program that is installed."""
 
     name: str
@@ -25,7 +25,7 @@ class Found(Struct, frozen=True, kw_only=True):
     """The profiles of Anthropic's tools, the active one first."""
     others: tuple[str, ...] = ()
     """One text for each sign-in of another program: why it is not used, and what to do instead."""
-    agents: tuple[FoundAgent, ...] = ()
+    agents: tuple[InstalledAgent, ...] = ()
     has_keyring: bool = True
 
 

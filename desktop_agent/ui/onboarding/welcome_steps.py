@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QCompleter, QFormLayout, QPushButton, QVBoxLayout,
 from desktop_agent.core.base.web_address import is_readable_on_the_way
 from desktop_agent.core.models.account import Account, usual_account
 from desktop_agent.core.models.vendors import VENDORS, LocalServer, Vendor, vendor_of
-from desktop_agent.ui.onboarding.welcome_state import Connected, Found, FoundAgent, WelcomeActions
+from desktop_agent.ui.onboarding.welcome_state import Connected, Found, InstalledAgent, WelcomeActions
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.account_fields import AccountFields, ApiKeyField, BrowserWait
@@ -162,7 +162,7 @@ class ChooseStep(CardsStep):
 
     @property
     def primary(self) -> QPushButton | None:
-        return self._use if isinstance(self.value, FoundAgent) else super().primary
+        return self._use if isinstance(self.value, InstalledAgent) else super().primary
 
     def show_found(self, found: Found) -> None:
         demo = self.tr("No key, no network. A scripted model works on a small project with real tools.")
@@ -189,7 +189,7 @@ class ChooseStep(CardsStep):
         self.leads_on.emit(self.value)
 
     def _on_use(self) -> None:
-        if isinstance(self.value, FoundAgent):
+        if isinstance(self.value, InstalledAgent):
             self._actions.use_agent(self.value.name)
 
 

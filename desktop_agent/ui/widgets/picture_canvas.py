@@ -182,7 +182,8 @@ class PictureCanvas(QAbstractScrollArea):
         self.setMinimumHeight(120)
         self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setCornerWidget(QWidget())
-        theme.changed.connect(self._on_theme_changed)
+        theme.changed.connect(self._painter.forget_colours)
+        theme.changed.connect(self.viewport().update)
 
     def show_pictures(self, *pictures: DecodedPicture) -> None:
         self.pictures = pictures
@@ -338,10 +339,6 @@ class PictureCanvas(QAbstractScrollArea):
     def _describe(self) -> None:
         words = self.tr("{0} % of the old version").format(round(self.split * 100))
         self.setAccessibleDescription(words if self._has_split("swipe", "onion") else "")
-
-    def _on_theme_changed(self) -> None:
-        self._painter.forget_colours()
-        self.viewport().update()
 
 
 class ScaleButtons(QObject):

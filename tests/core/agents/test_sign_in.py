@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from desktop_agent.core.agents import wire
 from desktop_agent.core.agents.definition import AgentDefinition, LoginWay
+from desktop_agent.core.agents.offers import how_to_sign_in, ways_to_sign_in
 from desktop_agent.core.agents.peer import AUTH_REQUIRED
-from desktop_agent.core.agents.sign_in import how_to_sign_in, ways_to_sign_in
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import AgentSignIn
 from tests.core.agents.scene import Scene, said

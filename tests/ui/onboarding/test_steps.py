@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.models.account import usual_account
 from desktop_agent.core.models.vendors import LocalServer
-from desktop_agent.ui.onboarding.welcome_state import Connected, Found, FoundAgent
+from desktop_agent.ui.onboarding.welcome_state import Connected, Found, InstalledAgent
 from tests.parts import part
 from tests.ui.onboarding.desk import Desk
 
@@ -378,7 +378,7 @@ def test_who_asks_is_said_and_what_is_missing_stands_at_the_fields(desk: Desk) -
 
 
 def test_an_installed_agent_is_offered_beside_the_providers(desk: Desk) -> None:
-    desk.dialog.show_found(Found(agents=tuple(FoundAgent(name, title) for name, title in (
+    desk.dialog.show_found(Found(agents=tuple(InstalledAgent(name, title) for name, title in (
         ("claude", "Claude Code"), ("codex", "Codex"), ("goose", "Goose"))
     )))  # fmt: skip
     offered = {title for title in desk.cards if "which is installed" in title}
