@@ -21,3 +21,7 @@ compile packaging/requirements-test.txt --group build --group freeze --group tes
 compile packaging/requirements.txt --group build --constraint packaging/requirements-test.txt
 compile packaging/requirements-cluster.txt --group build --extra cluster --constraint packaging/requirements-test.txt
 compile packaging/requirements-freeze.txt --group build --group freeze --constraint packaging/requirements-test.txt
+
+# Mistral Vibe pins its dependencies, and needs Python 3.12: it is tested from an environment of its own.
+uv pip compile --group agents --universal --python-version 3.12 --generate-hashes --no-strip-extras --no-emit-index-url \
+  --quiet --custom-compile-command "bash packaging/lock.sh" --output-file packaging/requirements-agents.txt >/dev/null

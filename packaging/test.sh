@@ -6,7 +6,10 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 make_venv "$root/packaging/requirements-test.txt"
 install_npm_packages npm
-if [[ " $* " == *nightly* ]]; then install_npm_packages npm/agents; fi # agents of other programs: 1 GB
+if [[ " $* " == *nightly* ]]; then # agents of other programs: 2 GB
+  install_npm_packages npm/agents
+  install_python_agents "$root/packaging/requirements-agents.txt"
+fi
 install_qt_libraries
 install_sandbox
 if command -v apt-get >/dev/null; then apt_install xvfb xauth strace make chromium curl jq desktop-file-utils libglib2.0-bin dbus-daemon at-spi2-core gnome-keyring; fi

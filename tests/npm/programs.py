@@ -1,4 +1,4 @@
-"""Finds the npm packages of the tests, and their Node.js."""
+"""Finds the packages of the tests that are not imported: those from npm, their Node.js, and agents in Python."""
 
 import os
 import sys
@@ -29,11 +29,14 @@ def agents_folder(package: str) -> Path:
     return _installed(_FOLDER / "agents" / "node_modules" / package)
 
 
+def python_agents_folder() -> Path:
+    """Return the virtual environment of the agents in Python, which only the nightly profile has."""
+    return _installed(Path(sys.prefix) / "agents")
+
+
 def _installed(path: Path) -> Path:
     if not path.exists():
-        reason = (
-            f"the npm package of {path.name!r} is not installed: `bash packaging/test.sh --profile nightly` installs it"
-        )
+        reason = f"{path.name!r} is not installed: `bash packaging/test.sh --profile nightly` installs it"
         if os.environ.get("CI"):
             pytest.fail(reason)
         pytest.skip(reason)
