@@ -6,6 +6,7 @@ Source: the protocol's published JSON schema (`schema/v1/schema.json` of `@agent
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import PurePath
 from typing import Annotated, Final, Literal, TypeVar, cast
 
 from msgspec import Meta, Struct, ValidationError, convert, field
@@ -60,11 +61,13 @@ class AuthMethod(_Wire, frozen=True):
     def command(self, agent: Sequence[str]) -> tuple[tuple[str, ...], dict[str, str]]:
         """Return the command line that signs in, in a terminal, and its variables; empty if the agent says none.
 
-        `agent` starts the agent. Copilot names a program of its own, and Qwen its arguments, in older forms.
+        `agent` starts the agent. Copilot names a program of its own, and Qwen its arguments, in older forms; Vibe
+        says its own path before its arguments.
         """
         own = as_object(self.meta.get("terminal-auth"))
         if self.type == "terminal":
-            return (*agent, *self.args), self.env
+            says_itself = [PurePath(word).stem for word in self.args[:1]] == [PurePath(agent[0]).stem]
+            return (*agent, *(self.args[1:] if says_itself else self.args)), self.env
         if self.meta.get("type") == "terminal":
             return (*agent, *_texts(self.meta.get("args"))), {}
         program, env = own.get("command"), as_object(own.get("env"))

@@ -29,6 +29,7 @@ def ways(agent: AgentDefinition, *methods: dict[str, Any]) -> tuple[LoginWay, ..
     ("method", "command", "env"),
     [
         ({"type": "terminal", "args": ["--login"], "env": {"A": "b"}}, ("my-agent", "--acp", "--login"), {"A": "b"}),
+        ({"type": "terminal", "args": ["/opt/bin/my-agent", "--setup"]}, ("my-agent", "--acp", "--setup"), {}),
         (
             {"_meta": {"terminal-auth": {"command": "copilot", "args": ["login"], "env": {"A": "b"}}}},
             ("copilot", "login"),
@@ -37,7 +38,7 @@ def ways(agent: AgentDefinition, *methods: dict[str, Any]) -> tuple[LoginWay, ..
         ({"_meta": {"type": "terminal", "args": ["--auth-type=x"]}}, ("my-agent", "--acp", "--auth-type=x"), {}),
         ({}, (), {}),
     ],
-    ids=["terminal", "copilot", "qwen", "agent"],
+    ids=["terminal", "vibe", "copilot", "qwen", "agent"],
 )
 def test_each_form_of_a_sign_in_is_understood(
     method: dict[str, Any], command: tuple[str, ...], env: dict[str, str]

@@ -50,14 +50,16 @@ class Expected(NamedTuple):
     title: str
     """What it calls itself."""
     abilities: list[str]
+    signs_in: str = ""
+    """The arguments of the program that signs in, in a terminal; empty if there is none."""
 
 
 AGENTS = {
     "gemini": Expected(_npm("@google/gemini-cli", "bundle/gemini.js"), "Gemini CLI", ALL),
-    "qwen": Expected(_npm("@qwen-code/qwen-code", "cli-entry.js"), "Qwen Code", ALL),
-    "copilot": Expected(_npm("@github/copilot", "npm-loader.js"), "Copilot", ALL),
-    "kimi": Expected(_npm("@moonshot-ai/kimi-code", "dist/main.mjs"), "Kimi Code CLI", ALL),
-    "vibe": Expected(_vibe, "Mistral Vibe", FILES),
+    "qwen": Expected(_npm("@qwen-code/qwen-code", "cli-entry.js"), "Qwen Code", ALL, "--acp --auth-type=openai"),
+    "copilot": Expected(_npm("@github/copilot", "npm-loader.js"), "Copilot", ALL, "login"),
+    "kimi": Expected(_npm("@moonshot-ai/kimi-code", "dist/main.mjs"), "Kimi Code CLI", ALL, "acp --login"),
+    "vibe": Expected(_vibe, "Mistral Vibe", FILES, "--setup"),
 }
 
 
@@ -93,7 +95,7 @@ def report_of(name: str, home: Path) -> dict[str, Any]:
 @pytest.mark.parametrize("name", AGENTS)
 def test_an_agent_without_an_account_says_who_it_is_and_we_say_how_to_sign_in(name: str, tmp_path: Path) -> None:
     sandbox_named("bubblewrap", {})
-    installed, title, abilities = AGENTS[name]
+    installed, title, abilities, signs_in = AGENTS[name]
     command, version = installed()
     known = known_agent(name)
     assert known is not None
@@ -106,8 +108,9 @@ def test_an_agent_without_an_account_says_who_it_is_and_we_say_how_to_sign_in(na
     assert report["abilities"] == abilities
     assert (report["problem"], report["needs_sign_in"]) == (f"{title} is not signed in.", True)
     assert f"`desktop-agent agents login {name}`" in report["hint"]
-    assert all(way["name"] for way in report["sign_ins"])
     assert report["sign_ins"]
+    in_terminals = [shlex.join(way["command"][1:]) for way in report["sign_ins"] if way["command"]]
+    assert in_terminals == list(filter(None, [signs_in]))
     assert judge_our_lines(tmp_path) == ["initialize", "session/new"]
     assert processes_with("HOME", str(home)) == []
     assert not [path for path in (tmp_path / "elsewhere").rglob("*") if not path.is_dir()]
