@@ -3,13 +3,13 @@
 import asyncio
 import base64
 import binascii
+import sys
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import islice, takewhile
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
-from urllib.request import url2pathname
 
 from msgspec import ValidationError, convert
 
@@ -330,7 +330,8 @@ def _error_of(notice: ev.Notice | None) -> RpcError:
 def _path_of(uri: str) -> str:
     """Return the path of a `file:` address; empty for others."""
     parts = urlsplit(uri)
-    return url2pathname(unquote(parts.path)) if parts.scheme == "file" else ""
+    path = unquote(parts.path) if parts.scheme == "file" else ""
+    return path.removeprefix("/") if sys.platform == "win32" else path  # a drive's letter stands behind the slash
 
 
 def _embedded(resource: JsonObject) -> str:

@@ -240,18 +240,22 @@ async def test_pictures_links_and_unsaved_texts_reach_the_model(tmp_path: Path) 
     seen: list[str] = []
     async with editing(ground_with_poem(tmp_path), [[Say("I see.")]]) as (editor, ground):
         session = await editor.start(ground.workspace)
-        uri = (ground.workspace / "poem.txt").as_uri()
+        odd = ground.workspace / "100%25 sure.txt"
+        odd.write_text("of course\n")
+        uri, odd_uri = (ground.workspace / "poem.txt").as_uri(), odd.as_uri()
         await editor.prompt(
             session,
             "Look: ",
             {"type": "image", "mimeType": "image/png", "data": base64.b64encode(png(8, 8)).decode()},
             {"type": "resource_link", "uri": uri, "name": "poem.txt"},
+            {"type": "resource_link", "uri": odd_uri, "name": "sure"},
             {"type": "resource", "resource": {"uri": "file:///else/unsaved.txt", "text": "not on the disk"}},
         )
         records = ground.journal(session).read_text().splitlines()
         (prompt,) = (json.loads(one) for one in records if '"prompt_submitted"' in one)
         seen = [one["kind"] for one in prompt["attachments"]]
-        assert sorted(seen) == ["file", "picture"]
+        assert sorted(seen) == ["file", "file", "picture"]
+        assert "of course" in str(prompt["attachments"]), "a name is decoded once"
         assert "not on the disk" in prompt["text"]
         with pytest.raises(RefusedError, match="type 'audio'"):
             await editor.prompt(session, {"type": "audio", "mimeType": "audio/wav", "data": ""})
