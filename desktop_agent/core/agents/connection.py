@@ -299,14 +299,14 @@ class AgentConnection:
             await asyncio.wait(left)
             self._steps.clear()
 
-    async def steer(self, blocks: Sequence[JsonObject]) -> bool:
-        """Hand a message to the prompt that runs. Return `False` if the agent did not take it."""
+    async def steer(self, blocks: Sequence[JsonObject]) -> wire.SteeringEnd:
+        """Hand a message to the prompt that runs."""
         meta: JsonObject = {"steering": {"idleBehavior": "promptRequired"}}
         params: JsonObject = {"sessionId": self.session_id, "prompt": list(blocks), "_meta": meta}
         end = await self._ask("_session/steering", params, wire.SteeringEnd, timeout_s=START_TIMEOUT_S)
-        if end.outcome == "startedNewTurn":  # nobody asked it to
+        if end.has_begun_anew:  # nobody asked it to
             self._peer.tell("session/cancel", {"sessionId": self.session_id})
-        return end.outcome == "injected"
+        return end
 
     def stop_prompt(self) -> None:
         """Ask the agent to end its prompt, which then returns. An agent that does not end it is ended itself."""

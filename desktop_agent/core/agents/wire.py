@@ -186,6 +186,14 @@ class SteeringEnd(_Wire, frozen=True):
     outcome: _Name
     """`injected` into the turn, or none runs: `promptRequired`, or it `startedNewTurn`, without being asked to."""
 
+    @property
+    def is_taken(self) -> bool:
+        return self.outcome == "injected"
+
+    @property
+    def has_begun_anew(self) -> bool:
+        return self.outcome == "startedNewTurn"
+
 
 # -- updates of a session --
 

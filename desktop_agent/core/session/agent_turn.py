@@ -96,6 +96,8 @@ class AgentTurn:
         self._cost_usd: float | None = None
         self._handing: asyncio.Task[None] | None = None
         self._is_stopped_to_hear = False
+        self._has_begun_anew = False
+        """Whether the agent began a turn for a message, which was cancelled, and perhaps this one with it."""
 
     async def run(self) -> ev.TurnEndReason:
         """Raises `AgentError`. On cancellation the agent is stopped, and what it wrote until then is kept."""
@@ -118,7 +120,7 @@ class AgentTurn:
                 await self._report_usage(end, before)
                 goes_on = self._is_stopped_to_hear and end.stop_reason in ("end_turn", "cancelled")
                 if not goes_on or not self._queue.steering:
-                    return "approval_required" if self._is_unanswered else _ENDS[end.stop_reason]
+                    return self._reason(end)
                 if (reason := await self._parts.spending.why_stop(self._number)) is not None:
                     return reason
                 await self._notify("info", f"{self._agent.name} was stopped to read your message, and goes on with it.")
@@ -133,6 +135,13 @@ class AgentTurn:
                 self._handing.cancel()
                 with suppress(asyncio.CancelledError):
                     await self._handing
+
+    def _reason(self, end: wire.PromptEnd) -> ev.TurnEndReason:
+        if self._is_unanswered:
+            return "approval_required"
+        if end.stop_reason == "cancelled" and self._has_begun_anew:
+            return "completed"  # the user stopped nothing, and the message is the next prompt
+        return _ENDS[end.stop_reason]
 
     async def _note_session(self) -> None:
         agent, known = self._agent, self._parts.state.transcript.session.agent_sessions
@@ -188,7 +197,9 @@ class AgentTurn:
                 await self._end_message("end_turn")
             blocks = [block for one in told_in_turn(prompt) if (block := await self._block(one)) is not None]
             try:
-                is_taken, why = await self._agent.steer(blocks), ""
+                end, why = await self._agent.steer(blocks), ""
+                is_taken = end.is_taken
+                self._has_begun_anew |= end.has_begun_anew
             except AgentError as error:
                 if not self._agent.is_running:
                     return

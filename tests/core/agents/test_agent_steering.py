@@ -61,7 +61,8 @@ async def test_a_message_that_is_not_taken_is_the_next_prompt(
     scene: Scene, answer: dict[str, Any], is_cancelled: bool
 ) -> None:
     takes_messages(scene, **answer)
-    steps = [said("I begin."), {"await": STEER}, said("No.")]
+    ends: dict[str, Any] = {"hang": True} if is_cancelled else said("No.")
+    steps = [said("I begin."), {"await": STEER}, ends]
     async with scene.session(steps, [said("In English.")]) as opened:
         await say_in_turn(opened, "I begin.")
         notice = await opened.rx.expect(ev.Notice)
