@@ -365,6 +365,11 @@ class AgentTurn:
             await self._start(call)
             await self._look_before(call)
 
+    async def _start_in_order(self, call: AgentCall) -> None:
+        async with self._order:
+            await self._start_held()
+            await self._start(call)
+
     async def _start(self, call: AgentCall) -> None:
         call.id = claim_id(call.wire_id, self._parts.state.transcript.paged.call_ids)
         call.started_s = self._parts.clock.monotonic()
@@ -453,6 +458,24 @@ class AgentTurn:
         It is the agent's own call if that names the command, or no other. A call that the user allowed so is not asked
         about again. Raises `ToolError`.
         """
+        beginning = self._call_for_command(line, told, folder, circumstances)
+        call, is_allowed = await to_its_end(beginning, "a command is to run")
+        try:
+            if is_allowed:
+                await to_its_end(self._go_on(call), "a command begins")
+            elif not await self._is_allowed(call, ("allow_once",), self._enter):
+                raise ToolError(call.refusal, error_type="permission")
+            call.runs_here = True
+            return call
+        finally:
+            if call.is_ours and not call.runs_here:
+                call.status, call.refusal = "failed", call.refusal or INTERRUPTED
+                await unhurried(self._end_in_order(call))
+
+    async def _call_for_command(
+        self, line: str, told: str, folder: Path, circumstances: tuple[str, ...]
+    ) -> tuple[AgentCall, bool]:
+        """Return also whether the user allowed this command with the call."""
         async with self._order:
             await self._start_held()
             call = self._call_of(line, told)
@@ -474,17 +497,7 @@ class AgentTurn:
             looked = self._looking[0] if self._looking is not None else None
             if looked is not None and not (looked is call and is_allowed):
                 await self._look_after(looked)
-        try:
-            if is_allowed:
-                await to_its_end(self._go_on(call), "a command begins")
-            elif not await self._is_allowed(call, ("allow_once",), self._enter):
-                raise ToolError(call.refusal, error_type="permission")
-            call.runs_here = True
-            return call
-        finally:
-            if call.is_ours and not call.runs_here:
-                call.status, call.refusal = "failed", call.refusal or INTERRUPTED
-                await unhurried(self._end_in_order(call))
+            return call, is_allowed
 
     def _call_of(self, line: str, told: str) -> AgentCall | None:
         """Return the agent's call that a command belongs to."""
@@ -512,11 +525,9 @@ class AgentTurn:
     async def _ask_user(self, question: ServerQuestion) -> Decision:
         """Ask what the agent asks, as a call of its own."""
         call = AgentCall(wire_id=f"question_{new_prompt_id()}", title=question.message, name="question", kind="think")
-        async with self._order:
-            await self._start_held()
-            await self._start(call)
         decision: Decision = Aborted(reason=INTERRUPTED)
         try:
+            await to_its_end(self._start_in_order(call), "a question is asked")
             decision = await self._parts.runtime.questions.ask(self._number, call.as_model(), question)
             return decision
         finally:

@@ -128,6 +128,16 @@ async def test_every_kind_of_bad_message_is_survived(
         await printed(b"")
 
 
+@pytest.mark.parametrize("asked", [one for one in SENT if one[0].endswith(("/create", "request_permission"))])
+async def test_a_turn_can_end_at_any_moment_after_something_was_asked(
+    tmp_path: Path, asked: tuple[str, dict[str, Any]]
+) -> None:
+    async with hostile(Ground(tmp_path)) as printed:
+        for number in range(100):
+            request = {"jsonrpc": "2.0", "id": number, "method": asked[0], "params": asked[1]}
+            await printed(json.dumps(request).encode() + b"\n")
+
+
 @pytest.mark.parametrize("number", NUMBERS, ids=str)
 async def test_every_number_is_survived(tmp_path: Path, expected_logs: list[str], number: float) -> None:
     expected_logs.append("A notification was ignored")
