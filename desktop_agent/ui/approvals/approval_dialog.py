@@ -327,7 +327,7 @@ class ApprovalDialog(QDialog):
         patterns = self._scope.patterns()
         whole = self._scope.words(patterns)
         shown = cut_to_fit(self._scope.words, patterns, self._allow, _MAX_ALLOW_WIDTH)
-        self._allow.setText(shown)
+        self._allow.setText(shown.replace("&", "&&"))
         self._allow.setAccessibleName(whole)
         self._allow.setToolTip(plain_tooltip(whole) if shown != whole else "")
         obstacle, is_refusal = self._obstacle(), self._question.is_refused

@@ -103,7 +103,7 @@ class ShortcutButton(QPushButton):
             self.style().drawControl(QStyle.ControlElement.CE_PushButtonLabel, option, painter, self)
             if not self._has_keys:
                 return
-            label_width = QFontMetrics(self.font()).horizontalAdvance(self.text())
+            label_width = QFontMetrics(self.font()).horizontalAdvance(self.text().replace("&&", "&"))
             left = option.rect.center().x() + label_width // 2 + _GAP
             painter.setFont(self._theme.code_font(_KEY_SIZE))
             painter.setPen(self._theme.colour(self._colour_role if self.isEnabled() else "faint"))

@@ -26,7 +26,8 @@ def _cut_offer(button: QPushButton, parts: list[str], room: int) -> None:
     def words(quoted: Sequence[str]) -> str:
         return "".join(chain.from_iterable(zip_longest(parts[::2], quoted, fillvalue="")))
 
-    if button.text() != (text := cut_to_fit(words, parts[1::2], button, room, _OFFER_WIDTH)):
+    text = cut_to_fit(words, parts[1::2], button, room, _OFFER_WIDTH).replace("&", "&&")  # no key of the button
+    if button.text() != text:
         button.setText(text)
 
 

@@ -599,6 +599,14 @@ class TestTheChangeOfAnEdit:
         assert answers == [("c1", Denied())]
 
 
+def test_an_ampersand_of_a_command_is_shown_and_makes_no_key_of_an_offer(stage: Stage) -> None:
+    offer = ScopeOffer(scope="session", label="Allow `a 2>&1 && b` in this session", is_quick=True)
+    ask(stage, replace(question(), scopes=(ScopeOffer(scope="once", label="Allow once"), offer)))
+    (button,) = (one for one in card(stage).findChildren(QPushButton) if one.text().endswith("in this session"))
+    assert button.shortcut().isEmpty()
+    assert button.text().replace("&&", "&") == "Allow a 2>&1 && b in this session"
+
+
 def test_no_bar_covers_the_last_line_of_a_long_command(stage: Stage) -> None:
     command = "rm -rf build dist && " + "python -m build --wheel --outdir dist/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa " * 4
     ask(stage, replace(question(), command=command))
