@@ -1,7 +1,8 @@
 """Finds this machine's processes by their environment, and knows those that several tests share."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Final
 
 import psutil
@@ -12,12 +13,16 @@ SHARED: Final[set[int]] = set()
 
 def descendants() -> set[psutil.Process]:
     """The processes below this one but for the shared. The kernel is asked: psutil would read about every process."""
-    try:
-        found = [psutil.Process(pid) for pid in _pids_below("self")]
-    except (OSError, psutil.NoSuchProcess):  # no such file, or a process or thread has just ended
-        ours = [child for child in psutil.Process().children() if child.pid not in SHARED]
-        found = [*ours, *(below for child in ours for below in child.children(recursive=True))]
-    return set(found)
+    for _ in range(3):
+        with suppress(OSError, psutil.NoSuchProcess):  # a process or a thread has just ended
+            return {psutil.Process(pid) for pid in _pids_below("self")}
+    found = {
+        child for child in psutil.Process().children() if child.pid not in SHARED
+    }  # other systems have no such file
+    for child in tuple(found):
+        with suppress(psutil.NoSuchProcess):
+            found.update(child.children(recursive=True))
+    return found
 
 
 def _pids_below(process: int | str) -> Iterator[int]:
@@ -29,6 +34,16 @@ def _pids_below(process: int | str) -> Iterator[int]:
                     continue
                 yield pid
                 yield from _pids_below(pid)
+
+
+def running_with(argument: str, processes: Iterable[psutil.Process]) -> list[psutil.Process]:
+    """Those of the processes that live and have this in an argument. They may end while one looks."""
+    found: list[psutil.Process] = []
+    for child in processes:
+        with suppress(psutil.Error):
+            if child.status() != psutil.STATUS_ZOMBIE and any(argument in each for each in child.cmdline()):
+                found.append(child)
+    return found
 
 
 def processes_with(variable: str, value: str) -> list[int]:

@@ -23,7 +23,7 @@ from tests.servers.dialects.clouds import PROJECT, bedrock, vertex
 from tests.servers.script import reply, text, thinking, tool_use
 from tests.servers.threaded import in_thread, serve
 from tests.servers.token_servers import GoogleTokens
-from tests.system_processes import descendants
+from tests.system_processes import descendants, running_with
 
 pytestmark = pytest.mark.usefixtures("qapp")
 
@@ -65,15 +65,8 @@ def accounts() -> AccountsFile:
     return AccountsFile(AppPaths.from_environment(os.environ).config / ACCOUNTS_NAME)
 
 
-def workers() -> list[int]:
-    found: list[int] = []
-    for child in descendants():
-        try:
-            if child.status() != psutil.STATUS_ZOMBIE and any("sdk_worker" in word for word in child.cmdline()):
-                found.append(child.pid)
-        except psutil.Error:
-            continue
-    return found
+def workers() -> list[psutil.Process]:
+    return running_with("sdk_worker", descendants())
 
 
 def said(user: Driver) -> str:

@@ -17,6 +17,7 @@ from desktop_agent.core.protocol.model import Allowed, Denied, ModelRef
 from desktop_agent.core.session.agent_terminals import MOST_OPEN
 from desktop_agent.core.settings.live_settings import LiveSettings
 from tests.core.agents.scene import PROGRAM, Scene, answers, call, ended, request, said
+from tests.core.stubborn import is_alive
 from tests.harness import Open
 
 FORM = {"type": "object", "properties": {"name": {"type": "string"}}}
@@ -134,7 +135,7 @@ async def test_a_command_is_ended_with_all_that_it_started(scene: Scene, method:
         assert len(left) == 2
         await go_on(opened)
         await opened.rx.expect(ev.TurnEnded)
-        assert all(not one.is_running() or one.status() == psutil.STATUS_ZOMBIE for one in left)
+        assert not any(is_alive(one.pid) for one in left)
         _, _, first, second, *told = answers(opened)
         gone = [one.get("code") for one in told]
         if method == "kill":

@@ -10,6 +10,7 @@ import psutil
 
 from tests.certificates import Authority
 from tests.e2e.batch.lab import Lab
+from tests.system_processes import running_with
 
 
 class ClusterLab(Lab):
@@ -40,18 +41,10 @@ class ClusterLab(Lab):
 
     def cluster_workers(self) -> list[psutil.Process]:
         """The Dask processes that run tasks, each below its nanny."""
-        children = psutil.Process(self._cluster).children()
-        return [child for child in children if "spawn_main" in " ".join(child.cmdline())]
+        return running_with("spawn_main", psutil.Process(self._cluster).children())
 
     def runs(self) -> list[psutil.Process]:
-        found: list[psutil.Process] = []
-        for child in psutil.Process(self._cluster).children(recursive=True):
-            try:
-                if "desktop_agent.cli.batch.worker" in child.cmdline():
-                    found.append(child)
-            except psutil.Error:  # it has just ended
-                continue
-        return found
+        return running_with("desktop_agent.cli.batch.worker", psutil.Process(self._cluster).children(recursive=True))
 
     def processor_s(self) -> float:
         """The cluster's processor time in seconds, with its ended processes."""

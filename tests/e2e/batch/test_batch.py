@@ -3,6 +3,7 @@
 import json
 import random
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -13,6 +14,7 @@ from desktop_agent.headless.batch.tasks import read_tasks
 from tests.e2e.batch.conftest import BatchHere
 from tests.e2e.batch.lab import DEMO, Lab, task
 from tests.git import git
+from tests.system_processes import running_with
 
 
 @pytest.fixture
@@ -141,11 +143,10 @@ def test_killed_workers_and_coordinators_lose_and_repeat_nothing(lab: Lab, batch
         assert process.stderr is not None
         for _ in range(chance.randint(1, 2)):
             process.stderr.readline()  # a tenth is done, or the batch has ended
-        workers = [
-            child for child in psutil.Process(process.pid).children() if "batch.worker" in " ".join(child.cmdline())
-        ]
+        workers = running_with("batch.worker", psutil.Process(process.pid).children())
         if workers and chance.random() < 0.7:
-            chance.choice(workers).kill()
+            with suppress(psutil.NoSuchProcess):  # its last task is done
+                chance.choice(workers).kill()
             process.stderr.readline()
         process.kill()
         process.communicate()

@@ -5,6 +5,7 @@ import os
 import random
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -57,7 +58,8 @@ def kills_lose_and_repeat_nothing(lab: ClusterLab, count: int, kills: int) -> No
             assert process.stderr is not None
             process.stderr.readline()  # a tenth is done, or the batch has ended
             if number % 2 == 0:
-                chance.choice(lab.cluster_workers() + lab.runs()).kill()
+                with suppress(psutil.NoSuchProcess):  # its last task is done
+                    chance.choice(lab.cluster_workers() + lab.runs()).kill()
                 process.stderr.readline()
             process.kill()
         whole = lab.results.read_bytes().rpartition(b"\n")[0].splitlines() if lab.results.exists() else []

@@ -5,7 +5,7 @@ import os
 import subprocess
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from tests.e2e.run.agent import AFTER, BEFORE, script
 from tests.servers import fault
 from tests.servers.script import reply, text
 from tests.servers.threaded import serve
+from tests.system_processes import running_with
 
 Fields = dict[str, Any]
 
@@ -68,12 +69,7 @@ def program(workspace: Path, url: str, *more: str) -> Generator[Program]:
 
 
 def workers_of(pid: int) -> list[psutil.Process]:
-    found: list[psutil.Process] = []
-    for child in psutil.Process(pid).children(recursive=True):
-        with suppress(psutil.Error):  # it has just ended
-            if "desktop_agent.core.providers.sdk_worker" in child.cmdline():
-                found.append(child)
-    return found
+    return running_with("desktop_agent.core.providers.sdk_worker", psutil.Process(pid).children(recursive=True))
 
 
 @pytest.mark.parametrize(("provider", "count"), [("bedrock", 1), ("anthropic", 0)])

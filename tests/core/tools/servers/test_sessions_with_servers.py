@@ -10,14 +10,14 @@ from tests.core.approvals.test_pending import answers, killed_while_asking
 from tests.core.mcp.conftest import PROGRAM
 from tests.core.tools.servers.conftest import program, with_servers
 from tests.harness import Ground, check_conversation
+from tests.system_processes import descendants, running_with
 
 WRITE = Call("program__write", {"path": "notes.txt", "text": "theirs\n"})
 DONE: Reply = [Say("Done.")]
 
 
-def running_servers() -> list[int]:
-    children = psutil.Process().children(recursive=True)
-    return [child.pid for child in children if str(PROGRAM) in child.cmdline()]
+def running_servers() -> list[psutil.Process]:
+    return running_with(str(PROGRAM), descendants())
 
 
 async def test_no_server_is_started_before_a_turn_needs_it(ground: Ground) -> None:
