@@ -25,9 +25,9 @@ from desktop_agent.core.capture.capture import StatCapture
 from desktop_agent.core.capture.git_objects import BASELINES
 from desktop_agent.core.capture.safety import SafetyCopies, SafetyLimits
 from desktop_agent.core.changes.ledger import Ledger
-from desktop_agent.core.context.guidance import GuidanceReader
 from desktop_agent.core.context.packing import image_digests, system_prompt, with_pictures, without_pictures
 from desktop_agent.core.context_window import ContextManager
+from desktop_agent.core.extensions.instructions import GuidanceReader
 from desktop_agent.core.jobs import JobReports, Jobs
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.definition_file import Definitions, used_definitions

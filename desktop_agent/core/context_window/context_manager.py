@@ -13,7 +13,6 @@ from msgspec import Struct, field
 from desktop_agent.core.base.clock import Clock, is_over
 from desktop_agent.core.base.errors import AgentError, ProviderError, StorageError
 from desktop_agent.core.base.ids import new_id
-from desktop_agent.core.context.guidance import GuidanceProblem, GuidanceReader
 from desktop_agent.core.context.history import History
 from desktop_agent.core.context.history_fold import Compaction, loaded_tools
 from desktop_agent.core.context.packing import pack, pinned_text, sections
@@ -28,6 +27,7 @@ from desktop_agent.core.context_window.compaction import (
     summary_tokens,
 )
 from desktop_agent.core.context_window.meter import Meter
+from desktop_agent.core.extensions.instructions import GuidanceProblem, GuidanceReader
 from desktop_agent.core.models.known_model import KnownModel
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops

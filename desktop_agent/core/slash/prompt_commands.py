@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.plain_text import named, shortened
-from desktop_agent.core.context.guidance import SecretAt, read_start
+from desktop_agent.core.extensions.untrusted import SecretAt, read_start
 from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.server_status import OfferedPrompt
 from desktop_agent.core.slash.declarations import BUILT_IN_NAMES, Declaration, Invocation, Origin

@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from pydantic import Field
 
 from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.base.globs import Glob
 from desktop_agent.core.policy.boundary import ResolvedPath
 from desktop_agent.core.policy.paths import sensitivity
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
@@ -25,7 +26,7 @@ from desktop_agent.core.search.code_index import (
 )
 from desktop_agent.core.store.cache_file import is_damage
 from desktop_agent.core.tools.files.file_tool import GlobText, PathText, folder_to_list
-from desktop_agent.core.tools.files.listing import Glob, list_paths
+from desktop_agent.core.tools.files.listing import list_paths
 from desktop_agent.core.tools.files.ripgrep import MOST_CARDS, card
 from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext, json_text
 

@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from desktop_agent.core.base.file_names import legible_name
+from desktop_agent.core.base.globs import Glob
 from desktop_agent.core.policy.boundary import ResolvedPath
 from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.tools.files.file_tool import GlobText, PathText, folder_to_list
@@ -13,7 +14,6 @@ from desktop_agent.core.tools.files.listing import (
     MOST_COLLECTED,
     MOST_RETURNED_BYTES,
     FileListing,
-    Glob,
     list_by,
     newest,
     within_limits,

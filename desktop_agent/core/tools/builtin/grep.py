@@ -16,13 +16,14 @@ from pydantic import Field, model_validator
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.file_names import legible_name
 from desktop_agent.core.base.file_types import HEAD_BYTES
+from desktop_agent.core.base.globs import Glob
 from desktop_agent.core.policy.boundary import ResolvedPath
 from desktop_agent.core.policy.paths import sensitivity
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
 from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.system.processes.runner import Command
 from desktop_agent.core.tools.files.file_tool import GlobText, PathText, not_found, opened_file, path_read
-from desktop_agent.core.tools.files.listing import Glob, left_out
+from desktop_agent.core.tools.files.listing import left_out
 from desktop_agent.core.tools.files.ripgrep import (
     MOST_CARDS,
     GrepMatches,

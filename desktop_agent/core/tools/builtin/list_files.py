@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from desktop_agent.core.base.file_names import all_folders_above
+from desktop_agent.core.base.globs import Glob
 from desktop_agent.core.policy.boundary import ResolvedPath
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
 from desktop_agent.core.tools.files.file_tool import GlobText, PathText, folder_to_list
@@ -14,7 +15,6 @@ from desktop_agent.core.tools.files.listing import (
     MOST_COLLECTED,
     MOST_RETURNED_BYTES,
     FileListing,
-    Glob,
     Select,
     by_name,
     largest,

@@ -13,11 +13,11 @@ from msgspec import Struct
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.base.globs import Glob
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.policy.boundary import Boundary, ResolvedPath
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.system.files import FileState, FileTransition, new_hasher, read_state
-from desktop_agent.core.tools.files.listing import Glob
 from desktop_agent.core.tools.files.suggest import closest_paths, paths_named
 from desktop_agent.core.tools.files.text_files import NotTextError, Splice, TextFile, splice
 from desktop_agent.core.tools.tool import EditPlan, EditTool, ReadTool, ToolArguments, ToolContext, edit_answer

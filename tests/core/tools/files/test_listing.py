@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.core.base.file_names import legible_name, real_name
+from desktop_agent.core.base.globs import Glob
 from desktop_agent.core.tools.builtin.apply_patch import ApplyPatch
 from desktop_agent.core.tools.builtin.codebase_search import CodebaseSearch
 from desktop_agent.core.tools.builtin.create_file import CreateFile
@@ -21,7 +22,7 @@ from desktop_agent.core.tools.builtin.list_files import ListFiles
 from desktop_agent.core.tools.builtin.read_file import ReadFile
 from desktop_agent.core.tools.builtin.rename_file import RenameFile
 from desktop_agent.core.tools.files import listing
-from desktop_agent.core.tools.files.listing import FileListing, Glob, by_name, largest, list_by, list_paths, newest
+from desktop_agent.core.tools.files.listing import FileListing, by_name, largest, list_by, list_paths, newest
 from tests.core.tools.conftest import Workspace
 from tests.git import git
 from tests.odd_names import ODD_NAMES

@@ -1,6 +1,6 @@
 import pytest
 
-from desktop_agent.core.tools.files.listing import Glob
+from desktop_agent.core.base.globs import Glob
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.context.guidance import MAX_BYTES, GuidanceReader
+from desktop_agent.core.extensions.instructions import MAX_BYTES, GuidanceReader
 from desktop_agent.core.protocol.model import GuidanceFile
 from desktop_agent.core.tools.secret_files import SecretNames
 from tests.file_dates import LONG_AGO_NS, TO_COME_NS, put_date

@@ -1,4 +1,4 @@
-"""Project files that become text for the model without a question: AGENTS.md files, read off the event loop.
+"""Files whose text the model gets without a question: AGENTS.md files, read off the event loop.
 
 A workspace's files are untrusted. No link out of the workspace is followed, and no file with secrets is read.
 """
@@ -7,48 +7,15 @@ import codecs
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
 
-from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.file_types import byte_order_mark
+from desktop_agent.core.extensions.untrusted import HoldsSecretsError, SecretAt, read_start
 from desktop_agent.core.protocol.model import GuidanceFile, GuidanceScope
 from desktop_agent.core.system.private_files import FileStamp, is_unchanged
-
-SecretAt = Callable[[Path, os.stat_result], str]
-"""Returns the name for which a resolved file counts as a secret; empty if it does not. Raises `ToolError`."""
-
-
-class HoldsSecretsError(ValueError):
-    """The file holds secrets, or may. The message is the reason, worded to follow a name and a colon."""
-
-
-def read_start(path: Path, most: int, secret_at: SecretAt | None) -> bytes:
-    """Return the first `most` bytes of a resolved file. Blocks, but never on a pipe.
-
-    `secret_at` is `None` for the user's own file, which may be any file. Raises `HoldsSecretsError` and `OSError`.
-    """
-    with open(path, "rb", opener=_not_through_a_link) as source:
-        # The file that is open is judged: another may have taken its name since the look.
-        if secret_at is not None and (reason := _secret_in(path, os.fstat(source.fileno()), secret_at)):
-            raise HoldsSecretsError(reason)
-        return source.read(most)
-
-
-def _secret_in(path: Path, status: os.stat_result, secret_at: SecretAt) -> str:
-    try:
-        secret = secret_at(path, status)
-    except ToolError:  # the folder is too big to find its secrets
-        return "it has another name (a hard link), and the folder holds too many files to find out which"
-    return f"it is a link to `{secret}`, which often holds secrets" if secret else ""
-
-
-def _not_through_a_link(path: str, flags: int) -> int:
-    """Open the file that was checked, unless a link replaced it; never wait for a pipe."""
-    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-
 
 GUIDANCE_NAME = "AGENTS.md"
 MAX_BYTES = 32 * 1024

@@ -1,0 +1,1 @@
+"""What folders bring for the agent besides settings: instructions."""
