@@ -23,7 +23,7 @@ from desktop_agent.core.protocol.model import ChangeSelection, FileDiff
 from desktop_agent.core.protocol.ops import MoveFile, UndoChanges, WriteFile
 from desktop_agent.core.system.files import FileState, digest_of, read_state
 from desktop_agent.ui.chat.text.file_links import names_alone
-from desktop_agent.ui.files.file_history import new_paths
+from desktop_agent.ui.files.path_actions import new_paths
 from desktop_agent.ui.review.code_dialog import ApplyDialog, ApplyTarget, decoded
 from desktop_agent.ui.review.diff_source import turn_obstacle
 from desktop_agent.ui.translation.core_words import core_words

@@ -29,7 +29,7 @@ from desktop_agent.core.providers.auth.anthropic_profiles import profiles
 from desktop_agent.core.providers.auth.sign_ins import other_sign_ins
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.model_choice import left_behind
-from desktop_agent.ui.onboarding.welcome_state import Connected, Found, InstalledAgent, WelcomeActions
+from desktop_agent.ui.onboarding.welcome_steps import Connected, Found, InstalledAgent, WelcomeActions
 
 if TYPE_CHECKING:
     from desktop_agent.ui.onboarding.welcome_dialog import OnboardingDialog

@@ -18,7 +18,7 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication
 from desktop_agent.ui.context_inspector import ContextInspector
 from desktop_agent.ui.onboarding.welcome_dialog import OnboardingDialog
-from desktop_agent.ui.onboarding.welcome_state import WelcomeActions
+from desktop_agent.ui.onboarding.welcome_steps import WelcomeActions
 from desktop_agent.ui.settings.settings_view import SettingsActions
 from desktop_agent.ui.settings.settings_dialog import SettingsDialog
 from desktop_agent.ui.widgets.picture_canvas import PictureWindow

@@ -15,7 +15,7 @@ from desktop_agent.core.transcript import TextEntry
 from desktop_agent.ui.chat.question.approval import ApprovalCard
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.overlays.diff_review import DiffReview
-from desktop_agent.ui.window.agent_pickers import OptionsButton
+from desktop_agent.ui.window.mode_pickers import OptionsButton
 from tests.core.agents.scene import POEM, PROGRAM, call, ended, said
 from tests.e2e.driver import Driver, drive
 from tests.servers.script import reply, text

@@ -16,7 +16,7 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.core.protocol.model import Denied, Job, SessionState, SessionSummary, ToolResult
 from desktop_agent.core.system.git.repository import FileState, FileStatus
 from desktop_agent.core.system.workspace import FolderListing, FolderMark
-from desktop_agent.ui.chat.entries.tool_line import ToolLine
+from desktop_agent.ui.chat.entries.tool_call import ToolLine
 from desktop_agent.ui.files.file_marks import LETTERS, FileMarks
 from desktop_agent.ui.files.file_rows import FileRows
 from desktop_agent.ui.files.file_tree_model import FileTreeModel, edits_between

@@ -26,13 +26,12 @@ CORE_USED_SOON: Final = (
 WIDGETS_USED_SOON: Final = (
     "ui.widgets.exact_field", "ui.widgets.account_fields", "ui.review.file_bar", "ui.open_question",
     "ui.approvals.question_head", "ui.approvals.rule_editor", "ui.approvals.approval_dialog",
-    "ui.chat.question.request_card", "ui.chat.question.card_answers", "ui.chat.question.server_question",
-    "ui.chat.question.approval", "ui.models.model_offers", "ui.models.model_popup", "ui.context_inspector",
-    "ui.settings.setting_controls", "ui.settings.page_parts", "ui.settings.generated_page", "ui.settings.accounts",
-    "ui.settings.model_page", "ui.settings.server_card", "ui.settings.servers_page", "ui.settings.key_list",
-    "ui.settings.keys_page", "ui.settings.project_page", "ui.settings.rules_page", "ui.settings.settings_dialog",
-    "ui.review.media_view", "ui.files.viewer.text_page", "ui.files.viewer.file_page",
-    "ui.files.viewer.file_pane",
+    "ui.chat.question.request_card", "ui.chat.question.server_question", "ui.chat.question.approval",
+    "ui.models.model_offers", "ui.models.model_popup", "ui.context_inspector", "ui.settings.setting_controls",
+    "ui.settings.page_parts", "ui.settings.generated_page", "ui.settings.accounts", "ui.settings.model_page",
+    "ui.settings.server_card", "ui.settings.servers_page", "ui.settings.keys_page", "ui.settings.project_page",
+    "ui.settings.rules_page", "ui.settings.settings_dialog", "ui.review.media_view", "ui.files.viewer.text_page",
+    "ui.files.viewer.file_page", "ui.files.viewer.file_pane",
 )  # fmt: skip
 """Modules with the widgets that users open next, each after those that it imports."""
 

@@ -10,19 +10,21 @@ from PySide6.QtWidgets import QDialog, QScrollArea, QWidget
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.models.vendors import LocalServer
-from desktop_agent.ui.onboarding.welcome_state import Connected, Found, WelcomeActions
 from desktop_agent.ui.onboarding.welcome_steps import (
     DEMO_WAY,
     AddressStep,
     ChooseStep,
     CloudStep,
+    Connected,
     DoneStep,
+    Found,
     KeyStep,
     LocalStep,
     OtherStep,
     Step,
     SubscriptionStep,
     WaitingStep,
+    WelcomeActions,
 )
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import error_words

@@ -1,16 +1,16 @@
 """The steps of the welcome dialog. Each has a title, fields or choices, and a button to the next step."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import QCompleter, QFormLayout, QPushButton, QVBoxLayout, QWidget
 
 from desktop_agent.core.base.web_address import is_readable_on_the_way
 from desktop_agent.core.models.account import Account, usual_account
-from desktop_agent.core.models.vendors import VENDORS, LocalServer, Vendor, vendor_of
-from desktop_agent.ui.onboarding.welcome_state import Connected, Found, InstalledAgent, WelcomeActions
+from desktop_agent.core.models.vendors import VENDORS, LocalServer, SignInWay, Vendor, vendor_of
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.account_fields import AccountFields, ApiKeyField, BrowserWait
@@ -19,6 +19,53 @@ from desktop_agent.ui.widgets.choice_card import ChoiceCard
 from desktop_agent.ui.widgets.cloud_fields import CloudFields
 from desktop_agent.ui.widgets.labels import Note, make_label, show_text
 from desktop_agent.ui.widgets.layouts import STRETCH, Part, add_parts, discard, hbox, vbox
+
+
+class InstalledAgent(Struct, frozen=True):
+    """An agent of another program that is installed."""
+
+    name: str
+    title: str
+
+
+class Found(Struct, frozen=True, kw_only=True):
+    provider: str = ""
+    keys: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The environment variables that hold a key, by provider."""
+    clouds: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
+    """What the environment says of each cloud, by provider."""
+    profiles: tuple[str, ...] = ()
+    """The profiles of Anthropic's tools, the active one first."""
+    others: tuple[str, ...] = ()
+    """One text for each sign-in of another program: why it is not used, and what to do instead."""
+    agents: tuple[InstalledAgent, ...] = ()
+    has_keyring: bool = True
+
+
+class Connected(Struct, frozen=True, kw_only=True):
+    account: Account
+    models: tuple[str, ...]
+    usual_model: str
+    who: str = ""
+    """A sentence that says where a cloud is asked, and as whom."""
+    note: str = ""
+
+
+class WelcomeActions(Struct, frozen=True, kw_only=True):
+    """Functions that carry out the dialog's requests. Each returns at once; the dialog gets the result later."""
+
+    start_demo: Callable[[], None]
+    choose_folder: Callable[[], None]
+    look_for_servers: Callable[[], None]
+    connect: Callable[[Account, str], None]
+    """Tests an account with this key, or with its stored credential if the key is empty; keeps both if they work."""
+    sign_in: Callable[[SignInWay, str], None]
+    """Signs in as the account of this name (empty: the default account), and tests the account."""
+    cancel: Callable[[], None]
+    begin: Callable[[Account, str], None]
+    """Uses this account and model for new conversations and the current one, and closes the dialog."""
+    use_agent: Callable[[str], None]
+    """Does the same with an agent of another program."""
 
 
 class Step(QWidget):

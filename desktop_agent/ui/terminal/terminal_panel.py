@@ -10,9 +10,8 @@ from PySide6.QtWidgets import QDockWidget, QMainWindow, QMenu, QPlainTextEdit, Q
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.terminal.emulator import Emulator
 from desktop_agent.ui.runtime.pacing import GradualWork
-from desktop_agent.ui.terminal.screen_keys import PasteRisk, paste_risk, paste_shown, pasted
 from desktop_agent.ui.terminal.screen_text import Selection, find_in
-from desktop_agent.ui.terminal.screen_view import TerminalView
+from desktop_agent.ui.terminal.screen_view import PasteRisk, TerminalView, paste_risk, paste_shown, pasted
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import plural
 from desktop_agent.ui.widgets.buttons import compact_button

@@ -20,8 +20,8 @@ from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.rewind_dialog import RewindDialog, rewind_choices
 from desktop_agent.ui.chat.todo_panel import TodoPanel
 from desktop_agent.ui.chat.transcript.view import TranscriptView
-from desktop_agent.ui.files.file_history import FileTurn, turns_of
 from desktop_agent.ui.files.file_panel import FileTree
+from desktop_agent.ui.files.path_actions import FileTurn, turns_of
 from desktop_agent.ui.jobs_panel import JobsPanel
 from desktop_agent.ui.review.diff_source import DiffSource, FileDiffs, Spawn
 from desktop_agent.ui.review.review_panel import ReviewPanel

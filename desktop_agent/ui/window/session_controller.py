@@ -18,7 +18,7 @@ from desktop_agent.ui.chat.entry_words import done_of_all
 from desktop_agent.ui.chat.transcript.navigation import KeptPlace, Navigation
 from desktop_agent.ui.review.diff_source import DiffSource, Spawn
 from desktop_agent.ui.runtime.pacing import GradualWork
-from desktop_agent.ui.window.agent_pickers import AgentPickers
+from desktop_agent.ui.window.mode_pickers import AgentPickers
 from desktop_agent.ui.window.panel_controllers import (
     ApprovalController,
     ContextController,

@@ -8,7 +8,7 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 
-from desktop_agent.ui.settings.key_list import KeyList
+from desktop_agent.ui.settings.keys_page import KeyList
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.core.terminal.emulator import Emulator
-from desktop_agent.ui.terminal.screen_keys import pasted
+from desktop_agent.ui.terminal.screen_view import pasted
 
 ASKED = {
     "what it is": ("\x1b[c", "\x1b[?62;22c"),

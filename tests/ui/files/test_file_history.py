@@ -4,7 +4,7 @@ import pytest
 
 from desktop_agent.core.protocol.model import Author, FileChange
 from desktop_agent.core.transcript import ChangeRecord
-from desktop_agent.ui.files.file_history import turn_words, turns_of
+from desktop_agent.ui.files.path_actions import turn_words, turns_of
 
 pytestmark = pytest.mark.usefixtures("qapp")
 

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.models.account import usual_account
 from desktop_agent.core.models.vendors import LocalServer
-from desktop_agent.ui.onboarding.welcome_state import Connected, Found, InstalledAgent
+from desktop_agent.ui.onboarding.welcome_steps import Connected, Found, InstalledAgent
 from tests.parts import part
 from tests.ui.onboarding.desk import Desk
 

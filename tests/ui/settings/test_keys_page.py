@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QLabel
 
 from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.settings.values import with_setting
-from desktop_agent.ui.settings.key_list import KeyList, ShortcutField
+from desktop_agent.ui.settings.keys_page import KeyList, ShortcutField
 from tests.parts import part
 from tests.ui.settings.desk import Desk
 

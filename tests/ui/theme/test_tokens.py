@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from desktop_agent.ui.theme.stylesheet import style_sheet
+from desktop_agent.ui.theme.theme import style_sheet
 from desktop_agent.ui.theme.tokens import (
     DARK,
     HIGH_CONTRAST_DARK,

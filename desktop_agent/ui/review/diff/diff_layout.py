@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QAbstractScrollArea
 
 from desktop_agent.core.diff.rows import DiffRows, LineSide
 from desktop_agent.ui.review.diff.diff_document import DiffDocument, line_of
-from desktop_agent.ui.review.diff.line_wrapping import LEAST_COLUMNS, LineWrapping
+from desktop_agent.ui.review.diff.line_layouts import LEAST_COLUMNS, LineWrapping
 
 PAD = 12
 ROW_HEIGHT = 19

@@ -8,9 +8,8 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMenu, QPlainText
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.terminal.emulator import Emulator
-from desktop_agent.ui.terminal.screen_keys import belongs_to_the_shell, typed
 from desktop_agent.ui.terminal.screen_text import TerminalLink
-from desktop_agent.ui.terminal.screen_view import MARGIN, TOP, ReadAloud
+from desktop_agent.ui.terminal.screen_view import MARGIN, TOP, ReadAloud, belongs_to_the_shell, typed
 from desktop_agent.ui.terminal.terminal_panel import TerminalPanel
 from desktop_agent.ui.theme import Theme
 from tests.parts import part
