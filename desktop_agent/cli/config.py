@@ -11,7 +11,9 @@ from desktop_agent.cli.console import Console
 from desktop_agent.core.agents.definition import AgentDefinitions, read_agents
 from desktop_agent.core.base.errors import UnsafeSettingsError, UsageError
 from desktop_agent.core.base.paths import AppPaths, real_path
+from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.mcp.definition_file import Definitions, read_definitions
+from desktop_agent.core.protocol.codec import picked
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.settings.live_settings import LiveSettings, SettingChange
 from desktop_agent.core.settings.loading import FoundTable, LoadedSettings
@@ -27,6 +29,7 @@ from desktop_agent.core.settings.values import (
 from desktop_agent.core.settings.workspace_settings import (
     PROJECT_FILE,
     PROJECT_FOLDER,
+    ProjectItem,
     ProjectProposal,
     ProjectTrust,
     WorkspaceSettings,
@@ -53,13 +56,13 @@ class SettingsWarnings:
 
 
 def warn_of_project(settings: WorkspaceSettings, console: Console) -> None:
-    """Print that a project has settings that the user has not trusted yet, and what to do about them. Blocks."""
+    """Print that a project brings what the user has not trusted yet, and what to do about it. Blocks."""
     settings.look()
     proposal = settings.proposal
     if proposal is not None and settings.is_waiting:
         console.say(
-            f"warning: {proposal.path}: the project's settings are not trusted, so they do not hold. "
-            "`desktop-agent config trust` shows and trusts them."
+            f"warning: {proposal.path}: the project's {' and '.join(proposal.brings)} are not trusted, so they do not "
+            "hold. `desktop-agent config trust` shows and trusts them."
         )
 
 
@@ -183,7 +186,7 @@ def trust(args: argparse.Namespace, console: Console) -> None:
     if any(problem.is_about_the_file for problem in proposal.problems):
         raise UsageError(f"The project's settings cannot be used: {proposal.problems[0]}")
     if not args.dry_run:
-        settings.remember("ignored" if args.ignore else "trusted", proposal.text)
+        settings.remember("ignored" if args.ignore else "trusted", proposal.text, proposal.items)
     servers, agents = read_definitions(proposal.tables), read_agents(proposal.tables)
     for problem in (*proposal.problems, *servers.problems, *agents.problems):
         console.say(f"warning: {problem}")
@@ -191,12 +194,15 @@ def trust(args: argparse.Namespace, console: Console) -> None:
         {"key": change.key, "before": change.before, "after": change.after, "line": change.line}
         for change in proposal.changes
     ]
-    answer = settings.answer
+    answer = settings.answer_to_all
     result: JsonObject = {"path": str(proposal.path), "answer": answer, "changes": changes}
     result["servers"] = [
         {"name": server.name, "runs": server.in_full, "enabled": server.is_enabled} for server in servers.servers
     ]
     result["agents"] = [{"name": agent.name, "runs": agent.in_full} for agent in agents.agents]
+    result["items"] = [
+        {**picked(item, "kind", "name", "detail", "digest"), "path": str(item.path)} for item in proposal.items
+    ]
     console.result(result, _as_text(proposal, servers, agents, answer))
 
 
@@ -215,7 +221,15 @@ def _as_text(proposal: ProjectProposal, servers: Definitions, agents: AgentDefin
         changes.append(f"  {starts} the MCP server {server.name} start: {server.in_full}{off}")
     offers = "offers" if answer == "trusted" else "would offer"
     changes += [f"  {offers} the agent {agent.name}: {agent.in_full}" for agent in agents.agents]
+    changes += [_item_line(item, is_trusted=answer == "trusted") for item in proposal.items]
     return "\n".join([heads[answer], *(changes or ["  nothing"])])
+
+
+def _item_line(item: ProjectItem, *, is_trusted: bool) -> str:
+    would = "" if is_trusted else "would "
+    line = f"  {would}{'tell the model of' if item.is_text else 'run'} the {item.kind} {named(item.name)}"
+    digest = f" (sha256 {item.digest})" if item.digest else ""
+    return f"{line}: {named(item.detail)}{digest}, from {named(str(item.path))}"
 
 
 def _document(loaded: LoadedSettings, key: str) -> JsonObject:

@@ -17,6 +17,7 @@ from desktop_agent.core.base.errors import AgentError, UnsafeSettingsError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.context.tokens import Calibration
+from desktop_agent.core.extensions.project_items import project_items
 from desktop_agent.core.mcp.connection import ServerPool
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.known_model import KnownModel, ListedModel
@@ -37,7 +38,7 @@ from desktop_agent.core.settings.loading import FileProblem
 from desktop_agent.core.settings.model_choice import NamedModel, model_meant
 from desktop_agent.core.settings.models_file import MODELS_FILE_NAME, ModelsFile
 from desktop_agent.core.settings.sections import Settings
-from desktop_agent.core.settings.workspace_settings import ProjectTrust, WorkspaceSettings, read_project
+from desktop_agent.core.settings.workspace_settings import ProjectItem, ProjectTrust, WorkspaceSettings
 from desktop_agent.core.slash.session_commands import Services
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME
@@ -46,6 +47,7 @@ from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.telemetry.telemetry import Telemetry
 from desktop_agent.core.tools.builtin import AnyTool, builtin_tools
 from desktop_agent.core.tools.execution.confiner import SandboxProbe, server_confiner
+from desktop_agent.core.tools.secret_files import finder_of_secrets
 from desktop_agent.core.worktrees.worktrees import Worktrees
 
 
@@ -118,7 +120,7 @@ class Application:
         self.accounts = AccountsFile(paths.config / ACCOUNTS_NAME)
         self.models_file = ModelsFile(paths.config / MODELS_FILE_NAME)
         self._workspaces: dict[Path, WorkspaceSettings] = {}
-        self._trust = ProjectTrust(paths.project_answers)
+        self.trust = ProjectTrust(paths.project_answers)
         self.blobs = Blobs(paths.blobs)
         self.catalog = SessionCatalog(paths.sessions, self.blobs, paths.cache)
         self.stored = StoredSessions(
@@ -168,19 +170,16 @@ class Application:
         self.makes_titles = own.get("makes_titles", False)
 
     def settings_in(self, root: Path) -> WorkspaceSettings:
-        return self._workspaces.setdefault(root, WorkspaceSettings(self.live, root, self._trust))
+        secrets = finder_of_secrets(root, self.environ)
+
+        def find_items(root: Path) -> tuple[ProjectItem, ...]:
+            return project_items(root, secrets().secret_at)
+
+        return self._workspaces.setdefault(root, WorkspaceSettings(self.live, root, self.trust, find_items))
 
     def faults_in(self, root: Path) -> tuple[FileProblem, ...]:
         """The problems for which nothing may run here, among the settings and rules read so far."""
         return (*self.settings_in(root).faults, *self.rules.faults)
-
-    def trust_alike(self, known: Path, new: Path) -> None:
-        """Copy the user's answer about a project to a copy of the project with the same settings file. Blocks."""
-        known_file, new_file = read_project(known), read_project(new)
-        if known_file is not None and new_file is not None and known_file.text == new_file.text:
-            answer = self._trust.read(known).answer_to(known_file.text)
-            if answer is not None:
-                self._trust.remember(new, new_file.text, answer)
 
     async def safe_in(self, root: Path) -> WorkspaceSettings:
         """Read all settings and rules of a workspace. Raises `UnsafeSettingsError` while nothing may run there."""

@@ -165,7 +165,7 @@ class SessionOpener:
         app = self._app
         worktree, said = await app.worktrees.make(root, options.worktree, session_id)
         try:
-            await asyncio.to_thread(app.trust_alike, root, worktree.workspace)
+            await asyncio.to_thread(app.trust.carry_over, root, worktree.workspace)
             problem, output = await self._set_up(worktree, options.on_set_up)
             notice = ev.Notice(
                 level="warning" if said or problem else "info",

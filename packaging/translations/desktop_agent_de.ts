@@ -10056,6 +10056,10 @@
         <translation>Ignorieren</translation>
     </message>
     <message>
+        <source>The model would be told of these skills and sub-agents: {0}</source>
+        <translation>Das Modell erführe von diesen Skills und Unteragenten: {0}</translation>
+    </message>
+    <message>
         <source>These settings would offer the agent {0}</source>
         <translation>Diese Einstellungen würden den Agenten {0} anbieten</translation>
     </message>
@@ -10064,8 +10068,12 @@
         <translation>Diese Einstellungen würden den MCP-Server {0} starten</translation>
     </message>
     <message>
-        <source>This project has its own settings. They apply only if you trust them.</source>
-        <translation>Dieses Projekt hat eigene Einstellungen. Sie gelten nur, wenn Sie ihnen vertrauen.</translation>
+        <source>This project brings settings or extensions. They apply only if you trust them.</source>
+        <translation>Dieses Projekt bringt Einstellungen oder Erweiterungen mit. Sie gelten nur, wenn Sie ihnen vertrauen.</translation>
+    </message>
+    <message>
+        <source>This would run outside the sandbox: {0}</source>
+        <translation>Dies würde außerhalb der Sandbox laufen: {0}</translation>
     </message>
     <message>
         <source>Trust</source>
@@ -10079,12 +10087,24 @@
         <translation>Ignorieren</translation>
     </message>
     <message>
-        <source>Ignore the project&apos;s settings</source>
-        <translation>Die Einstellungen des Projekts ignorieren</translation>
+        <source>And {0} more.</source>
+        <translation>Und {0} weitere.</translation>
+    </message>
+    <message>
+        <source>Ignore what the project brings</source>
+        <translation>Ignorieren, was das Projekt mitbringt</translation>
     </message>
     <message>
         <source>Nothing, because these settings already apply or are refused.</source>
         <translation>Nichts, weil diese Einstellungen schon gelten oder verweigert werden.</translation>
+    </message>
+    <message>
+        <source>Settings of a project can only make the rules stricter and define MCP servers and agents. They hold once you trust the project, and wait again when they change. So do its hooks. Its skills and sub-agents are text for the model: once trusted, they hold also when they change.</source>
+        <translation>Einstellungen eines Projekts können die Regeln nur verschärfen und MCP-Server und Agenten definieren. Sie gelten, sobald Sie dem Projekt vertrauen, und warten wieder, wenn sie sich ändern. Ebenso seine Hooks. Seine Skills und Unteragenten sind Text für das Modell: Einmal vertraut, gelten sie auch, wenn sie sich ändern.</translation>
+    </message>
+    <message>
+        <source>The model would be told of these, and could ask for their text:</source>
+        <translation>Das Modell erführe davon und könnte den Text anfordern:</translation>
     </message>
     <message>
         <source>These MCP servers could start. Servers not marked as confined can do everything you can:</source>
@@ -10095,32 +10115,32 @@
         <translation>Diese MCP-Server dürfen starten. Server, die nicht als eingeschränkt gekennzeichnet sind, können alles, was Sie können:</translation>
     </message>
     <message>
-        <source>These settings are waiting for your answer. They would change:</source>
-        <translation>Diese Einstellungen warten auf Ihre Antwort. Sie würden ändern:</translation>
+        <source>These hooks and plugins would run as you do, outside the sandbox:</source>
+        <translation>Diese Hooks und Plugins würden mit Ihren Rechten laufen, außerhalb der Sandbox:</translation>
+    </message>
+    <message>
+        <source>This project is waiting for your answer. It would change:</source>
+        <translation>Dieses Projekt wartet auf Ihre Antwort. Es würde ändern:</translation>
+    </message>
+    <message>
+        <source>Trust the project</source>
+        <translation>Dem Projekt vertrauen</translation>
+    </message>
+    <message>
+        <source>You ignore what this project brings. It would change:</source>
+        <translation>Sie ignorieren, was dieses Projekt mitbringt. Es würde ändern:</translation>
+    </message>
+    <message>
+        <source>You trust this project. It changes:</source>
+        <translation>Sie vertrauen diesem Projekt. Es ändert:</translation>
     </message>
     <message>
         <source>You could choose these agents. Those not marked as confined can do everything you can:</source>
         <translation>Sie könnten diese Agenten wählen. Die nicht als eingeschränkt gekennzeichneten können alles, was Sie können:</translation>
     </message>
     <message>
-        <source>You ignore these settings. They would change:</source>
-        <translation>Sie ignorieren diese Einstellungen. Sie würden ändern:</translation>
-    </message>
-    <message>
-        <source>You trust these settings. They change:</source>
-        <translation>Sie vertrauen diesen Einstellungen. Sie ändern:</translation>
-    </message>
-    <message>
         <source>Trust</source>
         <translation>Vertrauen</translation>
-    </message>
-    <message>
-        <source>A project can only make the rules stricter and define MCP servers and agents, and only after you trust its current file.</source>
-        <translation>Ein Projekt kann die Regeln nur verschärfen und MCP-Server und Agenten festlegen, und erst, nachdem Sie seiner jetzigen Datei vertraut haben.</translation>
-    </message>
-    <message>
-        <source>Trust the project&apos;s settings</source>
-        <translation>Den Einstellungen des Projekts vertrauen</translation>
     </message>
     <message>
         <source>{0} (switched off)</source>

@@ -10023,6 +10023,10 @@
         <translation>忽略</translation>
     </message>
     <message>
+        <source>The model would be told of these skills and sub-agents: {0}</source>
+        <translation>模型会得知这些技能和子代理：{0}</translation>
+    </message>
+    <message>
         <source>These settings would offer the agent {0}</source>
         <translation>它会提供代理 {0}</translation>
     </message>
@@ -10031,8 +10035,12 @@
         <translation>它会启动 MCP 服务器 {0}</translation>
     </message>
     <message>
-        <source>This project has its own settings. They apply only if you trust them.</source>
-        <translation>此项目有自己的设置。只有您信任它们才会生效。</translation>
+        <source>This project brings settings or extensions. They apply only if you trust them.</source>
+        <translation>此项目带有设置或扩展。只有您信任它们，它们才会生效。</translation>
+    </message>
+    <message>
+        <source>This would run outside the sandbox: {0}</source>
+        <translation>这会在沙盒之外运行：{0}</translation>
     </message>
     <message>
         <source>Trust</source>
@@ -10046,12 +10054,24 @@
         <translation>忽略</translation>
     </message>
     <message>
-        <source>Ignore the project&apos;s settings</source>
-        <translation>忽略项目的设置</translation>
+        <source>And {0} more.</source>
+        <translation>还有 {0} 个。</translation>
+    </message>
+    <message>
+        <source>Ignore what the project brings</source>
+        <translation>忽略项目带来的内容</translation>
     </message>
     <message>
         <source>Nothing, because these settings already apply or are refused.</source>
         <translation>无：所有内容已经生效或被拒绝。</translation>
+    </message>
+    <message>
+        <source>Settings of a project can only make the rules stricter and define MCP servers and agents. They hold once you trust the project, and wait again when they change. So do its hooks. Its skills and sub-agents are text for the model: once trusted, they hold also when they change.</source>
+        <translation>项目的设置只能使规则更严格，以及定义 MCP 服务器和代理。它们在您信任该项目后生效，更改后会再次等待您的回答。其钩子也是如此。其技能和子代理是给模型的文本：一旦受到信任，更改后仍然有效。</translation>
+    </message>
+    <message>
+        <source>The model would be told of these, and could ask for their text:</source>
+        <translation>模型会得知这些内容，并可以请求其文本：</translation>
     </message>
     <message>
         <source>These MCP servers could start. Servers not marked as confined can do everything you can:</source>
@@ -10062,32 +10082,32 @@
         <translation>它允许启动以下 MCP 服务器。未注明受限的服务器可以做您能做的一切：</translation>
     </message>
     <message>
-        <source>These settings are waiting for your answer. They would change:</source>
-        <translation>这些设置正在等待您的答复。它们将更改：</translation>
+        <source>These hooks and plugins would run as you do, outside the sandbox:</source>
+        <translation>这些钩子和插件会以您的身份在沙盒之外运行：</translation>
+    </message>
+    <message>
+        <source>This project is waiting for your answer. It would change:</source>
+        <translation>此项目正在等待您的回答。它会更改：</translation>
+    </message>
+    <message>
+        <source>Trust the project</source>
+        <translation>信任该项目</translation>
+    </message>
+    <message>
+        <source>You ignore what this project brings. It would change:</source>
+        <translation>您忽略了此项目带来的内容。它会更改：</translation>
+    </message>
+    <message>
+        <source>You trust this project. It changes:</source>
+        <translation>您信任此项目。它更改：</translation>
     </message>
     <message>
         <source>You could choose these agents. Those not marked as confined can do everything you can:</source>
         <translation>您可以选择这些代理。未标明受限的代理可以做您能做的一切：</translation>
     </message>
     <message>
-        <source>You ignore these settings. They would change:</source>
-        <translation>您忽略了这些设置。它们将更改：</translation>
-    </message>
-    <message>
-        <source>You trust these settings. They change:</source>
-        <translation>您信任这些设置。它们更改：</translation>
-    </message>
-    <message>
         <source>Trust</source>
         <translation>信任</translation>
-    </message>
-    <message>
-        <source>A project can only make the rules stricter and define MCP servers and agents, and only after you trust its current file.</source>
-        <translation>项目只能收紧规则并定义 MCP 服务器和代理，且须在您信任其当前文件之后。</translation>
-    </message>
-    <message>
-        <source>Trust the project&apos;s settings</source>
-        <translation>信任项目的设置</translation>
     </message>
     <message>
         <source>{0} (switched off)</source>

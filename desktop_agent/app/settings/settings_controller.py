@@ -175,11 +175,11 @@ class SettingsController(Controller):
         return self._bench.settings_in(Path(workspace)).current.execution
 
     def _ask(self) -> None:
-        """Ask about the project's file if necessary, but only once about the same content."""
+        """Ask about what the project brings if necessary, but only once about the same content."""
         if (project := self._project) is None:
             return
         proposal = project.proposal
-        seen = f"{proposal.digest} {project.answer}" if proposal is not None else "none"
+        seen = f"{proposal.digest} {project.answer_to_all}" if proposal is not None else "none"
         if seen == self._asked:
             return
         self._asked = seen
@@ -192,16 +192,16 @@ class SettingsController(Controller):
 
     def _on_answered(self, answer: Answer) -> None:
         if self._project is not None and self._shown is not None:
-            self._spawner.spawn(self._remember(self._project, answer, self._shown.text))
+            self._spawner.spawn(self._remember(self._project, answer, self._shown))
 
-    async def _remember(self, project: WorkspaceSettings, answer: Answer, text: str) -> None:
+    async def _remember(self, project: WorkspaceSettings, answer: Answer, shown: ProjectProposal) -> None:
         try:
-            await asyncio.to_thread(project.remember, answer, text)
+            await asyncio.to_thread(project.remember, answer, shown.text, shown.items)
         except AgentError as error:
             self._panels.conversation.banner.show_error(error)
             return
         self._ask()
-        shown = self._panels.session.handle
-        if shown is not None and not shown.transcript.session.session_id and answer == "trusted":
+        handle = self._panels.session.handle
+        if handle is not None and not handle.transcript.session.session_id and answer == "trusted":
             execution = project.current.execution
-            shown.submit(ops.SetMode(approval=execution.approval, sandbox=execution.sandbox))
+            handle.submit(ops.SetMode(approval=execution.approval, sandbox=execution.sandbox))

@@ -352,7 +352,7 @@ class Setup(Controller):
         self._dialog.show_view(SettingsView.of(self._bench.live.loaded, tightened, self._bench.environ))
         self._servers.refresh()
         self.agents.refresh()
-        self._dialog.show_project(proposal, project.answer if project is not None else None)
+        self._dialog.show_project(proposal, project.answer_to_all if project is not None else None)
 
     def _show_failure(self, error: AgentError) -> None:
         if self._dialog is None:

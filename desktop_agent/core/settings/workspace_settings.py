@@ -1,19 +1,22 @@
-"""The settings in force in one folder: the user's, tightened by the project's file if the user trusts it.
+"""The settings in force in one folder: the user's, tightened by the project's file if the user trusts the project.
 
-The user's answer is for exactly the content that they saw, and is stored where no sandboxed command can write.
+One answer is for all that a project brings: for exactly the settings and the programs that the user saw, and for its
+texts for the model, also when these change. It is stored where no sandboxed command can write.
 """
 
 import asyncio
 import json
 import os
 import stat
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, convert, field
+from msgspec.structs import asdict, replace
 
 from desktop_agent.core.base.errors import UsageError, storage_error
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.loading import (
     FileProblem,
@@ -49,16 +52,40 @@ class Tightened(Struct, frozen=True):
     line: int | None
 
 
+class ProjectItem(Struct, frozen=True, kw_only=True):
+    """What a project brings beside its settings, as the question about trust shows it."""
+
+    kind: Literal["skill", "agent", "hook", "plugin"]
+    name: str
+    path: Path
+    detail: str = ""
+    """What it is for; what a hook or a plugin would run, in full."""
+    digest: str = ""
+    """Of all that a program would do. It is the same in each copy of the project, so it covers no absolute path."""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is only text for the model. The other items run something."""
+        return self.kind in ("skill", "agent")
+
+
 class ProjectProposal(Struct, frozen=True):
     path: Path
+    """The project's settings file; its folder if it has none."""
     text: str
     changes: tuple[Tightened, ...]
     problems: tuple[FileProblem, ...]
     tables: tuple[FoundTable, ...] = ()
+    items: tuple[ProjectItem, ...] = ()
 
     @property
     def digest(self) -> str:
-        return digest_of_text(self.text)
+        return digest_of_text(f"{self.text}\0{self.items}")
+
+    @property
+    def brings(self) -> tuple[str, ...]:
+        kinds = dict.fromkeys(f"{item.kind}s" for item in self.items)
+        return ("settings", *kinds) if self.path.name == PROJECT_FILE else tuple(kinds)
 
     def applied_to(self, settings: Settings) -> Settings:
         for change in self.changes:
@@ -139,15 +166,30 @@ _LARGEST_ANSWER_BYTES = 2**20
 """How many bytes a stored answer may have: up to six characters for each of the file's 64 KiB."""
 
 
-class Trust(Struct, frozen=True):
+class Trust(Struct, frozen=True, kw_only=True):
+    """The user's answer about a project, as it is stored. Earlier versions stored one about the settings alone."""
+
+    folder: str = ""
     digest: str = ""
     answer: Answer | None = None
     text: str = ""
-    """The content of the file that was trusted last; empty if none was."""
+    """The content of the settings file that was trusted last; empty if none was."""
+    texts: Answer | None = None
+    """The answer about skills and agents. It holds for those that come later, too."""
+    programs: Mapping[str, Answer] = {}
+    """The answers about hooks and plugins, by their digests."""
     is_broken: bool = False
 
     def answer_to(self, text: str) -> Answer | None:
         return self.answer if self.answer is not None and self.digest == digest_of_text(text) else None
+
+    def answer_about(self, item: ProjectItem) -> Answer | None:
+        return self.texts if item.is_text else self.programs.get(f"{item.kind}:{item.digest}")
+
+    def about_items(self, answer: Answer, items: Sequence[ProjectItem]) -> "Trust":
+        programs = {f"{item.kind}:{item.digest}": answer for item in items if not item.is_text}
+        is_about_texts = self.texts is not None or any(item.is_text for item in items)
+        return replace(self, texts=answer if is_about_texts else None, programs={**self.programs, **programs})
 
 
 class ProjectTrust:
@@ -161,24 +203,41 @@ class ProjectTrust:
         """Return the answer about the project in `root`. Blocks. An unreadable answer `is_broken`."""
         try:
             found: object = json.loads(read_plain(self.path_for(root), _LARGEST_ANSWER_BYTES))
+            trust = convert(found, learned(Trust))
         except FileNotFoundError:
             return Trust()
-        except (OSError, ValueError, RecursionError):
+        except (OSError, ValueError, RecursionError):  # what msgspec raises is of the second kind
             return Trust(is_broken=True)
-        values = cast("dict[str, object]", found) if isinstance(found, dict) else {}
-        digest, answer, text = values.get("digest"), values.get("answer"), values.get("text")
-        if values.get("folder") != str(root) or not isinstance(digest, str) or not isinstance(text, str):
-            return Trust(is_broken=True)
-        return Trust(digest, answer, text) if answer in ("trusted", "ignored") else Trust(is_broken=True)
+        return trust if trust.folder == str(root) else Trust(is_broken=True)
 
-    def remember(self, root: Path, text: str, answer: Answer) -> None:
-        """Store the user's answer about this content. Blocks. Raises `StorageError`."""
-        record = {
-            "folder": str(root),
-            "digest": digest_of_text(text),
-            "answer": answer,
-            "text": text if answer == "trusted" else "",
-        }
+    def remember(self, root: Path, text: str, answer: Answer, items: Sequence[ProjectItem] = ()) -> None:
+        """Store the user's answer about these settings and items. Blocks. Raises `StorageError`."""
+        known = self.read(root)
+        trust = Trust(
+            digest=digest_of_text(text),
+            answer=answer,
+            text=text if answer == "trusted" else "",
+            texts=known.texts,
+        )
+        self._keep(root, trust.about_items(answer, items))
+
+    def remember_items(self, root: Path, answer: Answer, items: Sequence[ProjectItem]) -> None:
+        """Store the user's answer about these items alone. Blocks. Raises `StorageError`."""
+        known = self.read(root)
+        self._keep(root, (Trust() if known.is_broken else known).about_items(answer, items))
+
+    def carry_over(self, known: Path, new: Path) -> None:
+        """Copy the answer to a copy of the project; that about the settings only if they are the same. Blocks."""
+        trust, files = self.read(known), (read_project(known), read_project(new))
+        texts = [file.text if file is not None else "" for file in files]
+        if texts[0] != texts[1] or trust.answer_to(texts[0]) is None:
+            trust = replace(trust, digest="", answer=None, text="")
+        if trust.answer or trust.texts or trust.programs:
+            self._keep(new, trust)
+
+    def _keep(self, root: Path, trust: Trust) -> None:
+        record = asdict(replace(trust, folder=str(root)))
+        del record["is_broken"]
         path = self.path_for(root)
         with storage_error("Your answer about the project could not be kept.", path=path):
             make_private_folder(path.parent)
@@ -187,18 +246,26 @@ class ProjectTrust:
             )
 
 
+FindItems = Callable[[Path], tuple[ProjectItem, ...]]
+"""Returns what the project in a folder brings beside its settings. Blocks; never raises."""
+
+
 class _Project(Struct, frozen=True):
     file: FileText | None = None
     trust: Trust = field(default_factory=Trust)
     stamps: tuple[FileStamp | None, FileStamp | None] = (None, None)
+    items: tuple[ProjectItem, ...] = ()
 
 
 class WorkspaceSettings:
-    def __init__(self, live: LiveSettings, root: Path, trust: ProjectTrust) -> None:
+    def __init__(
+        self, live: LiveSettings, root: Path, trust: ProjectTrust, find_items: FindItems = lambda _root: ()
+    ) -> None:
         """Does not access the disk. Until the first `refresh`, the user's settings apply."""
         self.live = live
         self.root = root
         self._trust = trust
+        self._find_items = find_items
         self._project = _Project()
         self._has_accepted_faults = False
         self._combined: tuple[LoadedSettings, _Project, LoadedSettings] | None = None
@@ -225,41 +292,64 @@ class WorkspaceSettings:
 
     @property
     def proposal(self) -> ProjectProposal | None:
-        file = self._project.file
-        return proposal_of(file, self.live.current) if file is not None else None
+        file, items = self._project.file, self._project.items
+        if file is not None:
+            return replace(proposal_of(file, self.live.current), items=items)
+        return ProjectProposal(self.root, "", (), (), items=items) if items else None
 
     @property
     def answer(self) -> Answer | None:
+        """The answer about the project's settings file, as it is now."""
         return self._project.trust.answer_to(self._project.file.text) if self._project.file is not None else None
 
     @property
+    def answer_to_all(self) -> Answer | None:
+        """The answer about all that the project brings; `None` while one about some of it is missing."""
+        answers = [self.answer_about(item) for item in self._project.items]
+        if self._project.file is not None:
+            answers.append(self.answer)
+        if not answers or None in answers:
+            return None
+        return "trusted" if "trusted" in answers else "ignored"
+
+    def answer_about(self, item: ProjectItem) -> Answer | None:
+        return self._project.trust.answer_about(item)
+
+    @property
+    def trusts_texts(self) -> bool:
+        """Whether the project's skills and agents may be used."""
+        return self._project.trust.texts == "trusted"
+
+    @property
     def is_waiting(self) -> bool:
-        """Whether the user has to decide about the project's file."""
+        """Whether the user has to decide about what the project brings."""
         proposal = self.proposal
-        return (
-            proposal is not None
-            and self.answer is None
-            and bool(proposal.changes or proposal.problems or proposal.tables)
-        )
+        if proposal is None:
+            return False
+        has_settings = bool(proposal.changes or proposal.problems or proposal.tables)
+        return (has_settings and self.answer is None) or None in map(self.answer_about, proposal.items)
 
     async def refresh(self) -> None:
         await self.live.refresh()
         await asyncio.to_thread(self.look)
 
     def look(self) -> None:
-        """Read the project's file and the answer about it again, if they changed. Blocks."""
+        """Read again what the project brings and the answer about it, if they changed. Blocks."""
         stamps = (stamp_of(self.root / PROJECT_FOLDER / PROJECT_FILE), stamp_of(self._trust.path_for(self.root)))
+        items = self._find_items(self.root)
         if stamps == (None, None) or all(map(is_unchanged, stamps, self._project.stamps)):
             if stamps == (None, None) and self._project.stamps != stamps:
-                self._project = _Project()
+                self._project = _Project(items=items)
+            elif items != self._project.items:
+                self._project = replace(self._project, items=items)
             return
         trust = self._trust.read(self.root)
         if trust.is_broken and not self._project.trust.is_broken and self._project.trust.answer is not None:
             trust = self._project.trust  # what was answered holds on
-        self._project = _Project(read_project(self.root), trust, stamps)
+        self._project = _Project(read_project(self.root), trust, stamps, items)
 
-    def remember(self, answer: Answer, text: str) -> None:
-        """Store the user's answer about the file with the content `text`. Blocks.
+    def remember(self, answer: Answer, text: str, items: Sequence[ProjectItem] = ()) -> None:
+        """Store the user's answer about the settings file with the content `text`, and about these items. Blocks.
 
         Raises `UsageError` if the trusted content has a mistake that safety depends on, and `StorageError`.
         """
@@ -271,7 +361,12 @@ class WorkspaceSettings:
                     hint=f"Mend {file.path} first, or ignore it.",
                     detail="\n".join(map(str, faults)),
                 )
-        self._trust.remember(self.root, text, answer)
+        self._trust.remember(self.root, text, answer, items)
+        self.look()
+
+    def remember_items(self, answer: Answer, items: Sequence[ProjectItem]) -> None:
+        """Store the user's answer about these items, such as changed hooks, alone. Blocks. Raises `StorageError`."""
+        self._trust.remember_items(self.root, answer, items)
         self.look()
 
     def _own_faults(self) -> tuple[FileProblem, ...]:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.plain_text import named, shortened
+from desktop_agent.core.extensions.front_matter import FrontMatter, split
 from desktop_agent.core.extensions.untrusted import SecretAt, read_start
 from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.server_status import OfferedPrompt
@@ -21,7 +22,6 @@ _MAX_DEPTH = 4
 _MAX_LINE = 200
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}", re.IGNORECASE)
-_FIELD = re.compile(r"([A-Za-z-]+)[ \t]*:[ \t]*(.*)")
 _PLACE = re.compile(r"\$(ARGUMENTS\b|[1-9](?!\d))")
 
 
@@ -92,24 +92,25 @@ def _read_command(path: Path, root: Path, origin: Origin, secret_at: SecretAt | 
     parts = path.relative_to(root).with_suffix("").parts
     name = ":".join(parts).lower()
     try:
-        fields, body = _split(_read(path, root, secret_at))
+        found = split(_read(path, root, secret_at))
         problem = "" if all(map(_NAME.fullmatch, parts)) else "its name has other signs than letters, digits, - and _"
-        problem = problem or ("" if body else "it is empty")
+        problem = problem or ("" if found.body else "it is empty")
     except ValueError as error:
-        fields, body, problem = {}, "", str(error)
+        found, problem = FrontMatter(), str(error)
     except (OSError, RuntimeError) as error:  # the latter for a link that leads to itself, before Python 3.13
-        fields, body, problem = {}, "", f"it cannot be read: {getattr(error, 'strerror', None) or error}"
+        found, problem = FrontMatter(), f"it cannot be read: {getattr(error, 'strerror', None) or error}"
+    default = "[ARGUMENTS]" if _PLACE.search(found.body) else ""
     return OwnCommand(
         declaration=Declaration(
             name=name,
-            arguments=fields.get("argument-hint", "[ARGUMENTS]" if _PLACE.search(body) else ""),
-            summary=fields.get("description") or _first_line(body) or path.name,
+            arguments=_one_line(found.text("argument-hint")) or default,
+            summary=_one_line(found.text("description")) or _first_line(found.body) or path.name,
             origin=origin,
             asks_model=True,
             problem=problem,
         ),
         path=path,
-        body=body,
+        body=found.body,
     )
 
 
@@ -127,18 +128,6 @@ def _read(path: Path, root: Path, secret_at: SecretAt | None) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError("it is not UTF-8 text") from None
-
-
-def _split(text: str) -> tuple[dict[str, str], str]:
-    lines = text.splitlines()
-    if not lines or lines[0].strip() != "---":
-        return {}, text.strip()
-    end = next((index for index, line in enumerate(lines[1:], 1) if line.strip() == "---"), None)
-    if end is None:
-        return {}, text.strip()
-    matches = (_FIELD.fullmatch(line.strip()) for line in lines[1:end])
-    fields = {match[1].lower(): _one_line(match[2].strip().strip("\"'")) for match in matches if match is not None}
-    return fields, "\n".join(lines[end + 1 :]).strip()
 
 
 def _first_line(body: str) -> str:

@@ -1,4 +1,4 @@
-"""The settings section about the project: the changes by its settings file, and the user's answer."""
+"""The settings section about the project: what its settings file changes, what else it brings, the user's answer."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,11 +8,11 @@ from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QVBoxLayout
 
 from desktop_agent.core.agents.definition import AgentDefinitions, read_agents
-from desktop_agent.core.base.plain_text import shortened
+from desktop_agent.core.base.plain_text import named, shortened
 from desktop_agent.core.mcp.definition_file import Definitions, read_definitions
 from desktop_agent.core.settings.loading import FileProblem
 from desktop_agent.core.settings.values import declared_settings
-from desktop_agent.core.settings.workspace_settings import ProjectProposal, Tightened
+from desktop_agent.core.settings.workspace_settings import ProjectItem, ProjectProposal, Tightened
 from desktop_agent.ui.settings.page_parts import Page, shown
 from desktop_agent.ui.settings.setting_controls import words
 from desktop_agent.ui.theme import Space
@@ -24,6 +24,7 @@ from desktop_agent.ui.wording.visible_text import visible_line
 
 _LONGEST_LINE = 600
 """The longest line of untrusted text that is shown, in characters, because it must not fill the window."""
+_MOST_TEXTS = 40
 _LONG_WORD = re.compile(r"(\S{40})(?=\S)")
 
 
@@ -34,7 +35,7 @@ class ProjectPage(Page):
         self._lines = QVBoxLayout()
         self._lines.setSpacing(Space.S)
         answer = self.settings_actions.answer_project
-        trust, ignore = self.tr("Trust the project's settings"), self.tr("Ignore the project's settings")
+        trust, ignore = self.tr("Trust the project"), self.tr("Ignore what the project brings")
         self._trust = make_button(
             self.tr("Trust"), "trustProjectButton", accessible_name=trust, clicked=partial(answer, "trusted")
         )
@@ -42,8 +43,9 @@ class ProjectPage(Page):
             self.tr("Ignore"), "ignoreProjectButton", accessible_name=ignore, clicked=partial(answer, "ignored")
         )
         about = self.tr(
-            "A project can only make the rules stricter and define MCP servers and agents, and only after you trust "
-            "its current file."
+            "Settings of a project can only make the rules stricter and define MCP servers and agents. They hold once "
+            "you trust the project, and wait again when they change. So do its hooks. Its skills and sub-agents are "
+            "text for the model: once trusted, they hold also when they change."
         )
         buttons = hbox(self._trust, self._ignore, STRETCH, spacing=Space.S)
         add_parts(self.column, Note(about), self._path, self._answer, self._lines, buttons, STRETCH)
@@ -55,9 +57,9 @@ class ProjectPage(Page):
     def _show_proposal(self, proposal: ProjectProposal, answer: str | None) -> None:
         self._path.setText(short_path(str(proposal.path)))
         heads = {
-            "trusted": self.tr("You trust these settings. They change:"),
-            "ignored": self.tr("You ignore these settings. They would change:"),
-            None: self.tr("These settings are waiting for your answer. They would change:"),
+            "trusted": self.tr("You trust this project. It changes:"),
+            "ignored": self.tr("You ignore what this project brings. It would change:"),
+            None: self.tr("This project is waiting for your answer. It would change:"),
         }
         self._answer.setText(heads[answer])
         while (item := self._lines.takeAt(0)) is not None:
@@ -65,7 +67,7 @@ class ProjectPage(Page):
                 widget.deleteLater()
         servers, agents = read_definitions(proposal.tables), read_agents(proposal.tables)
         changes = change_lines(proposal.changes)
-        if not changes and not servers.servers and not agents.agents:
+        if not (changes or servers.servers or agents.agents or proposal.items):
             changes = [self.tr("Nothing, because these settings already apply or are refused.")]
         for text in changes:
             self._lines.addWidget(Note(text, "text"))
@@ -75,11 +77,24 @@ class ProjectPage(Page):
         self._show_programs(about, server_lines(servers))
         about_agents = self.tr("You could choose these agents. Those not marked as confined can do everything you can:")
         self._show_programs(about_agents, agent_lines(agents))
+        about_run = self.tr("These hooks and plugins would run as you do, outside the sandbox:")
+        self._show_programs(about_run, program_lines(proposal.items))
+        self._show_texts(proposal.items)
         for text in problem_lines((*proposal.problems, *servers.problems, *agents.problems)):
             self._lines.addWidget(Note(text, "warning"))
         is_readable = not any(problem.is_about_the_file for problem in proposal.problems)
         self._trust.setVisible(answer != "trusted" and is_readable)
         self._ignore.setVisible(answer != "ignored")
+
+    def _show_texts(self, items: Sequence[ProjectItem]) -> None:
+        texts = [item for item in items if item.is_text]
+        if texts:
+            self._lines.addWidget(Note(self.tr("The model would be told of these, and could ask for their text:")))
+        for item in texts[:_MOST_TEXTS]:
+            about = f"{item.name}: {item.detail} ({short_path(str(item.path))})"
+            self._lines.addWidget(Note(_drawn(about), "text"))
+        if more := texts[_MOST_TEXTS:]:
+            self._lines.addWidget(Note(self.tr("And {0} more.").format(len(more)), "text"))
 
     def _show_programs(self, about: str, lines: Sequence[str]) -> None:
         if lines:
@@ -109,6 +124,12 @@ def server_lines(servers: Definitions) -> list[str]:
 def agent_lines(agents: AgentDefinitions) -> list[str]:
     """Return a line, not shortened, for each agent that could be chosen if the project is trusted."""
     return [_breakable(f"{agent.name}: {agent.in_full}") for agent in agents.agents]
+
+
+def program_lines(items: Sequence[ProjectItem]) -> list[str]:
+    """Return a line, not shortened, for each hook and plugin that would run something if the project is trusted."""
+    programs = (item for item in items if not item.is_text)
+    return [_breakable(f"{named(item.name)}: {named(item.detail)} [{item.digest[:12]}]") for item in programs]
 
 
 def problem_lines(problems: Sequence[FileProblem]) -> list[str]:

@@ -17,7 +17,7 @@ from desktop_agent.ui.widgets.find_bar import FindBar
 from desktop_agent.ui.widgets.focus import announce
 from desktop_agent.ui.widgets.layouts import resize_within_screen, vbox
 from desktop_agent.ui.window.plan_bar import PlanBar
-from desktop_agent.ui.wording.visible_text import plain_tooltip
+from desktop_agent.ui.wording.visible_text import plain_tooltip, visible_line
 
 
 class HoldBanner(BannerFrame):
@@ -54,22 +54,32 @@ class ProjectBanner(BannerFrame):
         # Not needed for the first paint.
         from desktop_agent.core.agents.definition import read_agents
         from desktop_agent.core.mcp.definition_file import read_definitions
-        from desktop_agent.ui.settings.project_page import agent_lines, change_lines, problem_lines, server_lines
+        from desktop_agent.ui.settings.project_page import (
+            agent_lines,
+            change_lines,
+            problem_lines,
+            program_lines,
+            server_lines,
+        )
 
         servers, agents = read_definitions(proposal.tables), read_agents(proposal.tables)
-        starts, offers = (
+        starts, offers, runs = (
             self.tr("These settings would start the MCP server {0}"),
             self.tr("These settings would offer the agent {0}"),
+            self.tr("This would run outside the sandbox: {0}"),
         )
         programs = [starts.format(line) for line in server_lines(servers)]
         programs += [offers.format(line) for line in agent_lines(agents)]
+        programs += [runs.format(line) for line in program_lines(proposal.items)]
+        texts = ", ".join(visible_line(item.name).text for item in proposal.items if item.is_text)
+        told = [self.tr("The model would be told of these skills and sub-agents: {0}").format(texts)] if texts else []
         problems = problem_lines((*proposal.problems, *servers.problems, *agents.problems))
-        lines = programs + change_lines(proposal.changes) + problems
+        lines = programs + told + change_lines(proposal.changes) + problems
         shown = few_lines(lines, longest=160)
-        title = self.tr("This project has its own settings. They apply only if you trust them.")
+        title = self.tr("This project brings settings or extensions. They apply only if you trust them.")
         self.say(title, "\n".join(shown))
         is_whole = shown[: len(programs)] == programs  # they are trusted only if shown in full
-        self._trust.setVisible(is_whole and bool(programs or proposal.changes))
+        self._trust.setVisible(is_whole and bool(programs or texts or proposal.changes))
         self.show()
 
 

