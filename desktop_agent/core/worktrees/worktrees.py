@@ -11,7 +11,7 @@ import re
 import secrets
 import shutil
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final, Literal
@@ -245,7 +245,13 @@ class Worktrees:
                 title = "The repository has no commit yet." if is_head else f"There is no commit {wanted.base}."
                 raise UsageError(title, hint="A worktree starts from a commit." if is_head else "")
             if branch.endswith(" missing") and not (git_folders / f"{_PREFIX}{name}").exists():
-                async with self._records.held(name):
+                async with AsyncExitStack() as stack:
+                    try:
+                        await stack.enter_async_context(self._records.held(name))
+                    except SessionBusyError:  # two that are made at once may draw the same name
+                        if named:
+                            raise
+                        continue
                     if not self._records.has(name):
                         yield name, base
                         return

@@ -1,8 +1,9 @@
 """A worktree is made, moved to the trash and back, and no way to lose one loses a byte."""
 
 import asyncio
+import secrets
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -174,6 +175,26 @@ async def test_ten_are_made_beside_each_other_and_all_are_whole(repo: Repo) -> N
     await asyncio.gather(*(repo.worktrees.restore(one.name) for one, _ in made))
     assert [files_in(Path(one.path)) for one, _ in made] == contents
     assert len(repo.entries()) == 11
+    repo.check()
+
+
+async def test_of_two_that_draw_the_same_name_the_second_draws_again(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[str] = []
+
+    def first_twice(words: Sequence[str]) -> str:
+        drawn.append(words[len(drawn) // 4])
+        return drawn[-1]
+
+    monkeypatch.setattr(secrets, "choice", first_twice)
+    async with asyncio.timeout(60):
+        first, _ = await repo.worktrees.make(repo.folder, NewWorktree())
+        await repo.worktrees.unmake(first)
+        lock = SessionLock(Path(first.path).parent)  # as if it was being made
+        second, _ = await repo.worktrees.make(repo.folder, NewWorktree())
+        lock.release()
+    assert ["-".join(drawn[2:4]), "-".join(drawn[4:])] == [first.name, second.name]
     repo.check()
 
 
