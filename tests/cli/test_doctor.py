@@ -1,7 +1,6 @@
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +16,7 @@ from tests.command_line import PROGRAM
 from tests.core.agents.test_definition import program
 from tests.sandboxes import sandbox_named
 from tests.servers.dialects.local import OLLAMA
+from tests.servers.ports import closed_port
 from tests.servers.threaded import serve
 
 
@@ -151,9 +151,8 @@ def test_a_windows_platform_that_does_not_start_is_a_problem() -> None:
 def test_a_local_server_that_does_not_run_matters_to_who_chose_it(tmp_path: Path, provider: str, state: str) -> None:
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "config.toml").write_text(f'[model]\nprovider = "{provider}"\n')
-    with socket.socket() as bound:  # its port stays closed: nobody listens, and nobody else can take it
-        bound.bind(("127.0.0.1", 0))
-        host = f"127.0.0.1:{bound.getsockname()[1]}"
+    with closed_port() as port:
+        host = f"127.0.0.1:{port}"
         found = checks(doctor("--json", DESKTOP_AGENT_HOME=str(tmp_path), OLLAMA_HOST=host))
     assert found["local model Ollama"]["state"] == state
     assert found["local model Ollama"]["message"] == f"Ollama is not running on {host}."

@@ -1,9 +1,7 @@
 """The authorisation server of the SDK's own server, with its data in memory."""
 
 import secrets
-import socket
 import time
-from typing import cast
 from urllib.parse import urlencode
 
 from mcp.server.auth.provider import (
@@ -20,11 +18,7 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from pydantic import AnyHttpUrl
 
 from tests.servers.mcp_http import McpHttpServer, offering_tools
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return cast("int", server.getsockname()[1])
+from tests.servers.ports import free_port
 
 
 class Authorization(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, AccessToken]):

@@ -1,7 +1,6 @@
 """The real settings find a local server, recognise its kind, and offer its models."""
 
 import os
-import socket
 
 import pytest
 from PySide6.QtCore import Qt
@@ -12,6 +11,7 @@ from desktop_agent.core.settings.settings_file import save_setting
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
 from tests.servers.dialects.local import OLLAMA
+from tests.servers.ports import free_port
 from tests.servers.threaded import serve
 
 pytestmark = pytest.mark.usefixtures("qapp")
@@ -42,8 +42,6 @@ def test_a_server_that_is_started_meanwhile_is_found_by_looking_again(go: Go) ->
             assert box.currentText() == "", "none is chosen for the user"
         await user.press(Qt.Key.Key_Escape)
 
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        port = bound.getsockname()[1]
+    port = free_port()
     choose("ollama", f"http://127.0.0.1:{port}/v1")
     go([], journey)

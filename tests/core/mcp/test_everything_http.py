@@ -20,8 +20,8 @@ from desktop_agent.core.mcp.server_status import Progress
 from tests.core.mcp.conftest import Connect
 from tests.core.mcp.test_connection import text_of, until
 from tests.npm.programs import npm_program
-from tests.servers.mcp_authorization import free_port
 from tests.servers.mcp_http import Fault, McpHttpServer
+from tests.servers.ports import free_port
 
 
 @asynccontextmanager

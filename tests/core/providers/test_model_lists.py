@@ -1,8 +1,6 @@
 """Lists of models and local servers: from the socket to the catalog, in each format."""
 
 import asyncio
-import socket
-from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -31,6 +29,7 @@ from tests.servers.dialects.dialect import Dialect
 from tests.servers.dialects.local import LLAMA_CPP, LM_STUDIO, LOADING, OLLAMA, LocalDialect
 from tests.servers.dialects.responses import RESPONSES
 from tests.servers.model_server import Exchange, ModelServer
+from tests.servers.ports import closed_port
 from tests.servers.rude_server import RudeServer
 from tests.servers.script import Whole
 
@@ -245,14 +244,6 @@ async def seen(provider: str, address: str, limit_s: float = 5.0) -> LocalServer
     return await look_at(Place(provider=provider, address=address), limit_s=limit_s)
 
 
-@pytest.fixture
-def closed_port() -> Generator[int]:
-    """A port on which nobody listens, and which nobody else can take."""
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        yield bound.getsockname()[1]
-
-
 @pytest.mark.parametrize("provider", DIALECTS)
 async def test_a_server_is_recognised_and_its_models_are_listed(provider: str) -> None:
     dialect = DIALECTS[provider]
@@ -279,10 +270,11 @@ async def test_what_runs_is_said_with_how_many_models_it_has() -> None:
         ("llamacpp", "Start it with `llama-server -m MODEL.gguf`."),
     ],
 )
-async def test_what_does_not_run_is_said_with_how_to_start_it(provider: str, hint: str, closed_port: int) -> None:
-    found = await seen(provider, f"http://127.0.0.1:{closed_port}/v1")
+async def test_what_does_not_run_is_said_with_how_to_start_it(provider: str, hint: str) -> None:
+    with closed_port() as port:
+        found = await seen(provider, f"http://127.0.0.1:{port}/v1")
     label = next(vendor.label for vendor in VENDORS if vendor.id == provider)
-    assert found.words == f"{label} is not running on 127.0.0.1:{closed_port}. {hint}"
+    assert found.words == f"{label} is not running on 127.0.0.1:{port}. {hint}"
     assert not found.is_usable
 
 
@@ -356,9 +348,10 @@ async def test_all_places_are_asked_at_once() -> None:
             await looking
 
 
-async def test_places_are_answered_in_their_order(closed_port: int) -> None:
-    async with local(OLLAMA) as server:
-        absent = Place(provider="lmstudio", address=f"http://127.0.0.1:{closed_port}/v1")
-        found = await look_for_servers([absent, Place(provider="ollama", address=server.url)])
+async def test_places_are_answered_in_their_order() -> None:
+    with closed_port() as port:
+        async with local(OLLAMA) as server:
+            absent = Place(provider="lmstudio", address=f"http://127.0.0.1:{port}/v1")
+            found = await look_for_servers([absent, Place(provider="ollama", address=server.url)])
     assert [each.provider for each in found] == ["lmstudio", "ollama"]
     assert [each.state for each in found] == ["not_running", "running"]

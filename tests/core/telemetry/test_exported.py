@@ -3,7 +3,6 @@
 import asyncio
 import json
 import logging
-import socket
 import stat
 import threading
 from pathlib import Path
@@ -33,6 +32,7 @@ from tests.core.tools.servers.conftest import PatientClock
 from tests.docs.test_telemetry import documented_spans
 from tests.harness import Ground
 from tests.servers.otlp_receiver import OtlpReceiver, otlp_receiver
+from tests.servers.ports import closed_port
 
 EDIT = Call("edit_file", {"path": "a.py", "old_str": "x = 1\n", "new_str": "x = 2\n"})
 READ = Call("read_file", {"path": "a.py"})
@@ -316,11 +316,11 @@ async def test_a_receiver_that_is_not_there_is_said_in_the_log_when_no_turn_can_
 ) -> None:
     monkeypatch.setattr(pipeline, "LAST_FLUSH_S", 0.05)
     expected_logs.append("Telemetry could not be sent")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        address = f"http://127.0.0.1:{free.getsockname()[1]}"
-    ground.settings = Settings(telemetry=TelemetrySettings(otlp_address=address))
-    async with ground.session([[Say("a")]]) as s:
-        assert (await s.prompt()).reason == "completed"
+    with closed_port() as port:
+        address = f"http://127.0.0.1:{port}"
+        ground.settings = Settings(telemetry=TelemetrySettings(otlp_address=address))
+        async with ground.session([[Say("a")]]) as s:
+            assert (await s.prompt()).reason == "completed"
     said = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
     assert len(said) == 1
     assert said[0].startswith(f"Telemetry could not be sent to {address}.")

@@ -36,7 +36,7 @@ from desktop_agent.core.providers.auth.tokens import Tokens
 from tests.core.providers.auth.hand_clock import HandClock
 from tests.servers.authorization_server import EMAIL, ISSUED_CLIENT, KEY, SUBJECT, AuthorizationServer, query_of
 from tests.servers.browser import ClosedBrowser, UserInBrowser, ask
-from tests.servers.mcp_authorization import free_port
+from tests.servers.ports import free_port
 
 
 def test_it_is_made_once_and_kept(tmp_path: Path) -> None:

@@ -23,8 +23,9 @@ from tests.core.mcp.test_connection import text_of, try_now, until
 from tests.core.providers.auth.servers.server_user import User
 from tests.memory_keyring import BrokenKeyring
 from tests.servers.browser import ClosedBrowser, UserInBrowser
-from tests.servers.mcp_authorization import Authorization, free_port
+from tests.servers.mcp_authorization import Authorization
 from tests.servers.mcp_http import Fault, McpHttpServer
+from tests.servers.ports import free_port
 
 
 async def test_a_server_that_wants_a_sign_in_says_how_and_opens_no_browser(user: User) -> None:
