@@ -14,9 +14,9 @@ from desktop_agent.cli.run import model_of
 from desktop_agent.composition.session_context import SessionOptions
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.base.secrets import mask_warnings
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.settings.live_settings import LiveSettings
-from desktop_agent.core.system.masked_logs import mask_warnings
 from desktop_agent.core.tools.access import CallRules
 
 

@@ -22,6 +22,7 @@ from desktop_agent.core.base.file_names import name_on_a_line
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.base.plain_text import cost_text, number_of, on_one_line
+from desktop_agent.core.base.secrets import mask_warnings
 from desktop_agent.core.models.vendors import DEMO, PROVIDER_IDS
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import encode_event
@@ -33,7 +34,6 @@ from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.slash.declarations import is_command
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.system.masked_logs import mask_warnings
 from desktop_agent.core.system.workspace import current_folder
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.files.suggest import closest_names

@@ -8,9 +8,9 @@ from desktop_agent.cli.console import Console
 from desktop_agent.cli.signals import run_to_end
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.base.secrets import mask_warnings
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.settings.live_settings import LiveSettings
-from desktop_agent.core.system.masked_logs import mask_warnings
 from desktop_agent.core.system.workspace import current_folder, usable_workspace
 from desktop_agent.rest.server import RestServer, ServeOptions
 

@@ -11,11 +11,11 @@ from desktop_agent.cli.console import Console, table
 from desktop_agent.cli.signals import run_to_end
 from desktop_agent.core.base.errors import ToolError, UsageError
 from desktop_agent.core.base.paths import AppPaths, real_path
+from desktop_agent.core.base.secrets import mask_warnings
 from desktop_agent.core.mcp.definition_file import used_definitions
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
-from desktop_agent.core.system.masked_logs import mask_warnings
 from desktop_agent.core.system.workspace import current_folder
 from desktop_agent.core.tools.access import Access, CallRules, tool_document
 from desktop_agent.core.tools.builtin import builtin_tools

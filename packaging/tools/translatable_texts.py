@@ -16,7 +16,7 @@ from desktop_agent.core.models.vendors import PROVIDER_LABELS, VENDORS
 from desktop_agent.core.settings.values import declared_section, declared_settings
 
 PLURAL = "plural"
-"""The function of `desktop_agent.ui.translation.core_words`, with context, number, one and many."""
+"""The function of `desktop_agent.ui.translation`, with context, number, one and many."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -270,7 +270,7 @@ _MODULES = (
         "core/changes/ledger.py",
         "core/changes/folder_moves.py",
         "core/changes/workspace_files.py",
-        "core/merge/merge.py",
+        "core/merge.py",
     ),
     *(
         "core/system/workspace.py",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.export.document_words import shown
+from desktop_agent.core.export.markdown import shown
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.transcript import ToolEntry, Transcript

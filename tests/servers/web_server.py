@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 
 from desktop_agent.core.system.network.connections import IpAddress, is_public
-from desktop_agent.core.tools.web.download import AddressBook
+from desktop_agent.core.tools.web import AddressBook
 from tests.servers.http1 import HttpRequest, LoopbackServer, read_request
 
 HTML = "text/html; charset=utf-8"

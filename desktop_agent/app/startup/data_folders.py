@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.system.masked_logs import MaskingFormatter
+from desktop_agent.core.base.secrets import MaskingFormatter
 from desktop_agent.core.system.private_files import close_to_others, make_private_file, make_private_folder
 from desktop_agent.ui.window.main_window import LAYOUT_NAME
 

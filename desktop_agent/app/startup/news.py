@@ -17,7 +17,7 @@ from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.package import PACKAGE_FOLDER, __version__
 from desktop_agent.core.base.paths import resource_path
 from desktop_agent.core.system.network.connections import proxy_for
-from desktop_agent.core.tools.web.download import AddressBook, download, fetch_client
+from desktop_agent.core.tools.web import AddressBook, download, fetch_client
 from desktop_agent.ui.window.conversation_pane import NewsWindow
 
 _log = logging.getLogger(__name__)

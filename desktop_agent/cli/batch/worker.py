@@ -24,10 +24,10 @@ from desktop_agent.core.base.errors import AgentError, UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.base.secrets import mask_warnings
 from desktop_agent.core.export import export_text
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.system.environment import take_environment
-from desktop_agent.core.system.masked_logs import mask_warnings
 from desktop_agent.core.system.private_files import close_to_others
 from desktop_agent.headless.batch.copies import copy_of
 from desktop_agent.headless.batch.tasks import BatchTask, TaskOutcome, failed

@@ -1,6 +1,7 @@
-"""Recognises secrets, and removes them from texts that leave the program: provider errors, the log, exports."""
+"""Recognises secrets, and removes them from texts that leave the program: provider errors, logs, exports."""
 
 import json
+import logging
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -184,3 +185,17 @@ def is_provider_key(value: str) -> bool:
 def _hide(match: re.Match[str]) -> str:
     named = match[match.lastgroup] if match.lastgroup else ""  # the part of a key that may be shown
     return f"{named}{HIDDEN}"
+
+
+class MaskingFormatter(logging.Formatter):
+    def __init__(self, pattern: str, environ: Mapping[str, str]) -> None:
+        super().__init__(pattern)
+        self._secrets = secrets_in(environ)
+
+    def format(self, record: logging.LogRecord) -> str:
+        return mask(super().format(record), self._secrets)
+
+
+def mask_warnings(environ: Mapping[str, str]) -> None:
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(MaskingFormatter("%(message)s", environ))

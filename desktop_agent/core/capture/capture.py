@@ -39,8 +39,7 @@ from desktop_agent.core.capture.transitions import (
 from desktop_agent.core.changes.patch import blob_id
 from desktop_agent.core.protocol.model import FileExtras, FileImage, Uncaptured
 from desktop_agent.core.settings.sections import CaptureSettings
-from desktop_agent.core.system.file_extras import read_extras
-from desktop_agent.core.system.files import FileState, FileTransition, digest_of, read_state
+from desktop_agent.core.system.files import FileState, FileTransition, digest_of, read_extras, read_state
 
 OnChange = Callable[[FileTransition], None]
 

@@ -14,7 +14,7 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.changes.workspace_files import MEANWHILE, mark_of, unless_touched
-from desktop_agent.core.merge.merge import CHANGED_SINCE
+from desktop_agent.core.merge import CHANGED_SINCE
 from desktop_agent.core.protocol.model import FileExtras, FileKind, FileOutcome, OutsideFile, Uncaptured
 from desktop_agent.core.system.file_writes import ChangedError, write_state
 from desktop_agent.core.system.files import FileState, FileTransition, digest_of, read_state

@@ -12,7 +12,7 @@ from desktop_agent.core.changes.patch import Contents
 from desktop_agent.core.diff.diff import diff_change, find_edits
 from desktop_agent.core.diff.hunks import all_keys, edits_by_key
 from desktop_agent.core.diff.text import as_utf8
-from desktop_agent.core.merge.merge import undone_keys
+from desktop_agent.core.merge import undone_keys
 from desktop_agent.core.protocol.model import Author, Edit, FileChange, FileDiff, FileImage
 
 

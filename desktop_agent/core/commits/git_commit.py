@@ -23,7 +23,7 @@ from desktop_agent.core.changes.workspace_files import Mark, mark_of
 from desktop_agent.core.commits.configuration import HOOKS, WATCHING, hooks_in, settings_of
 from desktop_agent.core.commits.objects import UNTOUCHED, Entries, Objects, Tip, entries_near
 from desktop_agent.core.commits.selected_lines import Fitted, SelectedLines, States
-from desktop_agent.core.merge.merge import ClashError, merge_states
+from desktop_agent.core.merge import ClashError, merge_states
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.system.git.git_process import UsersGit

@@ -18,7 +18,7 @@ from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.diff.diff import find_edits
 from desktop_agent.core.diff.hunks import MODE, RENAMING, WHOLE_FILE
 from desktop_agent.core.diff.text import read_text
-from desktop_agent.core.merge.merge import GONE, PLACE_TAKEN, ClashError, merge_states, missing_keys
+from desktop_agent.core.merge import GONE, PLACE_TAKEN, ClashError, merge_states, missing_keys
 from desktop_agent.core.protocol.model import ChangeSelection, FileImage, LeftOut
 from desktop_agent.core.system.files import FileState
 from desktop_agent.core.transcript import Transcript, Undone

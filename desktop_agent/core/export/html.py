@@ -24,9 +24,21 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.file_types import PICTURE_TYPES, PictureError, inspect_picture
 from desktop_agent.core.base.paths import resource_path
 from desktop_agent.core.base.plain_text import cost_text
-from desktop_agent.core.export import document_words
-from desktop_agent.core.export.document_words import one_line, shown
 from desktop_agent.core.export.export_source import ExportSource, Facts, read_facts, read_turns
+from desktop_agent.core.export.markdown import (
+    MARKS,
+    arguments_of,
+    call_title,
+    damage_lines,
+    diff_of,
+    explanation_in,
+    line_of,
+    one_line,
+    result_of,
+    shown,
+    summary_lines,
+    when,
+)
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import BlobRef
 from desktop_agent.core.transcript import CompactionEntry, Entry, NoticeEntry, TextEntry, ToolEntry
@@ -125,7 +137,7 @@ def _head(facts: Facts) -> str:
         "Session": session.session_id,
         "Folder": session.workspace,
         "Model": session.model.name if session.model else "",
-        "From": document_words.when(session.opened_at),
+        "From": when(session.opened_at),
         "Turns": f"{facts.turns.turn}",
         "Cost": cost_text(usage.cost_usd, is_partial=usage.is_cost_partial),
         "Tokens": f"{usage.context_tokens - usage.output_tokens:,} read, {usage.output_tokens:,} written",
@@ -142,9 +154,7 @@ def _head(facts: Facts) -> str:
 
 
 def _foot(facts: Facts) -> str:
-    lines = "".join(
-        f'<p class="line warning">{escape(line)}</p>\n' for line in document_words.damage_lines(facts.damages)
-    )
+    lines = "".join(f'<p class="line warning">{escape(line)}</p>\n' for line in damage_lines(facts.damages))
     heading = "<h2>Records that could not be read</h2>\n" if lines else ""
     return f"{heading}{lines}<footer>Exported from Desktop Agent.</footer>\n</main>\n</body>\n</html>\n"
 
@@ -156,7 +166,7 @@ class _Page(Struct):
     def entry(self, entry: Entry) -> str:
         match entry:
             case ev.PromptSubmitted():
-                moment = f'<p class="when">Turn {entry.turn} · {document_words.when(entry.at)}</p>\n'
+                moment = f'<p class="when">Turn {entry.turn} · {when(entry.at)}</p>\n'
                 return f'{moment}<div class="prompt">{escape(shown(entry.text))}</div>\n'
             case ev.Steered():
                 return f'<div class="prompt">{escape(shown(entry.text))}</div>\n'
@@ -169,29 +179,29 @@ class _Page(Struct):
                 return self._call(entry)
             case ev.CommandRun():
                 said = prose(shown(entry.output))
-                line = escape(document_words.line_of(entry))
+                line = escape(line_of(entry))
                 return f'<p class="line"><code>{line}</code></p>\n<div class="said">{said}</div>\n'
             case CompactionEntry():
-                items = "".join(f"<li>{escape(line)}</li>" for line in document_words.summary_lines(entry.summary))
-                return f'<p class="line">{escape(document_words.line_of(entry))}</p>\n<ul class="line">{items}</ul>\n'
+                items = "".join(f"<li>{escape(line)}</li>" for line in summary_lines(entry.summary))
+                return f'<p class="line">{escape(line_of(entry))}</p>\n<ul class="line">{items}</ul>\n'
             case NoticeEntry(notice=notice):
-                return f'<p class="line {notice.level}">{escape(document_words.line_of(entry))}</p>\n'
+                return f'<p class="line {notice.level}">{escape(line_of(entry))}</p>\n'
             case _:
-                return f'<p class="line">{escape(document_words.line_of(entry))}</p>\n'
+                return f'<p class="line">{escape(line_of(entry))}</p>\n'
 
     def _call(self, entry: ToolEntry) -> str:
-        name, _, rest = document_words.call_title(entry).partition(" ")
-        mark = f'<span class="mark {entry.state}">{document_words.MARKS[entry.state]}</span>'
+        name, _, rest = call_title(entry).partition(" ")
+        mark = f'<span class="mark {entry.state}">{MARKS[entry.state]}</span>'
         summary = f'<summary>{mark} <span class="tool">{escape(name)}</span> {escape(rest)}</summary>'
-        explained = document_words.explanation_in(entry)
+        explained = explanation_in(entry)
         parts = [f'<p class="line">{escape(explained)}</p>\n'] if explained else []
         if entry.changes:
-            patch = document_words.diff_of(entry.changes, self.source).split("\n")
+            patch = diff_of(entry.changes, self.source).split("\n")
             lines = "".join(f'<span class="{_class(line)}">{escape(line)}</span>\n' for line in patch)
             parts.append(_labelled("Changes", f'<pre class="diff"><code>{lines}</code></pre>\n'))
         if not entry.changes and entry.call.arguments:
-            parts.append(_labelled("Arguments", code(document_words.arguments_of(entry), "json")))
-        if result := document_words.result_of(entry):
+            parts.append(_labelled("Arguments", code(arguments_of(entry), "json")))
+        if result := result_of(entry):
             parts.append(_labelled("Result", code(result)))
         if entry.result is not None:
             parts += [self._picture(ref) for ref in entry.result.images]

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from desktop_agent.core.protocol.model import FileKind
-from desktop_agent.core.system.file_extras import give_extras
-from desktop_agent.core.system.files import FileState, read_state
+from desktop_agent.core.system.files import FileState, give_extras, read_state
 from desktop_agent.core.system.staged_file import (
     BLOCK_BYTES,
     O_BINARY,

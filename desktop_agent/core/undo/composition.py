@@ -13,7 +13,7 @@ from desktop_agent.core.base.ids import ChangeId, Digest, HunkKey
 from desktop_agent.core.changes.net import pairs
 from desktop_agent.core.changes.workspace_files import StoredImages
 from desktop_agent.core.diff.hunks import MODE, RENAMING, WHOLE_FILE
-from desktop_agent.core.merge.merge import CHANGED_SINCE, ClashError, merge_states, without_hunks
+from desktop_agent.core.merge import CHANGED_SINCE, ClashError, merge_states, without_hunks
 from desktop_agent.core.protocol.model import FileChange, FileImage
 from desktop_agent.core.system.files import FileState, new_file_mode
 from desktop_agent.core.transcript import ChangeRecord, UndoEffect, Undone, undone_of

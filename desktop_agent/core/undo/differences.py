@@ -19,7 +19,7 @@ from desktop_agent.core.changes.net import net_changes
 from desktop_agent.core.changes.workspace_files import StoredImages
 from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.diff.hunks import MODE, all_keys, edits_by_key
-from desktop_agent.core.merge.merge import CHANGED_SINCE, SAME_LINES, ClashError, merge_states, missing_keys
+from desktop_agent.core.merge import CHANGED_SINCE, SAME_LINES, ClashError, merge_states, missing_keys
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import (
     ChangeSelection,

@@ -18,7 +18,7 @@ from desktop_agent.core.changes.ledger import NOT_EMPTY, RENAMED_TOGETHER, Ledge
 from desktop_agent.core.diff.diff import find_edits
 from desktop_agent.core.diff.hunks import RENAMING
 from desktop_agent.core.diff.text import as_utf8
-from desktop_agent.core.merge.merge import CHANGED_SINCE, PLACE_TAKEN, ClashError, merge_states
+from desktop_agent.core.merge import CHANGED_SINCE, PLACE_TAKEN, ClashError, merge_states
 from desktop_agent.core.protocol.model import Clash, FileChange, FileImage, FileOutcome, OutcomeState, Reverted
 from desktop_agent.core.system.files import FileState, FileTransition
 from desktop_agent.core.transcript import ChangeRecord, Undone

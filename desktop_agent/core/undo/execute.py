@@ -16,7 +16,7 @@ from desktop_agent.core.changes.folder_moves import UNTOUCHED, look_into, requir
 from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
 from desktop_agent.core.changes.workspace_files import image_of
 from desktop_agent.core.diff.hunks import WHOLE_FILE, all_keys
-from desktop_agent.core.merge.merge import missing_keys
+from desktop_agent.core.merge import missing_keys
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.events import EventLog

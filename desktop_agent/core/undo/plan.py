@@ -10,7 +10,7 @@ from desktop_agent.core.base.ids import ChangeId, HunkKey
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.net import NetChange, net_changes, pairs
 from desktop_agent.core.diff.hunks import MODE, RENAMING, WHOLE_FILE, all_keys, edits_by_key
-from desktop_agent.core.merge.merge import GONE, ClashError, merge_states, without_hunks
+from desktop_agent.core.merge import GONE, ClashError, merge_states, without_hunks
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, Clash, Edit, FileChange, FileDiff, FileImage, FileOutcome
 from desktop_agent.core.system.files import FileState

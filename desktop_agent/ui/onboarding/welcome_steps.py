@@ -13,10 +13,9 @@ from desktop_agent.core.models.account import Account, usual_account
 from desktop_agent.core.models.vendors import VENDORS, LocalServer, SignInWay, Vendor, vendor_of
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.translation.core_words import plural
-from desktop_agent.ui.widgets.account_fields import AccountFields, ApiKeyField, BrowserWait
+from desktop_agent.ui.widgets.account_fields import AccountFields, ApiKeyField, BrowserWait, CloudFields
 from desktop_agent.ui.widgets.buttons import Picker, make_button
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
-from desktop_agent.ui.widgets.cloud_fields import CloudFields
 from desktop_agent.ui.widgets.labels import Note, make_label, show_text
 from desktop_agent.ui.widgets.layouts import STRETCH, Part, add_parts, discard, hbox, vbox
 

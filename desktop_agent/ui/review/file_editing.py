@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 
+from desktop_agent.core.diff.edited_text import EditedText
 from desktop_agent.core.diff.text import Text
-from desktop_agent.core.merge.edited_text import EditedText
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.core.protocol.ops import WriteFile
 from desktop_agent.core.transcript import NoticeEntry, Transcript

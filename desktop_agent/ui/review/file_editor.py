@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QTextCursor, QTextOption
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
-from desktop_agent.core.merge.edited_text import EditedText
+from desktop_agent.core.diff.edited_text import EditedText
 from desktop_agent.ui.part_keys import claims_key
 from desktop_agent.ui.theme import Theme
 

@@ -20,9 +20,8 @@ from desktop_agent.core.settings.model_choice import Destination
 from desktop_agent.ui.settings.page_parts import AddingForm, Removal, field_row
 from desktop_agent.ui.settings.settings_view import AccountsView, SettingsActions, SettingsView
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.account_fields import AccountFields, ApiKeyField, BrowserWait
+from desktop_agent.ui.widgets.account_fields import AccountFields, ApiKeyField, BrowserWait, CloudFields
 from desktop_agent.ui.widgets.buttons import Picker, make_button
-from desktop_agent.ui.widgets.cloud_fields import CloudFields
 from desktop_agent.ui.widgets.labels import Note, make_label, show_text
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 

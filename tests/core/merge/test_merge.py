@@ -9,7 +9,7 @@ from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.diff.diff import as_read, diff_change
 from desktop_agent.core.diff.hunks import ENDINGS, all_keys, review_hunks, with_landmarks
 from desktop_agent.core.diff.text import encode_lines
-from desktop_agent.core.merge.merge import Clashing, merge_bytes, undone_keys, without_hunks
+from desktop_agent.core.merge import Clashing, merge_bytes, undone_keys, without_hunks
 from desktop_agent.core.protocol.model import FileChange, FileDiff
 from desktop_agent.core.system.files import FileState
 

@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.merge.merge import merge_bytes
-from desktop_agent.core.merge.three_way import MAX_BYTES, Choice, ThreeWay, compare_three
+from desktop_agent.core.merge import MAX_BYTES, Choice, ThreeWay, compare_three, merge_bytes
 
 BASE = b"one\ntwo\nthree\nfour\nfive\nsix\nseven\n"
 

@@ -9,8 +9,16 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
 from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext
-from desktop_agent.core.tools.web.download import AddressBook, ClientFactory, Download, decoded, download, fetch_client
-from desktop_agent.core.tools.web.page import PageText, read_page
+from desktop_agent.core.tools.web import (
+    AddressBook,
+    ClientFactory,
+    Download,
+    PageText,
+    decoded,
+    download,
+    fetch_client,
+    read_page,
+)
 
 LARGEST_BYTES = 2 * 1024 * 1024
 TIMEOUT_S = 20.0

@@ -18,8 +18,15 @@ from desktop_agent.core.protocol.codec import as_object, object_in, objects_in
 from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.system.network.connections import proxy_for
 from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext
-from desktop_agent.core.tools.web.download import AddressBook, ClientFactory, clients_with, decoded, download
-from desktop_agent.core.tools.web.page import HtmlReader, read_page
+from desktop_agent.core.tools.web import (
+    AddressBook,
+    ClientFactory,
+    HtmlReader,
+    clients_with,
+    decoded,
+    download,
+    read_page,
+)
 
 LONGEST_TITLE = 200
 LONGEST_SNIPPET = 500

@@ -20,7 +20,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 from shiboken6 import isValid
 
-from desktop_agent.core.merge.edited_text import EditedText
+from desktop_agent.core.diff.edited_text import EditedText
 from desktop_agent.ui.files.viewer.viewer_content import FileContent, pieces_of_lines
 from desktop_agent.ui.review.diff.highlighter import EditorColours
 from desktop_agent.ui.review.diff_source import Spawn

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QDialog, QFrame, QGridLayout, QListWidget, QListWi
 from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.merge.three_way import Source, ThreeWay, compare_three
+from desktop_agent.core.merge import Source, ThreeWay, compare_three
 from desktop_agent.core.protocol.model import Clash, FileChange, FileDiff, FileImage, FileOutcome
 from desktop_agent.core.undo.refusals import Direction
 from desktop_agent.ui.part_keys import native_keys

@@ -21,10 +21,10 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QButtonGroup, QFrame, QPlainTextEdit, QPushButton, QSplitter, QWidget
 
+from desktop_agent.core.diff.edited_text import editor_text, encode_edited
 from desktop_agent.core.diff.intraline import Spans, changed_words
 from desktop_agent.core.diff.text import without_ending
-from desktop_agent.core.merge.edited_text import editor_text, encode_edited
-from desktop_agent.core.merge.three_way import Choice, Source, ThreeWay
+from desktop_agent.core.merge import Choice, Source, ThreeWay
 from desktop_agent.core.protocol.model import Clash, Maker
 from desktop_agent.core.undo.refusals import Direction
 from desktop_agent.ui.review.diff.diff_layout import ROW_HEIGHT

@@ -12,7 +12,7 @@ import pytest
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.tools.builtin.web_fetch import WebFetch
-from desktop_agent.core.tools.web.download import MOST_REDIRECTS, AddressBook
+from desktop_agent.core.tools.web import MOST_REDIRECTS, AddressBook
 from tests.certificates import Authority
 from tests.core.tools.conftest import Workspace
 from tests.servers.web_server import Canned, WebServer, loopback_too, redirect

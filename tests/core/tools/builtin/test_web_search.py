@@ -20,7 +20,7 @@ from desktop_agent.core.tools.builtin.web_search import (
     search_client,
     standard_engines,
 )
-from desktop_agent.core.tools.web.download import AddressBook
+from desktop_agent.core.tools.web import AddressBook
 from tests.core.tools.conftest import Workspace
 from tests.loop_time import LoopTime
 from tests.servers.web_server import LOOPBACK_BOOK, Canned, WebServer, redirect

@@ -6,7 +6,7 @@ import ipaddress
 import pytest
 
 from desktop_agent.core.system.network.connections import is_public
-from desktop_agent.core.tools.web.download import decoded
+from desktop_agent.core.tools.web import decoded
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.tools.web.page import read_page
+from desktop_agent.core.tools.web import read_page
 
 BASE = "https://docs.example/guide/"
 

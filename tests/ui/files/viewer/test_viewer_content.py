@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.merge.edited_text import EditedText
+from desktop_agent.core.diff.edited_text import EditedText
 from desktop_agent.ui.files.viewer.text_page import find_places
 from desktop_agent.ui.files.viewer.viewer_content import (
     MAX_EDITED_BYTES,

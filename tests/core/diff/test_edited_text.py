@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from desktop_agent.core.diff.edited_text import EditedText, edited_lines, editor_text, encode_edited
 from desktop_agent.core.diff.text import BOM, read_text
-from desktop_agent.core.merge.edited_text import EditedText, edited_lines, editor_text, encode_edited
 
 odd = st.text(alphabet="ab\n\r\0\u2028\u2029\ufeff\u00a0\ue000🎉é", max_size=40)
 
