@@ -16,10 +16,10 @@ from msgspec.structs import asdict, replace
 from desktop_agent.composition.application import Application
 from desktop_agent.core.agents.connection import AgentConnection, SessionAgents
 from desktop_agent.core.approvals import Approvals, RuleBook
-from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.ids import CallId, new_session_id
 from desktop_agent.core.base.mount_stand_ins import sweep
-from desktop_agent.core.base.paths import place_of_spare_cache
+from desktop_agent.core.base.package import __version__
+from desktop_agent.core.base.paths import place_of_spare_cache, prompt_text
 from desktop_agent.core.capture.baseline import Baseline
 from desktop_agent.core.capture.capture import StatCapture
 from desktop_agent.core.capture.git_objects import BASELINES
@@ -27,6 +27,7 @@ from desktop_agent.core.capture.safety import SafetyCopies, SafetyLimits
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.context.packing import image_digests, system_prompt, with_pictures, without_pictures
 from desktop_agent.core.context_window import ContextManager
+from desktop_agent.core.extensions.agent_roles import OWN_ROLES, AgentRole
 from desktop_agent.core.extensions.instructions import GuidanceReader
 from desktop_agent.core.jobs import JobReports, Jobs
 from desktop_agent.core.mcp.definition import ServerDefinition
@@ -36,6 +37,7 @@ from desktop_agent.core.mentions.files import FileMentions, SymbolMentions
 from desktop_agent.core.mentions.pasted import PastedContents, PastedMentions
 from desktop_agent.core.mentions.prompts import PromptMentions
 from desktop_agent.core.mentions.resources import ResourceMentions, SessionMentions
+from desktop_agent.core.models.known_model import effort_meant
 from desktop_agent.core.models.vendors import PROVIDER_IDS
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.policy.paths import sensitivity
@@ -48,6 +50,7 @@ from desktop_agent.core.protocol.model import (
     ModelRequest,
     SandboxMode,
     SessionPurpose,
+    TaskOrigin,
 )
 from desktop_agent.core.sandbox.guarded import places_of_stand_ins
 from desktop_agent.core.session.aside_requests import Retries, ServerSampling, Titling
@@ -56,17 +59,15 @@ from desktop_agent.core.session.resume import close_with_snapshot, read_whole_hi
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.session.session_parts import SessionParts
 from desktop_agent.core.session.spending import SpendingGuard, TurnLimits
+from desktop_agent.core.session.subagents import Budget, Parent, SubagentApprovals, Subagents, SubagentSpending
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.slash.declarations import Declaration
 from desktop_agent.core.slash.prompt_commands import prompts_of, read_own_commands
 from desktop_agent.core.slash.session_commands import CommandParts
-from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal
+from desktop_agent.core.store.journal.journal import JOURNAL_NAME
 from desktop_agent.core.store.journal.records import Yielder
-from desktop_agent.core.store.session_catalog import SessionCatalog
-from desktop_agent.core.store.session_folder import SessionLock
-from desktop_agent.core.store.session_upkeep import discard_session
+from desktop_agent.core.store.session_storage import SessionStorage
 from desktop_agent.core.system.environment import child_environment, kept_back_from
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.system.processes.cgroup import CommandLimits
@@ -75,6 +76,8 @@ from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.core.system.workspace import HeldWorkspace
 from desktop_agent.core.telemetry.telemetry import SessionFacts, SessionTelemetry
 from desktop_agent.core.tools.access import ROLES, Access, CallRules, ToolOffer
+from desktop_agent.core.tools.builtin import AnyTool
+from desktop_agent.core.tools.builtin.task import Task
 from desktop_agent.core.tools.builtin.write_plan import WritePlan
 from desktop_agent.core.tools.execution.confiner import Confiner
 from desktop_agent.core.tools.execution.effects import Effects
@@ -82,55 +85,15 @@ from desktop_agent.core.tools.execution.runtime import Toolbox, ToolRuntime
 from desktop_agent.core.tools.execution.safeguard import Safeguard
 from desktop_agent.core.tools.execution.writers import RunningServer
 from desktop_agent.core.tools.files.open_texts import OpenTexts, TextEditor
-from desktop_agent.core.tools.gate import ApprovalGate, Judge, LiveJudging, Policies, ServerQuestions
+from desktop_agent.core.tools.gate import ApprovalGate, Case, Judge, LiveJudging, Policies, ServerQuestions
 from desktop_agent.core.tools.output import ContextLimits
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.secret_files import finder_of_secrets
 from desktop_agent.core.tools.servers.mcp_tool import DefinitionBudget, McpTool, SearchTools, SessionTrust
 from desktop_agent.core.tools.servers.session_servers import SessionServers
+from desktop_agent.core.tools.tool import TaskOrder
 from desktop_agent.core.worktrees.bring_back import WorktreeOffer
 from desktop_agent.core.worktrees.worktrees import NewWorktree, hint_for_lost
-
-
-class SessionStorage(Struct, frozen=True):
-    session_id: SessionId
-    lock: SessionLock
-    journal: Journal
-
-    @classmethod
-    def create(cls, session_id: SessionId, catalog: SessionCatalog, blobs: Blobs) -> "SessionStorage":
-        """Create a session on disk. Blocks. Raises `StorageError`."""
-        folder = catalog.session_folder(session_id)
-        journal = Journal.create(folder / JOURNAL_NAME, blobs)
-        try:
-            return cls(session_id, SessionLock(folder), journal)
-        except BaseException:
-            journal.close()
-            discard_session(folder)
-            raise
-
-    @classmethod
-    def open(cls, session_id: SessionId, catalog: SessionCatalog, blobs: Blobs) -> "tuple[SessionStorage, Path | None]":
-        """Lock a session and open its journal; also return the file with a torn last record, if any. Blocks."""
-        path = catalog.journal_path(session_id)
-        lock = SessionLock(path.parent)
-        try:
-            journal, torn = Journal.open(path, blobs)
-        except BaseException:
-            lock.release()
-            raise
-        return cls(session_id, lock, journal), torn
-
-    def close(self) -> None:
-        self.journal.close()
-        self.lock.release()
-
-    def discard(self, catalog: SessionCatalog) -> None:
-        """Close a new session that was never written, and remove it. Blocks."""
-        with suppress(StorageError):
-            self.journal.close()
-        self.lock.release()
-        discard_session(catalog.session_folder(self.session_id))
 
 
 class SessionOptions(Struct, frozen=True, kw_only=True):
@@ -159,6 +122,8 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     """The changes of a worktree that a new session offers to bring back."""
     editor: TextEditor | None = None
     """The editor that shows the session, with texts that are not saved."""
+    parent: "tuple[SessionContext, Parent] | None" = None
+    """The session that a sub-agent works for, and the call."""
 
     def system_prompt(self, root: Path, opened_at: datetime) -> str:
         """Blocks briefly: it reads shipped files."""
@@ -193,6 +158,7 @@ class SessionContext:
         self.state = state
         self.settings = settings
         self.root = settings.root
+        self.options = options
         self.limits = options.limits or TurnLimits()
         self.system = system
         self.opening = opening
@@ -226,20 +192,21 @@ class SessionContext:
         self._processes = ProcessRunner(app.clock, limits=self._command_limits, end=self._folder / "ended")
         self.jobs = self._make_jobs()
         self._reports = JobReports(self.jobs, self.recorder, app.clock)
-        self.rulebook = RuleBook(app.rules, state.rules, self.recorder)
-        self.policies = self._make_policies()
+        above = options.parent[0] if options.parent is not None else None
+        self.rulebook = above.rulebook if above is not None else RuleBook(app.rules, state.rules, self.recorder)
+        self.policies = above.policies if above is not None else self._make_policies()
         self.agents = SessionAgents(self._make_agent)
         tools = self.app.tools.tools
         is_found = any(tool.name == SearchTools.name for tool in tools)
-        self.registry = ToolRegistry(
-            (*tools, WritePlan()) if is_found else (*tools, WritePlan(), SearchTools(self._of_servers))
-        )
+        own = self._own_tools() if above is None else ()
+        self.registry = ToolRegistry((*tools, *own) if is_found else (*tools, *own, SearchTools(self._of_servers)))
         self.access = Access(
             self.registry,
             options.rules or CallRules(),
             self.policies.sandbox,
             lambda: settings.current.model.web_search == "provider",
             lambda: state.transcript.session.is_planning,
+            lambda: above is not None and above.access.only_reads,
         )
         self.toolbox = self._make_toolbox()
         trust = SessionTrust(ToolTrust(app.paths.tool_trust), self.recorder)
@@ -250,19 +217,12 @@ class SessionContext:
     def session(self) -> Session:
         """Make the session. When it has closed, it releases everything here."""
         app, recorder, state, settings = self.app, self.recorder, self.state, self.settings
+        cases: dict[CallId, Case] = {}
         approvals = Approvals(recorder)
+        if self.options.parent is not None:
+            approvals = SubagentApprovals(recorder, self.options.parent[1], cases)
         retries = Retries(app.retry, recorder, app.clock)
-        spending = SpendingGuard(
-            state=state,
-            limits=self.limits,
-            settings=settings,
-            approvals=approvals,
-            is_attended=self.is_attended,
-            others=partial(app.catalog.summaries, without=(self.id,)),
-            log=recorder,
-            clock=app.clock,
-            before=state.transcript.turns.usage,
-        )
+        spending = self._make_spending(approvals)
         sampling = ServerSampling(
             state=state,
             provider_source=app.provider_source,
@@ -273,8 +233,10 @@ class SessionContext:
             approval=self.policies.approval,
         )
         context_manager = self._make_context_manager(retries)
-        judge = Judge(self.policies, self.safeguard)
-        gate = ApprovalGate(approvals, self.policies, judge)
+        above = self.options.parent[0] if self.options.parent is not None else self
+        judge = Judge(self.policies, above.safeguard)
+        gate = ApprovalGate(approvals, self.policies, judge, cases)
+        subagents = self._make_subagents(approvals, cases, spending)
         facts = SessionFacts(session_id=self.id, is_tool=lambda name: name in self.registry, clock=app.clock)
         return Session(
             SessionParts(
@@ -286,7 +248,8 @@ class SessionContext:
                 approvals=approvals,
                 judging=LiveJudging(gate, approvals, judge, recorder),
                 rulebook=self.rulebook,
-                runtime=self._make_runtime(gate, approvals, sampling),
+                runtime=self._make_runtime(gate, approvals, sampling, subagents),
+                stop_subagent=subagents.stop,
                 jobs=self.jobs,
                 ledger=self.ledger,
                 effects=self.effects,
@@ -298,7 +261,9 @@ class SessionContext:
                     recorder,
                     app.provider_source,
                     app.clock,
-                    lambda: app.makes_titles and settings.current.model.generates_titles,
+                    lambda: (
+                        app.makes_titles and self.options.parent is None and settings.current.model.generates_titles
+                    ),
                 ),
                 settings=settings,
                 limits=self.limits,
@@ -317,17 +282,124 @@ class SessionContext:
             )
         )
 
-    def _make_runtime(self, gate: ApprovalGate, approvals: Approvals, sampling: ServerSampling) -> ToolRuntime:
+    def _make_spending(self, approvals: Approvals) -> SpendingGuard:
+        guard = SpendingGuard(
+            state=self.state,
+            limits=self.limits,
+            settings=self.settings,
+            approvals=approvals,
+            is_attended=self.is_attended,
+            others=partial(self.app.catalog.summaries, without=(self.id,)),
+            log=self.recorder,
+            clock=self.app.clock,
+            before=self.state.transcript.turns.usage,
+        )
+        if self.options.parent is None:
+            return guard
+        return SubagentSpending(**asdict(guard), parent=self.options.parent[1])
+
+    def _make_subagents(self, approvals: Approvals, cases: dict[CallId, Case], spending: SpendingGuard) -> Subagents:
+        budget = Budget()
+
+        def parent_of(turn: int, call_id: CallId, order: TaskOrder) -> Parent:
+            return Parent(
+                turn=turn,
+                call_id=call_id,
+                role=order.role.name,
+                title=order.title,
+                log=self.recorder,
+                approvals=approvals,
+                cases=cases,
+                spending=spending,
+                budget=budget,
+            )
+
+        return Subagents(parent_of, self._open_subagent, lambda: self.settings.current.subagents.most_at_once)
+
+    async def _open_subagent(self, parent: Parent, order: TaskOrder, sink: Sink) -> tuple[Session, ModelRef]:
+        """Make the session of a sub-agent, which works here with the rights of this one. Raises `AgentError`."""
+        app, role, mode = self.app, order.role, self.state.transcript.session
+        now = app.clock.now()
+        told = "\n\n".join(filter(None, (prompt_text("subagent.md"), role.instructions)))
+        options = SessionOptions(
+            rules=self._rules_of(role),
+            limits=TurnLimits(max_requests=role.max_requests or self.settings.current.subagents.max_requests),
+            instructions=told,
+            editor=self.options.editor,
+            parent=(self, parent),
+        )
+        model = await self._model_of(role)
+        opened = ev.SessionOpened(
+            session_id=new_session_id(now),
+            workspace=str(self.root),
+            model=model,
+            approval=mode.approval,
+            sandbox=mode.sandbox,
+            app_version=__version__,
+            purpose="subagent",
+            folder=mode.folder,
+            task=TaskOrigin(session_id=self.id, call_id=parent.call_id, role=role.name),
+            instructions=told,
+            at=now,
+        )
+        system = await asyncio.to_thread(options.system_prompt, self.root, now)
+        storage = await asyncio.to_thread(SessionStorage.create, opened.session_id, app.catalog, app.blobs)
+        try:
+            title = ev.SessionRenamed(title=order.description, is_generated=True)
+            context = SessionContext(
+                app,
+                storage,
+                SessionState(),
+                self.settings,
+                options,
+                folder=mode.folder,
+                system=system,
+                opening=(opened, title),
+                sink=sink,
+                is_attended=self.is_attended,
+            )
+            return context.session(), model
+        except BaseException:
+            storage.discard(app.catalog)
+            raise
+
+    def _rules_of(self, role: AgentRole) -> CallRules:
+        own = self.options.rules or CallRules()
+        allowed = own.allowed_tools
+        if role.tools is not None:
+            allowed = role.tools if allowed is None else tuple(name for name in role.tools if name in allowed)
+        return CallRules(
+            allowed_tools=allowed,
+            blocked_tools=(*own.blocked_tools, *role.blocked_tools),
+            role="researcher" if role.only_reads else "worker",
+            capabilities=own.capabilities,
+        )
+
+    async def _model_of(self, role: AgentRole) -> ModelRef:
+        model = self.state.transcript.session.model
+        assert model is not None, "the journal's first line names the model"
+        if not (role.model or role.effort):
+            return model
+        meant = self.app.model_meant(NamedModel(model=role.model or None), model)
+        known = await self.app.known_model(meant) if role.effort else None
+        return replace(meant, effort=effort_meant(role.effort, known)) if known is not None else meant
+
+    def _make_runtime(
+        self, gate: ApprovalGate, approvals: Approvals, sampling: ServerSampling, subagents: Subagents
+    ) -> ToolRuntime:
+        parent = self.options.parent
         return ToolRuntime(
             registry=self.registry,
             box=self.toolbox,
             gate=gate,
             questions=ServerQuestions(approvals, self.policies),
             sample_during=sampling.during,
-            effects=self.effects,
+            effects=self.effects if parent is None else parent[0].effects,
             servers=self.servers,
             log=self.recorder,
             clock=self.app.clock,
+            run_task=subagents.run,
+            on_behalf_of=None if parent is None else (parent[1].turn, parent[1].call_id),
         )
 
     def _make_context_manager(self, retries: Retries) -> ContextManager:
@@ -503,6 +575,10 @@ class SessionContext:
         around = app.agents.surroundings(self._processes, self.root)
         around = replace(around, changed=partial(self._report_agent, reference))
         return AgentConnection(definition, around, reference, app.agents.signed_in.get(definition.where, ""))
+
+    def _own_tools(self) -> tuple[AnyTool, ...]:
+        """Return the tools of a session that is not a sub-agent's."""
+        return (WritePlan(), Task(OWN_ROLES)) if self.settings.current.subagents.most_at_once else (WritePlan(),)
 
     def _of_servers(self) -> tuple[McpTool, ...]:
         return self.access.of_servers()

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.composition.application import Application
-from desktop_agent.composition.session_context import SessionContext, SessionOptions, SessionStorage, sweep_folders
+from desktop_agent.composition.session_context import SessionContext, SessionOptions, sweep_folders
 from desktop_agent.composition.stored_sessions import OpenedSession, ViewedSession
 from desktop_agent.core.base.errors import AccountGoneError, AgentError, StorageError, UsageError
 from desktop_agent.core.base.ids import SessionId, new_session_id
@@ -26,6 +26,7 @@ from desktop_agent.core.session.resume import ReplayState, resume_beside, show_e
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.records import Follower, Yielder
+from desktop_agent.core.store.session_storage import SessionStorage
 from desktop_agent.core.store.session_upkeep import NEVER_WRITTEN
 from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.system.processes.child import unhurried
@@ -218,6 +219,8 @@ class SessionOpener:
             root = Path(session.workspace)
             settings = app.settings_in(root)
             await settings.refresh()
+            if session.instructions:
+                options = replace(options, instructions=f"{session.instructions}\n\n{options.instructions}".strip())
             system = await asyncio.to_thread(options.system_prompt, root, session.opened_at)
             gone = await self._notices_of(options, resumed.state.transcript)
             accepted = await _accepted(root, session.folder) if options.accepts_folder else ()

@@ -1023,6 +1023,10 @@
         <translation>Der Befehl enthält unsichtbare Zeichen. Tatsächlich lautet er: {0}</translation>
     </message>
     <message>
+        <source>The sub-agent “{0}” asks.</source>
+        <translation>Der Unteragent „{0}“ fragt.</translation>
+    </message>
+    <message>
         <source>in the workspace</source>
         <translation>im Arbeitsordner</translation>
     </message>
@@ -1432,6 +1436,10 @@
     <message>
         <source>Stop</source>
         <translation>Anhalten</translation>
+    </message>
+    <message>
+        <source>Stop this sub-agent</source>
+        <translation>Diesen Unteragenten anhalten</translation>
     </message>
     <message>
         <source>Stop this turn</source>
@@ -5295,6 +5303,10 @@
         <translation>Die Nachrichten müssen mit einer des Benutzers beginnen und enden.</translation>
     </message>
     <message>
+        <source>The model declined to answer the sub-agent.</source>
+        <translation>Das Modell hat es abgelehnt, dem Unteragenten zu antworten.</translation>
+    </message>
+    <message>
         <source>The model declined to answer.</source>
         <translation>Das Modell hat die Antwort verweigert.</translation>
     </message>
@@ -5383,6 +5395,26 @@
         <translation>Das Ausgabenlimit ist erreicht.</translation>
     </message>
     <message>
+        <source>The sub-agent ended without a report.</source>
+        <translation>Der Unteragent endete ohne Bericht.</translation>
+    </message>
+    <message>
+        <source>The sub-agent needed an approval, and nobody could give it.</source>
+        <translation>Der Unteragent brauchte eine Genehmigung, und niemand konnte sie geben.</translation>
+    </message>
+    <message>
+        <source>The sub-agent was stopped at a limit before it was done.</source>
+        <translation>Der Unteragent wurde an einer Grenze angehalten, bevor er fertig war.</translation>
+    </message>
+    <message>
+        <source>The sub-agent was stopped at its limit of requests before it was done.</source>
+        <translation>Der Unteragent wurde an der Grenze seiner Anfragen angehalten, bevor er fertig war.</translation>
+    </message>
+    <message>
+        <source>The sub-agent was stopped before an answer came.</source>
+        <translation>Der Unteragent wurde angehalten, bevor eine Antwort kam.</translation>
+    </message>
+    <message>
         <source>The undo of turn {0} changed it since, so it was left alone.</source>
         <translation>Das Rückgängigmachen von Runde {0} hat sie seither geändert; diese Fassung wurde unberührt gelassen.</translation>
     </message>
@@ -5405,6 +5437,10 @@
     <message>
         <source>The user did not answer.</source>
         <translation>Der Nutzer hat nicht geantwortet.</translation>
+    </message>
+    <message>
+        <source>The user stopped the sub-agent before it was done.</source>
+        <translation>Der Unteragent wurde angehalten, bevor er fertig war.</translation>
     </message>
     <message>
         <source>The user&apos;s settings let no server ask the model.</source>
@@ -5609,6 +5645,10 @@
     <message>
         <source>Wait until the turn has ended, or stop it.</source>
         <translation>Warten Sie, bis die Runde zu Ende ist, oder halten Sie sie an.</translation>
+    </message>
+    <message>
+        <source>Waits until another sub-agent ends.</source>
+        <translation>Wartet, bis ein anderer Unteragent endet.</translation>
     </message>
     <message>
         <source>WebAssembly module</source>
@@ -12295,6 +12335,10 @@
         <translation>Anthropics SDK</translation>
     </message>
     <message>
+        <source>At once</source>
+        <translation>Gleichzeitig</translation>
+    </message>
+    <message>
         <source>Calls written as text</source>
         <translation>Als Text geschriebene Aufrufe</translation>
     </message>
@@ -12305,6 +12349,10 @@
     <message>
         <source>Google Vertex AI</source>
         <translation>Google Vertex AI</translation>
+    </message>
+    <message>
+        <source>How many sub-agents of a conversation work side by side; further ones wait. 0 offers the model none.</source>
+        <translation>Wie viele Unteragenten einer Unterhaltung nebeneinander arbeiten; weitere warten. Bei 0 werden dem Modell keine angeboten.</translation>
     </message>
     <message>
         <source>Look for updates at</source>
@@ -12357,6 +12405,10 @@
     <message>
         <source>Requests of a run</source>
         <translation>Anfragen eines Laufs</translation>
+    </message>
+    <message>
+        <source>Requests of a sub-agent</source>
+        <translation>Anfragen eines Unteragenten</translation>
     </message>
     <message>
         <source>Requests to Anthropic</source>
@@ -12437,6 +12489,10 @@
     <message>
         <source>Stop at the first failure</source>
         <translation>Beim ersten Fehlschlag anhalten</translation>
+    </message>
+    <message>
+        <source>Sub-agents</source>
+        <translation>Unteragenten</translation>
     </message>
     <message>
         <source>Summarise automatically</source>
@@ -12639,6 +12695,14 @@
         <translation>US-Dollar</translation>
     </message>
     <message>
+        <source>Agents that carry out parts of the agent&apos;s work.</source>
+        <translation>Agenten, die Teile der Arbeit des Agenten ausführen.</translation>
+    </message>
+    <message>
+        <source>The most requests that a sub-agent may send to the model, unless its role says how many.</source>
+        <translation>Wie viele Anfragen ein Unteragent höchstens an das Modell senden darf, wenn seine Rolle nichts anderes sagt.</translation>
+    </message>
+    <message>
         <source>Underline misspelled words</source>
         <translation>Falsch geschriebene Wörter unterstreichen</translation>
     </message>
@@ -12749,6 +12813,10 @@
     <message>
         <source>seconds</source>
         <translation>Sekunden</translation>
+    </message>
+    <message>
+        <source>sub-agents</source>
+        <translation>Unteragenten</translation>
     </message>
     <message>
         <source>the model&apos;s own</source>
@@ -13058,6 +13126,13 @@
     <message>
         <source>Stop here</source>
         <translation>Hier aufhören</translation>
+    </message>
+</context>
+<context>
+    <name>SubagentBody</name>
+    <message>
+        <source>Show its conversation</source>
+        <translation>Seine Unterhaltung zeigen</translation>
     </message>
 </context>
 <context>
@@ -13561,6 +13636,13 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
             <numerusform>%n Tags</numerusform>
         </translation>
     </message>
+    <message numerus="yes">
+        <source>%n tokens</source>
+        <translation>
+            <numerusform>%n Token</numerusform>
+            <numerusform>%n Token</numerusform>
+        </translation>
+    </message>
     <message>
         <source>A copy of “{title}” before turn {turn}</source>
         <translation>Eine Kopie von „{title}“ vor Runde {turn}</translation>
@@ -13725,6 +13807,10 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
         <translation>Im Hintergrund gestartet. Die Liste der Hintergrundbefehle zeigt ihn.</translation>
     </message>
     <message>
+        <source>Starts</source>
+        <translation>Startet</translation>
+    </message>
+    <message>
         <source>Stopped because a limit was reached.</source>
         <translation>Angehalten, weil ein Limit erreicht wurde.</translation>
     </message>
@@ -13787,6 +13873,10 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
     <message>
         <source>The summary was undone: the agent sees the whole conversation again.</source>
         <translation>Die Zusammenfassung wurde zurückgenommen: Der Agent sieht wieder die ganze Unterhaltung.</translation>
+    </message>
+    <message>
+        <source>Thinks</source>
+        <translation>Denkt nach</translation>
     </message>
     <message>
         <source>This picture cannot be shown here.</source>

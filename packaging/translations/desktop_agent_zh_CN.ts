@@ -1022,6 +1022,10 @@
         <translation>命令含有不可见字符。实际为：{0}</translation>
     </message>
     <message>
+        <source>The sub-agent “{0}” asks.</source>
+        <translation>子代理“{0}”提问。</translation>
+    </message>
+    <message>
         <source>in the workspace</source>
         <translation>在工作区中</translation>
     </message>
@@ -1427,6 +1431,10 @@
     <message>
         <source>Stop</source>
         <translation>停止</translation>
+    </message>
+    <message>
+        <source>Stop this sub-agent</source>
+        <translation>停止此子代理</translation>
     </message>
     <message>
         <source>Stop this turn</source>
@@ -5277,6 +5285,10 @@
         <translation>消息必须以用户的消息开始和结束。</translation>
     </message>
     <message>
+        <source>The model declined to answer the sub-agent.</source>
+        <translation>模型拒绝回答子代理。</translation>
+    </message>
+    <message>
         <source>The model declined to answer.</source>
         <translation>模型拒绝回答。</translation>
     </message>
@@ -5365,6 +5377,26 @@
         <translation>已达到支出上限。</translation>
     </message>
     <message>
+        <source>The sub-agent ended without a report.</source>
+        <translation>子代理结束时没有给出报告。</translation>
+    </message>
+    <message>
+        <source>The sub-agent needed an approval, and nobody could give it.</source>
+        <translation>子代理需要批准，但没有人可以批准。</translation>
+    </message>
+    <message>
+        <source>The sub-agent was stopped at a limit before it was done.</source>
+        <translation>子代理在完成之前因达到限制而停止。</translation>
+    </message>
+    <message>
+        <source>The sub-agent was stopped at its limit of requests before it was done.</source>
+        <translation>子代理在完成之前因达到请求次数上限而停止。</translation>
+    </message>
+    <message>
+        <source>The sub-agent was stopped before an answer came.</source>
+        <translation>子代理在收到回答之前已停止。</translation>
+    </message>
+    <message>
         <source>The undo of turn {0} changed it since, so it was left alone.</source>
         <translation>第 {0} 轮的撤销此后更改了它；该版本保留不动。</translation>
     </message>
@@ -5387,6 +5419,10 @@
     <message>
         <source>The user did not answer.</source>
         <translation>用户没有回答。</translation>
+    </message>
+    <message>
+        <source>The user stopped the sub-agent before it was done.</source>
+        <translation>用户在子代理完成之前将其停止。</translation>
     </message>
     <message>
         <source>The user&apos;s settings let no server ask the model.</source>
@@ -5591,6 +5627,10 @@
     <message>
         <source>Wait until the turn has ended, or stop it.</source>
         <translation>请等待本轮结束，或停止它。</translation>
+    </message>
+    <message>
+        <source>Waits until another sub-agent ends.</source>
+        <translation>正在等待另一个子代理结束。</translation>
     </message>
     <message>
         <source>WebAssembly module</source>
@@ -12248,6 +12288,10 @@
         <translation>Anthropic 的 SDK</translation>
     </message>
     <message>
+        <source>At once</source>
+        <translation>同时运行</translation>
+    </message>
+    <message>
         <source>Calls written as text</source>
         <translation>以文本形式写出的调用</translation>
     </message>
@@ -12258,6 +12302,10 @@
     <message>
         <source>Google Vertex AI</source>
         <translation>Google Vertex AI</translation>
+    </message>
+    <message>
+        <source>How many sub-agents of a conversation work side by side; further ones wait. 0 offers the model none.</source>
+        <translation>一个对话中同时工作的子代理数量；其余的等待。0 表示不向模型提供子代理。</translation>
     </message>
     <message>
         <source>Look for updates at</source>
@@ -12310,6 +12358,10 @@
     <message>
         <source>Requests of a run</source>
         <translation>一次运行的请求数</translation>
+    </message>
+    <message>
+        <source>Requests of a sub-agent</source>
+        <translation>子代理的请求数</translation>
     </message>
     <message>
         <source>Requests to Anthropic</source>
@@ -12390,6 +12442,10 @@
     <message>
         <source>Stop at the first failure</source>
         <translation>首次失败即停止</translation>
+    </message>
+    <message>
+        <source>Sub-agents</source>
+        <translation>子代理</translation>
     </message>
     <message>
         <source>Summarise automatically</source>
@@ -12592,6 +12648,14 @@
         <translation>美元</translation>
     </message>
     <message>
+        <source>Agents that carry out parts of the agent&apos;s work.</source>
+        <translation>执行代理部分工作的代理。</translation>
+    </message>
+    <message>
+        <source>The most requests that a sub-agent may send to the model, unless its role says how many.</source>
+        <translation>子代理最多可以向模型发送的请求数，除非其角色另有规定。</translation>
+    </message>
+    <message>
         <source>Underline misspelled words</source>
         <translation>为拼写错误的单词加下划线</translation>
     </message>
@@ -12702,6 +12766,10 @@
     <message>
         <source>seconds</source>
         <translation>秒</translation>
+    </message>
+    <message>
+        <source>sub-agents</source>
+        <translation>个子代理</translation>
     </message>
     <message>
         <source>the model&apos;s own</source>
@@ -13011,6 +13079,13 @@
     <message>
         <source>Stop here</source>
         <translation>到此停止</translation>
+    </message>
+</context>
+<context>
+    <name>SubagentBody</name>
+    <message>
+        <source>Show its conversation</source>
+        <translation>显示其对话</translation>
     </message>
 </context>
 <context>
@@ -13497,6 +13572,12 @@ The files in {1} stay as they are.</source>
             <numerusform>%n 个标签</numerusform>
         </translation>
     </message>
+    <message numerus="yes">
+        <source>%n tokens</source>
+        <translation>
+            <numerusform>%n 个 token</numerusform>
+        </translation>
+    </message>
     <message>
         <source>A copy of “{title}” before turn {turn}</source>
         <translation>“{title}”第 {turn} 轮之前的副本</translation>
@@ -13656,6 +13737,10 @@ The files in {1} stay as they are.</source>
         <translation>已在后台启动。后台命令列表会显示它。</translation>
     </message>
     <message>
+        <source>Starts</source>
+        <translation>正在启动</translation>
+    </message>
+    <message>
         <source>Stopped because a limit was reached.</source>
         <translation>因达到限制而停止。</translation>
     </message>
@@ -13718,6 +13803,10 @@ The files in {1} stay as they are.</source>
     <message>
         <source>The summary was undone: the agent sees the whole conversation again.</source>
         <translation>摘要已撤回：代理再次看到完整对话。</translation>
+    </message>
+    <message>
+        <source>Thinks</source>
+        <translation>正在思考</translation>
     </message>
     <message>
         <source>This picture cannot be shown here.</source>

@@ -172,6 +172,7 @@ _BODIES: tuple[ev.KnownEvent, ...] = (
     ev.PlanEdited(text="# Count pages\n\n- [ ] fix the last one\n"),
     ev.PlanAccepted(text="# Count pages\n\n- [ ] fix the last one\n"),
     ev.AgentSessionOpened(agent="claude", agent_session="s-1", name="Claude Code", version="1.2"),
+    ev.SubagentStarted(turn=1, call_id="toolu_9", session_id="20261121-213700-k3f9qx", role="explore", model=MODEL),
     ev.AgentOptionSet(agent="claude", option_id="model", value="opus"),
     ev.SessionRenamed(title="Fix the page count", is_generated=True),
     ev.GuidanceLoaded(

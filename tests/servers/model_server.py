@@ -21,7 +21,7 @@ from tests.servers import fault
 from tests.servers.dialects.anthropic import ANTHROPIC
 from tests.servers.dialects.dialect import Ask, Dialect
 from tests.servers.http1 import HttpRequest, Responder, read_request
-from tests.servers.script import Answer, Refusal, Reply, Whole
+from tests.servers.script import Answer, Refusal, Reply, Told, Whole
 from tests.servers.staging import Stage, stages
 
 _LARGEST_HEAD = 1 << 16
@@ -215,11 +215,13 @@ class ModelServer:
             return fault.status(400, "invalid_request_error", exchange.violations[0])
         return None
 
-    def _planned(self, exchange: Exchange) -> Answer:
+    def _planned(self, exchange: Exchange) -> Reply | Refusal | Whole:
         if (exchange.method, exchange.path) != ("POST", self._dialect.answers_at):
             return self._dialect.besides(exchange.method, exchange.path, exchange.body, self._models)
-        if self._answers:
-            return self._answers.popleft()
+        for planned in self._answers:
+            if not isinstance(planned, Told) or planned.words in _first_message(exchange.fields):
+                self._answers.remove(planned)
+                return planned.answer if isinstance(planned, Told) else planned
         return fault.status(400, "invalid_request_error", "the script has no answer left")
 
     async def _play(self, stage: Stage, pace_s: float, exchange: Exchange, responder: Responder) -> None:
@@ -263,3 +265,8 @@ class _Connection(asyncio.StreamReaderProtocol):
         closed = cast("asyncio.Future[None]", vars(self)["_closed"])
         if closed.done() and not closed.cancelled():
             closed.exception()
+
+
+def _first_message(fields: JsonObject) -> str:
+    messages = fields.get("messages", fields.get("input"))
+    return json.dumps(cast("list[object]", messages)[0], ensure_ascii=False) if isinstance(messages, list) else ""

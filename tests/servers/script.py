@@ -219,7 +219,15 @@ class Whole:
     headers: dict[str, str] = field(default_factory=dict[str, str])
 
 
-Answer = Reply | Refusal | Whole
+@dataclass(frozen=True)
+class Told:
+    """An answer for the conversation in whose first message these words are, whenever that asks."""
+
+    words: str
+    answer: "Reply | Refusal | Whole"
+
+
+Answer = Reply | Refusal | Whole | Told
 
 
 def reply(

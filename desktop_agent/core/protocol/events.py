@@ -50,6 +50,7 @@ from desktop_agent.core.protocol.model import (
     SessionPurpose,
     StopReason,
     Summary,
+    TaskOrigin,
     ToolCall,
     ToolResult,
     ToolSource,
@@ -110,6 +111,10 @@ class SessionOpened(DurableEvent, frozen=True, kw_only=True):
     folder: FolderIdentity | None = None
     """The identity of the folder at `workspace`, to recognise another folder at the same path."""
     worktree: WorktreeOrigin | None = None
+    task: TaskOrigin | None = None
+    """Set for a sub-agent's session."""
+    instructions: str = ""
+    """What a sub-agent is told about its role, after the common instructions."""
 
 
 class FolderAccepted(DurableEvent, frozen=True, kw_only=True):
@@ -251,6 +256,8 @@ class UsageReported(DurableEvent, frozen=True, kw_only=True):
     """The model that answered; `None` in a journal from before prices were recorded."""
     is_aside: bool = False
     """Whether the request was not part of the conversation, so that it does not measure the context."""
+    call_id: CallId = ""
+    """The call whose sub-agent sent the request; empty for the session's own requests."""
     cache_miss: CacheMiss | None = None
 
 
@@ -373,6 +380,16 @@ class ToolCallFinished(DurableEvent, frozen=True, kw_only=True):
     result: ToolResult
     duration_s: Finite
     """How long the call took, without waiting for the user."""
+
+
+class SubagentStarted(DurableEvent, frozen=True, kw_only=True):
+    """A call started a sub-agent, which works in a session of its own."""
+
+    turn: int
+    call_id: CallId
+    session_id: SessionId
+    role: str
+    model: ModelRef
 
 
 class ApprovalRequested(DurableEvent, frozen=True, kw_only=True):
@@ -724,6 +741,7 @@ KnownEvent = (
     | GuidanceLoaded
     | CommandRun
     | ToolCallStarted
+    | SubagentStarted
     | ToolCallFinished
     | ApprovalRequested
     | ApprovalResolved

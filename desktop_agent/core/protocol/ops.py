@@ -90,6 +90,12 @@ class Interrupt(Tagged, frozen=True, kw_only=True):
     """Whether to stop only a commit, or the writing of its message."""
 
 
+class StopSubagent(Tagged, frozen=True, kw_only=True):
+    """Stop the sub-agent that this call started. The turn goes on with what it has found until then."""
+
+    call_id: CallId
+
+
 class TryNow(Tagged, frozen=True, kw_only=True):
     """Skip the running turn's wait before it asks the model again. Does nothing when no turn waits."""
 
@@ -351,6 +357,7 @@ Op = (
     | AnswerApproval
     | JudgeCommand
     | Interrupt
+    | StopSubagent
     | TryNow
     | UndoChanges
     | UndoDifferences

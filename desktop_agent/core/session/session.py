@@ -281,6 +281,10 @@ class Session:
             self._changes.interrupt(for_good=True)
         self._mailbox.put_nowait(op)
 
+    def submit_text(self, text: str) -> None:
+        """Submit a prompt that mentions nothing, whatever it looks like: a model wrote it."""
+        self._mailbox.put_nowait(ArrivedPrompt(text=text))
+
     async def run(self) -> None:
         """Serve ops until `Shutdown` or cancellation. Both end everything that the session started."""
         try:
@@ -341,6 +345,8 @@ class Session:
                 self._arriving.stop()
                 self._drafting.stop()
                 await self._turns.interrupt()
+            case ops.StopSubagent(call_id=call_id):
+                self._parts.stop_subagent(call_id)
             case ops.TryNow():
                 self._parts.retries.skip()
             case ops.SendComments(text=text):

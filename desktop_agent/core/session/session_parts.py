@@ -8,7 +8,7 @@ from msgspec import Struct
 from desktop_agent.core.agents.connection import SessionAgents
 from desktop_agent.core.approvals import Approvals, RuleBook
 from desktop_agent.core.base.clock import Clock
-from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.ids import CallId, SessionId
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.context_window import ContextManager
 from desktop_agent.core.jobs import Jobs
@@ -42,6 +42,7 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     judging: LiveJudging
     rulebook: RuleBook
     runtime: ToolRuntime
+    stop_subagent: Callable[[CallId], None]
     jobs: Jobs
     ledger: Ledger
     effects: Effects

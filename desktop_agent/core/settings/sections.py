@@ -374,6 +374,26 @@ class SpendingSettings(Section, frozen=True, kw_only=True):
     )
 
 
+class SubagentSettings(Section, frozen=True, kw_only=True):
+    most_at_once: int = setting(
+        6,
+        "At once",
+        "How many sub-agents of a conversation work side by side; further ones wait. 0 offers the model none.",
+        unit="sub-agents",
+        least=0,
+        most=20,
+        effect="next session",
+    )
+    max_requests: int = setting(
+        60,
+        "Requests of a sub-agent",
+        "The most requests that a sub-agent may send to the model, unless its role says how many.",
+        unit="requests",
+        least=1,
+        most=1_000,
+    )
+
+
 class CompactionSettings(Section, frozen=True, kw_only=True):
     auto: bool = setting(
         True, "Summarise automatically", "Summarise the older part of a conversation when it exceeds the target."
@@ -505,6 +525,9 @@ class Settings(Section, frozen=True, kw_only=True):
         SpendingSettings,
         "Spending",
         "What may be spent before the agent asks. Without a window, the agent stops instead.",
+    )
+    subagents: SubagentSettings = section(
+        SubagentSettings, "Sub-agents", "Agents that carry out parts of the agent's work."
     )
     compaction: CompactionSettings = section(
         CompactionSettings, "Long conversations", "When a conversation is summarised, so that it still fits the model."

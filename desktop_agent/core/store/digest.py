@@ -310,7 +310,7 @@ _COUNTED = {b"usage_reported", *_QUESTIONS}
 _TELLING = _ABOUT_THE_SESSION | _TURNS | _COUNTED | {b"prompt_submitted", b"notice"}
 
 _SHARED = (
-    "title", "workspace", "is_title_given", "is_pinned", "is_archived", "forked_from", "purpose", "worktree",
+    "title", "workspace", "is_title_given", "is_pinned", "is_archived", "forked_from", "purpose", "task", "worktree",
     "agent_sessions",
 )  # fmt: skip
 
@@ -366,14 +366,19 @@ class _Fold:
         elif kind in _QUESTIONS:
             self._asks = max(0, self._asks + _QUESTIONS[kind])
             self._note_allowance(line)
-        elif kind == b"usage_reported" and (reported := reported_in(line)) is not None:
-            self._spending.add(head.at, reported)
+        elif kind == b"usage_reported":
+            self._add_usage(head.at, line)
         elif kind == b"session_forked":
             self._spending.pay_elsewhere()
             self._allowance = self._asked = None  # given for the source session
         is_about = kind in _ABOUT_THE_SESSION or (kind == b"prompt_submitted" and not self._session.title)
         if is_about and (event := self._event(line)) is not None:
             self._session.apply(event)
+
+    def _add_usage(self, at: bytes, line: bytes) -> None:
+        is_parents = self._session.task is not None and self._turn <= 1
+        if not is_parents and (reported := reported_in(line)) is not None:
+            self._spending.add(at, reported)
 
     def _event(self, line: bytes) -> JournalEvent | None:
         try:

@@ -21,7 +21,7 @@ from desktop_agent.core.store.journal.lines import open_regular, read_lines
 
 _EARLIER_CACHE = "summary.json"
 
-_VERSION = 7
+_VERSION = 8
 _MOST_OTHERS = 20
 _HEAD_BYTES = 400
 """The type of a record is within this many bytes of the start of its line."""

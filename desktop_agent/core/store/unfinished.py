@@ -83,7 +83,7 @@ class Unfinished(Struct):
                 self._conclude(call_id)
             case ev.ApprovalRequested(request=request):
                 self.asked[request.call_id] = request
-                if request.question is not None:  # a server's question: its call already runs
+                if request.is_from_running_call:
                     self.acted.add(request.call_id)
             case ev.ApprovalResolved(call_id=call_id, decision=decision):
                 asked = self.asked.pop(call_id, None)

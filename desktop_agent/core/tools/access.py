@@ -73,10 +73,15 @@ class Access(Struct, frozen=True, eq=False):
     _sandbox: Callable[[], SandboxMode]
     _runs_there: Callable[[], bool] = lambda: False
     _is_planning: Callable[[], bool] = lambda: False
+    _may_only_read: Callable[[], bool] = lambda: False
 
     @property
     def is_dry_run(self) -> bool:
         return self._rules.is_dry_run
+
+    @property
+    def only_reads(self) -> bool:
+        return ROLES[self._rules.role].only_reads or self._is_planning() or self._may_only_read()
 
     def require(self, tool: AnyTool) -> None:
         if not self._permits(tool):
@@ -142,8 +147,7 @@ class Access(Struct, frozen=True, eq=False):
         is_blocked = not names.isdisjoint(rules.blocked_tools)
         if isinstance(tool, WritePlan) and not self._is_planning():
             return False
-        only_reads = ROLES[rules.role].only_reads or self._is_planning()
-        return is_named and not is_blocked and (tool.is_read_only or not only_reads)
+        return is_named and not is_blocked and (tool.is_read_only or not self.only_reads)
 
     def _mark(self, tool: AnyTool) -> str:
         granted = self._rules.capabilities

@@ -421,12 +421,11 @@ class LiveJudging(Struct, frozen=True, eq=False):
         try:
             while (command := self._wanted.pop(call_id, None)) is not None:
                 if (case := self._case(call_id)) is not None:
-                    await self._emit_judgement(case.edited(command), command)
+                    await self._emit_judgement(call_id, case.edited(command), command)
         finally:
             self._tasks.pop(call_id, None)
 
-    async def _emit_judgement(self, case: Case, command: str) -> None:
-        call_id = case.call.id
+    async def _emit_judgement(self, call_id: CallId, case: Case, command: str) -> None:
         verdict = await self._judge.verdict(case.facts)
         if isinstance(verdict, Forbid):
             refused = ev.CommandJudged(call_id=call_id, command=command, request=None, obstacle=verdict.reason)

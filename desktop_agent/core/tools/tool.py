@@ -5,7 +5,7 @@ Tools never ask for approval or write a file themselves. They raise `ToolError` 
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import cache
 from pathlib import Path
 from typing import Generic, TypeVar, cast
@@ -18,6 +18,7 @@ from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.errors import ArgumentsError
 from desktop_agent.core.base.file_names import legible_names
 from desktop_agent.core.base.ids import CallId
+from desktop_agent.core.extensions.agent_roles import AgentRole
 from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.mcp.client import AskUser, SampleModel, no_model_to_ask, nobody_to_ask
 from desktop_agent.core.protocol.model import (
@@ -66,6 +67,23 @@ class ToolArguments(BaseModel):
 A = TypeVar("A", bound=ToolArguments)
 
 
+class TaskOrder(Struct, frozen=True):
+    """What a sub-agent is to do."""
+
+    role: AgentRole
+    description: str
+    prompt: str
+
+    @property
+    def title(self) -> str:
+        return f"{self.role.name}: {' '.join(self.description.split())}"
+
+
+async def _no_subagents(order: TaskOrder) -> ToolResult:
+    text = f"There are no sub-agents here, so nobody can do this: {order.description}"
+    return ToolResult(content=text, is_error=True, error_type="recoverable")
+
+
 class ToolContext(SearchGround, frozen=True, kw_only=True):
     """What a call may use. One per call."""
 
@@ -85,6 +103,7 @@ class ToolContext(SearchGround, frozen=True, kw_only=True):
     secrets: SecretNames = field(default_factory=lambda: SecretNames(Path()))
     ask_user: AskUser = nobody_to_ask
     sample_model: SampleModel = no_model_to_ask
+    run_task: Callable[[TaskOrder], Awaitable[ToolResult]] = _no_subagents
     keep_partial: Callable[[ToolResult], None] | None = None
     """Receives the partial result of a cancelled call, before the cancellation is passed on."""
 

@@ -37,6 +37,7 @@ from desktop_agent.core.protocol.model import (
     ToolResult,
     ToolState,
     Uncaptured,
+    Usage,
 )
 
 _CONTAINERS = (dict, list, set)
@@ -85,9 +86,9 @@ class ToolEntry(Struct, kw_only=True):
     asked_command: str | None = None
     """The command as the model wrote it, if the user was asked about one."""
     permission: tuple[ApprovalRequest | None, Decision | None] = (None, None)
-    """The question and answer that allowed the call, kept while its server asks the user something else."""
+    """The question and answer that allowed the call, kept while its server or sub-agent asks something else."""
     unanswered: tuple[ApprovalRequest, Aborted] | None = None
-    """The last unanswered question about the call, or of its server."""
+    """The last unanswered question about the call, or of its server or sub-agent."""
     waiting_since: datetime | None = None
     waited_s: float = 0.0
     changes: tuple[FileChange, ...] = ()
@@ -98,6 +99,12 @@ class ToolEntry(Struct, kw_only=True):
     is_recoverable: bool = False
     """Whether there is a safety copy of something that the call destroyed."""
     is_recovered: bool = False
+    subagent: ev.SubagentStarted | None = None
+    """The sub-agent that carries out the call."""
+    usage: Usage = field(default_factory=Usage)
+    """What its sub-agent has used."""
+    progress: str = ""
+    """What the call does now, if it says so."""
 
     @property
     def is_waiting(self) -> bool:
@@ -111,7 +118,7 @@ class ToolEntry(Struct, kw_only=True):
         return command if command != self.asked_command else None
 
     def ask(self, request: ApprovalRequest, at: datetime) -> None:
-        if request.question is not None:
+        if request.is_from_running_call:
             self.permission = self.approval, self.decision
         self.approval, self.decision, self.judged = request, None, None
         self.waiting_since = at
@@ -122,7 +129,7 @@ class ToolEntry(Struct, kw_only=True):
         self.decision, self.judged = decision, None
         if self.approval is not None and isinstance(decision, Aborted):
             self.unanswered = self.approval, decision
-        if self.approval is not None and self.approval.question is not None:
+        if self.approval is not None and self.approval.is_from_running_call:
             self.approval, self.decision = self.permission
         if self.waiting_since is not None:
             self.waited_s += max(0.0, (at - self.waiting_since).total_seconds())

@@ -42,6 +42,8 @@ CHANGES = Patch("changes")
 
 LateEvent = (
     ev.ToolCallFinished
+    | ev.SubagentStarted
+    | ev.UsageReported
     | ev.ApprovalRequested
     | ev.ApprovalResolved
     | ev.ChangesRecorded

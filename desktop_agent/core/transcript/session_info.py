@@ -25,6 +25,7 @@ from desktop_agent.core.protocol.model import (
     Rule,
     SandboxMode,
     SessionPurpose,
+    TaskOrigin,
     TodoItem,
     TodoStatus,
     Usage,
@@ -104,6 +105,9 @@ class SessionInfo(Struct):
     is_pinned: bool = False
     forked_from: SessionId = ""
     purpose: SessionPurpose = "conversation"
+    task: TaskOrigin | None = None
+    instructions: str = ""
+    """What a sub-agent is told about its role."""
     worktree: WorktreeOrigin | None = None
     agent_sessions: tuple[AgentSession, ...] = ()
     """The sessions of other programs' agents that have this conversation, the one opened last at the end."""
@@ -141,6 +145,7 @@ class SessionInfo(Struct):
                 self.session_id, self.workspace = event.session_id, event.workspace
                 self.folder, self.worktree = event.folder, event.worktree
                 self.purpose, self.opened_at = event.purpose, event.at
+                self.task, self.instructions = event.task, event.instructions
                 self.model, self.approval, self.sandbox = event.model, event.approval, event.sandbox
             case ev.FolderAccepted(folder=folder):
                 self.folder = folder
@@ -292,9 +297,9 @@ class TurnState(Fold):
 
     @property
     def is_working(self) -> bool:
-        """Whether a turn does more than wait for answers. A server that asks continues to work."""
-        is_server_at_work = any(request.question is not None for request in self.waiting.values())
-        return self.is_running and (not self.waiting or is_server_at_work)
+        """Whether a turn does more than wait for answers. A server or sub-agent that asks may continue to work."""
+        is_call_at_work = any(request.is_from_running_call for request in self.waiting.values())
+        return self.is_running and (not self.waiting or is_call_at_work)
 
     @property
     def pending_approvals(self) -> list[ApprovalRequest]:

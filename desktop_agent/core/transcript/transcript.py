@@ -182,7 +182,8 @@ ENTRY_EVENTS: Final = frozenset({
     ev.TextDelta, ev.ThinkingDelta, ev.ToolOutputDelta, ev.HostedCallReported, ev.MessageDone, ev.PromptSubmitted,
     ev.Steered, ev.TurnEnded, ev.ToolCallStarted, ev.ToolCallFinished, ev.ChangesRecorded, ev.ApprovalRequested,
     ev.ApprovalResolved, ev.CommandJudged, ev.Notice, ev.RetryWaitReported, ev.Compacted, ev.SummaryEdited,
-    ev.CompactionUndone, ev.Rewound, ev.SessionForked, ev.CommandRun, ev.AgentSessionOpened,
+    ev.CompactionUndone, ev.Rewound, ev.SessionForked, ev.CommandRun, ev.AgentSessionOpened, ev.SubagentStarted,
+    ev.UsageReported, ev.ToolProgress,
 })  # fmt: skip
 """The events that `EntryFold.apply` folds; it ignores all others."""
 
@@ -225,6 +226,12 @@ class EntryFold(Fold):
                 return [self.add(entry)]
             case ev.ToolOutputDelta():
                 return self._output(event)
+            case ev.SubagentStarted():
+                return self._update_call(event.call_id, event)
+            case ev.UsageReported(call_id=call_id) if call_id:
+                return self._update_call(call_id, event)
+            case ev.ToolProgress():
+                return self._progress(event)
             case ev.CommandJudged():
                 return self._judged(event)
             case ev.ApprovalRequested(turn=turn, request=request) if request.spending is not None:
@@ -332,6 +339,13 @@ class EntryFold(Fold):
         entry.output_tail = (entry.output_tail + event.text)[-OUTPUT_TAIL_CHARS:]
         return [Patch("output", index, event.text)]
 
+    def _progress(self, event: ev.ToolProgress) -> list[Patch]:
+        index, entry = self.paged.locate(event.call_id)
+        if entry is None or entry.state != "started":
+            return []
+        entry.progress = event.message
+        return [Patch("update", index)]
+
     def _judged(self, event: ev.CommandJudged) -> list[Patch]:
         index, entry = self.paged.locate(event.call_id)
         if entry is None or not entry.is_waiting:
@@ -342,7 +356,12 @@ class EntryFold(Fold):
     def _update_call(
         self,
         call_id: CallId,
-        event: ev.ApprovalRequested | ev.ApprovalResolved | ev.ToolCallFinished | ev.ChangesRecorded,
+        event: ev.ApprovalRequested
+        | ev.ApprovalResolved
+        | ev.ToolCallFinished
+        | ev.ChangesRecorded
+        | ev.SubagentStarted
+        | ev.UsageReported,
     ) -> list[Patch]:
         index, entry = self.paged.locate(call_id, event)
         if entry is None:
@@ -352,6 +371,10 @@ class EntryFold(Fold):
                 entry.ask(request, event.at)
             case ev.ApprovalResolved(decision=decision):
                 entry.resolve(decision, event.at)
+            case ev.SubagentStarted():
+                entry.subagent = event
+            case ev.UsageReported(usage=usage):
+                entry.usage += usage
             case ev.ToolCallFinished():
                 entry.state, entry.result, entry.duration_s = event.state, event.result, event.duration_s
                 if CUT_OFF_KEY in event.result.metadata:

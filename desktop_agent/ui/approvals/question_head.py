@@ -291,7 +291,7 @@ class QuestionHead(QWidget):
         summary = make_label(words, role="secondary", object_name="approvalSummary", wraps=True, is_plain=True)
         margins = (Space.XL, Space.XL, Space.XL, Space.M)
         box = vbox(self.heading, summary, on=self, margins=margins, spacing=Space.XS)
-        if purpose := explained(request.explanation):
+        if purpose := explained(request.explanation, request.subagent):
             box.addWidget(make_label(purpose, object_name="approvalExplanation", wraps=True, is_plain=True))
         if self.command:
             add_parts(box, Space.S, self.command)

@@ -5,7 +5,7 @@ from typing import cast
 
 from PySide6.QtCore import QCoreApplication
 
-from desktop_agent.core.base.plain_text import duration_text
+from desktop_agent.core.base.plain_text import duration_text, money, named, shortened
 from desktop_agent.core.protocol.events import (
     ChangesCommitted,
     CommitUndone,
@@ -74,7 +74,23 @@ def headline(entry: ToolEntry) -> tuple[str, str]:
     """Return the verb and the object of a call's line: `Read`, `src/app.py`. For a plan, the object is empty."""
     if entry.result is not None and "todos" in entry.result.metadata:
         return _verb(entry.call.name), ""
+    if is_task(entry):
+        role, _, description = entry.title.partition(": ")
+        return shortened(named(role), _LONGEST_WORD), description
     return _verb(entry.call.name), entry.edited_command or entry.title
+
+
+def is_task(entry: ToolEntry) -> bool:
+    """Whether a sub-agent carries out the call."""
+    return entry.call.name == "task"
+
+
+def used_by_subagent(entry: ToolEntry) -> str:
+    """Return what a sub-agent has used so far: `claude-opus-5 · 12 400 tokens · $0.04`."""
+    used, subagent = entry.usage, entry.subagent
+    spent = money(used.cost_usd, is_least=used.is_cost_partial) if used.cost_usd is not None else ""
+    tokens = counted(used.context_tokens, "%n token", "%n tokens") if used.context_tokens else ""
+    return " · ".join(filter(None, (visible(subagent.model.shown) if subagent is not None else "", tokens, spent)))
 
 
 def is_command(tool: str) -> bool:
@@ -119,7 +135,7 @@ def summary(entry: ToolEntry) -> str:
         parts.append(counted(len(entry.changes), "%n file", "%n files"))
     elif not entry.changes:
         parts.append(_quantity(metadata))
-    if entry.duration_s is not None and not entry.changes:
+    if entry.duration_s is not None and (not entry.changes or is_task(entry)):
         parts.append(duration_text(entry.duration_s))
     return " · ".join(part for part in parts if part)
 

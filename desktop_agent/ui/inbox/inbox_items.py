@@ -78,7 +78,7 @@ def items_of(
             asks=one.asks,
         )
         for one in listed
-        if one.asks and one.id not in known and not one.is_archived
+        if one.asks and one.id not in known and not one.is_archived and one.task is None
     ]
     ended = [item for session in sessions if (item := _end(session, seen)) is not None]
     since = attrgetter("since")
@@ -151,10 +151,15 @@ def kind(item: InboxItem) -> str:
 
 
 def subject(item: InboxItem) -> str:
-    """Return the exact subject of a question on one line; empty if `kind` says everything."""
+    """Return the exact subject of a question on one line, and whose it is; empty if `kind` says everything."""
     request = item.request
     if request is None or request.spending is not None:
         return ""
+    asks = f"{cut(one_line(request.subagent))}: " if request.subagent else ""
+    return f"{asks}{_subject(request)}"
+
+
+def _subject(request: ApprovalRequest) -> str:
     if request.question is not None:
         return cut(one_line(request.question.message))
     if request.command is not None:

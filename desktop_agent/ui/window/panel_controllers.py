@@ -84,6 +84,7 @@ class PromptController(PanelController):
         session.submit_on(composer.controls.stop.clicked, ops.Interrupt)
         session.submit_on(actions.stop.triggered, ops.Interrupt)
         session.submit_on(entries.stop_requested, ops.Interrupt)
+        session.submit_on(entries.subagent_stop_requested, ops.StopSubagent, "call_id")
         session.submit_on(entries.try_now_requested, ops.TryNow)
         session.submit_on(waiting.unqueue_requested, ops.Unqueue, "prompt_id")
         session.submit_on(waiting.steer_requested, ops.SteerQueued, "prompt_id")

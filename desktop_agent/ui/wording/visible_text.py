@@ -154,12 +154,12 @@ def one_line(text: str) -> str:
     return " ⏎ ".join(visible(text).split("\n"))
 
 
-def explained(explanation: str) -> str:
-    """Return the model's explanation of a call, marked as the model's words; empty if there is none."""
+def explained(explanation: str, subagent: str = "") -> str:
+    """Return who asks, if a sub-agent does, and the model's explanation of a call, marked as the model's words."""
     words = " ".join(explanation.split())
-    if not words:
-        return ""
-    return QCoreApplication.translate("ApprovalRequest", "The agent says: {0}").format(_cut(visible(words)))
+    asks = QCoreApplication.translate("ApprovalRequest", "The sub-agent “{0}” asks.").format(_cut(visible(subagent)))
+    says = QCoreApplication.translate("ApprovalRequest", "The agent says: {0}").format(_cut(visible(words)))
+    return " ".join([*([asks] if subagent else ()), *([says] if words else ())])
 
 
 def hidden_text_risks(command: str) -> list[str]:

@@ -40,5 +40,5 @@ from desktop_agent.core.protocol.model.sessions import (
     GuidanceScope as GuidanceScope, HitKind as HitKind, Pin as Pin, SaidElsewhere as SaidElsewhere,
     SearchHit as SearchHit, SearchQuery as SearchQuery, SectionKind as SectionKind, SessionPurpose as SessionPurpose,
     SessionState as SessionState, SessionSummary as SessionSummary, Spending as Spending, Summary as Summary,
-    Usage as Usage, WorktreeOrigin as WorktreeOrigin,
+    TaskOrigin as TaskOrigin, Usage as Usage, WorktreeOrigin as WorktreeOrigin,
 )  # fmt: skip

@@ -202,6 +202,13 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
     """The change of a server's tool since the user allowed it. A lasting yes applies to the current definition."""
     tool_definition: str = ""
     """A server's description of a tool that the user has not allowed yet, cut, with hidden characters named."""
+    subagent: str = ""
+    """Role and task of the sub-agent that asks. `call_id` is then the call that started it, and `tool` its own tool."""
+
+    @property
+    def is_from_running_call(self) -> bool:
+        """Whether a server or a sub-agent asks, whose call already runs."""
+        return self.question is not None or bool(self.subagent)
 
 
 class Allowed(Struct, frozen=True, kw_only=True, tag_field="outcome", tag="allowed"):

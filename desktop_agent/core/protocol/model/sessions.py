@@ -190,8 +190,17 @@ class SearchHit(Struct, frozen=True, kw_only=True):
 SessionState = Literal["idle", "working", "waiting"]
 """`waiting`: for an answer of the user."""
 
-SessionPurpose = Literal["conversation", "call"]
-"""`call`: the session was created for one manual tool call (`desktop-agent tools call`)."""
+SessionPurpose = Literal["conversation", "call", "subagent"]
+"""`call`: created for one manual tool call (`desktop-agent tools call`). `subagent`: for a sub-agent (`TaskOrigin`)."""
+
+
+class TaskOrigin(Struct, frozen=True, kw_only=True):
+    """The call of another session that a sub-agent's session was started for."""
+
+    session_id: SessionId
+    call_id: CallId
+    role: str
+    """The name of the sub-agent's role."""
 
 
 class FolderIdentity(Struct, frozen=True, kw_only=True):
@@ -324,6 +333,8 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     is_archived: bool = False
     forked_from: SessionId = ""
     purpose: SessionPurpose = "conversation"
+    task: TaskOrigin | None = None
+    """Set for a sub-agent's session. What its first turn used counts as its parent's."""
     worktree: WorktreeOrigin | None = None
     agent_sessions: tuple[AgentSession, ...] = ()
     asks: int = 0
@@ -337,6 +348,6 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
 
     @property
     def is_listed(self) -> bool:
-        """Whether the session is listed. A manual tool call is, only if the user continued, pinned or named it."""
+        """Whether the session is listed. If it is no conversation, only once the user continued, pinned or named it."""
         is_more = self.turns > 1 or self.is_pinned or self.is_title_given or bool(self.forked_from)
         return self.purpose == "conversation" or is_more

@@ -524,6 +524,8 @@ class Effects:
         self._ledger = ledger
         self._capture = capture
         self._log = log
+        self.writing = asyncio.Lock()
+        """Held while a call changes files, or a command runs that may: sub-agents work in one folder side by side."""
         self.recording = Recording(ledger, log, last_number)
         writers = Writers(ledger.files.root)
         self._finder = ChangeFinder(ledger, capture, self.recording, writers, last_images)

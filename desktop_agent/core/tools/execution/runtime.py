@@ -5,7 +5,7 @@ A call is carried out by the kind of its tool: decided, approved, confined, reco
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, assert_never, cast
@@ -73,6 +73,7 @@ from desktop_agent.core.tools.tool import (
     STOPPED_KEY,
     EditTool,
     ReadTool,
+    TaskOrder,
     Tool,
     ToolArguments,
     ToolContext,
@@ -149,6 +150,12 @@ class CallOutcome(Struct, frozen=True):
     is_unanswered: bool = False
 
 
+KeepPartial = Callable[[ToolResult], None]
+RunTask = Callable[[int, CallId, TaskOrder, KeepPartial], Awaitable[CallOutcome]]
+"""Runs a sub-agent for a call of a turn. If cancelled, it keeps what the sub-agent has said until then."""
+_ONLY_IN_FOREGROUND = "A sub-agent leaves no command running. Run it without is_background, or leave it to the report."
+
+
 class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
     registry: ToolRegistry
     box: Toolbox
@@ -160,6 +167,9 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
     servers: SessionServers
     log: EventLog
     clock: Clock
+    run_task: RunTask
+    on_behalf_of: tuple[int, CallId] | None = None
+    """The turn and call of another session for which changes are recorded, if this is a sub-agent's."""
 
     async def run(
         self, turn: int, blocks: Sequence[ToolUseBlock], *, started: Collection[CallId] = ()
@@ -340,16 +350,19 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
     async def _edit(
         self, tool: EditTool[ToolArguments], call: ActiveCall, arguments: ToolArguments, context: ToolContext
     ) -> ToolResult:
-        plan = await asyncio.to_thread(tool.plan, arguments, context)
-        await asyncio.to_thread(require_notebooks, plan.writes)
-        changes = () if is_dry_run(arguments) else await self.effects.prepare(call.turn, plan.writes)
+        turn, call_id = self._recorded_as(call)
+        async with self.effects.writing:
+            plan = await asyncio.to_thread(tool.plan, arguments, context)
+            await asyncio.to_thread(require_notebooks, plan.writes)
+            changes = () if is_dry_run(arguments) else await self.effects.prepare(turn, plan.writes)
         notes: tuple[str, ...] = ()
         if changes:
             notes = await asyncio.to_thread(self.effects.warnings, changes)
             facts = replace(_facts(tool), paths=tuple(change.path for change in changes), details=notes)
             case = _case(tool, call, arguments, facts, edit_question(changes))
             await self._enter(call, replace(case, request=replace(case.request, changes=changes)))
-            notes += await self.effects.apply(call.turn, call.block.id, changes)
+            async with self.effects.writing:
+                notes += await self.effects.apply(turn, call_id, changes)
         return ToolResult(content="\n".join((plan.content, *notes)), metadata=plan.metadata)
 
     async def _call_server(
@@ -375,15 +388,19 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
         run = PlannedCommand(
             "", str(context.boundary.root), is_confined=tool.is_confined, author="mcp", server=tool.server
         )
-        snapshot = await self.effects.begin_command(call.turn, call.block.id, run)
-        try:
-            return await tool.run(arguments, context)
-        finally:
-            await self.effects.collect(call.turn, call.block.id, snapshot, author=run.author)
+        turn, call_id = self._recorded_as(call)
+        async with self.effects.writing:
+            snapshot = await self.effects.begin_command(turn, call_id, run)
+            try:
+                return await tool.run(arguments, context)
+            finally:
+                await self.effects.collect(turn, call_id, snapshot, author=run.author)
 
     async def _command(
         self, tool: RunTerminalCmd, call: ActiveCall, arguments: RunTerminalCmdArguments, context: ToolContext
     ) -> ToolResult:
+        if arguments.is_background and self.on_behalf_of is not None:
+            raise ToolError(_ONLY_IN_FOREGROUND)
         facts = replace(
             _facts(tool),
             command=arguments.command,
@@ -453,17 +470,22 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
             return await tool.run(arguments, context)
         folder = str(await asyncio.to_thread(tool.working_folder, arguments, context))
         run = PlannedCommand(arguments.command, folder, is_confined=confinement.is_confined)
-        snapshot = await self.effects.begin_command(call.turn, call.block.id, run)
+        turn, call_id = self._recorded_as(call)
         job_id = ""
-        confinement.protect(self.effects.repositories(context.boundary.root))
-        try:
-            result = await tool.run(arguments, context)
-            job_id = str(result.metadata.get("job_id", ""))
-        finally:
-            made = await self.effects.collect(call.turn, call.block.id, snapshot, job_id)
+        async with self.effects.writing:
+            snapshot = await self.effects.begin_command(turn, call_id, run)
+            confinement.protect(self.effects.repositories(context.boundary.root))
+            try:
+                result = await tool.run(arguments, context)
+                job_id = str(result.metadata.get("job_id", ""))
+            finally:
+                made = await self.effects.collect(turn, call_id, snapshot, job_id)
         if made and confinement.words:  # outside the sandbox, the user had allowed the command
             result = replace(result, content=MADE_REPOSITORIES.format(", ".join(made)) + result.content)
         return result
+
+    def _recorded_as(self, call: ActiveCall) -> tuple[int, CallId]:
+        return self.on_behalf_of or (call.turn, call.block.id)
 
     async def _recheck_workspace(self) -> None:
         """Raises `ToolError` if the folder was replaced while the user was asked about the old one."""
@@ -506,6 +528,11 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
         def keep_partial(result: ToolResult) -> None:
             call.partial = result
 
+        async def run_task(order: TaskOrder) -> ToolResult:
+            outcome = await self.run_task(call.turn, call.block.id, order, keep_partial)
+            call.is_unanswered = call.is_unanswered or outcome.is_unanswered
+            return outcome.result
+
         return ToolContext(
             call_id=call.block.id,
             boundary=self.box.boundary(),
@@ -524,6 +551,7 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
             ask_user=ask_user,
             sample_model=self.sample_during(call.turn, ask_user),
             keep_partial=keep_partial,
+            run_task=run_task,
         )
 
 

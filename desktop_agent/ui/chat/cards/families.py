@@ -5,11 +5,13 @@ from desktop_agent.ui.chat.cards.change import ChangeBody
 from desktop_agent.ui.chat.cards.checklist import PlanBody, PlanTextBody
 from desktop_agent.ui.chat.cards.result_pictures import PicturesBody
 from desktop_agent.ui.chat.cards.search_results import MatchesBody, WebResultsBody
+from desktop_agent.ui.chat.cards.subagent import SubagentBody
 from desktop_agent.ui.chat.cards.tool_body import ToolBody
 from desktop_agent.ui.chat.cards.tool_output import PrintedBody, TerminalBody
 
 _FAMILIES: tuple[type[ToolBody], ...] = (
-    PlanBody, PlanTextBody, PicturesBody, WebResultsBody, MatchesBody, TerminalBody, ChangeBody, PrintedBody,
+    SubagentBody, PlanBody, PlanTextBody, PicturesBody, WebResultsBody, MatchesBody, TerminalBody, ChangeBody,
+    PrintedBody,
 )  # fmt: skip
 
 

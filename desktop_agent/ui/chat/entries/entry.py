@@ -57,6 +57,7 @@ class EntryActions(QObject):
     approval_edited = Signal(str, str)  # the call's id and the edited command
     approval_opened = Signal(str)  # the call's id
     stop_requested = Signal()
+    subagent_stop_requested = Signal(str)  # the id of the call that started it
     changes_requested = Signal(str)  # the call's id
     recover_requested = Signal(str)  # the call's id
     output_requested = Signal(object)  # a ToolEntry

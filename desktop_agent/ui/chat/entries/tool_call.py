@@ -176,8 +176,10 @@ class CallButtons(QObject):
         super().__init__(card)
         self._line_height = card.styles.card_line
         actions, call_id = card.entry_actions, entry_of(card.row).call.id
-        self._stop = compact_button(self.tr("Stop"), clicked=actions.stop_requested, parent=card)
-        self._stop.setAccessibleName(self.tr("Stop this turn"))
+        is_task = entry_words.is_task(entry_of(card.row))
+        stop = partial(actions.subagent_stop_requested.emit, call_id) if is_task else actions.stop_requested
+        self._stop = compact_button(self.tr("Stop"), clicked=stop, parent=card)
+        self._stop.setAccessibleName(self.tr("Stop this sub-agent") if is_task else self.tr("Stop this turn"))
         self._change = compact_button(self.tr("Show change ▸"), variant="flat", parent=card)
         self._change.setAccessibleName(self.tr("Show change"))
         self._change.clicked.connect(partial(actions.changes_requested.emit, call_id))
@@ -254,7 +256,7 @@ class ToolWidget(LinkedEntry):
             self.row.drafts.clear()
             return
         if self._question is None or self._question.request is not entry.approval:
-            if self._question is not None and entry.approval.question is not None:
+            if self._question is not None and entry.approval.is_from_running_call:
                 self.row.drafts.clear()  # they belong to the previous question
             self._drop_question()
             from desktop_agent.ui.chat.question.approval import question_card  # with the first question

@@ -216,7 +216,7 @@ class ApprovalCard(QuestionCard):
         is_plain = request.command is not None and not request.is_escalation
         title = self.tr("Run this command?") if is_plain else shown_lines(core_words(request.title))
         self._title = Paragraph(title, styles, self, font=styles.strong)
-        purpose = explained(request.explanation)
+        purpose = explained(request.explanation, request.subagent)
         self._explanation = Paragraph(purpose, styles, self, role="muted", font=styles.body) if purpose else None
         self._command: CardField | None = None
         if request.command is not None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import cached_property
 
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import (
@@ -31,7 +31,9 @@ from desktop_agent.ui.runtime.painting import give_viewport
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.layouts import set_names
 
-_utc_now = partial(datetime.now, UTC)
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
 
 
 class TranscriptView(QAbstractScrollArea):

@@ -14,6 +14,7 @@ from tests.e2e.tour.scenes.places import PLACES
 from tests.e2e.tour.scenes.planning import PLANNING
 from tests.e2e.tour.scenes.questions import QUESTIONS
 from tests.e2e.tour.scenes.reviewing import REVIEW
+from tests.e2e.tour.scenes.subagents import SUBAGENTS
 from tests.e2e.tour.scenes.used import USED
 from tests.e2e.tour.scenes.welcome import WELCOME
 from tests.e2e.tour.scenes.worktrees import WORKTREES
@@ -32,6 +33,7 @@ SCENES: Mapping[str, Scene] = {
     "background": BACKGROUND,
     "extended": EXTENDED,
     "agents": AGENTS,
+    "subagents": SUBAGENTS,
     "history": HISTORY,
     "used": USED,
     "planning": PLANNING,

@@ -1,0 +1,279 @@
+"""Sub-agents: sessions that calls of a session start, and what connects each with its parent (ADR 30).
+
+A sub-agent's session has its own journal. Its changes and questions are recorded in its parent's, for the call that
+started it; its requests count as its parent's spending. It ends with its call.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from desktop_agent.core.approvals import Approvals
+from desktop_agent.core.base.errors import AgentError, StorageError, ToolError
+from desktop_agent.core.base.ids import CallId
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.events import EventLog
+from desktop_agent.core.protocol.model import (
+    Aborted,
+    ApprovalRequest,
+    Decision,
+    JsonObject,
+    ModelRef,
+    TextBlock,
+    ToolResult,
+)
+from desktop_agent.core.session.recorder import Sink
+from desktop_agent.core.session.session import Session
+from desktop_agent.core.session.spending import SpendingGuard
+from desktop_agent.core.system.processes.child import unhurried
+from desktop_agent.core.tools.execution.runtime import CallOutcome, KeepPartial
+from desktop_agent.core.tools.gate import Case
+from desktop_agent.core.tools.tool import STOPPED_KEY, TaskOrder
+
+WAITS: Final = "Waits until another sub-agent ends."
+_NOTHING_SAID: Final = "The sub-agent ended without a report."
+_ENDS: dict[ev.TurnEndReason, str] = {
+    "interrupted": "The user stopped the sub-agent before it was done.",
+    "max_turns": "The sub-agent was stopped at its limit of requests before it was done.",
+    "limit": "The sub-agent was stopped at a limit before it was done.",
+    "approval_required": "The sub-agent needed an approval, and nobody could give it.",
+    "refused": "The model declined to answer the sub-agent.",
+}
+
+
+class Parent(Struct, frozen=True, kw_only=True, eq=False):
+    """What a sub-agent's session uses of its parent's, and the call it works for."""
+
+    turn: int
+    call_id: CallId
+    role: str
+    title: str
+    """The role, and what the sub-agent is to do, in a few words."""
+    log: EventLog
+    approvals: Approvals
+    cases: dict[CallId, Case]
+    """What the parent's open questions are about, so that an edited command is judged as the sub-agent's."""
+    spending: SpendingGuard
+    budget: "Budget"
+    unsettled: list[ev.UsageReported] = field(default_factory=list[ev.UsageReported])
+    """The usage of the sub-agent that is not yet recorded in the parent's journal."""
+
+    async def settle(self) -> None:
+        while self.unsettled:
+            usage = self.unsettled.pop(0)
+            await self.log.record(replace(usage, seq=0, turn=self.turn, call_id=self.call_id, is_aside=True))
+
+
+class Budget(Struct, eq=False):
+    """Whether the sub-agents of a turn may ask the model. The user is asked once for all of them."""
+
+    _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _stopped: tuple[int, ev.TurnEndReason] | None = None
+
+    async def why_stop(self, parent: Parent) -> ev.TurnEndReason | None:
+        async with self._asking:
+            await parent.settle()
+            if self._stopped is not None and self._stopped[0] == parent.turn:
+                return self._stopped[1]
+            reason = await parent.spending.why_stop(parent.turn)
+            self._stopped = (parent.turn, reason) if reason is not None else None
+            return reason
+
+
+class SubagentSpending(SpendingGuard, kw_only=True, eq=False):
+    """Applies the limits of the parent, which has paid for everything."""
+
+    parent: Parent
+
+    async def why_stop(self, turn: int) -> ev.TurnEndReason | None:
+        return await self.parent.budget.why_stop(self.parent)
+
+    async def is_limit_reached(self, turn: int) -> bool:
+        await self.parent.settle()
+        return await self.parent.spending.is_limit_reached(self.parent.turn)
+
+
+class SubagentApprovals(Approvals):
+    """Asks in the parent's session, one question at a time. Both journals record the question and the answer."""
+
+    def __init__(self, log: EventLog, parent: Parent, cases: dict[CallId, Case]) -> None:
+        super().__init__(log)
+        self._record = log.record
+        self._parent = parent
+        self._cases = cases
+        self._one_at_a_time = asyncio.Lock()
+
+    async def ask(
+        self,
+        turn: int,
+        request: ApprovalRequest,
+        confirm: Callable[[Decision], Awaitable[Decision]] | None = None,
+        *,
+        is_recorded: bool = False,
+    ) -> Decision:
+        parent = self._parent
+        decision: Decision = Aborted(reason="The sub-agent was stopped before an answer came.")
+        async with self._one_at_a_time:
+            if not is_recorded:
+                await self._record(ev.ApprovalRequested(turn=turn, request=request))
+            if (case := self._cases.get(request.call_id)) is not None:
+                parent.cases[parent.call_id] = case
+            try:
+                asked = replace(request, call_id=parent.call_id, subagent=parent.title)
+                decision = await parent.approvals.ask(parent.turn, asked, confirm)
+                return decision
+            finally:
+                parent.cases.pop(parent.call_id, None)
+                await self.conclude(turn, request.call_id, decision)
+
+
+class _Work:
+    """One sub-agent, as its parent knows it."""
+
+    def __init__(self, parent: Parent, order: TaskOrder) -> None:
+        self.parent = parent
+        self.order = order
+        self.session: Session | None = None
+        self.is_stopped = False
+        self.said = ""
+        self.ended: asyncio.Future[ev.TurnEnded | None] = asyncio.get_running_loop().create_future()
+        """The end of its turn; `None` if it could not begin."""
+        self._failure = ""
+        self._doing = ""
+
+    def hear(self, event: ev.Event) -> None:
+        match event:
+            case ev.MessageDone(content=content):
+                text = "\n\n".join(block.text for block in content if isinstance(block, TextBlock))
+                self.said = text.strip() or self.said
+            case ev.ToolCallStarted(call=call, title=title):
+                self.tell(f"{call.name}  {title}")
+            case ev.ModelRequestReported(state="sent", purpose="turn"):
+                self.tell("")
+            case ev.UsageReported():
+                self.parent.unsettled.append(event)
+            case ev.Notice(level="error", title=title):
+                self._failure = title
+            case ev.TurnEnded() if not self.ended.done():
+                self.ended.set_result(event)
+            case ev.PromptRejected() if not self.ended.done():
+                self.ended.set_result(None)
+            case _:
+                pass
+
+    def tell(self, doing: str) -> None:
+        if doing != self._doing:
+            self._doing = doing
+            parent = self.parent
+            parent.log.emit(ev.ToolProgress(turn=parent.turn, call_id=parent.call_id, name="task", message=doing))
+
+    def stop(self) -> None:
+        self.is_stopped = True
+        if self.session is not None:
+            self.session.submit(ops.Interrupt())
+
+    def outcome(self) -> CallOutcome:
+        end = self.ended.result() if self.ended.done() else None
+        metadata: JsonObject = {"session_id": self.session.id if self.session is not None else ""}
+        if end is not None and end.reason == "completed":
+            return CallOutcome(ToolResult(content=self.said or _NOTHING_SAID, metadata=metadata))
+        reason = "interrupted" if self.is_stopped else end.reason if end is not None else "internal_error"
+        words = _ENDS.get(reason) or f"The sub-agent failed: {self._failure or reason}"
+        said = f"\nUntil then it had said:\n{self.said}" if self.said else ""
+        result = ToolResult(
+            content=f"{words} Check what it has done before you rely on it.{said}",
+            is_error=True,
+            error_type="recoverable",
+            metadata=metadata | ({STOPPED_KEY: True} if reason == "interrupted" else {}),
+        )
+        return CallOutcome(result, is_unanswered=reason == "approval_required")
+
+
+OpenSubagent = Callable[[Parent, TaskOrder, Sink], Awaitable[tuple[Session, ModelRef]]]
+MakeParent = Callable[[int, CallId, TaskOrder], Parent]
+
+
+class Subagents:
+    def __init__(self, make_parent: MakeParent, open_session: OpenSubagent, most_at_once: Callable[[], int]) -> None:
+        """`open_session` makes a session that is not running yet, and names its model. Raises `AgentError`."""
+        self._make_parent = make_parent
+        self._open = open_session
+        self._most_at_once = most_at_once
+        self._works: dict[CallId, _Work] = {}
+        self._waiting: dict[CallId, asyncio.Future[None]] = {}
+        """The calls that wait for a place, in the order in which they came."""
+        self._working = 0
+
+    def stop(self, call_id: CallId) -> None:
+        """Stop the sub-agent of this call, if it still works or waits. Its call ends with what it has said."""
+        if (work := self._works.get(call_id)) is not None:
+            work.stop()
+            self._wake(call_id)
+
+    async def run(self, turn: int, call_id: CallId, order: TaskOrder, keep_partial: KeepPartial) -> CallOutcome:
+        """Carry out one call. If cancelled, its session has ended before the cancellation is raised."""
+        work = self._works[call_id] = _Work(self._make_parent(turn, call_id, order), order)
+        try:
+            async with self._place(call_id, work):
+                if not work.is_stopped:
+                    await self._carry_out(work)
+        except asyncio.CancelledError:
+            if work.said:
+                keep_partial(ToolResult(content=work.said))
+            raise
+        except StorageError:
+            raise
+        except AgentError as error:
+            raise ToolError(f"The sub-agent was not started: {error}") from error
+        finally:
+            del self._works[call_id]
+        return work.outcome()
+
+    @asynccontextmanager
+    async def _place(self, call_id: CallId, work: _Work) -> AsyncGenerator[None]:
+        while self._working >= max(1, self._most_at_once()) and not work.is_stopped:
+            work.tell(WAITS)
+            self._waiting[call_id] = asyncio.get_running_loop().create_future()
+            try:
+                await self._waiting[call_id]
+            finally:
+                self._waiting.pop(call_id, None)
+        self._working += 1
+        try:
+            yield
+        finally:
+            self._working -= 1
+            if self._waiting:
+                self._wake(next(iter(self._waiting)))
+
+    def _wake(self, call_id: CallId) -> None:
+        waiting = self._waiting.pop(call_id, None)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(None)
+
+    async def _carry_out(self, work: _Work) -> None:
+        parent = work.parent
+        session, model = await self._open(parent, work.order, work.hear)
+        work.session = session
+        running = asyncio.create_task(session.run(), name=f"sub-agent {parent.call_id}")
+        try:
+            started = ev.SubagentStarted(
+                turn=parent.turn, call_id=parent.call_id, session_id=session.id, role=parent.role, model=model
+            )
+            await parent.log.record(started)
+            session.submit_text(work.order.prompt)
+            if work.is_stopped:  # while it was being opened
+                work.stop()
+            await asyncio.wait({work.ended, running}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            session.submit(ops.Shutdown())
+            await unhurried(self._end(running, parent))
+
+    async def _end(self, running: asyncio.Task[None], parent: Parent) -> None:
+        await running
+        await parent.settle()

@@ -1,0 +1,435 @@
+"""Sub-agents: sessions that a session's calls start, with their changes, questions and costs in their parent's."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from desktop_agent.core.base.errors import ProviderError
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import (
+    Aborted,
+    Allowed,
+    ApprovalPolicy,
+    ChangeSelection,
+    Denied,
+    ModelRef,
+    ModelRequest,
+    TextBlock,
+    UserMessage,
+)
+from desktop_agent.core.providers.provider import Provider
+from desktop_agent.core.providers.scripted import Call, Cost, Fail, Hang, Reply, Say, Script, ScriptedProvider
+from desktop_agent.core.settings.sections import Settings, SpendingSettings, SubagentSettings
+from desktop_agent.core.transcript import ToolEntry
+from tests.harness import Ground, Open, Receiver, check_messages
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Ground:
+    return Ground(tmp_path / "ground")
+
+
+def task(prompt: str, role: str = "general") -> Call:
+    return Call("task", {"description": f"Do {prompt}", "prompt": prompt, "role": role})
+
+
+def create(path: str, text: str = "new\n") -> Call:
+    return Call("create_file", {"path": path, "content": text})
+
+
+def prompt_of(request: ModelRequest) -> str:
+    first = request.messages[0]
+    assert isinstance(first, UserMessage)
+    return "".join(block.text for block in first.content if isinstance(block, TextBlock)).strip()
+
+
+def by_prompt(scripts: Mapping[str, Sequence[Reply]]) -> Script:
+    """Follow the script of the conversation's first prompt: its first reply, then its second, and so on."""
+
+    def script(request: ModelRequest) -> Reply:
+        check_messages(request.messages)
+        answered = sum(message.role == "assistant" for message in request.messages)
+        replies = next(replies for name, replies in scripts.items() if prompt_of(request).endswith(name))
+        return replies[answered] if answered < len(replies) else [Say("no more")]
+
+    return script
+
+
+class Family:
+    """A session whose sub-agents follow scripts. Each has a provider of its own, so that ids of calls are the same."""
+
+    def __init__(self, opened: Open, asked: list[ModelRequest]) -> None:
+        self.parent = opened
+        self.asked = asked
+
+    @property
+    def rx(self) -> Receiver:
+        return self.parent.rx
+
+    def entries(self) -> Mapping[str, ToolEntry]:
+        """Return the calls of sub-agents, by their prompts."""
+        entries = self.parent.session.transcript.entries
+        return {
+            str(entry.call.arguments["prompt"]): entry
+            for entry in entries
+            if isinstance(entry, ToolEntry) and entry.call.name == "task"
+        }
+
+    def requests_of(self, prompt: str) -> list[ModelRequest]:
+        return [request for request in self.asked if prompt_of(request).endswith(prompt)]
+
+
+def family(ground: Ground, **scripts: Sequence[Reply]) -> AbstractAsyncContextManager[Family]:
+    """Open a session in which nothing is asked."""
+    return _family(ground, "never", scripts)
+
+
+def asking(ground: Ground, **scripts: Sequence[Reply]) -> AbstractAsyncContextManager[Family]:
+    """Open a session that asks before each change."""
+    return _family(ground, "on_write", scripts)
+
+
+@asynccontextmanager
+async def _family(
+    ground: Ground, approval: ApprovalPolicy, scripts: Mapping[str, Sequence[Reply]]
+) -> AsyncGenerator[Family]:
+    asked: list[ModelRequest] = []
+    follow = by_prompt(scripts)
+
+    def script(request: ModelRequest) -> Reply:
+        asked.append(request)
+        return follow(request)
+
+    async def source(_model: ModelRef) -> Provider:
+        return ScriptedProvider(script, clock=ground.clock)
+
+    async with ground.session([], provider_source=source, approval=approval) as opened:
+        yield Family(opened, asked)
+
+
+async def test_sub_agents_of_one_message_work_side_by_side_and_are_answered_in_order(ground: Ground) -> None:
+    both = asyncio.Event()
+    here: set[str] = set()
+
+    async with family(
+        ground,
+        go=[[task("one"), task("two"), task("three")], [Say("all done")]],
+        one=[[Call("list_files")], [Say("found one")]],
+        two=[[Say("found two")]],
+        three=[[Say("found three")]],
+    ) as f:
+
+        def note(event: ev.Event) -> None:
+            if isinstance(event, ev.SubagentStarted):
+                here.add(event.call_id)
+            if isinstance(event, ev.ToolCallFinished) and len(here) == 3:
+                both.set()
+
+        f.rx.at_once = note
+        end = await f.parent.prompt()
+        assert end.reason == "completed"
+        assert both.is_set(), "all have begun before the first ended"
+        (_, after) = f.requests_of("go")
+        results = [block.content for block in after.messages[-1].content if block.type == "tool_result"]
+        assert [str(result) for result in results] == ["found one", "found two", "found three"]
+
+
+async def test_a_sub_agent_has_a_session_of_its_own_that_is_not_among_the_conversations(ground: Ground) -> None:
+    async with family(ground, go=[[task("one", "explore")], [Say("ok")]], one=[[Say("found")]]) as f:
+        await f.parent.prompt()
+        (started,) = f.rx.all(ev.SubagentStarted)
+        summary = f.parent.bench.catalog.summary(started.session_id)
+        assert summary is not None
+        assert summary.task is not None
+        assert (summary.task.session_id, summary.task.role) == (f.parent.id, "explore")
+        assert summary.title == "Do one"
+        assert not summary.is_listed
+        assert f.parent.bench.catalog.latest(ground.workspace) == f.parent.id
+        system = f.requests_of("one")[0].system
+        assert "You are a sub-agent" in system
+        assert "Your role: researcher" in system
+    opened = await f.parent.bench.open_session(started.session_id, sink=Receiver())
+    assert [entry.text for entry in opened.transcript.entries if isinstance(entry, ev.PromptSubmitted)] == ["one"]
+    opened.session.submit(ops.Shutdown())
+    await opened.session.run()
+
+
+async def test_a_sub_agent_has_no_sub_agents_and_one_that_explores_only_reads(ground: Ground) -> None:
+    async with family(
+        ground,
+        go=[[task("one", "explore"), task("two"), task("three", "nobody")], [Say("ok")]],
+        one=[[create("a.txt"), task("two")], [Say("found")]],
+        two=[[Call("run_terminal_cmd", {"command": "sleep 9", "is_background": True})], [Say("found")]],
+    ) as f:
+        await f.parent.prompt()
+        offered = {tool.name for tool in f.requests_of("one")[0].tools}
+        assert "read_file" in offered
+        assert offered.isdisjoint({"task", "create_file", "run_terminal_cmd", "write_plan"})
+        refused = [block for block in f.requests_of("one")[1].messages[-1].content if block.type == "tool_result"]
+        assert ["not permitted" in str(refused[0].content), "no tool 'task'" in str(refused[1].content)] == [True] * 2
+        assert not (ground.workspace / "a.txt").exists()
+        background = f.requests_of("two")[1].messages[-1].content[0]
+        assert background.type == "tool_result"
+        assert "leaves no command running" in str(background.content)
+        (_, after) = f.requests_of("go")
+        assert "explore" in str(after.messages[-1].content[2])
+
+
+async def test_while_the_agent_plans_its_sub_agents_only_read(ground: Ground) -> None:
+    async with family(ground, go=[[task("one")], [Say("ok")]], one=[[create("a.txt")], [Say("tried")]]) as f:
+        f.parent.submit(ops.SetMode(is_planning=True))
+        await f.parent.prompt()
+        offered = {tool.name for tool in f.requests_of("one")[0].tools}
+        assert offered.isdisjoint({"create_file", "write_plan", "task"})
+        assert not (ground.workspace / "a.txt").exists()
+
+
+async def test_changes_of_sub_agents_are_the_parents_and_each_is_undone_alone_in_any_order(ground: Ground) -> None:
+    before = "".join(f"line {number}\n" for number in range(40))
+    ground.write("shared.txt", before)
+    read = Call("read_file", {"path": "shared.txt"})
+    edit = Call("edit_file", {"path": "shared.txt", "old_str": "line 3\n", "new_str": "ONE\n"})
+    async with family(
+        ground,
+        go=[[task("one"), task("two"), task("three")], [Say("ok")]],
+        one=[[read], [edit], [read], [edit], [create("one.txt")], [Say("one")]],  # again, if "two" came between
+        two=[
+            [Call("run_terminal_cmd", {"command": "printf 'two\\n' > two.txt; sed -i 's/line 20/TWO/' shared.txt"})],
+            [Say("ok")],
+        ],
+        three=[[create("three.txt")], [Say("three")]],
+    ) as f:
+        await f.parent.prompt()
+        calls = {prompt: entry.call.id for prompt, entry in f.entries().items()}
+        made = {prompt: {change.path for change in entry.changes} for prompt, entry in f.entries().items()}
+        assert made["two"] == {"two.txt", "shared.txt"}
+        assert made["three"] == {"three.txt"}
+        assert "one.txt" in made["one"]
+        whole = {path.name: path.read_bytes() for path in ground.workspace.iterdir()}
+        await f.parent.undo(ChangeSelection(call_id=calls["two"]))
+        assert not (ground.workspace / "two.txt").exists()
+        assert b"TWO" not in (ground.workspace / "shared.txt").read_bytes()
+        assert (ground.workspace / "one.txt").exists()
+        await f.parent.undo(ChangeSelection(call_id=calls["one"]))
+        assert ground.read("shared.txt") == before
+        await f.parent.redo(ChangeSelection(call_id=calls["two"]))
+        await f.parent.redo(ChangeSelection(call_id=calls["one"]))
+        assert {path.name: path.read_bytes() for path in ground.workspace.iterdir()} == whole
+        await f.parent.undo()
+        assert {path.name for path in ground.workspace.iterdir()} == {"shared.txt"}
+        assert ground.read("shared.txt") == before
+
+
+async def test_a_question_of_a_sub_agent_is_asked_in_the_parent_and_says_whose_it_is(ground: Ground) -> None:
+    async with asking(
+        ground,
+        go=[[task("one"), task("two")], [Say("ok")]],
+        one=[[create("one.txt")], [Say("wrote")]],
+        two=[[create("two.txt")], [Say("did not")]],
+    ) as f:
+        f.parent.submit(ops.SubmitPrompt(text="go"))
+        asked = [await f.rx.expect(ev.ApprovalRequested) for _ in range(2)]
+        by_path = {event.request.changes[0].path: event.request for event in asked}
+        assert {request.subagent for request in by_path.values()} == {"general: Do one", "general: Do two"}
+        calls = {prompt: entry.call.id for prompt, entry in f.entries().items()}
+        assert by_path["one.txt"].call_id == calls["one"]
+        assert all(entry.is_waiting for entry in f.entries().values())
+        f.parent.submit(ops.AnswerApproval(call_id=calls["two"], decision=Denied(message="no")))
+        f.parent.submit(ops.AnswerApproval(call_id=calls["one"], decision=Allowed()))
+        await f.rx.expect(ev.TurnEnded)
+        assert ground.read("one.txt") == "new\n"
+        assert not (ground.workspace / "two.txt").exists()
+        assert [entry.decision for entry in f.entries().values()] == [None, None], "the calls themselves were allowed"
+        denied = f.requests_of("two")[1].messages[-1].content[0]
+        assert denied.type == "tool_result"
+        assert "The user denied this call" in str(denied.content)
+
+
+async def test_an_answer_for_the_session_is_one_for_its_other_sub_agents(ground: Ground) -> None:
+    async with asking(
+        ground,
+        go=[[task("one")], [task("two"), create("three.txt")], [Say("ok")]],
+        one=[[create("one.txt")], [Say("wrote")]],
+        two=[[create("two.txt")], [Say("wrote")]],
+    ) as f:
+        await f.parent.turn(Allowed(scope="session"))
+        assert {path.name for path in ground.workspace.iterdir()} == {"one.txt", "two.txt", "three.txt"}
+        assert len(f.rx.all(ev.ApprovalRequested)) == 1
+
+
+async def test_an_edited_command_of_a_sub_agent_is_judged_while_it_is_edited(ground: Ground) -> None:
+    run = Call("run_terminal_cmd", {"command": "touch a.txt", "with_escalated_permissions": True, "justification": "x"})
+    async with asking(ground, go=[[task("one")], [Say("ok")]], one=[[run], [Say("wrote")]]) as f:
+        f.parent.submit(ops.SubmitPrompt(text="go"))
+        asked = await f.rx.expect(ev.ApprovalRequested)
+        call_id = asked.request.call_id
+        f.parent.submit(ops.JudgeCommand(call_id=call_id, command="touch b.txt"))
+        judged = await f.rx.expect(ev.CommandJudged, lambda event: bool(event.digest))
+        assert judged.call_id == call_id
+        answer = Allowed(edited_command="touch b.txt", judged=judged.digest)
+        f.parent.submit(ops.AnswerApproval(call_id=call_id, decision=answer))
+        await f.rx.expect(ev.TurnEnded)
+        assert len(f.rx.all(ev.ApprovalRequested)) == 1
+        assert {path.name for path in ground.workspace.iterdir()} == {"b.txt"}
+        assert [change.path for entry in f.entries().values() for change in entry.changes] == ["b.txt"]
+
+
+async def test_nobody_answers_a_sub_agent_without_a_user(ground: Ground) -> None:
+    async with asking(ground, go=[[task("one")], [Say("ok")]], one=[[create("a")], [Say("no")]]) as f:
+        f.parent.submit(ops.SubmitPrompt(text="go"))
+        await f.parent.answer(Aborted(reason="Nobody is here."))
+        assert (await f.rx.expect(ev.TurnEnded)).reason == "approval_required"
+
+
+async def test_one_that_fails_and_one_that_is_stopped_leave_the_others_at_work(ground: Ground) -> None:
+    refused = ProviderError("The key was refused.", fault="authentication")
+    async with family(
+        ground,
+        go=[[task("one"), task("two"), task("three")], [Say("ok")]],
+        one=[[Fail(refused)]],
+        two=[[Say("so far"), Call("list_files")], [Hang()]],
+        three=[[create("three.txt")], [Say("three")]],
+    ) as f:
+        f.parent.submit(ops.SubmitPrompt(text="go"))
+        finished: dict[str, ev.ToolCallFinished] = {}
+        for _ in range(2):
+            event = await f.rx.expect(ev.ToolCallFinished)
+            finished[event.call_id] = event
+        calls = {prompt: entry.call.id for prompt, entry in f.entries().items()}
+        assert finished[calls["one"]].result.is_error
+        assert "The key was refused." in finished[calls["one"]].result.content
+        assert finished[calls["three"]].result.content == "three"
+        f.parent.submit(ops.StopSubagent(call_id=calls["two"]))
+        stopped = await f.rx.expect(ev.ToolCallFinished)
+        assert (stopped.call_id, stopped.state) == (calls["two"], "failed")
+        assert "so far" in stopped.result.content
+        assert (await f.rx.expect(ev.TurnEnded)).reason == "completed"
+
+
+async def test_a_stopped_turn_ends_every_sub_agent_and_answers_every_call(ground: Ground) -> None:
+    names = [f"task{number}" for number in range(20)]
+    ground.settings = Settings(subagents=SubagentSettings(most_at_once=20))
+    async with family(
+        ground,
+        go=[[task(name) for name in names]],
+        **{name: [[Say("so far"), Call("list_files")], [Hang()]] for name in names},
+    ) as f:
+        f.parent.submit(ops.SubmitPrompt(text="go"))
+        for _ in names:
+            await f.rx.expect(ev.SubagentStarted)
+        f.parent.submit(ops.Interrupt())
+        end = await f.rx.expect(ev.TurnEnded)
+        assert end.reason == "interrupted"
+        assert len(f.rx.all(ev.ToolCallFinished)) == 20
+        children = [event.session_id for event in f.rx.all(ev.SubagentStarted)]
+        for child in children:
+            opened = await f.parent.bench.open_session(child, sink=Receiver())
+            opened.session.submit(ops.Shutdown())
+            await opened.session.run()
+            assert opened.session.transcript.turns.last_end == "interrupted"
+
+
+async def test_no_more_work_at_once_than_the_setting_says(ground: Ground) -> None:
+    ground.settings = Settings(subagents=SubagentSettings(most_at_once=2))
+    names = ["one", "two", "three", "four"]
+    running: set[str] = set()
+    most = 0
+
+    def note(event: ev.Event) -> None:
+        nonlocal most
+        if isinstance(event, ev.SubagentStarted):
+            running.add(event.call_id)
+            most = max(most, len(running))
+        elif isinstance(event, ev.ToolCallFinished):
+            running.discard(event.call_id)
+
+    async with family(ground, go=[[task(name) for name in names], [Say("ok")]], **{n: [[Say(n)]] for n in names}) as f:
+        f.rx.at_once = note
+        await f.parent.prompt()
+        assert most == 2
+        assert [entry.result.content for entry in f.entries().values() if entry.result] == names
+
+
+async def test_what_sub_agents_cost_counts_once_and_as_the_parents(ground: Ground) -> None:
+    async with family(
+        ground,
+        go=[[Cost(0.5), task("one"), task("two")], [Cost(0.25), Say("ok")]],
+        one=[[Cost(1.0), Say("one")]],
+        two=[[Cost(2.0), Call("list_files")], [Cost(4.0), Say("two")]],
+    ) as f:
+        await f.parent.prompt()
+        assert f.parent.session.transcript.turns.usage.cost_usd == 7.75
+        assert {prompt: entry.usage.cost_usd for prompt, entry in f.entries().items()} == {"one": 1.0, "two": 6.0}
+        own = [event.usage for event in f.rx.all(ev.UsageReported) if not event.call_id]
+        assert f.parent.session.transcript.context.context_tokens == own[-1].context_tokens
+        started = {event.call_id: event.session_id for event in f.rx.all(ev.SubagentStarted)}
+        child = started[f.entries()["two"].call.id]
+    spent = {one.task is None: one.usage.cost_usd for one in f.parent.bench.catalog.summaries()}
+    assert spent == {True: 7.75, False: None}
+    view = await f.parent.bench.view_session(child, sink=Receiver())
+    assert sum(event.usage.cost_usd or 0 for event in view.events if isinstance(event, ev.UsageReported)) == 6.0
+
+
+async def test_the_limit_of_a_session_is_one_for_it_and_its_sub_agents_and_is_asked_about_once(ground: Ground) -> None:
+    ground.settings = Settings(spending=SpendingSettings(session_usd=1.0))
+    names = ["one", "two", "three"]
+    async with family(
+        ground,
+        go=[[Cost(0.5), *(task(name) for name in names)], [Say("ok")]],
+        **{name: [[Cost(0.4), Call("list_files")], [Cost(0.4), Say("done")]] for name in names},
+    ) as f:
+        f.parent.submit(ops.SubmitPrompt(text="go"))
+        asked = await f.rx.expect(ev.ApprovalRequested)
+        assert asked.request.spending is not None
+        f.parent.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Denied()))
+        again = await f.rx.expect((ev.ApprovalRequested, ev.TurnEnded))
+        if isinstance(again, ev.ApprovalRequested):  # the parent's own next request
+            f.parent.submit(ops.AnswerApproval(call_id=again.request.call_id, decision=Denied()))
+            again = await f.rx.expect(ev.TurnEnded)
+        assert isinstance(again, ev.TurnEnded)
+        assert again.reason == "interrupted"
+        assert len(f.rx.all(ev.ApprovalRequested)) <= 2
+
+
+async def test_after_a_kill_the_call_is_concluded_and_both_journals_are_whole(ground: Ground) -> None:
+    async with asking(
+        ground,
+        go=[[task("one"), task("two")], [Say("ok")]],
+        one=[[create("one.txt")], [create("more.txt")], [Say("one")]],
+        two=[[Hang()]],
+    ) as f:
+        f.parent.submit(ops.SubmitPrompt(text="go"))
+        asked = await f.rx.expect(ev.ApprovalRequested)
+        f.parent.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
+        await f.rx.expect(ev.ApprovalRequested)
+        children = [event.session_id for event in f.rx.all(ev.SubagentStarted)]
+        left = {one: ground.journal(one).read_bytes() for one in (f.parent.id, *children)}
+    for one, content in left.items():  # what a process leaves that is killed now
+        ground.journal(one).write_bytes(content)
+        ground.journal(one).with_name("snapshot.jsonl").unlink(missing_ok=True)
+    async with family(ground, more=[[Say("ok")]]) as later:
+        resumed = await later.parent.bench.open_session(f.parent.id, sink=(rx := Receiver()))
+        running = asyncio.create_task(resumed.session.run())
+        end = await rx.expect(ev.TurnEnded)
+        assert (end.reason, end.is_cut_off) == ("interrupted", True)
+        assert {event.state for event in rx.all(ev.ToolCallFinished)} == {"failed"}
+        assert not resumed.session.transcript.pending_approvals
+        resumed.session.submit(ops.UndoChanges(selection=ChangeSelection()))
+        await rx.expect(ev.ChangesUndone)
+        assert list(ground.workspace.iterdir()) == []
+        resumed.session.submit(ops.Shutdown())
+        await running
+        for child in children:
+            assert await asyncio.to_thread(later.parent.bench.catalog.summary, child) is not None
+
+
+async def test_without_a_place_for_sub_agents_the_model_is_offered_none(ground: Ground) -> None:
+    ground.settings = Settings(subagents=replace(SubagentSettings(), most_at_once=0))
+    async with family(ground, go=[[Say("ok")]]) as f:
+        await f.parent.prompt()
+        assert "task" not in {tool.name for tool in f.requests_of("go")[0].tools}
