@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from datetime import datetime
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 
@@ -28,7 +28,8 @@ from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.context.packing import image_digests, system_prompt, with_pictures, without_pictures
 from desktop_agent.core.context_window import ContextManager
 from desktop_agent.core.extensions.agent_roles import OWN_ROLES, AgentRole
-from desktop_agent.core.extensions.instructions import GuidanceReader
+from desktop_agent.core.extensions.instructions import Homes, InstructionReader
+from desktop_agent.core.extensions.untrusted import SecretAt
 from desktop_agent.core.jobs import JobReports, Jobs
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.definition_file import Definitions, used_definitions
@@ -404,13 +405,14 @@ class SessionContext:
 
     def _make_context_manager(self, retries: Retries) -> ContextManager:
         app, settings, access = self.app, self.settings, self.access
-        secrets = finder_of_secrets(self.root, app.environ)
 
         def offer(window: int, loaded: Sequence[str]) -> ToolOffer:
             return access.offer(DefinitionBudget(window, settings.current.mcp.tools_share), loaded)
 
-        def secret_at(path: Path, status: os.stat_result) -> str:
-            return secrets().secret_at(path, status)
+        @cache
+        def secrets_in(folder: Path) -> SecretAt:
+            secrets = finder_of_secrets(folder, app.environ)
+            return lambda path, status: secrets().secret_at(path, status)
 
         async def pictured(request: ModelRequest, model: ModelRef) -> ModelRequest:
             if not image_digests(request.messages):
@@ -427,7 +429,8 @@ class SessionContext:
             clock=app.clock,
             wait=retries.wait,
             settings=lambda: settings.current,
-            reader=GuidanceReader(self.root, app.paths.config, secret_at),
+            change_setting=settings.live.change,
+            reader=InstructionReader(self.root, Homes.of(app.paths.config, app.environ), secrets_in),
             calibration=app.calibration,
             system=self.system,
             offer=offer,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtCore import QCoreApplication, QDateTime, QLocale, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent, QTextCursor
+from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent, QPen, QTextCursor
 from PySide6.QtWidgets import (
     QDialog,
     QListWidget,
@@ -18,10 +18,18 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.core.context.summaries import from_headings, summary_text
 from desktop_agent.core.protocol.model import CacheMiss, ContextReport, ContextSection, Flaw, Pin, SectionKind
-from desktop_agent.core.protocol.ops import AddPin, Compact, EditSummary, RemovePin, UndoCompaction
+from desktop_agent.core.protocol.ops import (
+    AddPin,
+    Compact,
+    EditSummary,
+    InspectContext,
+    RemovePin,
+    SwitchGuidance,
+    UndoCompaction,
+)
 from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Height, Space, Theme
-from desktop_agent.ui.widgets.buttons import Picker, compact_button, make_button, make_line
+from desktop_agent.ui.widgets.buttons import Picker, Switch, compact_button, make_button, make_line
 from desktop_agent.ui.widgets.context_meter import counted
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label, show_text
 from desktop_agent.ui.widgets.layouts import (
@@ -64,7 +72,11 @@ def section_hint(section: ContextSection) -> str:
     hints: dict[SectionKind, str] = {
         "tools": _tr("The descriptions of the agent's tools."),
         "system": _tr("The instructions the agent gets before everything else."),
-        "guidance": _tr("From {0}. It is read again when a turn begins.").format(section.name),
+        "guidance": (
+            _tr("From {0}. You switched it off, so the agent does not get it.")
+            if section.is_off
+            else _tr("From {0}. It is read again when a turn begins.")
+        ).format(section.name),
         "summary": _tr("Replaces the older turns. You can rewrite it: one point per line, under its heading."),
         "conversation": _tr("Everything that was said, called and returned, in full."),
         "pictures": _tr("The newest pictures of the conversation. Older ones are left out."),
@@ -103,9 +115,10 @@ class ContextBar(QWidget):
             painter.fillRect(area, self._theme.colour("border"))
             report = self._report
             if report is not None:
-                total = max(report.use.window, sum(section.tokens for section in report.sections), 1)
+                sent = [section for section in report.sections if not section.is_off]
+                total = max(report.use.window, sum(section.tokens for section in sent), 1)
                 x = 0.0
-                for section in report.sections:
+                for section in sent:
                     width = area.width() * section.tokens / total
                     painter.fillRect(
                         QRectF(x, 0, max(width - 1, 1), _HEIGHT), self._theme.colour(COLOURS[section.kind])
@@ -254,7 +267,8 @@ class SectionList(QListWidget):
         for section in sections:
             item = QListWidgetItem(section_name(section))
             item.setData(_DATA, section)
-            words = self.tr("{0}, {1} tokens").format(item.text(), counted(section.tokens))
+            words = self.tr("{0}, {1} tokens, not sent") if section.is_off else self.tr("{0}, {1} tokens")
+            words = words.format(item.text(), counted(section.tokens))
             item.setData(Qt.ItemDataRole.AccessibleTextRole, words)
             self.addItem(item)
             if chosen is not None and (section.kind, section.name) == (chosen.kind, chosen.name):
@@ -282,9 +296,16 @@ class _Row(RowDelegate):
         colour = self.theme.colour
         area = QRectF(option.rect)
         ink = draw_ground(painter, self.theme, option, self.ring)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(colour(COLOURS[section.kind]))
-        painter.drawEllipse(QRectF(area.left() + Space.S, area.center().y() - _DOT / 2, _DOT, _DOT))
+        dot = QRectF(area.left() + Space.S, area.center().y() - _DOT / 2, _DOT, _DOT)
+        if section.is_off:
+            ink = colour("muted")
+            painter.setPen(QPen(ink, 1))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            dot.adjust(0.5, 0.5, -0.5, -0.5)
+        else:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(colour(COLOURS[section.kind]))
+        painter.drawEllipse(dot)
         painter.setFont(self.text_font)
         inner = area.adjusted(Space.S + _DOT + Space.S, 0, -Space.S, 0)
         tokens = counted(section.tokens)
@@ -315,6 +336,10 @@ class ContextInspector(QDialog):
         self._list.section_chosen.connect(self._show_section)
         self._name = make_label(role="strong", is_plain=True)
         self._hint = make_label(role="secondary", wraps=True, is_plain=True)
+        self._sent = make_label(role="secondary")
+        self._switch = Switch(theme)
+        self._switch.setObjectName("guidanceSwitch")
+        self._switch.clicked.connect(self._switch_guidance)
         self._text = LongText()
         set_names(self._text, "contextText", self.tr("Text of this part"))
         self._text.setFont(theme.code_font())
@@ -385,6 +410,11 @@ class ContextInspector(QDialog):
         self._text.setVisible(section.kind not in ("pins", "pictures"))
         self._save.setVisible(is_summary)
         self._undo.setVisible(is_summary)
+        for widget in (self._sent, self._switch):
+            widget.setVisible(section.kind == "guidance")
+        self._sent.setText(self.tr("Not sent") if section.is_off else self.tr("Sent"))
+        self._switch.setChecked(not section.is_off)
+        self._switch.setAccessibleName(self.tr("Send {0} to the model").format(section.name))
         self._on_text()
 
     def _left_out(self, section: ContextSection) -> str:
@@ -417,6 +447,11 @@ class ContextInspector(QDialog):
         self._text.document().setModified(False)
         self.op_requested.emit(UndoCompaction())
 
+    def _switch_guidance(self) -> None:
+        if (section := self._list.chosen()) is not None:
+            self.op_requested.emit(SwitchGuidance(path=section.name, is_on=self._switch.isChecked()))
+            self.op_requested.emit(InspectContext())
+
     def _compact(self) -> None:
         if self._compact_button.isEnabled():
             self.op_requested.emit(Compact(focus=self._focus.text().strip()))
@@ -429,8 +464,9 @@ class ContextInspector(QDialog):
         margins = (Space.XL, Space.L, Space.XL, Space.M)
         head = vbox(title, self._use, self._bar, self._missed, self._mended, margins=margins, spacing=Space.S)
         buttons = hbox(self._save, self._undo, Stretch(1), spacing=Space.S)
+        name = hbox((self._name, 1), self._sent, self._switch, spacing=Space.S)
         part = vbox(
-            self._name,
+            name,
             self._hint,
             (self._text, 1),
             buttons,

@@ -2617,6 +2617,10 @@
         <translation>Aus {0}. Wird zu Beginn jeder Runde neu gelesen.</translation>
     </message>
     <message>
+        <source>From {0}. You switched it off, so the agent does not get it.</source>
+        <translation>Aus {0}. Von Ihnen abgeschaltet, daher bekommt der Agent es nicht.</translation>
+    </message>
+    <message>
         <source>Pictures</source>
         <translation>Bilder</translation>
     </message>
@@ -2672,6 +2676,10 @@
         <translation>Vor allem behalten … (optional)</translation>
     </message>
     <message>
+        <source>Not sent</source>
+        <translation>Nicht gesendet</translation>
+    </message>
+    <message>
         <source>Nothing was saved: write each point as a line “- …” under one of the headings.</source>
         <translation>Es wurde nichts gespeichert: Schreiben Sie jeden Punkt als Zeile „- …“ unter eine der Überschriften.</translation>
     </message>
@@ -2686,6 +2694,14 @@
     <message>
         <source>Save summary</source>
         <translation>Zusammenfassung speichern</translation>
+    </message>
+    <message>
+        <source>Send {0} to the model</source>
+        <translation>{0} an das Modell senden</translation>
+    </message>
+    <message>
+        <source>Sent</source>
+        <translation>Gesendet</translation>
     </message>
     <message>
         <source>Summarise older turns</source>
@@ -4531,6 +4547,10 @@
         <translation>Den Worktree {0} zurückholen.</translation>
     </message>
     <message>
+        <source>Change the list in the settings.</source>
+        <translation>Ändern Sie die Liste in den Einstellungen.</translation>
+    </message>
+    <message>
         <source>Check the application&apos;s data folder: `desktop-agent doctor`.</source>
         <translation>Prüfen Sie den Datenordner der Anwendung: `desktop-agent doctor`.</translation>
     </message>
@@ -4693,6 +4713,10 @@
     <message>
         <source>Install them with {0}.</source>
         <translation>Installieren Sie sie mit {0}.</translation>
+    </message>
+    <message>
+        <source>Instructions written for other agents are used, too: {0}.</source>
+        <translation>Auch Anweisungen, die für andere Agenten geschrieben wurden, werden verwendet: {0}.</translation>
     </message>
     <message>
         <source>It became a hard link to another file. A redo after an undo makes it a separate file.</source>
@@ -6177,6 +6201,10 @@
     <message>
         <source>{0} is reserved for the account without a name</source>
         <translation>{0} ist für das Konto ohne Namen reserviert</translation>
+    </message>
+    <message>
+        <source>{0} is still not sent, because a glob in {1} covers it.</source>
+        <translation>{0} wird weiterhin nicht gesendet, weil ein Muster in {1} darauf passt.</translation>
     </message>
     <message>
         <source>{0} is too long: files in {1} could not be opened at that path.</source>
@@ -11166,6 +11194,10 @@
         <source>{0}, {1} tokens</source>
         <translation>{0}, {1} Token</translation>
     </message>
+    <message>
+        <source>{0}, {1} tokens, not sent</source>
+        <translation>{0}, {1} Token, nicht gesendet</translation>
+    </message>
 </context>
 <context>
     <name>SelectionBar</name>
@@ -12347,12 +12379,24 @@
         <translation>Claude Platform on AWS</translation>
     </message>
     <message>
+        <source>Files of instructions that the model does not get: paths, or globs such as `GEMINI.md` and `.cursor/rules/**`; `**` stands for all. “What the model sees” has a switch for each file.</source>
+        <translation>Dateien mit Anweisungen, die das Modell nicht bekommt: Pfade oder Muster wie `GEMINI.md` und `.cursor/rules/**`; `**` steht für alle. „Was das Modell sieht“ hat einen Schalter für jede Datei.</translation>
+    </message>
+    <message>
         <source>Google Vertex AI</source>
         <translation>Google Vertex AI</translation>
     </message>
     <message>
         <source>How many sub-agents of a conversation work side by side; further ones wait. 0 offers the model none.</source>
         <translation>Wie viele Unteragenten einer Unterhaltung nebeneinander arbeiten; weitere warten. Bei 0 werden dem Modell keine angeboten.</translation>
+    </message>
+    <message>
+        <source>Instructions</source>
+        <translation>Anweisungen</translation>
+    </message>
+    <message>
+        <source>Instructions not sent</source>
+        <translation>Nicht gesendete Anweisungen</translation>
     </message>
     <message>
         <source>Look for updates at</source>
@@ -12741,6 +12785,10 @@
     <message>
         <source>What may be spent before the agent asks. Without a window, the agent stops instead.</source>
         <translation>Was ausgegeben werden darf, bevor der Agent fragt. Ohne Fenster hält er stattdessen an.</translation>
+    </message>
+    <message>
+        <source>What the model gets of AGENTS.md, CLAUDE.md and the like.</source>
+        <translation>Was das Modell von AGENTS.md, CLAUDE.md und Ähnlichem bekommt.</translation>
     </message>
     <message>
         <source>When a conversation is summarised, so that it still fits the model.</source>

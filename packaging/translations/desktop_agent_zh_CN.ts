@@ -2600,6 +2600,10 @@
         <translation>来自 {0}。每轮开始时重新读取。</translation>
     </message>
     <message>
+        <source>From {0}. You switched it off, so the agent does not get it.</source>
+        <translation>来自 {0}。您已将其关闭，因此智能体不会收到它。</translation>
+    </message>
+    <message>
         <source>Pictures</source>
         <translation>图片</translation>
     </message>
@@ -2655,6 +2659,10 @@
         <translation>优先保留…（可选）</translation>
     </message>
     <message>
+        <source>Not sent</source>
+        <translation>不发送</translation>
+    </message>
+    <message>
         <source>Nothing was saved: write each point as a line “- …” under one of the headings.</source>
         <translation>未保存任何内容：请将每一点写成“- …”的一行，放在某个标题下。</translation>
     </message>
@@ -2669,6 +2677,14 @@
     <message>
         <source>Save summary</source>
         <translation>保存摘要</translation>
+    </message>
+    <message>
+        <source>Send {0} to the model</source>
+        <translation>将 {0} 发送给模型</translation>
+    </message>
+    <message>
+        <source>Sent</source>
+        <translation>发送</translation>
     </message>
     <message>
         <source>Summarise older turns</source>
@@ -4513,6 +4529,10 @@
         <translation>取回工作树 {0}。</translation>
     </message>
     <message>
+        <source>Change the list in the settings.</source>
+        <translation>请在设置中修改该列表。</translation>
+    </message>
+    <message>
         <source>Check the application&apos;s data folder: `desktop-agent doctor`.</source>
         <translation>请检查应用程序的数据文件夹：`desktop-agent doctor`。</translation>
     </message>
@@ -4675,6 +4695,10 @@
     <message>
         <source>Install them with {0}.</source>
         <translation>请用 {0} 安装。</translation>
+    </message>
+    <message>
+        <source>Instructions written for other agents are used, too: {0}.</source>
+        <translation>为其他智能体编写的指令也会使用：{0}。</translation>
     </message>
     <message>
         <source>It became a hard link to another file. A redo after an undo makes it a separate file.</source>
@@ -6159,6 +6183,10 @@
     <message>
         <source>{0} is reserved for the account without a name</source>
         <translation>{0} 是没有名称的账户</translation>
+    </message>
+    <message>
+        <source>{0} is still not sent, because a glob in {1} covers it.</source>
+        <translation>{0} 仍不会发送，因为 {1} 中的通配模式与它匹配。</translation>
     </message>
     <message>
         <source>{0} is too long: files in {1} could not be opened at that path.</source>
@@ -11123,6 +11151,10 @@
         <source>{0}, {1} tokens</source>
         <translation>{0}，{1} 个 token</translation>
     </message>
+    <message>
+        <source>{0}, {1} tokens, not sent</source>
+        <translation>{0}，{1} 个 token，不发送</translation>
+    </message>
 </context>
 <context>
     <name>SelectionBar</name>
@@ -12300,12 +12332,24 @@
         <translation>AWS 上的 Claude Platform</translation>
     </message>
     <message>
+        <source>Files of instructions that the model does not get: paths, or globs such as `GEMINI.md` and `.cursor/rules/**`; `**` stands for all. “What the model sees” has a switch for each file.</source>
+        <translation>模型不会收到的指令文件：路径，或 `GEMINI.md`、`.cursor/rules/**` 这样的通配模式；`**` 表示全部。“模型看到的内容”中每个文件都有一个开关。</translation>
+    </message>
+    <message>
         <source>Google Vertex AI</source>
         <translation>Google Vertex AI</translation>
     </message>
     <message>
         <source>How many sub-agents of a conversation work side by side; further ones wait. 0 offers the model none.</source>
         <translation>一个对话中同时工作的子代理数量；其余的等待。0 表示不向模型提供子代理。</translation>
+    </message>
+    <message>
+        <source>Instructions</source>
+        <translation>指令</translation>
+    </message>
+    <message>
+        <source>Instructions not sent</source>
+        <translation>不发送的指令</translation>
     </message>
     <message>
         <source>Look for updates at</source>
@@ -12694,6 +12738,10 @@
     <message>
         <source>What may be spent before the agent asks. Without a window, the agent stops instead.</source>
         <translation>代理在询问之前可以花费多少。没有窗口时，它会改为停止。</translation>
+    </message>
+    <message>
+        <source>What the model gets of AGENTS.md, CLAUDE.md and the like.</source>
+        <translation>模型会收到 AGENTS.md、CLAUDE.md 等文件中的哪些内容。</translation>
     </message>
     <message>
         <source>When a conversation is summarised, so that it still fits the model.</source>

@@ -144,11 +144,12 @@ def answer(call_id: CallId, result: ToolResult | None, *, is_external: bool) -> 
 
 
 def guidance_note(path: str, file: GuidanceFile | None) -> str:
-    folder = path.rpartition("/")[0]
     if file is None:
-        return f"{GUIDANCE_NOTE} {folder}/: {path} is gone and holds no longer.]"
+        return f"{GUIDANCE_NOTE} {path.rpartition('/')[0]}/: {path} holds no longer.]"
     cut = "\n[The file is longer; this is its beginning.]" if file.is_cut else ""
-    return f"{GUIDANCE_NOTE} {folder}/, from {path}. It holds for the files in there:]\n{file.text}{cut}"
+    what = file.holds_for or f"{path.rpartition('/')[0]}/"
+    which = "the files in there" if what.endswith("/") else "these files"
+    return f"{GUIDANCE_NOTE} {what}, from {path}. It holds for {which}:]\n{file.text}{cut}"
 
 
 def _sendable(blocks: Sequence[AssistantBlock]) -> tuple[AssistantBlock, ...]:

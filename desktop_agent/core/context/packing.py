@@ -8,6 +8,7 @@ import logging
 import platform
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from itertools import starmap
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -186,13 +187,18 @@ def _last_answer_id(messages: Sequence[Message], model: ModelRef) -> str:
 
 
 def sections(
-    request: ModelRequest, guidance: Sequence[GuidanceFile], compaction: Compaction | None, system: str, ratio: float
+    request: ModelRequest,
+    guidance: Sequence[tuple[GuidanceFile, bool]],
+    compaction: Compaction | None,
+    system: str,
+    ratio: float,
 ) -> tuple[ContextSection, ...]:
     """Return the parts of `request` that are not empty, in the order in which they are sent.
 
-    `system` is the system prompt without guidance; `ratio` corrects estimates. Takes milliseconds, so use a thread.
+    `guidance` says of each file whether it is switched off: it is listed, too. `system` is the system prompt without
+    guidance; `ratio` corrects estimates. Takes milliseconds, so use a thread.
     """
-    in_folders = sum(text_tokens(file.text) for file in guidance if file.scope == "folder")
+    in_folders = sum(text_tokens(file.text) for file, is_off in guidance if file.scope == "folder" and not is_off)
     is_summarised = compaction is not None and compaction.through_turn > 0
     summary = rendered(compaction.summary) if compaction is not None and is_summarised else ""
     pictures = picture_tokens(request.messages)
@@ -201,17 +207,20 @@ def sections(
     if is_summarised:  # the conversation begins with it
         said[0] = replace(said[0], content=said[0].content[1:])
 
-    def section(kind: SectionKind, estimated: float, text: str, name: str = "") -> ContextSection:
-        return ContextSection(kind=kind, name=name, tokens=round(estimated * ratio), text=text)
+    def section(kind: SectionKind, estimated: float, text: str) -> ContextSection:
+        return ContextSection(kind=kind, tokens=round(estimated * ratio), text=text)
 
-    guides = [(file.path, file.text if file.scope == "folder" else guidance_text(file)) for file in guidance]
+    def guide(file: GuidanceFile, is_off: bool) -> ContextSection:
+        text = file.text if file.scope == "folder" else guidance_text(file)
+        return replace(section("guidance", text_tokens(text), text), name=file.path, is_off=is_off)
+
     found = (
         section("tools", tool_tokens(request.tools), "\n\n".join(map(definition_text, request.tools))),
         section("system", text_tokens(system), system),
-        *(section("guidance", text_tokens(text), text, name) for name, text in guides),
+        *starmap(guide, guidance),
         section("summary", text_tokens(summary), summary),
         section("conversation", rest, conversation_text(said)),
         section("pictures", pictures, ""),
         section("pins", text_tokens(request.pinned), request.pinned),
     )
-    return tuple(one for one in found if one.tokens)
+    return tuple(one for one in found if one.tokens or one.text)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import assert_never
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from desktop_agent.core.base.clock import Clock, is_over
 from desktop_agent.core.base.errors import AgentError, ProviderError, StorageError
@@ -26,8 +26,9 @@ from desktop_agent.core.context_window.compaction import (
     summary_request,
     summary_tokens,
 )
+from desktop_agent.core.context_window.guiding import Guiding
 from desktop_agent.core.context_window.meter import Meter
-from desktop_agent.core.extensions.instructions import GuidanceProblem, GuidanceReader
+from desktop_agent.core.extensions.instructions import InstructionReader
 from desktop_agent.core.models.known_model import KnownModel
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
@@ -113,45 +114,15 @@ class Pins(Struct, frozen=True, kw_only=True, eq=False):
         await self.log.record(ev.Notice(level="warning", code="pin", title=title, hint=hint))
 
 
-_PATH_ARGUMENTS = ("path", "file_path", "target_directory", "cwd", "source_path", "dest_path")
-
-
-class Guiding(Struct, kw_only=True, eq=False):
-    reader: GuidanceReader
-    history: History
-    transcript: Transcript
-    log: EventLog
-    _reported: set[GuidanceProblem] = field(default_factory=set[GuidanceProblem])
-
-    async def refresh(self, *, is_turn_start: bool) -> None:
-        """Record the files now in force, if the journal has others. Cheap when the last calls were about no file."""
-        touched = self._touched()
-        if not touched and not is_turn_start:
-            return
-        known = [file.path.rpartition("/")[0] for file in self.history.fold.guidance if file.scope == "folder"]
-        reader = self.reader
-        files, problems = await asyncio.to_thread(
-            lambda: reader.read(dict.fromkeys([*known, *reader.folders_of(touched)]))
-        )
-        if set(files) != set(self.history.fold.guidance):
-            await self.log.record(ev.GuidanceLoaded(files=files))
-        for problem in problems:
-            if problem not in self._reported:
-                self._reported.add(problem)
-                title = f"{problem.path} was not used, or not in full: {problem.reason}."
-                await self.log.record(ev.Notice(level="warning", code="guidance", title=title))
-
-    def _touched(self) -> list[str]:
-        touched: dict[str, None] = {}
-        for call in self.history.newest_calls():
-            named = (call.arguments.get(name) for name in _PATH_ARGUMENTS)
-            touched |= dict.fromkeys(path for path in named if isinstance(path, str))
-            if (entry := self.transcript.paged.tool_entry(call.id)) is not None:
-                touched |= dict.fromkeys(change.path for change in entry.changes)
-        return list(touched)
-
-
-ContextOp = ops.Compact | ops.EditSummary | ops.UndoCompaction | ops.AddPin | ops.RemovePin | ops.InspectContext
+ContextOp = (
+    ops.Compact
+    | ops.EditSummary
+    | ops.UndoCompaction
+    | ops.AddPin
+    | ops.RemovePin
+    | ops.SwitchGuidance
+    | ops.InspectContext
+)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -164,7 +135,8 @@ class ContextManager:
     clock: Clock
     wait: RetryWait
     settings: Callable[[], Settings]
-    reader: GuidanceReader
+    change_setting: Callable[[str, object], Awaitable[object]]
+    reader: InstructionReader
     calibration: Calibration
     system: str
     offer: Callable[[int, Sequence[str]], ToolOffer]
@@ -182,7 +154,14 @@ class ContextManager:
     def __post_init__(self) -> None:
         self.meter = Meter(self.log, self.calibration)
         self.pins = Pins(history=self.history, log=self.log, clock=self.clock)
-        self.guiding = Guiding(reader=self.reader, history=self.history, transcript=self.transcript, log=self.log)
+        self.guiding = Guiding(
+            reader=self.reader,
+            history=self.history,
+            transcript=self.transcript,
+            log=self.log,
+            settings=self.settings,
+            change_setting=self.change_setting,
+        )
         self._task: asyncio.Task[None] | None = None
 
     # -- requests --
@@ -228,8 +207,12 @@ class ContextManager:
                 await self.pins.add(op, self.settings().compaction.pins_tokens)
             case ops.RemovePin():
                 await self.pins.remove(op)
+            case ops.SwitchGuidance():
+                await self._switch_guidance(op)
             case ops.InspectContext():
                 await self.pins.expire()
+                if not is_running:
+                    await self.guiding.refresh(is_turn_start=True)
                 self.log.emit(ev.ContextInspected(report=await self._report()))
                 return None
             case ops.Compact() | ops.EditSummary() | ops.UndoCompaction() if is_running or self.is_compacting:
@@ -395,12 +378,12 @@ class ContextManager:
         model = self.transcript.session.model
         assert model is not None, "the journal's first line names the model"
         request, offer, use = self.pack(model), self.meter.offer, self.meter.use
-        compaction, guidance = self.history.fold.compaction, self.history.fold.guidance
+        compaction, guidance = self.history.fold.compaction, self.guiding.listed()
         # The parts are scaled to the reported total, which is nearer to the truth than the estimate.
         ratio = use.tokens / max(request_tokens(request), 1.0) if use is not None else self.meter.ratio(model)
         found = await asyncio.to_thread(sections, request, guidance, compaction, self._system(), ratio)
         window = self.window(model)
-        tokens = sum(section.tokens for section in found)
+        tokens = sum(section.tokens for section in found if not section.is_off)
         return ContextReport(
             sections=found,
             use=use or ContextUse(tokens=tokens, window=window, source="estimated"),
@@ -410,6 +393,12 @@ class ContextManager:
             deferred_tools=offer.deferred,
             deferred_tokens=round(offer.deferred_tokens * ratio),
         )
+
+    async def _switch_guidance(self, op: ops.SwitchGuidance) -> None:
+        try:
+            await self.guiding.switch(op)
+        except AgentError as error:  # the settings cannot be written
+            await self._notify(error.title, error.hint, error.detail)
 
     async def _notify(self, title: str, hint: str = "", detail: str = "") -> None:
         await self.log.record(ev.Notice(level="warning", code="compaction", title=title, hint=hint, detail=detail))

@@ -1,28 +1,49 @@
-"""Files whose text the model gets without a question: AGENTS.md files, read off the event loop.
+"""Files whose text the model gets without a question: AGENTS.md, and what people have for other agents in its place.
 
-A workspace's files are untrusted. No link out of the workspace is followed, and no file with secrets is read.
+Anybody may have written what a workspace and its repository hold. No link out of them is followed, no file with secrets
+is read, and numbers, sizes and depths are limited: what is farthest from the workspace is cut first.
 """
 
 import codecs
 import errno
 import os
+import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import chain, islice
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from desktop_agent.core.base.file_types import byte_order_mark
+from desktop_agent.core.base.globs import Glob
+from desktop_agent.core.base.plain_text import named, shortened
+from desktop_agent.core.extensions.front_matter import FrontMatter, split
 from desktop_agent.core.extensions.untrusted import HoldsSecretsError, SecretAt, read_start
 from desktop_agent.core.protocol.model import GuidanceFile, GuidanceScope
+from desktop_agent.core.system.git.repository import find_repository, stranger_of
 from desktop_agent.core.system.private_files import FileStamp, is_unchanged
+from desktop_agent.core.system.workspace import entries_below
 
-GUIDANCE_NAME = "AGENTS.md"
+OWN_NAMES = ("AGENTS.override.md", "AGENTS.md")
+"""The first of them that a folder has is read."""
+
 MAX_BYTES = 32 * 1024
+ROOM: Mapping[GuidanceScope, int] = {"person": 32 * 1024, "workspace": 64 * 1024, "folder": 128 * 1024}
+"""How many bytes all files of a scope may have together."""
 MAX_FOLDERS = 24
 """How many folders can contribute guidance. In a hostile tree, every folder has a file."""
+MAX_RULES = 200
+"""How many rules a folder can have of one kind, among at most ten times as many files and folders."""
+MAX_IMPORT_DEPTH = 5
+MAX_IMPORTS = 100
+MAX_PROBLEMS = 12
 
 _NOT_TEXT = "it is not text in UTF-8; what cannot be read is shown as \ufffd"
+_TOO_LONG = f"it has more than {MAX_BYTES // 1024} KiB"
 
 
 class GuidanceProblem(Struct, frozen=True):
@@ -30,82 +51,451 @@ class GuidanceProblem(Struct, frozen=True):
     reason: str
 
 
-class _Read(Struct, frozen=True):
-    stamp: FileStamp | None
-    file: GuidanceFile | None
-    problem: GuidanceProblem | None
+class Instructions(Struct, frozen=True):
+    files: tuple[GuidanceFile, ...] = ()
+    """Those of folders and for some files last, the nearest of each scope last."""
+    off: tuple[GuidanceFile, ...] = ()
+    """Those that would be in force if the user had not switched them off."""
+    order: tuple[str, ...] = ()
+    """The paths of both, in the order in which all of them would be sent."""
+    problems: tuple[GuidanceProblem, ...] = ()
 
 
-class GuidanceReader:
-    def __init__(self, root: Path, person: Path, secret_at: SecretAt) -> None:
-        self._secret_at = secret_at
-        self._root = root
-        self._person = person / GUIDANCE_NAME
-        self._known: dict[Path, _Read] = {}
+class Homes(Struct, frozen=True, kw_only=True):
+    """Where the user's own files are."""
 
-    def read(self, folders: Iterable[str]) -> tuple[tuple[GuidanceFile, ...], tuple[GuidanceProblem, ...]]:
-        """Return the user's file, the root's, those of `folders`, and the problems with them. Blocks. Never raises."""
-        found = [self._look(self._person, str(self._person), "person")]
-        found.append(self._look(self._root / GUIDANCE_NAME, GUIDANCE_NAME, "workspace"))
-        for folder in list(folders)[:MAX_FOLDERS]:
-            name = str(PurePosixPath(folder) / GUIDANCE_NAME)
-            found.append(self._look(self._root / name, name, "folder"))
-        reads = [read for read in found if read is not None]
-        files = tuple(read.file for read in reads if read.file is not None)
-        return files, tuple(read.problem for read in reads if read.problem is not None)
+    home: Path
+    config: Path
+    """The folder of this application's settings."""
+    codex: Path
+    claude: Path
+
+    @classmethod
+    def of(cls, config: Path, environ: Mapping[str, str]) -> "Homes":
+        home = Path.home()
+        codex, claude = environ.get("CODEX_HOME"), environ.get("CLAUDE_CONFIG_DIR")
+        return cls(
+            home=home,
+            config=config,
+            codex=Path(codex) if codex else home / ".codex",
+            claude=Path(claude) if claude else home / ".claude",
+        )
+
+
+class Place(NamedTuple):
+    """A folder, for what its files hold, and the folder that no link in it may leave; `None` for the user's own."""
+
+    folder: Path
+    boundary: Path | None
+    scope: GuidanceScope
+    holds_for: str = ""
+
+
+class InstructionReader:
+    """Reads the files in force in one workspace. Unchanged files are not read twice. Everything here blocks."""
+
+    def __init__(self, root: Path, homes: Homes, secrets_in: Callable[[Path], SecretAt]) -> None:
+        """`secrets_in` returns what tells the secrets of a folder: the workspace, or the repository that it is in."""
+        self.root = root
+        self.top = root
+        """The repository's folder, if the workspace is in a repository; found at each reading."""
+        self.homes = homes
+        self._secrets_in = secrets_in
+        self._known: dict[tuple[Path, Path | None], Content | None] = {}
+        self._split: dict[Path, tuple[str, FrontMatter]] = {}
+
+    def read(self, known: Iterable[GuidanceFile], touched: Iterable[str], off: Sequence[str] = ()) -> Instructions:
+        """Return all that is in force, given the `known` files of folders and the paths just `touched`. Never raises.
+
+        `off` are the entries of the setting.
+        """
+        self.top = _top_of(self.root)
+        return _Reading(self, OffList(off), known, list(touched)).all()
 
     def folders_of(self, paths: Iterable[str]) -> list[str]:
         """Return the folders inside the workspace that contain these files or folders, outer ones first. Blocks."""
         found: dict[str, None] = {}
         for text in paths:
-            path = Path(os.path.normpath(self._root / text))
-            if not path.is_relative_to(self._root):
+            path = Path(os.path.normpath(self.root / text))
+            if not path.is_relative_to(self.root):
                 continue
-            place = PurePosixPath(path.relative_to(self._root).as_posix())
+            place = PurePosixPath(path.relative_to(self.root).as_posix())
             inside = place if _is_folder(path) else place.parent
-            chain = [inside, *inside.parents]
-            found |= dict.fromkeys(str(folder) for folder in reversed(chain) if folder != PurePosixPath("."))
+            around = [inside, *inside.parents]
+            found |= dict.fromkeys(str(folder) for folder in reversed(around) if folder != PurePosixPath("."))
         return list(found)
 
-    def _look(self, path: Path, name: str, scope: GuidanceScope) -> _Read | None:
+    def name_of(self, path: Path) -> str:
+        """Return a path as it is shown and recorded: relative inside the workspace and above it, or absolute."""
+        if path.is_relative_to(self.root):
+            return path.relative_to(self.root).as_posix()
+        is_above = path.is_relative_to(self.top)
+        return Path(os.path.relpath(path, self.root)).as_posix() if is_above else str(path)
+
+    def path_of(self, name: str) -> Path:
+        return Path(os.path.normpath(self.root / name))
+
+    def content(self, path: Path, boundary: Path | None) -> "Content | None":
+        """Return a file's text, or why it has none; `None` if there is no such file."""
         try:
             real = path.resolve(strict=True)
             facts = real.stat()
         except (FileNotFoundError, NotADirectoryError, ValueError):  # the last for what can be no path: a NUL in it
-            self._known.pop(path, None)
+            self._known.pop((path, boundary), None)
             return None
         except (OSError, RuntimeError) as error:  # no permission, or links in a circle
             if getattr(error, "errno", None) == errno.ENAMETOOLONG:
                 return None  # a path that the model made up: there can be no such file
-            reason = getattr(error, "strerror", None) or error
-            return _Read(None, None, GuidanceProblem(name, f"it cannot be read: {reason}"))
+            return Content(None, path, problem=f"it cannot be read: {getattr(error, 'strerror', None) or error}")
         stamp = FileStamp.of(facts)
-        known = self._known.get(path)
+        known = self._known.get((path, boundary))
         if known is not None and is_unchanged(stamp, known.stamp):
             return known
-        if scope != "person" and not real.is_relative_to(self._root):
-            read = _Read(stamp, None, GuidanceProblem(name, "it is a link that leads out of the workspace"))
+        if boundary is not None and not real.is_relative_to(boundary):
+            where = "workspace" if boundary == self.root else "repository"
+            read = Content(stamp, real, problem=f"it is a link that leads out of the {where}")
         elif not stat.S_ISREG(facts.st_mode):
-            read = _Read(stamp, None, GuidanceProblem(name, "it is not a file"))
+            read = Content(stamp, real, problem="it is not a file")
         else:
-            read = self._loaded(real, name, scope, stamp)
-        self._known[path] = read
+            read = self._loaded(real, stamp, boundary)
+        self._known[path, boundary] = read
         return read
 
-    def _loaded(self, path: Path, name: str, scope: GuidanceScope, stamp: FileStamp) -> _Read:
+    def fields_of(self, content: "Content") -> FrontMatter:
+        known = self._split.get(content.path)
+        if known is None or known[0] != content.text:
+            known = self._split[content.path] = (content.text, split(content.text))
+        return known[1]
+
+    def _loaded(self, path: Path, stamp: FileStamp, boundary: Path | None) -> "Content":
+        secret_at = None if boundary is None else self._secrets_in(boundary)
         try:
-            content = read_start(path, MAX_BYTES + 1, None if scope == "person" else self._secret_at)
+            content = read_start(path, MAX_BYTES + 1, secret_at)
         except HoldsSecretsError as error:
             # Without a stamp, since it may lose its other name without a change of its own.
-            return _Read(None, None, GuidanceProblem(name, str(error)))
+            return Content(None, path, problem=str(error))
         except OSError as error:
-            return _Read(stamp, None, GuidanceProblem(name, f"it cannot be read: {error.strerror}"))
+            return Content(stamp, path, problem=f"it cannot be read: {error.strerror}")
         is_cut = len(content) > MAX_BYTES
         text, is_clean = _decoded(content[:MAX_BYTES], is_cut=is_cut)
-        problem = None if is_clean else GuidanceProblem(name, _NOT_TEXT)
-        if not text.strip():
-            return _Read(stamp, None, problem)
-        return _Read(stamp, GuidanceFile(path=name, scope=scope, text=text, is_cut=is_cut), problem)
+        return Content(stamp, path, text, is_cut, "" if is_clean else _NOT_TEXT)
+
+
+def _top_of(root: Path) -> Path:
+    """The folder of the repository that the workspace is in; the workspace if there is none, or a stranger's."""
+    repository = find_repository(root)
+    with suppress(OSError):
+        if repository is not None and stranger_of(repository) is None:
+            return repository.root
+    return root
+
+
+class Content(Struct, frozen=True):
+    stamp: FileStamp | None
+    path: Path
+    """Without links."""
+    text: str = ""
+    is_cut: bool = False
+    problem: str = ""
+
+
+class OffList:
+    """The user's list of what is not sent: paths, or globs for the ends of paths."""
+
+    def __init__(self, entries: Iterable[str]) -> None:
+        self.paths: list[Path] = []
+        self._globs: list[Glob] = []
+        for entry in entries:
+            text = os.path.expanduser(entry)  # noqa: PTH111 - Path's raises for a user that does not exist
+            if os.path.isabs(text) and not re.search(r"[*?[{]", text):  # noqa: PTH117 - a text so far
+                self.paths.append(Path(os.path.normpath(text)))
+            else:
+                with suppress(ValueError):  # it is no glob, so it matches nothing
+                    is_free = "/" in text and not text.startswith(("/", "**/"))
+                    self._globs.append(Glob(f"**/{text}" if is_free else text))
+
+    def has(self, path: Path) -> bool:
+        return path in self.paths or self.has_by_glob(path)
+
+    def has_by_glob(self, path: Path) -> bool:
+        return any(glob.matches(path.as_posix().removeprefix("/")) for glob in self._globs)
+
+
+class _Reading:
+    """One reading: each file once, where it is met first."""
+
+    def __init__(
+        self, reader: InstructionReader, off_list: OffList, known: Iterable[GuidanceFile], touched: Sequence[str]
+    ) -> None:
+        self._reader = reader
+        self._off_list = off_list
+        self._touched = touched
+        self._known = {file.path: _folder_of(file.path, file.holds_for) for file in known}
+        """The folders of what was in force, also of what was switched off, so that it can be switched on."""
+        for path in off_list.paths:
+            name = reader.name_of(path)
+            self._known.setdefault(name, _folder_of(name))
+        self._seen: set[Path] = set()
+        self._texts: set[str] = set()
+        self._imports = 0
+        self._for_some: list[GuidanceFile] = []
+        self._off: dict[str, GuidanceFile] = {}
+        self._problems: dict[GuidanceProblem, None] = {}
+
+    def all(self) -> Instructions:
+        root, top = self._reader.root, self._reader.top
+        persons = self._persons()
+        around = [folder for folder in (root, *root.parents) if folder.is_relative_to(top)]
+        places = [Place(folder, root if folder == root else top, "workspace") for folder in reversed(around)]
+        always = [file for place in places for file in self._of(place)]
+        inside = [Place(root / folder, root, "folder", f"{folder}/") for folder in self._folders()]
+        others = [file for place in inside for file in self._of(place)]
+        sometimes = [*self._for_some, *others]
+        old = [file for name in self._known for file in sometimes if file.path == name]
+        new = [file for file in sometimes if file.path not in self._known]
+        files = (
+            *self._fitted(persons, persons[::-1], "the farthest are"),
+            *self._fitted(always, always[::-1], "the farthest are"),
+            # What is in the conversation already must not change.
+            *self._fitted([*old, *new], [*old, *new[::-1]], "the newest are"),
+        )
+        order = tuple(file.path for file in (*persons, *always, *old, *new))
+        return Instructions(files, tuple(self._off.values()), order, tuple(self._problems))
+
+    def _persons(self) -> list[GuidanceFile]:
+        homes = self._reader.homes
+        self._texts = set()
+        folders = (homes.config, homes.home / ".agents", homes.codex)
+        groups = [self._own(Place(folder, None, "person")) for folder in folders]
+        claude = Place(homes.claude, None, "person")
+        groups.append(self._take(claude.folder / "CLAUDE.md", claude, has_imports=True))
+        return list(chain.from_iterable(reversed(groups)))
+
+    def _folders(self) -> list[str]:
+        """The folders below the workspace whose files hold: of known files, and of the files just touched."""
+        found = list(dict.fromkeys([*filter(None, self._known.values()), *self._reader.folders_of(self._touched)]))
+        if len(found) > MAX_FOLDERS:
+            self._note(found[MAX_FOLDERS], f"the instructions of {MAX_FOLDERS} folders are in use already")
+        return found[:MAX_FOLDERS]
+
+    def _of(self, place: Place) -> list[GuidanceFile]:
+        """Return what one folder has. The file that counts most is looked at first, and comes last."""
+        folder = place.folder
+        self._texts = set()
+        groups = [
+            self._take(folder / "CLAUDE.local.md", place, has_imports=True),
+            self._own(place),
+            self._take(folder / "CLAUDE.md", place, has_imports=True),
+            self._take(folder / ".claude/CLAUDE.md", place, has_imports=True),
+            self._rules(folder / ".claude/rules", ".md", place),
+            self._take(folder / "GEMINI.md", place, has_imports=True),
+        ]
+        if place.scope == "workspace":
+            groups.append(self._take(folder / ".github/copilot-instructions.md", place))
+            groups.append(self._rules(folder / ".github/instructions", ".instructions.md", place))
+        groups.append(self._rules(folder / ".cursor/rules", ".mdc", place))
+        return list(chain.from_iterable(reversed(groups)))
+
+    def _own(self, place: Place) -> list[GuidanceFile]:
+        override, usual = (place.folder / name for name in OWN_NAMES)
+        content = self._reader.content(override, place.boundary)
+        if content is None or not (content.text.strip() or content.problem):
+            return self._take(usual, place)
+        self._seen.add(Path(os.path.realpath(usual)))
+        return self._take(override, place)
+
+    def _take(
+        self, path: Path, place: Place, *, has_imports: bool = False, body: str | None = None, depth: int = 0
+    ) -> list[GuidanceFile]:
+        """Return a file, if it is there and new, and what it imports. `body` is the text without front matter."""
+        content = self._reader.content(path, place.boundary)
+        if content is None or content.path in self._seen:
+            return []
+        self._seen.add(content.path)
+        name = self._reader.name_of(path)
+        if not _is_text(name):
+            return []
+        is_off = self._off_list.has(path)
+        if not is_off and (problem := content.problem or (_TOO_LONG if content.is_cut else "")):
+            self._note(name, problem)
+        text, imports = content.text if body is None else body, list[str]()
+        if has_imports:
+            text, imports = with_imports(text)
+        bare = text.strip()
+        found: list[GuidanceFile] = []
+        if bare and bare not in self._texts and not is_only_imports(bare):
+            self._texts.add(bare)
+            file = GuidanceFile(
+                path=name,
+                scope=place.scope,
+                text=text,
+                is_cut=content.is_cut,
+                # The folder that a file is in is clear from its path.
+                holds_for="" if place.holds_for == f"{name.rpartition('/')[0]}/" else place.holds_for,
+            )
+            found.append(file)
+            if is_off:
+                self._off[name] = file
+        for target in imports if not is_off else ():
+            found += self._imported(target, path, place, depth + 1)
+        return found
+
+    def _imported(self, target: str, importer: Path, place: Place, depth: int) -> list[GuidanceFile]:
+        home = self._reader.homes.home
+        path = Path(os.path.normpath(home / target[2:] if target.startswith("~/") else importer.parent / target))
+        if self._imports >= MAX_IMPORTS or depth > MAX_IMPORT_DEPTH:
+            why = f"imports are followed {MAX_IMPORT_DEPTH} levels deep, and {MAX_IMPORTS} of them in all"
+            self._note(self._reader.name_of(importer), f"it imports `{target}`, but {why}")
+            return []
+        self._imports += 1
+        with suppress(OSError, ValueError):
+            if not path.is_file():  # mostly an `@` that means something else
+                return []
+            if place.boundary is not None and not Path(os.path.realpath(path)).is_relative_to(self._reader.top):
+                self._note(self._reader.name_of(importer), f"`{target}`, which it imports, is outside of the folder")
+                return []
+            inside = place if place.boundary is None else place._replace(boundary=self._reader.top)
+            return self._take(path, inside, has_imports=True, depth=depth)
+        return []
+
+    # -- rules --
+
+    def _rules(self, folder: Path, ending: str, place: Place) -> list[GuidanceFile]:
+        """Return the rules that hold for the whole place. Those for some files go to `_for_some` if they hold."""
+        boundary = place.boundary
+        if boundary is None or not _is_folder(folder) or not Path(os.path.realpath(folder)).is_relative_to(boundary):
+            return []
+        found: list[GuidanceFile] = []
+        entries = islice(entries_below((folder,)), MAX_RULES * 10)
+        paths = sorted(folder / path for _, path, _ in entries if path.endswith(ending))
+        if len(paths) > MAX_RULES:
+            self._note(self._reader.name_of(folder), f"only the first {MAX_RULES} of its rules are read")
+        for path in paths[:MAX_RULES]:
+            content = self._reader.content(path, boundary)
+            if content is None:
+                continue
+            fields = self._reader.fields_of(content)
+            if fields.problem:
+                self._note(self._reader.name_of(path), fields.problem)
+            globs = globs_of(fields, ending)
+            if globs is None:
+                continue
+            if not globs:
+                found += self._take(path, place, has_imports=ending == ".md", body=fields.body)
+            elif self._reader.name_of(path) in self._known or self._is_touched(globs, path, place.folder):
+                holds_for = ", ".join(f"{place.holds_for}{glob}" for glob in globs)
+                for_some = place._replace(scope="folder", holds_for=holds_for)
+                self._for_some += self._take(path, for_some, has_imports=ending == ".md", body=fields.body)
+        return found
+
+    def _is_touched(self, globs: Sequence[str], rule: Path, folder: Path) -> bool:
+        matching: list[Glob] = []
+        for text in globs:
+            try:
+                matching.append(Glob(text))
+            except ValueError as error:
+                self._note(self._reader.name_of(rule), str(error))
+        paths = (self._reader.path_of(text) for text in self._touched)
+        inside = [path.relative_to(folder).as_posix() for path in paths if path.is_relative_to(folder)]
+        return any(glob.matches(path) for glob in matching for path in inside)
+
+    # -- limits --
+
+    def _fitted(
+        self, files: Sequence[GuidanceFile], dearest_first: Iterable[GuidanceFile], cut: str
+    ) -> list[GuidanceFile]:
+        kept = fitted(file for file in dearest_first if file.path not in self._off)
+        for file in files:
+            if file.path in self._off:
+                continue
+            if file.path not in kept or kept[file.path].text != file.text:
+                room = ROOM[file.scope] // 1024
+                self._note(file.path, f"the instructions have more than {room} KiB together, of which {cut} cut")
+        return [kept[file.path] for file in files if file.path in kept]
+
+    def _note(self, path: str, reason: str) -> None:
+        if len(self._problems) < MAX_PROBLEMS:
+            self._problems.setdefault(GuidanceProblem(shortened(named(path), 200), reason))
+        else:
+            self._problems.setdefault(GuidanceProblem("More of such files", "they have problems like these"))
+
+
+def fitted(files: Iterable[GuidanceFile]) -> dict[str, GuidanceFile]:
+    """Return by path as much of `files`, which have one scope, as there is room for. The first come first."""
+    kept: dict[str, GuidanceFile] = {}
+    used = 0
+    for file in files:
+        encoded, room = file.text.encode(), ROOM[file.scope] - used
+        used += len(encoded)
+        if len(encoded) <= room:
+            kept[file.path] = file
+        elif text := encoded[: max(room, 0)].decode(errors="ignore").strip():
+            kept[file.path] = replace(file, text=text, is_cut=True)
+    return kept
+
+
+_PIECE = re.compile(
+    r"""
+      (?P<fence> ^[ \t]{0,3} (?P<mark>`{3,}|~{3,}) [^\n]* (?:\n|\Z) (?: .*? ^[ \t]{0,3}(?P=mark)[`~]*[ \t]*$ | .* ) )
+    | (?P<code> (?<!`)(?P<ticks>`+)(?!`) (?:(?!\n[ \t]*\n).)*? (?<!`)(?P=ticks)(?!`) )
+    | (?P<comment> <!-- .*? (?:-->|\Z) )
+    | (?P<import> (?<!\S)@(?P<path>(?:\\[ ]|[^\s\\])+) )
+    """,
+    re.VERBOSE | re.DOTALL | re.MULTILINE,
+)
+
+
+def with_imports(text: str) -> tuple[str, list[str]]:
+    """Return the text without HTML comments, and what it imports: `@path`, but not in code, as in Claude Code."""
+    imports: dict[str, None] = {}
+
+    def seen(match: re.Match[str]) -> str:
+        if match["import"]:
+            path = match["path"].replace("\\ ", " ").partition("#")[0].rstrip(",.;:!?)\"'")
+            if re.match(r"[\w./~-]", path):
+                imports[path] = None
+        return "" if match["comment"] else match[0]
+
+    return _PIECE.sub(seen, text), list(imports)
+
+
+def is_only_imports(text: str) -> bool:
+    return all(word.startswith("@") for word in text.replace("\\ ", "_").split())
+
+
+_EVERYTHING = frozenset({"*", "**", "**/*", "**/**"})
+
+
+def globs_of(fields: FrontMatter, ending: str) -> tuple[str, ...] | None:
+    """Return the files that a rule is for: none named is all of them; `None` if it waits to be asked for by name."""
+    if ending == ".mdc" and fields.switch("alwaysapply", default=False):
+        return ()
+    name = {".md": "paths", ".mdc": "globs"}.get(ending, "applyto")
+    value = fields.fields.get(name, "")
+    texts = value if isinstance(value, list) else [value]
+    globs = tuple(glob for text in texts if isinstance(text, str) for glob in _listed(text))
+    if not globs:
+        return () if ending == ".md" else None
+    return () if _EVERYTHING.intersection(globs) else globs
+
+
+def _listed(text: str) -> Iterator[str]:
+    """Split at commas, but not inside of braces."""
+    return filter(None, (part.strip() for part in re.findall(r"(?:\{[^{}]*\}|[^,])+", text)))
+
+
+def is_of_others(file: GuidanceFile) -> bool:
+    return file.path.rpartition("/")[2] not in OWN_NAMES
+
+
+def _folder_of(name: str, holds_for: str = "") -> str:
+    """Return the folder below the workspace for which a file holds; empty for none."""
+    if holds_for.endswith("/"):
+        return holds_for[:-1]
+    parts = PurePosixPath(name).parts
+    hidden = next((at for at, part in enumerate(parts) if part in (".claude", ".cursor", ".github")), len(parts) - 1)
+    inside = parts[:hidden]
+    return "" if PurePosixPath(name).is_absolute() or ".." in inside else "/".join(inside)
 
 
 def _decoded(content: bytes, *, is_cut: bool) -> tuple[str, bool]:
@@ -120,3 +510,7 @@ def _is_folder(path: Path) -> bool:
         return path.is_dir()
     except OSError:
         return False
+
+
+def _is_text(name: str) -> bool:
+    return name.isprintable() and not re.search("[\ud800-\udfff]", name)

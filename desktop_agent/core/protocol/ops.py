@@ -312,6 +312,14 @@ class RemovePin(Tagged, frozen=True, kw_only=True):
     pin_id: str
 
 
+class SwitchGuidance(Tagged, frozen=True, kw_only=True):
+    """Send a file of instructions from the next request on, or do not, in all sessions: the user's setting changes."""
+
+    path: str
+    """As in a `GuidanceFile`."""
+    is_on: bool
+
+
 class InspectContext(Tagged, frozen=True, kw_only=True):
     """Report what the model would see now, part by part, as `ContextInspected`."""
 
@@ -387,6 +395,7 @@ Op = (
     | UndoCompaction
     | AddPin
     | RemovePin
+    | SwitchGuidance
     | InspectContext
     | RunCommand
     | LookAtChanges

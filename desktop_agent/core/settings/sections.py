@@ -394,6 +394,15 @@ class SubagentSettings(Section, frozen=True, kw_only=True):
     )
 
 
+class ContextSettings(Section, frozen=True, kw_only=True):
+    instructions_off: tuple[str, ...] = setting(
+        (),
+        "Instructions not sent",
+        "Files of instructions that the model does not get: paths, or globs such as `GEMINI.md` and "
+        "`.cursor/rules/**`; `**` stands for all. “What the model sees” has a switch for each file.",
+    )
+
+
 class CompactionSettings(Section, frozen=True, kw_only=True):
     auto: bool = setting(
         True, "Summarise automatically", "Summarise the older part of a conversation when it exceeds the target."
@@ -528,6 +537,9 @@ class Settings(Section, frozen=True, kw_only=True):
     )
     subagents: SubagentSettings = section(
         SubagentSettings, "Sub-agents", "Agents that carry out parts of the agent's work."
+    )
+    context: ContextSettings = section(
+        ContextSettings, "Instructions", "What the model gets of AGENTS.md, CLAUDE.md and the like."
     )
     compaction: CompactionSettings = section(
         CompactionSettings, "Long conversations", "When a conversation is summarised, so that it still fits the model."

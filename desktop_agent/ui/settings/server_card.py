@@ -16,12 +16,11 @@ from desktop_agent.core.mcp.definition_file import without_secrets
 from desktop_agent.core.mcp.server_status import STATE_WORDS, LastCall, unused_line
 from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.settings.page_parts import Removal
-from desktop_agent.ui.settings.setting_controls import Switch
 from desktop_agent.ui.settings.settings_view import ServerActions, ServerView, ToolView
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import core_words, plural
 from desktop_agent.ui.widgets.account_fields import BrowserWait
-from desktop_agent.ui.widgets.buttons import compact_button
+from desktop_agent.ui.widgets.buttons import Switch, compact_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, restyle, show_text
 from desktop_agent.ui.widgets.layouts import STRETCH, discard, hbox, set_names, vbox
 from desktop_agent.ui.wording.phrases import long_moment

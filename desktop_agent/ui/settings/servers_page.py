@@ -29,11 +29,10 @@ from desktop_agent.ui.settings.page_parts import (
     switch_row,
 )
 from desktop_agent.ui.settings.server_card import ServerCard
-from desktop_agent.ui.settings.setting_controls import Switch
 from desktop_agent.ui.settings.settings_view import ServersView, ServerView, SettingsActions
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import core_words
-from desktop_agent.ui.widgets.buttons import Picker, make_button
+from desktop_agent.ui.widgets.buttons import Picker, Switch, make_button
 from desktop_agent.ui.widgets.file_chooser import choose_files
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, show_text
 from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hairline, hbox, set_names, vbox

@@ -3,14 +3,12 @@
 import math
 from typing import cast
 
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
-    QAbstractButton,
     QLineEdit,
     QListWidget,
     QListWidgetItem,
-    QSizePolicy,
     QStyle,
     QStyleOptionFrame,
     QWidget,
@@ -19,45 +17,10 @@ from PySide6.QtWidgets import (
 from desktop_agent.core.settings.values import Setting
 from desktop_agent.core.system.session_bus import FileQuestion
 from desktop_agent.ui.theme import Height, Space, Theme
-from desktop_agent.ui.widgets.buttons import Picker, make_button, make_line
+from desktop_agent.ui.widgets.buttons import Picker, Switch, make_button, make_line
 from desktop_agent.ui.widgets.file_chooser import choose_files
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 from desktop_agent.ui.wording.visible_text import quoted
-
-_WIDTH, _HEIGHT = 34, 18
-
-
-class Switch(QAbstractButton):
-    def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        self._theme = theme
-        self.setCheckable(True)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        theme.changed.connect(self.update)
-
-    def sizeHint(self) -> QSize:
-        return QSize(_WIDTH, _HEIGHT + 6)  # with air above and below, for rows of switches
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        with QPainter(self) as painter:
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            colour = self._theme.colour
-            top = (self.height() - _HEIGHT) // 2
-            edge = 1 if self.hasFocus() else 0.5
-            track = QRectF(0, top, _WIDTH, _HEIGHT).adjusted(edge, edge, -edge, -edge)
-            is_on = self.isChecked()
-            painter.setOpacity(1.0 if self.isEnabled() else 0.5)
-            border = ("text" if is_on else "accent") if self.hasFocus() else "accent" if is_on else "control_border"
-            painter.setPen(QPen(colour(border), 2 * edge))
-            painter.setBrush(colour("accent" if is_on else "sunken"))
-            painter.drawRoundedRect(track, track.height() / 2, track.height() / 2)
-            knob = _HEIGHT - 6
-            left = _WIDTH - knob - 3 if is_on else 3
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(colour("on_accent" if is_on else "muted"))
-            painter.drawEllipse(QRectF(left, top + 3, knob, knob))
-
 
 _SHOWN_ROWS = 5
 _ENTRY = Qt.ItemDataRole.UserRole

@@ -1,10 +1,10 @@
-"""Buttons in the theme's variants, pickers and text lines."""
+"""Buttons in the theme's variants, switches, pickers and text lines."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from PySide6.QtCore import QRectF, QSignalBlocker, Qt, QTimer, SignalInstance
-from PySide6.QtGui import QColor, QFont, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
+from PySide6.QtCore import QRectF, QSignalBlocker, QSize, Qt, QTimer, SignalInstance
+from PySide6.QtGui import QColor, QFont, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QWheelEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop_agent.ui.theme import Height, Space
+from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.focus import draw_focus_ring
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox
 
@@ -242,3 +242,38 @@ class Picker(QComboBox):
             painter.setPen(self.palette().text().color())
             right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
             painter.drawText(self.rect().adjusted(0, 0, -Space.S, 0), right, "▾")
+
+
+_SWITCH_WIDTH, _SWITCH_HEIGHT = 34, 18
+
+
+class Switch(QAbstractButton):
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self.setCheckable(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        theme.changed.connect(self.update)
+
+    def sizeHint(self) -> QSize:
+        return QSize(_SWITCH_WIDTH, _SWITCH_HEIGHT + 6)  # with air above and below, for rows of switches
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            colour = self._theme.colour
+            top = (self.height() - _SWITCH_HEIGHT) // 2
+            edge = 1 if self.hasFocus() else 0.5
+            track = QRectF(0, top, _SWITCH_WIDTH, _SWITCH_HEIGHT).adjusted(edge, edge, -edge, -edge)
+            is_on = self.isChecked()
+            painter.setOpacity(1.0 if self.isEnabled() else 0.5)
+            border = ("text" if is_on else "accent") if self.hasFocus() else "accent" if is_on else "control_border"
+            painter.setPen(QPen(colour(border), 2 * edge))
+            painter.setBrush(colour("accent" if is_on else "sunken"))
+            painter.drawRoundedRect(track, track.height() / 2, track.height() / 2)
+            knob = _SWITCH_HEIGHT - 6
+            left = _SWITCH_WIDTH - knob - 3 if is_on else 3
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(colour("on_accent" if is_on else "muted"))
+            painter.drawEllipse(QRectF(left, top + 3, knob, knob))

@@ -1,4 +1,4 @@
-"""The requests of a turn, as built and as sent, with pins and AGENTS.md."""
+"""The requests of a turn, as built and as sent, with pins."""
 
 import json
 import threading
@@ -17,18 +17,16 @@ from desktop_agent.core.protocol.model import (
     JsonObject,
     ModelRef,
     Pin,
-    TextBlock,
     ToolDefinition,
     ToolResult,
     Usage,
-    UserMessage,
 )
 from desktop_agent.core.providers.provider import Provider
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.core.settings.sections import CompactionSettings, Settings
 from desktop_agent.core.store.journal.journal import encode_line
 from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext
-from tests.harness import Ground, ImpatientClock, Open, check_conversation
+from tests.harness import Ground, ImpatientClock, Open
 from tests.providers import anthropic_provider
 from tests.servers.anthropic_server import AnthropicServer
 from tests.servers.script import Answer, reply, text, tool_use
@@ -306,60 +304,6 @@ async def test_a_call_on_what_can_be_no_path_does_not_end_the_turn(ground: Groun
         assert (await s.prompt()).reason == "completed"
         assert (await s.prompt()).reason == "completed"
         assert s.rx.all(ev.Notice) == []
-
-
-async def test_guidance_is_in_the_first_request_and_what_changed_is_in_the_next(ground: Ground) -> None:
-    ground.paths.config.mkdir(parents=True)
-    (ground.paths.config / "AGENTS.md").write_text("Be brief.")
-    path = ground.write("AGENTS.md", "Use tabs.\n")
-    async with ground.session([[Say("one")], [Say("two")], [Say("three")]]) as s:
-        await s.prompt()
-        assert "Be brief." in s.last_request.system
-        assert "Use tabs." in s.last_request.system
-        await s.prompt()
-        assert len(s.rx.all(ev.GuidanceLoaded)) == 1, "nothing changed, so nothing is recorded"
-        path.write_text("Use spaces instead.\n")
-        await s.prompt()
-        assert "Use spaces instead." in s.last_request.system
-        assert [file.scope for file in s.session.transcript.context.guidance] == ["person", "workspace"]
-
-
-async def test_guidance_of_a_folder_comes_when_the_agent_first_goes_there(ground: Ground) -> None:
-    ground.write("src/AGENTS.md", "Modules have docstrings.")
-    ground.write("src/deep/AGENTS.md", "Nothing is public here.")
-    ground.write("src/deep/a.py", "x = 1\n")
-    replies: list[Reply] = [[Call("read_file", {"path": "src/deep/a.py"})], [Say("read")], [Say("again")]]
-    async with ground.session(replies) as s:
-        await s.prompt()
-        check_conversation(s.last_request)
-        message = s.last_request.messages[-1]
-        assert isinstance(message, UserMessage)
-        notes = [block.text for block in message.content if isinstance(block, TextBlock)]
-        assert "Modules have docstrings." in notes[0]
-        assert "Nothing is public here." in notes[1]
-        await s.prompt()
-        assert len(s.rx.all(ev.GuidanceLoaded)) == 1
-
-
-async def test_a_new_file_by_the_agent_brings_the_guidance_of_its_folder(ground: Ground) -> None:
-    ground.write("docs/AGENTS.md", "British spelling.")
-    create = Call("create_file", {"path": "docs/new.md", "content": "x\n"})
-    async with ground.session([[create], [Say("made")]], approval="never", sandbox="none") as s:
-        ended = await s.carry_out(ops.SubmitPrompt(text="go"), (ev.TurnEnded, ev.ApprovalRequested))
-        if isinstance(ended, ev.ApprovalRequested):
-            return  # without a sandbox every write asks; the folder was not touched
-        assert s.rx.all(ev.GuidanceLoaded)
-
-
-async def test_a_link_out_of_the_workspace_is_not_guidance(ground: Ground) -> None:
-    secret = ground.paths.data.parent / "secret.txt"
-    secret.write_text("the secret")
-    (ground.workspace / "AGENTS.md").symlink_to(secret)
-    async with ground.session([[Say("one")]]) as s:
-        await s.prompt()
-        assert "the secret" not in s.last_request.system
-        [notice] = [event for event in s.rx.all(ev.Notice) if event.code == "guidance"]
-        assert "leads out of the workspace" in notice.title
 
 
 async def test_what_the_model_sees_can_be_looked_at_part_by_part(ground: Ground) -> None:

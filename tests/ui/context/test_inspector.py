@@ -22,6 +22,7 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.ui.context_inspector import ContextInspector, SectionList
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.widgets.buttons import Switch
 from desktop_agent.ui.widgets.context_meter import ContextMeter, counted
 
 SUMMARY = Summary(goals=("ship it",), todos=("test it",))
@@ -172,3 +173,28 @@ def test_the_meter_says_what_servers_tools_take_and_how_many_are_left_out(theme:
 
     meter.show_use(REPORT.use)
     assert "MCP" not in meter.toolTip()
+
+
+def test_a_file_of_instructions_has_a_switch_which_says_what_is_wanted(shown: Shown) -> None:
+    [switch] = shown.dialog.findChildren(Switch, "guidanceSwitch")
+    assert switch.isHidden()
+    shown.dialog.show_part("guidance")
+    assert switch.isVisible()
+    assert switch.isChecked()
+    assert switch.accessibleName() == "Send src/AGENTS.md to the model"
+    switch.click()
+    assert shown.asked == [ops.SwitchGuidance(path="src/AGENTS.md", is_on=False), ops.InspectContext()]
+
+
+def test_what_is_switched_off_is_listed_with_its_size_and_said_to_be_off(shown: Shown) -> None:
+    part = ContextSection(kind="guidance", name="src/AGENTS.md", tokens=40, text="Use tabs.", is_off=True)
+    shown.dialog.show_report(replace(REPORT, sections=(part, *REPORT.sections[2:])), PINS, is_working=True)
+    shown.dialog.show_part("guidance")
+    [switch] = shown.dialog.findChildren(Switch, "guidanceSwitch")
+    assert not switch.isChecked()
+    assert switch.isEnabled()
+    [parts] = shown.dialog.findChildren(SectionList)
+    assert parts.item(0).data(Qt.ItemDataRole.AccessibleTextRole) == "src/AGENTS.md, 40 tokens, not sent"
+    assert shown.text.toPlainText() == "Use tabs."
+    switch.click()
+    assert shown.asked[0] == ops.SwitchGuidance(path="src/AGENTS.md", is_on=True)

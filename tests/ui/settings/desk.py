@@ -15,7 +15,6 @@ from desktop_agent.core.settings.sections import Settings
 from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.settings.accounts import KeyStatus
 from desktop_agent.ui.settings.page_parts import SettingRow
-from desktop_agent.ui.settings.setting_controls import Switch
 from desktop_agent.ui.settings.settings_dialog import SettingsDialog
 from desktop_agent.ui.settings.settings_view import (
     AccountsView,
@@ -26,6 +25,7 @@ from desktop_agent.ui.settings.settings_view import (
     SettingsView,
 )
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.widgets.buttons import Switch
 from tests.parts import part
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)

@@ -86,7 +86,7 @@ class CacheMiss(Struct, frozen=True, kw_only=True):
 
 
 GuidanceScope = Literal["person", "workspace", "folder"]
-"""`person`: the user's own AGENTS.md. `workspace`: at its root. `folder`: of a folder inside it."""
+"""`person`: the user's own. `workspace`: of its folder, or one above. `folder`: of one below, or for some files."""
 
 
 class Summary(Struct, frozen=True, kw_only=True):
@@ -109,13 +109,15 @@ class Pin(Struct, frozen=True, kw_only=True):
 
 
 class GuidanceFile(Struct, frozen=True, kw_only=True):
-    """An AGENTS.md file, as it was read."""
+    """A file of instructions, such as AGENTS.md, as it was read."""
 
     path: str
-    """Absolute for the user's own file, otherwise relative to the workspace, with `/`."""
+    """Relative to the workspace, with `/`, inside it and its repository; otherwise absolute."""
     scope: GuidanceScope
     text: str
     is_cut: bool = False
+    holds_for: str = ""
+    """What a file of scope `folder` holds for, if not for its own folder: another one, ending in `/`, or globs."""
 
 
 class ContextUse(Struct, frozen=True, kw_only=True):
@@ -141,6 +143,8 @@ class ContextSection(Struct, frozen=True, kw_only=True):
     name: str = ""
     tokens: int
     text: str
+    is_off: bool = False
+    """Whether the user switched this file of instructions off, so that it is not sent."""
 
 
 class ContextReport(Struct, frozen=True, kw_only=True):
