@@ -227,6 +227,8 @@ def _as_text(proposal: ProjectProposal, servers: Definitions, agents: AgentDefin
 
 def _item_line(item: ProjectItem, *, is_trusted: bool) -> str:
     would = "" if is_trusted else "would "
+    if item.kind == "import":
+        return f"  {would}give the model the file {named(item.name)}, which {named(str(item.path))} imports"
     line = f"  {would}{'tell the model of' if item.is_text else 'run'} the {item.kind} {named(item.name)}"
     digest = f" (sha256 {item.digest})" if item.digest else ""
     return f"{line}: {named(item.detail)}{digest}, from {named(str(item.path))}"

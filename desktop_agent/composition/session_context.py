@@ -28,7 +28,7 @@ from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.context.packing import image_digests, system_prompt, with_pictures, without_pictures
 from desktop_agent.core.context_window import ContextManager
 from desktop_agent.core.extensions.agent_roles import OWN_ROLES, AgentRole
-from desktop_agent.core.extensions.instructions import Homes, InstructionReader
+from desktop_agent.core.extensions.instructions import Homes, InstructionReader, import_item
 from desktop_agent.core.extensions.untrusted import SecretAt
 from desktop_agent.core.jobs import JobReports, Jobs
 from desktop_agent.core.mcp.definition import ServerDefinition
@@ -430,7 +430,12 @@ class SessionContext:
             wait=retries.wait,
             settings=lambda: settings.current,
             change_setting=settings.live.change,
-            reader=InstructionReader(self.root, Homes.of(app.paths.config, app.environ), secrets_in),
+            reader=InstructionReader(
+                self.root,
+                Homes.of(app.paths.config, app.environ),
+                secrets_in,
+                lambda name: settings.answer_about(import_item(name)) == "trusted",
+            ),
             calibration=app.calibration,
             system=self.system,
             offer=offer,

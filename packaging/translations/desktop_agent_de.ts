@@ -10124,6 +10124,10 @@
         <translation>Ignorieren</translation>
     </message>
     <message>
+        <source>The model would be given this file from outside of the folder: {0}</source>
+        <translation>Das Modell bekäme diese Datei von außerhalb des Ordners: {0}</translation>
+    </message>
+    <message>
         <source>The model would be told of these skills and sub-agents: {0}</source>
         <translation>Das Modell erführe von diesen Skills und Unteragenten: {0}</translation>
     </message>
@@ -10169,6 +10173,10 @@
     <message>
         <source>Settings of a project can only make the rules stricter and define MCP servers and agents. They hold once you trust the project, and wait again when they change. So do its hooks. Its skills and sub-agents are text for the model: once trusted, they hold also when they change.</source>
         <translation>Einstellungen eines Projekts können die Regeln nur verschärfen und MCP-Server und Agenten definieren. Sie gelten, sobald Sie dem Projekt vertrauen, und warten wieder, wenn sie sich ändern. Ebenso seine Hooks. Seine Skills und Unteragenten sind Text für das Modell: Einmal vertraut, gelten sie auch, wenn sie sich ändern.</translation>
+    </message>
+    <message>
+        <source>The model would be given these files from outside of the folder:</source>
+        <translation>Das Modell bekäme diese Dateien von außerhalb des Ordners:</translation>
     </message>
     <message>
         <source>The model would be told of these, and could ask for their text:</source>

@@ -10091,6 +10091,10 @@
         <translation>忽略</translation>
     </message>
     <message>
+        <source>The model would be given this file from outside of the folder: {0}</source>
+        <translation>模型会收到文件夹之外的这个文件：{0}</translation>
+    </message>
+    <message>
         <source>The model would be told of these skills and sub-agents: {0}</source>
         <translation>模型会得知这些技能和子代理：{0}</translation>
     </message>
@@ -10136,6 +10140,10 @@
     <message>
         <source>Settings of a project can only make the rules stricter and define MCP servers and agents. They hold once you trust the project, and wait again when they change. So do its hooks. Its skills and sub-agents are text for the model: once trusted, they hold also when they change.</source>
         <translation>项目的设置只能使规则更严格，以及定义 MCP 服务器和代理。它们在您信任该项目后生效，更改后会再次等待您的回答。其钩子也是如此。其技能和子代理是给模型的文本：一旦受到信任，更改后仍然有效。</translation>
+    </message>
+    <message>
+        <source>The model would be given these files from outside of the folder:</source>
+        <translation>模型会收到文件夹之外的这些文件：</translation>
     </message>
     <message>
         <source>The model would be told of these, and could ask for their text:</source>

@@ -24,12 +24,15 @@ from desktop_agent.core.base.plain_text import named, shortened
 from desktop_agent.core.extensions.front_matter import FrontMatter, split
 from desktop_agent.core.extensions.untrusted import HoldsSecretsError, SecretAt, read_start
 from desktop_agent.core.protocol.model import GuidanceFile, GuidanceScope
+from desktop_agent.core.settings.workspace_settings import ProjectItem, digest_of_text
 from desktop_agent.core.system.git.repository import find_repository, stranger_of
 from desktop_agent.core.system.private_files import FileStamp, is_unchanged
 from desktop_agent.core.system.workspace import entries_below
 
 OWN_NAMES = ("AGENTS.override.md", "AGENTS.md")
 """The first of them that a folder has is read."""
+
+_IMPORTING = ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md", "GEMINI.md")
 
 MAX_BYTES = 32 * 1024
 ROOM: Mapping[GuidanceScope, int] = {"person": 32 * 1024, "workspace": 64 * 1024, "folder": 128 * 1024}
@@ -41,6 +44,9 @@ MAX_RULES = 200
 MAX_IMPORT_DEPTH = 5
 MAX_IMPORTS = 100
 MAX_PROBLEMS = 12
+
+_DOCUMENTS = frozenset({".md", ".mdc", ".markdown", ".txt", ".rst", ".adoc"})
+"""The kinds of files that can be imported from outside of the folder, where others often hold keys."""
 
 _NOT_TEXT = "it is not text in UTF-8; what cannot be read is shown as \ufffd"
 _TOO_LONG = f"it has more than {MAX_BYTES // 1024} KiB"
@@ -94,13 +100,19 @@ class Place(NamedTuple):
 class InstructionReader:
     """Reads the files in force in one workspace. Unchanged files are not read twice. Everything here blocks."""
 
-    def __init__(self, root: Path, homes: Homes, secrets_in: Callable[[Path], SecretAt]) -> None:
-        """`secrets_in` returns what tells the secrets of a folder: the workspace, or the repository that it is in."""
+    def __init__(
+        self, root: Path, homes: Homes, secrets_in: Callable[[Path], SecretAt], trusts: Callable[[str], bool]
+    ) -> None:
+        """`secrets_in` returns what tells the secrets in the workspace, its repository or the home folder.
+
+        `trusts` says whether the user lets the folder's files import this one from outside, named `~/…`.
+        """
         self.root = root
         self.top = root
         """The repository's folder, if the workspace is in a repository; found at each reading."""
         self.homes = homes
         self._secrets_in = secrets_in
+        self.trusts = trusts
         self._known: dict[tuple[Path, Path | None], Content | None] = {}
         self._split: dict[Path, tuple[str, FrontMatter]] = {}
 
@@ -134,6 +146,17 @@ class InstructionReader:
 
     def path_of(self, name: str) -> Path:
         return Path(os.path.normpath(self.root / name))
+
+    def imported(self, target: str, importer: Path) -> Path:
+        """Return the path that an import means. Raises `ValueError` and `OSError` for what can be no path."""
+        home = self.homes.home
+        return Path(os.path.normpath(home / target[2:] if target.startswith("~/") else importer.parent / target))
+
+    def name_outside(self, path: Path) -> str:
+        """Return a name `~/…` for a document in the home folder, but not in the repository; empty for others."""
+        real, home = (Path(os.path.realpath(each)) for each in (path, self.homes.home))
+        is_document = real.suffix.lower() in _DOCUMENTS and real.is_relative_to(home)
+        return f"~/{real.relative_to(home).as_posix()}" if is_document and not real.is_relative_to(self.top) else ""
 
     def content(self, path: Path, boundary: Path | None) -> "Content | None":
         """Return a file's text, or why it has none; `None` if there is no such file."""
@@ -341,21 +364,25 @@ class _Reading:
         return found
 
     def _imported(self, target: str, importer: Path, place: Place, depth: int) -> list[GuidanceFile]:
-        home = self._reader.homes.home
-        path = Path(os.path.normpath(home / target[2:] if target.startswith("~/") else importer.parent / target))
+        reader = self._reader
         if self._imports >= MAX_IMPORTS or depth > MAX_IMPORT_DEPTH:
             why = f"imports are followed {MAX_IMPORT_DEPTH} levels deep, and {MAX_IMPORTS} of them in all"
-            self._note(self._reader.name_of(importer), f"it imports `{target}`, but {why}")
+            self._note(reader.name_of(importer), f"it imports `{target}`, but {why}")
             return []
         self._imports += 1
         with suppress(OSError, ValueError):
+            path = reader.imported(target, importer)
             if not path.is_file():  # mostly an `@` that means something else
                 return []
-            if place.boundary is not None and not Path(os.path.realpath(path)).is_relative_to(self._reader.top):
-                self._note(self._reader.name_of(importer), f"`{target}`, which it imports, is outside of the folder")
-                return []
-            inside = place if place.boundary is None else place._replace(boundary=self._reader.top)
-            return self._take(path, inside, has_imports=True, depth=depth)
+            boundary = place.boundary and reader.top
+            if boundary is not None and not Path(os.path.realpath(path)).is_relative_to(boundary):
+                name = reader.name_outside(path)
+                if not name or not reader.trusts(name):
+                    why = " and waits until you trust the project" if name else ""
+                    self._note(reader.name_of(importer), f"`{target}`, which it imports, is outside of the folder{why}")
+                    return []
+                boundary = Path(os.path.realpath(reader.homes.home))
+            return self._take(path, place._replace(boundary=boundary), has_imports=True, depth=depth)
         return []
 
     # -- rules --
@@ -418,6 +445,26 @@ class _Reading:
             self._problems.setdefault(GuidanceProblem(shortened(named(path), 200), reason))
         else:
             self._problems.setdefault(GuidanceProblem("More of such files", "they have problems like these"))
+
+
+def outside_imports(root: Path, secret_at: SecretAt) -> Iterator[ProjectItem]:
+    """Yield what a folder's own instructions import from outside, for the question about trust. Never raises."""
+    reader = InstructionReader(root, Homes.of(root, {}), lambda _: secret_at, lambda _: False)
+    reader.top = _top_of(root)
+    named: set[str] = set()
+    for path in (root / name for name in _IMPORTING):
+        content = reader.content(path, root)
+        for target in with_imports(content.text)[1] if content is not None else ():
+            with suppress(OSError, ValueError):
+                meant = reader.imported(target, path)
+                name = reader.name_outside(meant) if meant.is_file() else ""
+                if name and name not in named and len(named) < MAX_IMPORTS:
+                    named.add(name)
+                    yield import_item(name, path)
+
+
+def import_item(name: str, importer: Path = Path()) -> ProjectItem:
+    return ProjectItem(kind="import", name=name, path=importer, digest=digest_of_text(name))
 
 
 def fitted(files: Iterable[GuidanceFile]) -> dict[str, GuidanceFile]:

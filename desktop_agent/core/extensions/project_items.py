@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from desktop_agent.core.extensions.instructions import outside_imports
 from desktop_agent.core.extensions.untrusted import SecretAt
 from desktop_agent.core.settings.workspace_settings import ProjectItem
 
-FINDERS: tuple[Callable[[Path, SecretAt], Iterable[ProjectItem]], ...] = ()
+FINDERS: tuple[Callable[[Path, SecretAt], Iterable[ProjectItem]], ...] = (outside_imports,)
 """Each returns what the project in a folder brings of one kind. It blocks briefly, and never raises."""
 
 

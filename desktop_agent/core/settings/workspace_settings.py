@@ -55,7 +55,8 @@ class Tightened(Struct, frozen=True):
 class ProjectItem(Struct, frozen=True, kw_only=True):
     """What a project brings beside its settings, as the question about trust shows it."""
 
-    kind: Literal["skill", "agent", "hook", "plugin"]
+    kind: Literal["skill", "agent", "import", "hook", "plugin"]
+    """`import`: a file outside of the folder, named `~/…`, that the folder's instructions import."""
     name: str
     path: Path
     detail: str = ""
@@ -65,8 +66,12 @@ class ProjectItem(Struct, frozen=True, kw_only=True):
 
     @property
     def is_text(self) -> bool:
-        """Whether it is only text for the model. The other items run something."""
+        """Whether it is only text of the project for the model. Of the other items, each needs an answer of its own."""
         return self.kind in ("skill", "agent")
+
+    @property
+    def is_program(self) -> bool:
+        return self.kind in ("hook", "plugin")
 
 
 class ProjectProposal(Struct, frozen=True):
@@ -177,7 +182,7 @@ class Trust(Struct, frozen=True, kw_only=True):
     texts: Answer | None = None
     """The answer about skills and agents. It holds for those that come later, too."""
     programs: Mapping[str, Answer] = {}
-    """The answers about hooks and plugins, by their digests."""
+    """The answers about imports, hooks and plugins, by their digests."""
     is_broken: bool = False
 
     def answer_to(self, text: str) -> Answer | None:

@@ -79,6 +79,8 @@ class ProjectPage(Page):
         self._show_programs(about_agents, agent_lines(agents))
         about_run = self.tr("These hooks and plugins would run as you do, outside the sandbox:")
         self._show_programs(about_run, program_lines(proposal.items))
+        about_imports = self.tr("The model would be given these files from outside of the folder:")
+        self._show_programs(about_imports, import_lines(proposal.items))
         self._show_texts(proposal.items)
         for text in problem_lines((*proposal.problems, *servers.problems, *agents.problems)):
             self._lines.addWidget(Note(text, "warning"))
@@ -128,8 +130,12 @@ def agent_lines(agents: AgentDefinitions) -> list[str]:
 
 def program_lines(items: Sequence[ProjectItem]) -> list[str]:
     """Return a line, not shortened, for each hook and plugin that would run something if the project is trusted."""
-    programs = (item for item in items if not item.is_text)
+    programs = (item for item in items if item.is_program)
     return [_breakable(f"{named(item.name)}: {named(item.detail)} [{item.digest[:12]}]") for item in programs]
+
+
+def import_lines(items: Sequence[ProjectItem]) -> list[str]:
+    return [_breakable(named(item.name)) for item in items if item.kind == "import"]
 
 
 def problem_lines(problems: Sequence[FileProblem]) -> list[str]:

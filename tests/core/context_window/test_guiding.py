@@ -1,5 +1,7 @@
 """Instructions in a session: what is sent and when, what is told, and what the user switches off."""
 
+import asyncio
+
 import pytest
 
 from desktop_agent.core.protocol import events as ev
@@ -196,3 +198,27 @@ async def test_settings_that_cannot_be_written_are_a_notice_and_change_nothing(
         assert s.rx.all(ev.Notice)
         assert ground.read("../config/config.toml") == "no toml ["
         assert live.current.context.instructions_off == ()
+
+
+async def test_an_import_from_outside_comes_once_the_project_is_trusted_and_goes_when_it_is_ignored(
+    ground: Ground, live: LiveSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert live.current
+    home = ground.workspace.parent / "home"
+    monkeypatch.setenv("HOME", str(home))
+    ground.write("../home/notes.md", "my private notes")
+    ground.write("CLAUDE.md", "Be brief. @~/notes.md")
+    async with ground.session([[Say(str(number))] for number in range(3)]) as s:
+        settings = s.bench.settings_in(ground.workspace)
+        await s.prompt()
+        assert "my private notes" not in s.last_request.system
+        assert any("waits until you trust the project" in said.title for said in notices(s))
+        assert settings.is_waiting
+        assert settings.proposal is not None
+        await asyncio.to_thread(settings.remember, "trusted", "", settings.proposal.items)
+        await s.prompt()
+        assert "my private notes" in s.last_request.system
+        assert not settings.is_waiting
+        await asyncio.to_thread(settings.remember, "ignored", "", settings.proposal.items)
+        await s.prompt()
+        assert "my private notes" not in s.last_request.system

@@ -19,6 +19,7 @@ from desktop_agent.core.extensions.instructions import (
     Instructions,
     fitted,
     is_of_others,
+    outside_imports,
     with_imports,
 )
 from desktop_agent.core.extensions.untrusted import SecretAt
@@ -43,7 +44,8 @@ class Folders:
         self.root.mkdir(parents=True)
         self.mine.mkdir(parents=True)
         homes = Homes(home=self.home, config=self.mine, codex=self.home / ".codex", claude=self.home / ".claude")
-        self.reader = InstructionReader(self.root, homes, secrets_in)
+        self.trusted: set[str] = set()
+        self.reader = InstructionReader(self.root, homes, secrets_in, self.trusted.__contains__)
         self.last = Instructions()
 
     def init_git(self) -> None:
@@ -266,6 +268,50 @@ def test_an_import_from_outside_of_the_folder_is_not_read_but_the_persons_own_is
     assert len(at.problems()) == 3
     at.write(".claude/CLAUDE.md", "mine @~/secret.md", at.home)
     assert "the secret" in at.read().values()
+
+
+def test_an_import_from_the_home_folder_waits_for_trust_in_just_this_file(at: Folders) -> None:
+    at.write("notes/mine.md", "my notes @other.md", at.home)
+    at.write("notes/other.md", "other notes", at.home)
+    at.write("CLAUDE.md", "project @~/notes/mine.md")
+    assert list(at.read()) == ["CLAUDE.md"]
+    assert "waits until you trust the project" in at.problems()[0]
+    at.trusted.add("~/notes/mine.md")
+    assert list(at.read()) == ["CLAUDE.md", str(at.home / "notes/mine.md")]
+    assert ["`other.md`, which it imports" in problem for problem in at.problems()] == [True]
+    at.read(off=[str(at.home / "notes/mine.md")])
+    assert [file.path for file in at.last.off] == [str(at.home / "notes/mine.md")]
+
+
+@pytest.mark.parametrize(
+    "name", ["keys.json", ".ssh/id.md", "notes/.env", ".aws/notes.md", "config.toml", "link.md", "../outside.md"]
+)
+def test_trust_lets_nothing_be_imported_that_may_hold_secrets(at: Folders, name: str) -> None:
+    at.write(".ssh/id.md", "the secret", at.home)
+    at.write(name, "the secret", at.home)
+    if name == "link.md":
+        (at.home / name).unlink()
+        (at.home / name).symlink_to(".ssh/id.md")
+    at.trusted |= {f"~/{name}", "~/.ssh/id.md", str(at.home.parent / "outside.md")}
+    at.write("CLAUDE.md", f"project @~/{name}")
+    assert list(at.read().values()) == [f"project @~/{name}"]
+    assert len(at.problems()) == 1
+
+
+def test_the_question_of_trust_names_each_document_outside_once(at: Folders, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(at.home))
+    for name in ("a.md", "b.md", "c.json"):
+        at.write(name, "text", at.home)
+    at.write("docs/inside.md", "inside")
+    at.write("CLAUDE.md", "@~/a.md `@~/b.md` @docs/inside.md @~/c.json @~/missing.md")
+    at.write("CLAUDE.local.md", f"@~/b.md @{at.home}/a.md")
+    os.link(at.write(".env", "@~/b.md"), at.root / "GEMINI.md")
+    items = list(outside_imports(at.root, secrets_in(at.root)))
+    assert [(item.kind, item.name, item.path.name) for item in items] == [
+        ("import", "~/a.md", "CLAUDE.md"),
+        ("import", "~/b.md", "CLAUDE.local.md"),
+    ]
+    assert len({item.digest for item in items}) == 2
 
 
 def test_a_file_of_the_repository_above_the_workspace_is_imported(at: Folders) -> None:

@@ -152,3 +152,22 @@ def test_what_a_project_brings_beside_its_settings_is_shown_before_it_is_trusted
     banner.show_proposal(ProjectProposal(Path("/app"), "", (), (), items=tuple(skills)))
     assert "skill-0, skill-1" in banner.accessibleName()
     assert not part(banner, QPushButton, "projectBannerTrust").isHidden()
+
+
+def test_a_file_outside_that_the_project_imports_is_named_before_it_is_trusted(desk: Desk, qtbot: QtBot) -> None:
+    items = tuple(
+        ProjectItem(kind="import", name=name, path=Path("/app/CLAUDE.md"), digest=name)
+        for name in ("~/notes.md", "~/x\u202ey.md")
+    )
+    proposal = ProjectProposal(Path("/app"), "", (), (), items=items)
+    desk.dialog.show_project(proposal, None)
+    desk.turn_to("project")
+    texts = desk.visible_texts()
+    assert "The model would be given these files from outside of the folder:" in texts
+    assert "~/notes.md" in texts
+    assert "~/x⟨U+202E⟩y.md" in texts
+    banner = ProjectBanner()
+    qtbot.addWidget(banner)
+    banner.show_proposal(proposal)
+    assert "The model would be given this file from outside of the folder: ~/notes.md" in banner.accessibleName()
+    assert not part(banner, QPushButton, "projectBannerTrust").isHidden()
