@@ -8,12 +8,8 @@ from pathlib import Path
 from typing import cast
 
 from desktop_agent.cli.console import Console
-from desktop_agent.core.agents.definition import AgentDefinitions, read_agents
 from desktop_agent.core.base.errors import UnsafeSettingsError, UsageError
 from desktop_agent.core.base.paths import AppPaths, real_path
-from desktop_agent.core.base.plain_text import named
-from desktop_agent.core.mcp.definition_file import Definitions, read_definitions
-from desktop_agent.core.protocol.codec import picked
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.settings.live_settings import LiveSettings, SettingChange
 from desktop_agent.core.settings.loading import FoundTable, LoadedSettings
@@ -27,14 +23,10 @@ from desktop_agent.core.settings.values import (
     shown_value,
 )
 from desktop_agent.core.settings.workspace_settings import (
-    PROJECT_FILE,
-    PROJECT_FOLDER,
-    ProjectItem,
-    ProjectProposal,
     ProjectTrust,
     WorkspaceSettings,
 )
-from desktop_agent.core.system.workspace import current_folder, usable_workspace
+from desktop_agent.core.system.workspace import current_folder
 
 
 class SettingsWarnings:
@@ -68,12 +60,16 @@ def warn_of_project(settings: WorkspaceSettings, console: Console) -> None:
 
 def settings_in(paths: AppPaths, workspace: Path, console: Console | None = None) -> WorkspaceSettings:
     """Return the settings that apply in a folder, with warnings of problems on the console. Blocks."""
+    settings = WorkspaceSettings(live_settings(paths, console), workspace, ProjectTrust(paths.project_answers))
+    settings.look()
+    return settings
+
+
+def live_settings(paths: AppPaths, console: Console | None) -> LiveSettings:
     live = LiveSettings.load(paths.settings_file(), os.environ)
     if console is not None:
         SettingsWarnings(live, console)()
-    settings = WorkspaceSettings(live, workspace, ProjectTrust(paths.project_answers))
-    settings.look()
-    return settings
+    return live
 
 
 def unread_files(settings: WorkspaceSettings, key: str) -> list[str]:
@@ -175,63 +171,6 @@ def _tell_changed(change: SettingChange, path: Path, text: str, args: argparse.N
 
 def _in_force(change: SettingChange) -> str:
     return f"in force is {shown_value(change.after) or 'nothing'}"
-
-
-def trust(args: argparse.Namespace, console: Console) -> None:
-    root = usable_workspace(args.folder or args.workspace or current_folder())
-    settings = settings_in(AppPaths.from_environment(), root, console)
-    proposal = settings.proposal
-    if proposal is None:
-        raise UsageError(f"There is no {PROJECT_FOLDER}/{PROJECT_FILE} in {root}, so there is nothing to trust.")
-    if any(problem.is_about_the_file for problem in proposal.problems):
-        raise UsageError(f"The project's settings cannot be used: {proposal.problems[0]}")
-    if not args.dry_run:
-        settings.remember("ignored" if args.ignore else "trusted", proposal.text, proposal.items)
-    servers, agents = read_definitions(proposal.tables), read_agents(proposal.tables)
-    for problem in (*proposal.problems, *servers.problems, *agents.problems):
-        console.say(f"warning: {problem}")
-    changes = [
-        {"key": change.key, "before": change.before, "after": change.after, "line": change.line}
-        for change in proposal.changes
-    ]
-    answer = settings.answer_to_all
-    result: JsonObject = {"path": str(proposal.path), "answer": answer, "changes": changes}
-    result["servers"] = [
-        {"name": server.name, "runs": server.in_full, "enabled": server.is_enabled} for server in servers.servers
-    ]
-    result["agents"] = [{"name": agent.name, "runs": agent.in_full} for agent in agents.agents]
-    result["items"] = [
-        {**picked(item, "kind", "name", "detail", "digest"), "path": str(item.path)} for item in proposal.items
-    ]
-    console.result(result, _as_text(proposal, servers, agents, answer))
-
-
-def _as_text(proposal: ProjectProposal, servers: Definitions, agents: AgentDefinitions, answer: str | None) -> str:
-    heads = {
-        "trusted": f"{proposal.path} is trusted as it is now. It changes:",
-        "ignored": f"{proposal.path} is ignored as it is now. It would change:",
-        None: f"{proposal.path} would change:",
-    }
-    changes = [
-        f"  {change.key}: {shown_value(change.before)} -> {shown_value(change.after)}" for change in proposal.changes
-    ]
-    starts = "lets" if answer == "trusted" else "would let"
-    for server in servers.servers:
-        off = "" if server.is_enabled else " (switched off)"
-        changes.append(f"  {starts} the MCP server {server.name} start: {server.in_full}{off}")
-    offers = "offers" if answer == "trusted" else "would offer"
-    changes += [f"  {offers} the agent {agent.name}: {agent.in_full}" for agent in agents.agents]
-    changes += [_item_line(item, is_trusted=answer == "trusted") for item in proposal.items]
-    return "\n".join([heads[answer], *(changes or ["  nothing"])])
-
-
-def _item_line(item: ProjectItem, *, is_trusted: bool) -> str:
-    would = "" if is_trusted else "would "
-    if item.kind == "import":
-        return f"  {would}give the model the file {named(item.name)}, which {named(str(item.path))} imports"
-    line = f"  {would}{'tell the model of' if item.is_text else 'run'} the {item.kind} {named(item.name)}"
-    digest = f" (sha256 {item.digest})" if item.digest else ""
-    return f"{line}: {named(item.detail)}{digest}, from {named(str(item.path))}"
 
 
 def _document(loaded: LoadedSettings, key: str) -> JsonObject:

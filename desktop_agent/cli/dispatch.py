@@ -50,6 +50,7 @@ _FUNCTIONS = {
     "agents remove": "agents.remove",
     "agents test": "agent_trials.test",
     "agents login": "agent_trials.login",
+    "skills list": "extensions.list_skills",
     "mcp list": "mcp.list_servers",
     "mcp catalogue": "mcp.list_known",
     "mcp logs": "mcp.show_log",
@@ -66,7 +67,7 @@ _FUNCTIONS = {
     "config get": "config.show_setting",
     "config set": "config.change_setting",
     "config reset": "config.reset_setting",
-    "config trust": "config.trust",
+    "config trust": "extensions.trust",
 }
 """The commands whose function is not `main` in the module with the command's name."""
 

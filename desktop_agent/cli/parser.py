@@ -433,6 +433,13 @@ def _add_mcp(commands: Commands) -> None:
         command(actions, name, summary, f"mcp {name} git/git_push", "NAME[/TOOL]")
 
 
+def _add_skills(commands: Commands) -> None:
+    actions = group(
+        commands, "skills", "Show the skills: instructions for particular tasks, for the model and for you."
+    )
+    command(actions, "list", "List the skills of a folder and of your home folder, and their state.", "skills list")
+
+
 def _add_agents(commands: Commands) -> None:
     actions = group(commands, "agents", "Define and test agents of other programs, which work in sessions here.")
     command(actions, "list", "List the agents that are defined or installed. Starts none.", "agents list")
@@ -527,8 +534,8 @@ Example: desktop-agent ~/code/app --continue"""
 _COMMANDS: Mapping[str, Callable[[Commands], None]] = {
     "run": _add_run, "batch": _add_batch, "sessions": _add_sessions, "changes": _add_changes,
     "worktrees": _add_worktrees, "costs": _add_costs, "storage": _add_storage, "tools": _add_tools, "auth": _add_auth,
-    "models": _add_models, "mcp": _add_mcp, "agents": _add_agents, "config": _add_config, "acp": _add_acp,
-    "serve": _add_serve, "desktop": _add_desktop, "doctor": _add_doctor,
+    "models": _add_models, "mcp": _add_mcp, "agents": _add_agents, "skills": _add_skills, "config": _add_config,
+    "acp": _add_acp, "serve": _add_serve, "desktop": _add_desktop, "doctor": _add_doctor,
 }  # fmt: skip
 
 

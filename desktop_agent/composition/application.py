@@ -17,7 +17,8 @@ from desktop_agent.core.base.errors import AgentError, UnsafeSettingsError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.context.tokens import Calibration
-from desktop_agent.core.extensions.project_items import project_items
+from desktop_agent.core.extensions.project_items import skills_and_settings
+from desktop_agent.core.extensions.skills_in_force import Skills
 from desktop_agent.core.mcp.connection import ServerPool
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.known_model import KnownModel, ListedModel
@@ -38,7 +39,7 @@ from desktop_agent.core.settings.loading import FileProblem
 from desktop_agent.core.settings.model_choice import NamedModel, model_meant
 from desktop_agent.core.settings.models_file import MODELS_FILE_NAME, ModelsFile
 from desktop_agent.core.settings.sections import Settings
-from desktop_agent.core.settings.workspace_settings import ProjectItem, ProjectTrust, WorkspaceSettings
+from desktop_agent.core.settings.workspace_settings import ProjectTrust, WorkspaceSettings
 from desktop_agent.core.slash.session_commands import Services
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME
@@ -119,7 +120,7 @@ class Application:
         self.rules = LiveRules(RulesFile(paths.config / RULES_NAME))
         self.accounts = AccountsFile(paths.config / ACCOUNTS_NAME)
         self.models_file = ModelsFile(paths.config / MODELS_FILE_NAME)
-        self._workspaces: dict[Path, WorkspaceSettings] = {}
+        self._skills: dict[Path, Skills] = {}
         self.trust = ProjectTrust(paths.project_answers)
         self.blobs = Blobs(paths.blobs)
         self.catalog = SessionCatalog(paths.sessions, self.blobs, paths.cache)
@@ -170,12 +171,14 @@ class Application:
         self.makes_titles = own.get("makes_titles", False)
 
     def settings_in(self, root: Path) -> WorkspaceSettings:
-        secrets = finder_of_secrets(root, self.environ)
+        return self.skills_in(root).settings
 
-        def find_items(root: Path) -> tuple[ProjectItem, ...]:
-            return project_items(root, secrets().secret_at)
-
-        return self._workspaces.setdefault(root, WorkspaceSettings(self.live, root, self.trust, find_items))
+    def skills_in(self, root: Path) -> Skills:
+        if root not in self._skills:
+            secrets = finder_of_secrets(root, self.environ)
+            made = skills_and_settings(root, self.live, self.paths, self.environ, lambda: secrets().secret_at)
+            self._skills[root] = made
+        return self._skills[root]
 
     def faults_in(self, root: Path) -> tuple[FileProblem, ...]:
         """The problems for which nothing may run here, among the settings and rules read so far."""

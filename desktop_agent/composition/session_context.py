@@ -29,6 +29,7 @@ from desktop_agent.core.context.packing import image_digests, system_prompt, wit
 from desktop_agent.core.context_window import ContextManager
 from desktop_agent.core.extensions.agent_roles import OWN_ROLES, AgentRole
 from desktop_agent.core.extensions.instructions import Homes, InstructionReader, import_item
+from desktop_agent.core.extensions.skills_in_force import SkillOffer
 from desktop_agent.core.extensions.untrusted import SecretAt
 from desktop_agent.core.jobs import JobReports, Jobs
 from desktop_agent.core.mcp.definition import ServerDefinition
@@ -47,6 +48,7 @@ from desktop_agent.core.protocol.model import (
     ApprovalPolicy,
     FileImage,
     FolderIdentity,
+    GuidanceFile,
     ModelRef,
     ModelRequest,
     SandboxMode,
@@ -64,7 +66,7 @@ from desktop_agent.core.session.subagents import Budget, Parent, SubagentApprova
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.slash.declarations import Declaration
-from desktop_agent.core.slash.prompt_commands import prompts_of, read_own_commands
+from desktop_agent.core.slash.prompt_commands import own_commands, prompts_of
 from desktop_agent.core.slash.session_commands import CommandParts
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME
 from desktop_agent.core.store.journal.records import Yielder
@@ -78,6 +80,7 @@ from desktop_agent.core.system.workspace import HeldWorkspace
 from desktop_agent.core.telemetry.telemetry import SessionFacts, SessionTelemetry
 from desktop_agent.core.tools.access import ROLES, Access, CallRules, ToolOffer
 from desktop_agent.core.tools.builtin import AnyTool
+from desktop_agent.core.tools.builtin.read_skill import ReadSkill
 from desktop_agent.core.tools.builtin.task import Task
 from desktop_agent.core.tools.builtin.write_plan import WritePlan
 from desktop_agent.core.tools.execution.confiner import Confiner
@@ -199,7 +202,9 @@ class SessionContext:
         self.agents = SessionAgents(self._make_agent)
         tools = self.app.tools.tools
         is_found = any(tool.name == SearchTools.name for tool in tools)
-        own = self._own_tools() if above is None else ()
+        self.skills = app.skills_in(self.root)
+        self._read_skill = ReadSkill(self.skills)
+        own = (self._read_skill, *(self._own_tools() if above is None else ()))
         self.registry = ToolRegistry((*tools, *own) if is_found else (*tools, *own, SearchTools(self._of_servers)))
         self.access = Access(
             self.registry,
@@ -414,6 +419,12 @@ class SessionContext:
             secrets = finder_of_secrets(folder, app.environ)
             return lambda path, status: secrets().secret_at(path, status)
 
+        offered = SkillOffer(self.skills)
+
+        def skills(window: int) -> GuidanceFile | None:
+            listed = offered.text(window * settings.current.skills.prompt_share // 100)
+            return listed if self._read_skill in access.permitted() else None
+
         async def pictured(request: ModelRequest, model: ModelRef) -> ModelRequest:
             if not image_digests(request.messages):
                 return request
@@ -436,6 +447,7 @@ class SessionContext:
                 secrets_in,
                 lambda name: settings.answer_about(import_item(name)) == "trusted",
             ),
+            skills=skills,
             calibration=app.calibration,
             system=self.system,
             offer=offer,
@@ -454,8 +466,7 @@ class SessionContext:
             transcript=self.state.transcript,
             context_manager=context_manager,
             workspace=self.root,
-            config_folder=app.paths.config,
-            secrets=finder_of_secrets(self.root, app.environ),
+            skills=self.skills,
             contents=app.blobs.of_file,
             services=app.services,
             provider_ids=PROVIDER_IDS,
@@ -513,6 +524,10 @@ class SessionContext:
 
     def _allowed_folders(self) -> tuple[Path, ...]:
         return tuple(map(Path, self.settings.current.execution.allowed_paths))
+
+    def _visible_folders(self) -> tuple[Path, ...]:
+        """Return what sandboxed commands may read in the home folder: what the user named, and the skills there."""
+        return (*map(Path, self.settings.current.execution.home_visible), *self.skills.readable_folders())
 
     def _command_limits(self) -> CommandLimits:
         execution = self.settings.current.execution
@@ -602,7 +617,7 @@ class SessionContext:
                 workspace=self.root,
                 temp=self.temp_folder,
                 allowed=self._allowed_folders,
-                visible=lambda: tuple(map(Path, self.settings.current.execution.home_visible)),
+                visible=self._visible_folders,
                 passed=lambda: self.settings.current.execution.passed_variables,
                 logs=self._job_logs,
                 secrets=finder_of_secrets(self.root, self.app.environ),
@@ -642,8 +657,7 @@ class SessionContext:
 
 def declared_commands(app: Application, root: Path) -> tuple[Declaration, ...]:
     """Return the commands of a session in a workspace: built in, then the user's and the project's. Blocks."""
-    secrets = finder_of_secrets(root, app.environ)
-    own = read_own_commands(app.paths.config, root, secrets().secret_at)
+    own = own_commands(app.skills_in(root).look())
     theirs = prompts_of(app.tools.servers.connections(root))
     return (*app.services.commands, *(each.declaration for each in (*own, *theirs)))
 

@@ -48,6 +48,7 @@ class Workbench:
         """The user's settings. They follow the user's file; to change them, use this."""
         self.rules = app.rules
         self.settings_in = app.settings_in
+        self.skills_in = app.skills_in
         self.faults_in = app.faults_in
         self.default_model = app.default_model
         self.model_meant = app.model_meant

@@ -12399,8 +12399,16 @@
         <translation>Wie viele Unteragenten einer Unterhaltung nebeneinander arbeiten; weitere warten. Bei 0 werden dem Modell keine angeboten.</translation>
     </message>
     <message>
+        <source>How much of the model&apos;s context window their names and descriptions may take. What does not fit is shortened; then those that you used longest ago are left out, and the model can search for them.</source>
+        <translation>Wie viel vom Kontextfenster des Modells ihre Namen und Beschreibungen einnehmen dürfen. Was nicht passt, wird gekürzt; danach fehlen die, die am längsten nicht benutzt wurden, und das Modell kann nach ihnen suchen.</translation>
+    </message>
+    <message>
         <source>Instructions</source>
         <translation>Anweisungen</translation>
+    </message>
+    <message>
+        <source>Instructions for particular tasks, which the model reads when it needs them.</source>
+        <translation>Anleitungen für bestimmte Aufgaben, die das Modell liest, wenn es sie braucht.</translation>
     </message>
     <message>
         <source>Instructions not sent</source>
@@ -12471,6 +12479,10 @@
         <translation>Platz für Angeheftetes</translation>
     </message>
     <message>
+        <source>Room for the list of skills</source>
+        <translation>Platz für die Liste der Skills</translation>
+    </message>
+    <message>
         <source>Safety copies</source>
         <translation>Sicherungskopien</translation>
     </message>
@@ -12523,6 +12535,14 @@
         <translation>Größe der Bedienoberfläche</translation>
     </message>
     <message>
+        <source>Skills</source>
+        <translation>Skills</translation>
+    </message>
+    <message>
+        <source>Skills switched off</source>
+        <translation>Ausgeschaltete Skills</translation>
+    </message>
+    <message>
         <source>Some local models write a tool call into their answer. It counts as a call if there is no other.</source>
         <translation>Manche lokalen Modelle schreiben einen Werkzeugaufruf in ihre Antwort. Er zählt als Aufruf, wenn es keinen anderen gibt.</translation>
     </message>
@@ -12561,6 +12581,10 @@
     <message>
         <source>Telemetry file</source>
         <translation>Telemetriedatei</translation>
+    </message>
+    <message>
+        <source>Tell the model of the skills in this folder, once you trust it, and in your home folder, and offer them as slash commands.</source>
+        <translation>Dem Modell von den Skills in diesem Ordner erzählen, sobald Sie ihm vertrauen, und von denen in Ihrem Home-Ordner, und sie als Slash-Befehle anbieten.</translation>
     </message>
     <message>
         <source>The address of the latest release, as GitHub and Forgejo offer it: `https://…/releases/latest`. The window asks it once a day, tells you of a newer version, and installs nothing. Without an address, it asks nobody.</source>
@@ -12755,12 +12779,20 @@
         <translation>Wie viele Anfragen ein Unteragent höchstens an das Modell senden darf, wenn seine Rolle nichts anderes sagt.</translation>
     </message>
     <message>
+        <source>The names of skills that the model is not told of and that are no slash commands.</source>
+        <translation>Die Namen von Skills, von denen das Modell nichts erfährt und die keine Slash-Befehle sind.</translation>
+    </message>
+    <message>
         <source>Underline misspelled words</source>
         <translation>Falsch geschriebene Wörter unterstreichen</translation>
     </message>
     <message>
         <source>Use MCP servers</source>
         <translation>MCP-Server verwenden</translation>
+    </message>
+    <message>
+        <source>Use skills</source>
+        <translation>Skills verwenden</translation>
     </message>
     <message>
         <source>Variables passed on</source>
@@ -15189,6 +15221,10 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
     <message>
         <source>server</source>
         <translation>Server</translation>
+    </message>
+    <message>
+        <source>skill</source>
+        <translation>Skill</translation>
     </message>
     <message>
         <source>yours</source>

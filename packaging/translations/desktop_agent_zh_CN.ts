@@ -12352,8 +12352,16 @@
         <translation>一个对话中同时工作的子代理数量；其余的等待。0 表示不向模型提供子代理。</translation>
     </message>
     <message>
+        <source>How much of the model&apos;s context window their names and descriptions may take. What does not fit is shortened; then those that you used longest ago are left out, and the model can search for them.</source>
+        <translation>其名称和说明最多可占用模型上下文窗口的多少。放不下的会被缩短；然后略去最久未使用的，模型可以搜索它们。</translation>
+    </message>
+    <message>
         <source>Instructions</source>
         <translation>指令</translation>
+    </message>
+    <message>
+        <source>Instructions for particular tasks, which the model reads when it needs them.</source>
+        <translation>针对特定任务的说明，模型在需要时读取。</translation>
     </message>
     <message>
         <source>Instructions not sent</source>
@@ -12424,6 +12432,10 @@
         <translation>固定内容的空间</translation>
     </message>
     <message>
+        <source>Room for the list of skills</source>
+        <translation>技能列表的空间</translation>
+    </message>
+    <message>
         <source>Safety copies</source>
         <translation>安全副本</translation>
     </message>
@@ -12476,6 +12488,14 @@
         <translation>界面字号</translation>
     </message>
     <message>
+        <source>Skills</source>
+        <translation>技能</translation>
+    </message>
+    <message>
+        <source>Skills switched off</source>
+        <translation>已关闭的技能</translation>
+    </message>
+    <message>
         <source>Some local models write a tool call into their answer. It counts as a call if there is no other.</source>
         <translation>有些本地模型会把工具调用写进回答。如果没有其他调用，它就算作调用。</translation>
     </message>
@@ -12514,6 +12534,10 @@
     <message>
         <source>Telemetry file</source>
         <translation>遥测文件</translation>
+    </message>
+    <message>
+        <source>Tell the model of the skills in this folder, once you trust it, and in your home folder, and offer them as slash commands.</source>
+        <translation>告知模型此文件夹中的技能（在您信任它之后）以及您主文件夹中的技能，并将它们作为斜杠命令提供。</translation>
     </message>
     <message>
         <source>The address of the latest release, as GitHub and Forgejo offer it: `https://…/releases/latest`. The window asks it once a day, tells you of a newer version, and installs nothing. Without an address, it asks nobody.</source>
@@ -12708,12 +12732,20 @@
         <translation>子代理最多可以向模型发送的请求数，除非其角色另有规定。</translation>
     </message>
     <message>
+        <source>The names of skills that the model is not told of and that are no slash commands.</source>
+        <translation>不告知模型、也不作为斜杠命令的技能名称。</translation>
+    </message>
+    <message>
         <source>Underline misspelled words</source>
         <translation>为拼写错误的单词加下划线</translation>
     </message>
     <message>
         <source>Use MCP servers</source>
         <translation>使用 MCP 服务器</translation>
+    </message>
+    <message>
+        <source>Use skills</source>
+        <translation>使用技能</translation>
     </message>
     <message>
         <source>Variables passed on</source>
@@ -15102,6 +15134,10 @@ The files in {1} stay as they are.</source>
     <message>
         <source>server</source>
         <translation>服务器</translation>
+    </message>
+    <message>
+        <source>skill</source>
+        <translation>技能</translation>
     </message>
     <message>
         <source>yours</source>

@@ -37,6 +37,7 @@ from desktop_agent.core.protocol.model import (
     CacheMiss,
     ContextReport,
     ContextUse,
+    GuidanceFile,
     ModelRef,
     ModelRequest,
     Pin,
@@ -137,6 +138,8 @@ class ContextManager:
     settings: Callable[[], Settings]
     change_setting: Callable[[str, object], Awaitable[object]]
     reader: InstructionReader
+    skills: Callable[[int], GuidanceFile | None]
+    """Returns the list of skills for a window of this many tokens. Blocks."""
     calibration: Calibration
     system: str
     offer: Callable[[int, Sequence[str]], ToolOffer]
@@ -161,6 +164,7 @@ class ContextManager:
             log=self.log,
             settings=self.settings,
             change_setting=self.change_setting,
+            skills=self.skills,
         )
         self._task: asyncio.Task[None] | None = None
 
@@ -211,8 +215,8 @@ class ContextManager:
                 await self._switch_guidance(op)
             case ops.InspectContext():
                 await self.pins.expire()
-                if not is_running:
-                    await self.guiding.refresh(is_turn_start=True)
+                if not is_running and (model := self.transcript.session.model) is not None:
+                    await self.guiding.refresh(is_turn_start=True, window=self.window(model))
                 self.log.emit(ev.ContextInspected(report=await self._report()))
                 return None
             case ops.Compact() | ops.EditSummary() | ops.UndoCompaction() if is_running or self.is_compacting:
@@ -430,11 +434,11 @@ class TurnRequests(Struct, kw_only=True, eq=False):
         if self._is_first:
             await context_manager.look_up_model(self.model)
             await asyncio.to_thread(context_manager.make_definitions)  # the first time, that takes several frames
-        await context_manager.guiding.refresh(is_turn_start=self._is_first)
+        window = context_manager.window(self.model)
+        await context_manager.guiding.refresh(is_turn_start=self._is_first, window=window)
         self._is_first = False
         request = context_manager.pack(self.model)
         tokens = context_manager.meter.tokens(request, self.model)
-        window = context_manager.window(self.model)
         target = context_manager.target(self.model)
         fits = tokens + context_manager.max_tokens() <= window
         if self._is_forced or (target and tokens > (target if fits else 0)):

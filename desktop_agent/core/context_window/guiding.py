@@ -32,14 +32,18 @@ class Guiding(Struct, kw_only=True, eq=False):
     log: EventLog
     settings: Callable[[], Settings]
     change_setting: Callable[[str, object], Awaitable[object]]
+    skills: Callable[[int], GuidanceFile | None]
     _unsent: tuple[GuidanceFile, ...] = ()
     """What would be in force if it had not been switched off when the files were read."""
     _order: tuple[str, ...] = ()
     _is_switched: bool = False
     _reported: set[GuidanceProblem] = field(default_factory=set[GuidanceProblem])
 
-    async def refresh(self, *, is_turn_start: bool) -> None:
-        """Record the files now in force, if the journal has others. Cheap when the last calls were about no file."""
+    async def refresh(self, *, is_turn_start: bool, window: int) -> None:
+        """Record the files and the list of skills now in force, if the journal has others.
+
+        Cheap when the last calls were about no file. `window` is the model's, in tokens.
+        """
         touched = self._touched()
         if not (touched or is_turn_start or self._is_switched):
             return
@@ -48,6 +52,11 @@ class Guiding(Struct, kw_only=True, eq=False):
         known = [file for file in before if file.scope == "folder"]
         found = await asyncio.to_thread(self.reader.read, known, touched, off)
         self._unsent, self._order, files = found.off, found.order, found.files
+        if (skills := await asyncio.to_thread(self.skills, window)) is not None:
+            if OffList(off).has(self.reader.path_of(skills.path)):
+                self._unsent = (*self._unsent, skills)
+            else:
+                files = (*files, skills)
         if set(files) != set(before):
             await self.log.record(ev.GuidanceLoaded(files=files))
             if not any(map(is_of_others, before)):

@@ -532,7 +532,7 @@ def _listed(text: str) -> Iterator[str]:
 
 
 def is_of_others(file: GuidanceFile) -> bool:
-    return file.path.rpartition("/")[2] not in OWN_NAMES
+    return file.scope != "skills" and file.path.rpartition("/")[2] not in OWN_NAMES
 
 
 def _folder_of(name: str, holds_for: str = "") -> str:

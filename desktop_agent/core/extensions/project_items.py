@@ -1,15 +1,33 @@
 """What a project brings beside its settings, for the one question whether the user trusts the project."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.extensions.instructions import outside_imports
+from desktop_agent.core.extensions.skills import SkillFolders
+from desktop_agent.core.extensions.skills_in_force import Skills, SkillUses, skill_items
 from desktop_agent.core.extensions.untrusted import SecretAt
-from desktop_agent.core.settings.workspace_settings import ProjectItem
+from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.settings.workspace_settings import ProjectItem, ProjectTrust, WorkspaceSettings
 
 FINDERS: tuple[Callable[[Path, SecretAt], Iterable[ProjectItem]], ...] = (outside_imports,)
 """Each returns what the project in a folder brings of one kind. It blocks briefly, and never raises."""
 
 
-def project_items(root: Path, secret_at: SecretAt) -> tuple[ProjectItem, ...]:
-    return tuple(item for find in FINDERS for item in find(root, secret_at))
+def skills_and_settings(
+    root: Path, live: LiveSettings, paths: AppPaths, environ: Mapping[str, str], secret_at: Callable[[], SecretAt]
+) -> Skills:
+    """Return the skills of a workspace, with settings whose question about trust covers all that the project brings.
+
+    Reads nothing yet. `secret_at` returns how to judge the workspace's files, and is called at each look.
+    """
+    home = real_path(Path(environ["HOME"]) if environ.get("HOME") else Path.home())
+    folders = SkillFolders(root, paths.config, home, secret_at)
+
+    def find_items(root: Path) -> tuple[ProjectItem, ...]:
+        others = (item for find in FINDERS for item in find(root, secret_at()))
+        return (*skill_items(folders.read()), *others)
+
+    settings = WorkspaceSettings(live, root, ProjectTrust(paths.project_answers), find_items)
+    return Skills(folders, settings, SkillUses(paths.data / "skill-uses.json"))

@@ -450,6 +450,30 @@ class McpSettings(Section, frozen=True, kw_only=True):
     )
 
 
+class SkillsSettings(Section, frozen=True, kw_only=True):
+    enable: bool = setting(
+        True,
+        "Use skills",
+        "Tell the model of the skills in this folder, once you trust it, and in your home folder, and offer them as "
+        "slash commands.",
+    )
+    off: tuple[str, ...] = setting(
+        (),
+        "Skills switched off",
+        "The names of skills that the model is not told of and that are no slash commands.",
+        is_advanced=True,
+    )
+    prompt_share: int = setting(
+        2,
+        "Room for the list of skills",
+        "How much of the model's context window their names and descriptions may take. What does not fit is shortened; "
+        "then those that you used longest ago are left out, and the model can search for them.",
+        unit="%",
+        least=0,
+        most=20,
+    )
+
+
 class RunnerSettings(Section, frozen=True, kw_only=True):
     max_turns: int = setting(
         8,
@@ -557,6 +581,9 @@ class Settings(Section, frozen=True, kw_only=True):
     )
     tools: ToolsSettings = section(ToolsSettings, "Tools", "Settings for all tools.")
     mcp: McpSettings = section(McpSettings, "MCP servers", "Tools that other programs offer.")
+    skills: SkillsSettings = section(
+        SkillsSettings, "Skills", "Instructions for particular tasks, which the model reads when it needs them."
+    )
     ui: UiSettings = section(UiSettings, "Appearance", "The look of the window, and its notifications.")
     keys: KeySettings = section(
         KeySettings,

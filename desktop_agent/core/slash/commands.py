@@ -11,7 +11,7 @@ from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.slash import session_commands as handlers
 from desktop_agent.core.slash.declarations import Invocation, code, help_text, parse
-from desktop_agent.core.slash.prompt_commands import BETWEEN, OwnCommand, prompts_of, read_own_commands
+from desktop_agent.core.slash.prompt_commands import BETWEEN, OwnCommand, own_commands, prompts_of
 from desktop_agent.core.slash.session_commands import Answer, CommandParts, Reply, SessionControls, no_more
 
 logger = logging.getLogger(__name__)
@@ -50,6 +50,8 @@ class SlashCommands:
             await self._controls.prompt(text.strip(), invocation.rest)
             return
         if own is not None:
+            if not own.skill.is_ours:
+                await asyncio.to_thread(self._parts.skills.uses.note, own.skill)
             await self._controls.prompt(own.prompt(invocation), invocation.rest)
             return
         if invocation.name not in self._built_in and (server := self._server_of(invocation.name)):
@@ -107,17 +109,16 @@ class SlashCommands:
         return await _HANDLERS[declared.name](invocation, self._parts, self._controls)
 
     async def _own(self) -> tuple[OwnCommand, ...]:
-        parts = self._parts
-        return await asyncio.to_thread(
-            read_own_commands, parts.config_folder, parts.workspace, parts.secrets().secret_at
-        )
+        return await asyncio.to_thread(lambda: own_commands(self._parts.skills.look()))
 
     async def _unknown(self, name: str) -> UsageError:
         own = await self._own()
         for command in own:
             if command.declaration.name == name:
                 problem = command.declaration.problem
-                return UsageError(f"/{name} cannot be used: {code(problem)}.", hint=f"It is {code(str(command.path))}.")
+                return UsageError(
+                    f"/{name} cannot be used: {code(problem)}.", hint=f"It is {code(str(command.skill.path))}."
+                )
         usable = [command.declaration for command in own if not command.declaration.problem]
         usable += [prompt.declaration for prompt in prompts_of(self._parts.servers())]
         close = _nearest(name, (command.name for command in (*self._built_in.values(), *usable)))

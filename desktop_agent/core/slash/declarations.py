@@ -39,8 +39,8 @@ def _longest_run(text: str) -> int:
     return max((len(run) for run in _BACKQUOTES.findall(text)), default=0)
 
 
-Origin = Literal["built-in", "person", "project", "server", "agent"]
-"""`person`: the user's folder. `project`: the project's folder. `server`: an MCP server. `agent`: another program's."""
+Origin = Literal["built-in", "person", "project", "skill", "server", "agent"]
+"""`person`: our folder of the user. `project`: our folder of the project. `server`, `agent`: of one."""
 
 
 class Declaration(Struct, frozen=True, kw_only=True):
@@ -103,7 +103,13 @@ BUILT_IN: tuple[Declaration, ...] = (
     ),
 )
 
-_ORIGINS = {"built-in": "", "person": " (yours)", "project": " (of this project)", "server": " (of a server)"}
+_ORIGINS = {
+    "built-in": "",
+    "person": " (yours)",
+    "project": " (of this project)",
+    "skill": " (a skill)",
+    "server": " (of a server)",
+}
 _AS_A_PROMPT = "To begin a prompt with a slash, write two slashes, or a space before the slash."
 
 BUILT_IN_NAMES: frozenset[str] = frozenset(command.name for command in BUILT_IN)

@@ -17,6 +17,7 @@ from desktop_agent.core.changes.net import net_changes
 from desktop_agent.core.changes.patch import patch_of
 from desktop_agent.core.context_window import ContextManager
 from desktop_agent.core.export import ExportForm
+from desktop_agent.core.extensions.skills_in_force import Skills
 from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.models.known_model import OWN, KnownModel, effort_meant, levels_of
 from desktop_agent.core.models.vendors import DEMO, known_vendor
@@ -47,7 +48,6 @@ from desktop_agent.core.slash.declarations import (
     plain_text,
     short_line,
 )
-from desktop_agent.core.tools.secret_files import SecretNames
 from desktop_agent.core.transcript import ChangeRecord, CompactionEntry, Transcript
 from desktop_agent.core.undo.refusals import Direction, describe_outcome, describe_step
 
@@ -77,9 +77,7 @@ class CommandParts(Struct, frozen=True, kw_only=True):
     transcript: Transcript
     context_manager: ContextManager
     workspace: Path
-    config_folder: Path
-    secrets: Callable[[], SecretNames]
-    """Returns which files of the workspace hold secrets."""
+    skills: Skills
     contents: Callable[[FileImage | None], bytes | None]
     """Returns the content of a recorded file; `None` if there is none. Blocks."""
     services: Services

@@ -10,6 +10,7 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.paths import prompt_text
 from desktop_agent.core.protocol.model import Capability, JsonObject, SandboxMode, ToolDefinition
 from desktop_agent.core.tools.builtin import AnyTool
+from desktop_agent.core.tools.builtin.read_skill import ReadSkill
 from desktop_agent.core.tools.builtin.write_plan import WritePlan
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.servers.mcp_tool import (
@@ -146,6 +147,8 @@ class Access(Struct, frozen=True, eq=False):
         is_named = is_named or isinstance(tool, SearchTools | WritePlan)
         is_blocked = not names.isdisjoint(rules.blocked_tools)
         if isinstance(tool, WritePlan) and not self._is_planning():
+            return False
+        if isinstance(tool, ReadSkill) and not tool.skills.for_model:
             return False
         return is_named and not is_blocked and (tool.is_read_only or not self.only_reads)
 

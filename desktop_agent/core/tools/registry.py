@@ -7,12 +7,17 @@ from itertools import chain
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.context.history_fold import SEARCH_TOOLS
 from desktop_agent.core.tools.builtin import AnyTool
+from desktop_agent.core.tools.builtin.read_skill import ReadSkill
 from desktop_agent.core.tools.builtin.write_plan import WritePlan
 from desktop_agent.core.tools.files.suggest import closest_names
 from desktop_agent.core.tools.servers.mcp_tool import SearchTools
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _MOST_NAMED = 50
+
+
+_AT_TIMES: tuple[type, ...] = (WritePlan, ReadSkill)
+"""Tools that are offered only while the agent plans, or where there are skills."""
 
 
 class ToolRegistry:
@@ -58,12 +63,12 @@ class ToolRegistry:
         left_out = len(self._tools) - len(self._own)
         if left_out <= _MOST_NAMED or SEARCH_TOOLS not in self._own:
             # If no tool is left out, the search for tools is not offered.
-            hidden = (WritePlan,) if left_out else (WritePlan, SearchTools)
+            hidden = _AT_TIMES if left_out else (*_AT_TIMES, SearchTools)
             return f"The tools are: {_named(self._tools, hidden)}."
-        own = _named(self._own, (WritePlan,))
+        own = _named(self._own, _AT_TIMES)
         return f"The tools are: {own}, and {left_out} tools of MCP servers, which {SEARCH_TOOLS} finds."
 
 
 def _named(tools: Mapping[str, AnyTool], hidden: tuple[type, ...]) -> str:
-    """Name tools; the tool of plans is offered only while the agent plans, which its description says."""
+    """Name tools without those of a type that is hidden."""
     return ", ".join(name for name, tool in tools.items() if not isinstance(tool, hidden))

@@ -66,7 +66,7 @@ def test_every_kind_of_value_is_read(file: Path) -> None:
         (
             "# mine\n[looks]\nx = 1\n",
             "2: looks",
-            "are model, spending, subagents, context, compaction, execution",
+            "are model, spending, subagents, context, compaction, execution, safety_copy, capture, tools, mcp, skills",
         ),
         ("model = 3\n", "1: model", "must be a section, written as [model]"),
         ('[model]\nmax_tokens = "many"\n', "2: model.max_tokens", "'many' is not a whole number; using 16000"),

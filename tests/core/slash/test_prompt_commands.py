@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from desktop_agent.core.extensions.skills import MAX_FILE_BYTES, MAX_FILES, SkillFolders
+from desktop_agent.core.extensions.skills_in_force import listed
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.providers.scripted import Say
 from desktop_agent.core.slash.declarations import parse
-from desktop_agent.core.slash.prompt_commands import MAX_FILE_BYTES, MAX_FILES, OwnCommand, read_own_commands
+from desktop_agent.core.slash.prompt_commands import OwnCommand, own_commands
 from desktop_agent.core.tools.secret_files import SecretNames
 from tests.core.tools.servers.conftest import PatientClock, program, with_servers
 from tests.harness import Ground
@@ -31,7 +33,9 @@ class Folders:
         return {c.declaration.name: c for c in self.all()}
 
     def all(self) -> tuple[OwnCommand, ...]:
-        return read_own_commands(self.config, self.workspace, SecretNames(self.workspace).secret_at)
+        secrets = SecretNames(self.workspace)
+        found = SkillFolders(self.workspace, self.config, self.workspace / "no home", lambda: secrets.secret_at)
+        return own_commands(listed(found.read(), is_trusted=False, off=()))
 
 
 @pytest.fixture
@@ -79,7 +83,7 @@ def test_a_project_never_replaces_a_command_of_the_person(folders: Folders) -> N
     (folders.theirs / "deploy.md").write_text("Theirs.")
     both = [c for c in folders.all() if c.declaration.name == "deploy"]
     usable = [command for command in both if not command.declaration.problem]
-    assert [command.body for command in usable] == ["Mine."]
+    assert [command.skill.body for command in usable] == ["Mine."]
     assert len(both) == 2
 
 
@@ -90,7 +94,7 @@ def test_a_link_out_of_the_folder_is_refused(folders: Folders, tmp_path: Path) -
     (folders.theirs / "look.md").symlink_to(secret)
     command = folders.read()["look"]
     assert "leads out" in command.declaration.problem
-    assert command.body == ""
+    assert command.skill.body == ""
     assert "123" not in command.declaration.summary
 
 
@@ -138,11 +142,13 @@ def test_only_so_many_files_are_read(folders: Folders) -> None:
 
 def test_front_matter_that_does_not_end_is_text(folders: Folders) -> None:
     (folders.mine / "x.md").write_text("---\ndescription: never ends\n")
-    assert folders.read()["x"].body == "---\ndescription: never ends"
+    assert folders.read()["x"].skill.body == "---\ndescription: never ends"
 
 
 def test_no_folders_are_no_commands(tmp_path: Path) -> None:
-    assert read_own_commands(tmp_path / "none", tmp_path / "no project", SecretNames(tmp_path).secret_at) == ()
+    secret_at = SecretNames(tmp_path).secret_at
+    found = SkillFolders(tmp_path / "no project", tmp_path / "none", tmp_path / "no home", lambda: secret_at)
+    assert found.read() == ()
 
 
 @pytest.fixture

@@ -85,8 +85,11 @@ class CacheMiss(Struct, frozen=True, kw_only=True):
     """About how many tokens could have come from the cache; 0 if unknown."""
 
 
-GuidanceScope = Literal["person", "workspace", "folder"]
-"""`person`: the user's own. `workspace`: of its folder, or one above. `folder`: of one below, or for some files."""
+GuidanceScope = Literal["person", "workspace", "folder", "skills"]
+"""`person`: the user's own. `workspace`: of its folder, or one above. `folder`: of one below, or for some files.
+
+`skills`: the list of them, which is no file.
+"""
 
 
 class Summary(Struct, frozen=True, kw_only=True):

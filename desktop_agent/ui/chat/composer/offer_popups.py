@@ -166,7 +166,12 @@ class _Commands(ChoiceModel[Declaration]):
         return ""
 
     def origin(self, command: Declaration) -> str:
-        words = {"person": self.tr("yours"), "project": self.tr("project"), "server": self.tr("server")}
+        words = {
+            "person": self.tr("yours"),
+            "project": self.tr("project"),
+            "skill": self.tr("skill"),
+            "server": self.tr("server"),
+        }
         return words.get(command.origin, "")
 
     def effect(self, command: Declaration) -> str:

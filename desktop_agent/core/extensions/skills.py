@@ -1,0 +1,327 @@
+"""Skills: texts that the model or the user calls for by name, found in the folders of this and of other agents.
+
+A skill is a folder with a `SKILL.md` (agentskills.io/specification), or a file that others call a command or a prompt.
+They are read as leniently as the peers read them. A project's files are untrusted: none is read through a link out of
+the project, none that holds secrets, and none of its skills is offered before the user trusts the project.
+"""
+
+import os
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final, Literal, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from desktop_agent.core.base.plain_text import shortened
+from desktop_agent.core.context.tokens import text_tokens
+from desktop_agent.core.extensions.front_matter import FrontMatter, split
+from desktop_agent.core.extensions.untrusted import SecretAt, read_start
+from desktop_agent.core.policy.paths import sensitivity
+from desktop_agent.core.system.private_files import FileStamp, is_unchanged
+
+SKILL_FILE = "SKILL.md"
+MAX_FILE_BYTES = 65_536
+MAX_FILES = 300
+"""How many files are read in one of the folders of skills."""
+_MAX_TEXT = 8 * 2**20
+"""How many characters all skills of a folder may have together, because they are kept."""
+_MAX_FOLDERS = 2_000
+_MAX_DEPTH = 4
+_MAX_LEVELS = 32
+_MAX_LINE = 200
+_MAX_DESCRIPTION = 1_024
+_MAX_LISTED = 200
+
+AGENTS_OF_FOLDERS: Final = (".agents", ".claude", ".codex", ".github", ".opencode", ".gemini")
+_COMMANDS: Final = (
+    (".claude/commands", ".md"), (".github/prompts", ".prompt.md"), (".opencode/command", ".md"),
+    (".opencode/commands", ".md"), (".gemini/commands", ".toml"),
+)  # fmt: skip
+_OF_HOME: Final = ((".codex/prompts", ".md"), (".config/opencode/command", ".md"))
+
+Origin = Literal["person", "project"]
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}", re.IGNORECASE)
+_PLACE = re.compile(r"\$(?:ARGUMENTS\[(\d)\]|(ARGUMENTS)\b|([1-9])(?!\d))")
+_RUNS = re.compile(r"!`[^`\n]+`|!\{[^}\n]+\}")
+_NOT_RUN = (
+    "[The lines above with !`command` were not run, and their output is not in the text. Run those that you need "
+    "yourself.]"
+)
+
+
+class Skill(Struct, frozen=True, kw_only=True):
+    name: str
+    """As it is typed behind a slash, in lower case."""
+    description: str
+    path: Path
+    """The file, with links followed."""
+    origin: Origin
+    place: str
+    """Where it was found, as the user knows it: `.claude/skills`."""
+    body: str = ""
+    arguments: str = ""
+    """What may be written behind its name."""
+    allowed_tools: str = ""
+    """The tools that it says it needs. This grants none."""
+    has_folder: bool = False
+    """Whether the files in the folder of `path` belong to it."""
+    is_ours: bool = False
+    """Whether it is a command of our own folders, which only the user calls for, by its name."""
+    is_for_model: bool = True
+    is_for_user: bool = True
+    problem: str = ""
+    """Why it cannot be used."""
+    warning: str = ""
+
+    @property
+    def needs_trust(self) -> bool:
+        return self.origin == "project" and not self.is_ours
+
+    @property
+    def tokens(self) -> int:
+        """About how many tokens its whole text takes, once it is asked for."""
+        return round(text_tokens(self.body))
+
+    def prompt(self, rest: str, words: Sequence[str]) -> str:
+        """Return the prompt that it is, filled with what the user wrote behind its name."""
+
+        def filled(match: re.Match[str]) -> str:
+            if match[2]:
+                return rest
+            index = int(match[1]) if match[1] else int(match[3]) - 1
+            return words[index] if index < len(words) else ""
+
+        body = self.body.replace("${CLAUDE_SKILL_DIR}", str(self.path.parent))
+        text = _PLACE.sub(filled, body) if _PLACE.search(body) else f"{body}\n\n{rest}"
+        parts = [text.strip()]
+        if self.has_folder:
+            parts.insert(0, f"[The skill {self.name}, whose files are in {self.path.parent}:]")
+        if not self.is_ours and _RUNS.search(self.body):
+            parts.append(_NOT_RUN)
+        return "\n\n".join(parts)
+
+    @property
+    def has_places(self) -> bool:
+        return _PLACE.search(self.body) is not None
+
+
+class _Source(Struct, frozen=True, kw_only=True):
+    """A folder of skills."""
+
+    folder: Path
+    place: str
+    suffix: str = ""
+    """How the names of its files end; empty for folders with a `SKILL.md`."""
+    origin: Origin
+    within: Path | None = None
+    """The folder that no link may lead out of; `None` for the user's own files, which may be anywhere."""
+    secret_at: SecretAt | None = None
+    is_ours: bool = False
+
+
+class SkillFolders:
+    """Finds the skills for one workspace. What did not change since the last time is not read again."""
+
+    def __init__(self, root: Path, config: Path, home: Path, secret_at: Callable[[], SecretAt]) -> None:
+        """`root` and `home` have no links in them. `secret_at` is called at each look."""
+        self._root = root
+        self._config = config
+        self._home = home
+        self._secret_at = secret_at
+        self._known: dict[str, tuple[FileStamp, Skill]] = {}
+
+    def read(self) -> tuple[Skill, ...]:
+        """Return all skills: ours, then the project's, nearest first, then the user's. Blocks; never raises."""
+        folders, text = iter(range(_MAX_FOLDERS)), 0
+        found: dict[Path, Skill] = {}
+        known: dict[str, tuple[FileStamp, Skill]] = {}
+        for source in self._sources():
+            for path, parts in _files(source, folders):
+                skill = self._skill(path, parts, source, known)
+                text += len(skill.body)
+                if text > _MAX_TEXT:
+                    skill = replace(skill, body="", problem="there is too much text in all skills together")
+                found.setdefault(skill.path, skill)
+        self._known = known
+        return tuple(found.values())
+
+    def _skill(
+        self, path: str, parts: tuple[str, ...], source: _Source, known: dict[str, tuple[FileStamp, Skill]]
+    ) -> Skill:
+        try:
+            stamp = FileStamp.of(os.stat(path))  # noqa: PTH116 - for hundreds of files at each turn
+        except (OSError, ValueError):
+            return _read(Path(path), parts, source)
+        key = f"{source.origin}\0{path}"
+        earlier = self._known.get(key)
+        if earlier is not None and is_unchanged(stamp, earlier[0]):
+            skill = earlier[1]
+        else:
+            skill = _read(Path(path), parts, source)
+        known[key] = (stamp, skill)
+        return skill
+
+    def _sources(self) -> Iterator[_Source]:
+        secret_at = self._secret_at()
+        mine, theirs = self._config / "commands", self._root / ".desktop-agent" / "commands"
+        yield _Source(folder=mine, place="commands", suffix=".md", origin="person", within=mine, is_ours=True)
+        yield _Source(
+            folder=theirs, place=".desktop-agent/commands", suffix=".md", origin="project", within=self._root,
+            secret_at=secret_at, is_ours=True,
+        )  # fmt: skip
+        for base in self._levels():
+            judge = secret_at if base == self._root else _secret_above
+            for place, suffix in (*_skill_places(), *_COMMANDS):
+                yield _Source(
+                    folder=base / place, place=str(base / place) if base != self._root else place, suffix=suffix,
+                    origin="project", within=base, secret_at=judge,
+                )  # fmt: skip
+        for place, suffix in (*_skill_places(), *_COMMANDS, *_OF_HOME):
+            yield _Source(folder=self._home / place, place=f"~/{place}", suffix=suffix, origin="person")
+
+    def _levels(self) -> tuple[Path, ...]:
+        """Return the workspace and the folders above it up to the top of its repository, but never the home folder."""
+        levels: list[Path] = []
+        for folder in (self._root, *self._root.parents)[:_MAX_LEVELS]:
+            if folder == self._home or self._home.is_relative_to(folder):
+                break
+            levels.append(folder)
+            if os.path.lexists(folder / ".git"):
+                return tuple(levels)
+        return tuple(levels[:1])
+
+
+def _skill_places() -> Iterator[tuple[str, str]]:
+    for agent in AGENTS_OF_FOLDERS:
+        yield f"{agent}/skills", ""
+
+
+def _secret_above(path: Path, status: os.stat_result) -> str:
+    """Judge a file of the repository above the workspace. What its other names are is not looked for there."""
+    return path.name if sensitivity(path.name) == "secret" or status.st_nlink > 1 else ""
+
+
+def _files(source: _Source, folders: Iterator[int]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the files of skills in a folder, with the parts of their names. `folders` limits how many are opened."""
+    try:
+        top = source.folder.resolve(strict=True)
+        if source.within is not None and not top.is_relative_to(source.within.resolve(strict=True)):
+            return
+    except (OSError, RuntimeError):  # it is not there, or its links go in circles
+        return
+    for count, found in enumerate(_files_below(os.fspath(top), (), source, folders)):
+        if count == MAX_FILES:
+            return
+        yield found
+
+
+def _files_below(
+    folder: str, parts: tuple[str, ...], source: _Source, folders: Iterator[int]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    if next(folders, None) is None:
+        return
+    try:
+        with os.scandir(folder) as entries:
+            found = sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in found:
+        if entry.name.startswith("."):
+            continue
+        # Only the user's own folders may be links. How deep they are followed is limited.
+        if entry.is_dir(follow_symlinks=source.within is None):
+            below = (*parts, entry.name)
+            if not source.suffix and os.path.lexists(path := f"{entry.path}/{SKILL_FILE}"):
+                yield path, below
+            elif len(below) < _MAX_DEPTH:
+                yield from _files_below(entry.path, below, source, folders)
+        elif source.suffix and entry.name.lower().endswith(source.suffix):
+            yield entry.path, (*parts, entry.name[: -len(source.suffix)])
+
+
+def _read(path: Path, parts: tuple[str, ...], source: _Source) -> Skill:
+    is_folder = not source.suffix
+    try:
+        real, text = _text(path, source)
+        found = _of_toml(text) if source.suffix == ".toml" else split(text)
+        problem = "" if found.body else "it is empty"
+    except ValueError as error:
+        real, found, problem = path, FrontMatter(), str(error)
+    except (OSError, RuntimeError) as error:  # the latter for a link that leads to itself, before Python 3.13
+        real, found, problem = path, FrontMatter(), f"it cannot be read: {getattr(error, 'strerror', None) or error}"
+    description = " ".join(found.text("description").split())
+    if is_folder and not problem and not description:
+        problem = found.problem or "its front matter has no description"
+    name, warning = _name(found.text("name") if is_folder else "", parts, is_lenient=not source.is_ours)
+    if not name:
+        name, problem = ":".join(parts).lower(), problem or warning
+    return Skill(
+        name=name,
+        description=_one_line(description, _MAX_DESCRIPTION) or _first_line(found.body) or path.name,
+        path=real,
+        origin=source.origin,
+        place=source.place,
+        body=found.body,
+        arguments=_one_line(found.text("argument-hint"), _MAX_LINE),
+        allowed_tools=_one_line(found.text("allowed-tools"), _MAX_LINE),
+        has_folder=is_folder,
+        is_ours=source.is_ours,
+        # Without a description, the model could not know what a command is for.
+        is_for_model=bool(description)
+        and not source.is_ours
+        and not found.switch("disable-model-invocation", default=False),
+        is_for_user=found.switch("user-invocable", default=True),
+        problem=problem,
+        warning=warning or found.problem,
+    )
+
+
+def _name(given: str, parts: tuple[str, ...], *, is_lenient: bool) -> tuple[str, str]:
+    """Return the name of a skill, empty if it can have none, and what is wrong with the name that it was given."""
+    wrong = "its name has other signs than letters, digits, - and _"
+    if given and _NAME.fullmatch(given):
+        return given.lower(), "" if given == parts[-1] else "its name is not that of its folder"
+    own = parts[-1:] if given else parts
+    if all(map(_NAME.fullmatch, own)):
+        return ":".join(own).lower(), wrong if given else ""
+    words = re.sub(r"[^a-z0-9:]+", "-", (given or ":".join(parts)).lower()).strip("-:")[:64]
+    return (words, wrong) if is_lenient else ("", wrong)
+
+
+def _of_toml(text: str) -> FrontMatter:
+    """Read a command of Gemini CLI. Raises `ValueError`."""
+    try:
+        found = cast("Mapping[str, object]", tomllib.loads(text))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ValueError(f"it is not valid TOML: {error}") from None
+    fields = {name: value for name in ("description",) if isinstance(value := found.get(name), str)}
+    prompt = found.get("prompt")
+    return FrontMatter(fields, prompt.replace("{{args}}", "$ARGUMENTS").strip() if isinstance(prompt, str) else "")
+
+
+def _text(path: Path, source: _Source) -> tuple[Path, str]:
+    """Return the path of a file without links, and its text. Raises `ValueError` with a reason, and `OSError`."""
+    target = path.resolve(strict=True)
+    if source.within is not None and not target.is_relative_to(source.within.resolve(strict=True)):
+        raise ValueError("it is a link that leads out of the folder")
+    if not target.is_file():
+        raise ValueError("it is no file")
+    content = read_start(target, MAX_FILE_BYTES + 1, source.secret_at)
+    if len(content) > MAX_FILE_BYTES:
+        raise ValueError(f"it has more than {MAX_FILE_BYTES // 1024} KiB")
+    try:
+        return target, content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError("it is not UTF-8 text") from None
+
+
+def _first_line(body: str) -> str:
+    return next((_one_line(line.strip("# \t"), _MAX_LINE) for line in body.splitlines() if line.strip("# \t")), "")
+
+
+def _one_line(text: str, most: int) -> str:
+    return shortened("".join(sign if sign.isprintable() else " " for sign in text).strip(), most)
