@@ -39,7 +39,7 @@ from desktop_agent.core.undo.refusals import describe_outcome
 
 
 def list_sessions(args: argparse.Namespace, console: Console) -> None:
-    """List the sessions of one folder, or of all. Archived ones and manual tool calls are listed only on request."""
+    """List the sessions of one folder, or of all. Archived ones, manual calls and sub-agents only on request."""
     known = SessionCatalog.of(AppPaths.from_environment()).summaries()
     summaries = [item for item in known if args.all or _is_wanted(item, is_archived=args.archived)]
     if args.workspace is not None:
@@ -71,6 +71,8 @@ def _is_wanted(summary: SessionSummary, *, is_archived: bool) -> bool:
 
 def _marks(summary: SessionSummary) -> str:
     marks = [("pinned", summary.is_pinned), ("archived", summary.is_archived), (summary.state, summary.state != "idle")]
+    if summary.task is not None:
+        marks.append((f"sub-agent of {summary.task.session_id}", True))
     if summary.worktree is not None:
         marks.append((f"worktree {summary.worktree.name}", True))
     return ", ".join(mark for mark, is_set in marks if is_set)
@@ -85,6 +87,7 @@ def _summary_document(summary: SessionSummary) -> JsonObject:
         **picked(summary, "is_title_given", "is_pinned", "is_archived"),
         "forked_from": summary.forked_from or None,
         "purpose": summary.purpose,
+        "task": encode(summary.task) if summary.task is not None else None,
         "worktree": summary.worktree.name if summary.worktree is not None else None,
     }
 
@@ -172,6 +175,8 @@ def _describe(entry: Entry) -> str:  # noqa: C901 - one closed vocabulary
 def _describe_tool(entry: ToolEntry) -> str:
     marks = {"started": "…", "completed": "✓", "failed": "✗"}
     lines = [f"{marks[entry.state]} {entry.call.name} {on_one_line(entry.title)}"]
+    if entry.subagent is not None:
+        lines.append(f"  in the session {entry.subagent.session_id}")
     if explained := explanation_of(entry.call):
         lines.append(f"  {on_one_line(explained)}")
     if entry.result is not None and entry.result.is_error:

@@ -502,8 +502,9 @@ class SessionContext:
         async with AsyncExitStack() as stack:
             stack.push_async_callback(asyncio.to_thread, self._release_storage)
             stack.callback(self.workspace.close)
-            # So that no caller has to wait for it later.
-            stack.push_async_callback(asyncio.to_thread, app.catalog.summary, self.id)
+            if self.options.parent is None:
+                # So that no caller has to wait for it later.
+                stack.push_async_callback(asyncio.to_thread, app.catalog.summary, self.id)
             stack.push_async_callback(asyncio.to_thread, close_with_snapshot, app.journal_path(self.id), app.blobs)
             stack.push_async_callback(asyncio.to_thread, _remove_temp, self.temp_folder)
             stack.push_async_callback(asyncio.to_thread, self._capture.close)

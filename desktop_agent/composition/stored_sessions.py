@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
 from msgspec import Struct
 
 from desktop_agent.core.base.clock import Clock
-from desktop_agent.core.base.errors import SessionBusyError
+from desktop_agent.core.base.errors import SessionBusyError, SessionNotFoundError
 from desktop_agent.core.base.ids import SessionId, new_session_id
 from desktop_agent.core.base.package import __version__
 from desktop_agent.core.base.paths import AppPaths
@@ -93,11 +94,19 @@ class StoredSessions:
         await self._with_journal(session_id, file_session, filing, self._clock.now(), self._blobs)
 
     async def delete(self, session_id: SessionId) -> None:
-        """Remove a session with its undo history; files of the workspace stay.
+        """Remove a session with its undo history and its sub-agents' sessions; files of the workspace stay.
 
-        Raises `SessionNotFoundError`, `SessionBusyError` when it is open somewhere, or `StorageError`.
+        A sub-agent's session that the user went on with stays. Raises `SessionNotFoundError`, `SessionBusyError` when
+        it is open somewhere, or `StorageError`.
         """
         await self._with_journal(session_id, lambda path: remove_session(path.parent))
+        await asyncio.to_thread(self._remove_subagents, session_id)
+
+    def _remove_subagents(self, session_id: SessionId) -> None:
+        for one in self._catalog.summaries():
+            if one.task is not None and one.task.session_id == session_id and not one.is_listed:
+                with suppress(SessionNotFoundError, SessionBusyError):
+                    remove_session(self._catalog.journal_path(one.id).parent)
 
     async def size(self, session_id: SessionId) -> SessionUse:
         """The space of a session, including contents that only it needs. Reads all journals."""

@@ -433,3 +433,24 @@ async def test_without_a_place_for_sub_agents_the_model_is_offered_none(ground: 
     async with family(ground, go=[[Say("ok")]]) as f:
         await f.parent.prompt()
         assert "task" not in {tool.name for tool in f.requests_of("go")[0].tools}
+
+
+async def test_a_deleted_session_takes_its_sub_agents_along_but_not_one_that_the_user_went_on_with(
+    ground: Ground,
+) -> None:
+    async with family(ground, go=[[task("one"), task("two")], [Say("ok")]], one=[[Say("1")]], two=[[Say("2")]]) as f:
+        await f.parent.prompt()
+        one, two = (event.session_id for event in f.rx.all(ev.SubagentStarted))
+        bench = f.parent.bench
+    opened = await bench.open_session(two, sink=(rx := Receiver()))
+    running = asyncio.create_task(opened.session.run())
+    opened.session.submit(ops.SubmitPrompt(text="go on"))
+    await rx.expect(ev.TurnEnded)
+    opened.session.submit(ops.Shutdown())
+    await running
+    summary = bench.catalog.summary(two)
+    assert summary is not None
+    assert summary.is_listed
+    await bench.stored.delete(f.parent.id)
+    assert bench.catalog.ids() == [two]
+    assert one != two
