@@ -31,10 +31,8 @@ def told_by(*argv: str | Path, **environ: str) -> str:
     return told
 
 
-@pytest.fixture(scope="module")
-def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small tree like a frozen one: its program is the entry, run by Python. One of two libraries is inside."""
-    tree = tmp_path_factory.mktemp("frozen") / "desktop-agent"
+def make_tree(tree: Path) -> None:
+    """Make a small tree like a frozen one: its program is the entry, run by Python. One of two libraries is inside."""
     inside = tree / "_internal"
     inside.mkdir(parents=True)
     program = tree / "desktop-agent"
@@ -50,18 +48,30 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(needed, inside / "libz.so.1")
     (tree / "install.sh").write_text("exit 1\n")
     (tree / "THIRD-PARTY-LICENCES.txt").write_text("texts\n")
-    return tree
 
 
-def packages_of(tree: Path, folder: Path) -> list[Path]:
+def packages_of(tree: Path, folder: Path) -> Path:
     folder.mkdir()
     told_by("bash", PACKAGES, tree, folder, SOURCE_DATE_EPOCH="1700000000")
-    return sorted(folder.iterdir())
+    return folder
 
 
 @pytest.fixture(scope="module")
-def packages(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    rpm, deb = packages_of(tree, tmp_path_factory.mktemp("packages") / "dist")
+def tree(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """A small tree, with its packages beside it. The first worker that wants them makes them for all of this run."""
+    own = tmp_path_factory.getbasetemp()
+    folder = own if worker_id == "master" else own.parent
+    tree, packages = folder / "frozen/desktop-agent", folder / "packages"
+    with FileLock(folder / "packages.lock"):
+        if not packages.exists():
+            make_tree(tree)
+            packages_of(tree, folder / "unfinished").rename(packages)
+    return tree
+
+
+@pytest.fixture(scope="module")
+def packages(tree: Path) -> tuple[Path, Path]:
+    rpm, deb = sorted((tree.parents[1] / "packages").iterdir())
     return deb, rpm
 
 
@@ -131,7 +141,7 @@ def test_the_flatpak_is_made_of_the_deb(packages: tuple[Path, Path], tmp_path: P
 
 def test_the_same_tree_makes_the_same_bytes(tree: Path, packages: tuple[Path, Path], tmp_path: Path) -> None:
     again = packages_of(tree, tmp_path / "dist")
-    assert [path.read_bytes() for path in again] == [path.read_bytes() for path in reversed(packages)]
+    assert [path.read_bytes() for path in sorted(again.iterdir())] == [path.read_bytes() for path in reversed(packages)]
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +159,7 @@ def frozen(testrun_uid: str, *, is_nightly: bool) -> Path:
 
 
 def test_the_package_of_the_real_program_has_no_errors_and_runs(frozen: Path, tmp_path: Path) -> None:
-    _, deb = packages_of(frozen, tmp_path / "dist")
+    [deb] = packages_of(frozen, tmp_path / "dist").glob("*.deb")
     found = told_by("lintian", "--allow-root", "--fail-on", "error", deb)
     assert "E: " not in found
     told_by("dpkg-deb", "--extract", deb, tmp_path / "root")
