@@ -12,11 +12,12 @@ import subprocess
 import sys
 import threading
 from collections import defaultdict
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import ExitStack
 from functools import cache
 from itertools import count
 from pathlib import Path
+from types import FrameType
 from typing import cast
 from zlib import crc32
 
@@ -53,15 +54,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile(str(config.getoption("--profile")))
-    if (
-        signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-    ):  # as in a script's background: programs of tests would ignore Ctrl+C
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    _heed(signal.SIGINT, signal.default_int_handler)
+    if sys.platform != "win32":
+        _heed(signal.SIGHUP, lambda _number, _frame: None)
     if not config.getini("faulthandler_timeout"):  # benchmarks have pytest's own
         config.pluginmanager.register(HangGuard())
     for wait in (QtBot.waitUntil, QtBot.waitSignal, QtBot.waitSignals, QtBot.waitExposed, QtBot.waitActive):
         assert wait.__kwdefaults__ is not None  # the library has no option for it
         wait.__kwdefaults__["timeout"] = QT_PATIENCE_MS
+
+
+def _heed(number: signal.Signals, handler: Callable[[int, FrameType | None], object]) -> None:
+    """Ignore a signal no longer, as a script in the background or `nohup` does, or programs of tests would, too."""
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, handler)
 
 
 @pytest.hookimpl(wrapper=True)

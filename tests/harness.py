@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import TypeVar
 
@@ -46,8 +46,8 @@ from desktop_agent.core.transcript import Transcript
 
 E = TypeVar("E", bound=ev.Event)
 
-PATIENCE_S = 20
-"""How long a receiver waits. Long, as only failing tests wait for it."""
+PATIENCE_S = 30.0
+"""How long tests wait for what must come. Long, as only failing tests wait for it."""
 
 MODEL = ModelRef(provider="scripted", model="scripted")
 
@@ -102,7 +102,7 @@ class Receiver:
                     self._came.clear()
                     await self._came.wait()
         except TimeoutError:
-            came = [event.type for event in self.events[start:]]
+            came = [(name, len(list(some))) for name, some in groupby(event.type for event in self.events[start:])]
             names = [one.__name__ for one in (kind if isinstance(kind, tuple) else (kind,))]
             raise AssertionError(f"no {' or '.join(names)} came, but {came}") from None
 

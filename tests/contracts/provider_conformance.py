@@ -19,8 +19,7 @@ from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.protocol.events import TextDelta, ThinkingDelta, ToolProgress
 from desktop_agent.core.protocol.model import ModelRequest, TextBlock, ThinkingBlock, ToolUseBlock
 from desktop_agent.core.providers.provider import Completion, Provider, StreamPiece
-
-PATIENCE_S = 20.0
+from tests.harness import PATIENCE_S
 
 
 class ProviderGround(Protocol):

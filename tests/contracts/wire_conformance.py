@@ -28,11 +28,10 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.providers.http_provider import HttpProvider
 from desktop_agent.core.providers.provider import Completion, StreamPiece
+from tests.harness import PATIENCE_S
 from tests.servers import fault
 from tests.servers.model_server import ModelServer
 from tests.servers.script import Answer, Fault, Reply, Whole, raw_tool_use, reply, text, thinking, tool_use
-
-PATIENCE_S = 20.0
 
 LONG = reply(
     thinking("Ünïcödé 思考 🧠.", signature="sig", piece=3),

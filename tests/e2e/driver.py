@@ -24,13 +24,13 @@ from desktop_agent.ui.chat.question.request_card import ChangeField
 from desktop_agent.ui.runtime import eventloop
 from desktop_agent.ui.settings.settings_dialog import SettingsDialog
 from desktop_agent.ui.window.actions import Actions
+from tests.harness import PATIENCE_S
 from tests.parts import visible_texts
 from tests.servers.threaded import ThreadedServer
 from tests.still_running import still_running
 
 W = TypeVar("W", bound=QWidget)
 
-PATIENCE_S = 30
 _LOOK_EVERY_S = 0.01
 
 

@@ -190,7 +190,7 @@ async def test_a_flood_is_taken_in_bounded_memory(tmp_path: Path) -> None:
 
 MOST_BYTES = 2**31
 FLOODS: tuple[Callable[[], bytes], ...] = (
-    lambda: notice(updated("agent_message_chunk", content=TEXT)) * 50_000,
+    lambda: notice(updated("agent_message_chunk", content=TEXT)) * 10_000,
     lambda: notice(updated("agent_message_chunk", content=TEXT | {"text": "x" * 4_000_000})) * 30,
     lambda: notice(updated("tool_call", **CALL | {"rawInput": {"x": "y" * 15_000_000}})) * 4,
     lambda: notice(updated("tool_call", **CALL | {"rawInput": "DEEP"})).replace(b'"DEEP"', b"[" * 900 + b"]" * 900),

@@ -13,9 +13,8 @@ from desktop_agent.ui.files import FileTree
 from desktop_agent.ui.files.file_rows import FileRows
 from desktop_agent.ui.runtime.eventloop import TaskSpawner, run
 from desktop_agent.ui.theme import Theme
+from tests.harness import PATIENCE_S
 from tests.parts import part
-
-PATIENCE_S = 20
 
 
 class User:

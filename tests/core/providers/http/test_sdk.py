@@ -25,13 +25,13 @@ from desktop_agent.core.providers.provider_catalog import account_provider, key_
 from desktop_agent.core.providers.sdk_connection import Ask, Begun, Identify, Refused, SdkConnection, SdkFailedError
 from tests.core.providers.http.cloud_scenes import AWS, AWS_ID, AWS_SECRET, KEY, OFFLINE, Scene, scene
 from tests.core.test_imports import loaded_after
+from tests.harness import PATIENCE_S
 from tests.servers import fault
 from tests.servers.dialects.clouds import aws_error
 from tests.servers.model_server import ModelServer
 from tests.servers.rude_server import RudeServer
 from tests.servers.script import Answer, Whole, reply, text, tool_use
 
-PATIENCE_S = 30.0
 NO_FILE = {"GOOGLE_APPLICATION_CREDENTIALS": "/nowhere/key.json"}
 
 
