@@ -88,7 +88,7 @@ class Homes(Struct, frozen=True, kw_only=True):
         )
 
 
-class Place(NamedTuple):
+class _Place(NamedTuple):
     """A folder, for what its files hold, and the folder that no link in it may leave; `None` for the user's own."""
 
     folder: Path
@@ -113,7 +113,7 @@ class InstructionReader:
         self.homes = homes
         self._secrets_in = secrets_in
         self.trusts = trusts
-        self._known: dict[tuple[Path, Path | None], Content | None] = {}
+        self._known: dict[tuple[Path, Path | None], _Content | None] = {}
         self._split: dict[Path, tuple[str, FrontMatter]] = {}
 
     def read(self, known: Iterable[GuidanceFile], touched: Iterable[str], off: Sequence[str] = ()) -> Instructions:
@@ -158,7 +158,7 @@ class InstructionReader:
         is_document = real.suffix.lower() in _DOCUMENTS and real.is_relative_to(home)
         return f"~/{real.relative_to(home).as_posix()}" if is_document and not real.is_relative_to(self.top) else ""
 
-    def content(self, path: Path, boundary: Path | None) -> "Content | None":
+    def content(self, path: Path, boundary: Path | None) -> "_Content | None":
         """Return a file's text, or why it has none; `None` if there is no such file."""
         try:
             real = path.resolve(strict=True)
@@ -169,39 +169,39 @@ class InstructionReader:
         except (OSError, RuntimeError) as error:  # no permission, or links in a circle
             if getattr(error, "errno", None) == errno.ENAMETOOLONG:
                 return None  # a path that the model made up: there can be no such file
-            return Content(None, path, problem=f"it cannot be read: {getattr(error, 'strerror', None) or error}")
+            return _Content(None, path, problem=f"it cannot be read: {getattr(error, 'strerror', None) or error}")
         stamp = FileStamp.of(facts)
         known = self._known.get((path, boundary))
         if known is not None and is_unchanged(stamp, known.stamp):
             return known
         if boundary is not None and not real.is_relative_to(boundary):
             where = "workspace" if boundary == self.root else "repository"
-            read = Content(stamp, real, problem=f"it is a link that leads out of the {where}")
+            read = _Content(stamp, real, problem=f"it is a link that leads out of the {where}")
         elif not stat.S_ISREG(facts.st_mode):
-            read = Content(stamp, real, problem="it is not a file")
+            read = _Content(stamp, real, problem="it is not a file")
         else:
             read = self._loaded(real, stamp, boundary)
         self._known[path, boundary] = read
         return read
 
-    def fields_of(self, content: "Content") -> FrontMatter:
+    def fields_of(self, content: "_Content") -> FrontMatter:
         known = self._split.get(content.path)
         if known is None or known[0] != content.text:
             known = self._split[content.path] = (content.text, split(content.text))
         return known[1]
 
-    def _loaded(self, path: Path, stamp: FileStamp, boundary: Path | None) -> "Content":
+    def _loaded(self, path: Path, stamp: FileStamp, boundary: Path | None) -> "_Content":
         secret_at = None if boundary is None else self._secrets_in(boundary)
         try:
             content = read_start(path, MAX_BYTES + 1, secret_at)
         except HoldsSecretsError as error:
             # Without a stamp, since it may lose its other name without a change of its own.
-            return Content(None, path, problem=str(error))
+            return _Content(None, path, problem=str(error))
         except OSError as error:
-            return Content(stamp, path, problem=f"it cannot be read: {error.strerror}")
+            return _Content(stamp, path, problem=f"it cannot be read: {error.strerror}")
         is_cut = len(content) > MAX_BYTES
         text, is_clean = _decoded(content[:MAX_BYTES], is_cut=is_cut)
-        return Content(stamp, path, text, is_cut, "" if is_clean else _NOT_TEXT)
+        return _Content(stamp, path, text, is_cut, "" if is_clean else _NOT_TEXT)
 
 
 def _top_of(root: Path) -> Path:
@@ -213,7 +213,7 @@ def _top_of(root: Path) -> Path:
     return root
 
 
-class Content(Struct, frozen=True):
+class _Content(Struct, frozen=True):
     stamp: FileStamp | None
     path: Path
     """Without links."""
@@ -269,9 +269,9 @@ class _Reading:
         root, top = self._reader.root, self._reader.top
         persons = self._persons()
         around = [folder for folder in (root, *root.parents) if folder.is_relative_to(top)]
-        places = [Place(folder, root if folder == root else top, "workspace") for folder in reversed(around)]
+        places = [_Place(folder, root if folder == root else top, "workspace") for folder in reversed(around)]
         always = [file for place in places for file in self._of(place)]
-        inside = [Place(root / folder, root, "folder", f"{folder}/") for folder in self._folders()]
+        inside = [_Place(root / folder, root, "folder", f"{folder}/") for folder in self._folders()]
         others = [file for place in inside for file in self._of(place)]
         sometimes = [*self._for_some, *others]
         old = [file for name in self._known for file in sometimes if file.path == name]
@@ -289,8 +289,8 @@ class _Reading:
         homes = self._reader.homes
         self._texts = set()
         folders = (homes.config, homes.home / ".agents", homes.codex)
-        groups = [self._own(Place(folder, None, "person")) for folder in folders]
-        claude = Place(homes.claude, None, "person")
+        groups = [self._own(_Place(folder, None, "person")) for folder in folders]
+        claude = _Place(homes.claude, None, "person")
         groups.append(self._take(claude.folder / "CLAUDE.md", claude, has_imports=True))
         return list(chain.from_iterable(reversed(groups)))
 
@@ -301,7 +301,7 @@ class _Reading:
             self._note(found[MAX_FOLDERS], f"the instructions of {MAX_FOLDERS} folders are in use already")
         return found[:MAX_FOLDERS]
 
-    def _of(self, place: Place) -> list[GuidanceFile]:
+    def _of(self, place: _Place) -> list[GuidanceFile]:
         """Return what one folder has. The file that counts most is looked at first, and comes last."""
         folder = place.folder
         self._texts = set()
@@ -319,7 +319,7 @@ class _Reading:
         groups.append(self._rules(folder / ".cursor/rules", ".mdc", place))
         return list(chain.from_iterable(reversed(groups)))
 
-    def _own(self, place: Place) -> list[GuidanceFile]:
+    def _own(self, place: _Place) -> list[GuidanceFile]:
         override, usual = (place.folder / name for name in OWN_NAMES)
         content = self._reader.content(override, place.boundary)
         if content is None or not (content.text.strip() or content.problem):
@@ -328,7 +328,7 @@ class _Reading:
         return self._take(override, place)
 
     def _take(
-        self, path: Path, place: Place, *, has_imports: bool = False, body: str | None = None, depth: int = 0
+        self, path: Path, place: _Place, *, has_imports: bool = False, body: str | None = None, depth: int = 0
     ) -> list[GuidanceFile]:
         """Return a file, if it is there and new, and what it imports. `body` is the text without front matter."""
         content = self._reader.content(path, place.boundary)
@@ -363,7 +363,7 @@ class _Reading:
             found += self._imported(target, path, place, depth + 1)
         return found
 
-    def _imported(self, target: str, importer: Path, place: Place, depth: int) -> list[GuidanceFile]:
+    def _imported(self, target: str, importer: Path, place: _Place, depth: int) -> list[GuidanceFile]:
         reader = self._reader
         if self._imports >= MAX_IMPORTS or depth > MAX_IMPORT_DEPTH:
             why = f"imports are followed {MAX_IMPORT_DEPTH} levels deep, and {MAX_IMPORTS} of them in all"
@@ -387,7 +387,7 @@ class _Reading:
 
     # -- rules --
 
-    def _rules(self, folder: Path, ending: str, place: Place) -> list[GuidanceFile]:
+    def _rules(self, folder: Path, ending: str, place: _Place) -> list[GuidanceFile]:
         """Return the rules that hold for the whole place. Those for some files go to `_for_some` if they hold."""
         boundary = place.boundary
         if boundary is None or not _is_folder(folder) or not Path(os.path.realpath(folder)).is_relative_to(boundary):

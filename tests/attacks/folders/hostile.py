@@ -164,6 +164,26 @@ def guidance_leads_outside(folder: Path, outside: Path) -> None:
     (folder / "AGENTS.md").symlink_to(outside / "private")
 
 
+def instructions_in_a_circle(folder: Path, outside: Path) -> None:
+    (outside / "private.md").write_text("the secret word is swordfish\n")
+    (folder / "CLAUDE.md").write_text(f"@CLAUDE.md @docs/a.md @{outside}/private.md @/etc/passwd @~/.ssh/id_rsa\n")
+    (folder / "docs").mkdir()
+    for one, other in (("a", "b"), ("b", "a")):
+        (folder / f"docs/{one}.md").write_text(f"{one} @{other}.md @../CLAUDE.md @../{outside.name}/private.md\n")
+    (folder / "GEMINI.md").write_bytes(b"\0" * 4_096 + b"@\0.md \xff")
+
+
+def instructions_without_end(folder: Path, outside: Path) -> None:
+    rules = folder / ".claude/rules"
+    rules.mkdir(parents=True)
+    for number in range(1_000):
+        (rules / f"{number}.md").write_text("---\npaths: '{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}'\n---\n")
+    (folder / ".claude/CLAUDE.md").write_text("`" * 20_000 + "<!--" * 2_000 + "@x" * 2_000)
+    (folder / ".cursor").symlink_to(outside)
+    (folder / ".github").mkdir()
+    os.mkfifo(folder / ".github/copilot-instructions.md")
+
+
 def settings_are_a_pipe(folder: Path, _outside: Path) -> None:
     (folder / ".desktop-agent").mkdir()
     os.mkfifo(folder / ".desktop-agent/config.toml")
@@ -207,5 +227,6 @@ FOLDERS: tuple[Fill, ...] = (
     *(names_that_are_no_text, git_is_half_a_repository, names_alike, deep, unreadable, git_is_a_pipe, git_is_a_loop),
     *(git_leads_outside, git_is_empty, index_is_garbage, ignores_without_end, settings_are_a_pipe, a_huge_ignore_file),
     *(guidance_without_end, guidance_is_a_pipe, guidance_leads_outside, settings_without_end, settings_lead_outside),
-    *(commands_are_pipes, hard_links, a_file_system_inside, our_left_overs),
+    *(instructions_in_a_circle, instructions_without_end, commands_are_pipes, hard_links, a_file_system_inside),
+    our_left_overs,
 )
