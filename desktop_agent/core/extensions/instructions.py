@@ -292,6 +292,7 @@ class _Reading:
         groups = [self._own(_Place(folder, None, "person")) for folder in folders]
         claude = _Place(homes.claude, None, "person")
         groups.append(self._take(claude.folder / "CLAUDE.md", claude, has_imports=True))
+        groups.append(self._rules(claude.folder / "rules", ".md", claude))
         return list(chain.from_iterable(reversed(groups)))
 
     def _folders(self) -> list[str]:
@@ -390,7 +391,9 @@ class _Reading:
     def _rules(self, folder: Path, ending: str, place: _Place) -> list[GuidanceFile]:
         """Return the rules that hold for the whole place. Those for some files go to `_for_some` if they hold."""
         boundary = place.boundary
-        if boundary is None or not _is_folder(folder) or not Path(os.path.realpath(folder)).is_relative_to(boundary):
+        if not _is_folder(folder):
+            return []
+        if boundary is not None and not Path(os.path.realpath(folder)).is_relative_to(boundary):
             return []
         found: list[GuidanceFile] = []
         entries = islice(entries_below((folder,)), MAX_RULES * 10)
@@ -409,19 +412,20 @@ class _Reading:
                 continue
             if not globs:
                 found += self._take(path, place, has_imports=ending == ".md", body=fields.body)
-            elif self._reader.name_of(path) in self._known or self._is_touched(globs, path, place.folder):
+            elif self._reader.name_of(path) in self._known or self._is_touched(globs, path, place):
                 holds_for = ", ".join(f"{place.holds_for}{glob}" for glob in globs)
                 for_some = place._replace(scope="folder", holds_for=holds_for)
                 self._for_some += self._take(path, for_some, has_imports=ending == ".md", body=fields.body)
         return found
 
-    def _is_touched(self, globs: Sequence[str], rule: Path, folder: Path) -> bool:
+    def _is_touched(self, globs: Sequence[str], rule: Path, place: _Place) -> bool:
         matching: list[Glob] = []
         for text in globs:
             try:
                 matching.append(Glob(text))
             except ValueError as error:
                 self._note(self._reader.name_of(rule), str(error))
+        folder = place.folder if place.boundary else self._reader.root
         paths = (self._reader.path_of(text) for text in self._touched)
         inside = [path.relative_to(folder).as_posix() for path in paths if path.is_relative_to(folder)]
         return any(glob.matches(path) for glob in matching for path in inside)
@@ -486,7 +490,7 @@ _PIECE = re.compile(
       (?P<fence> ^[ \t]{0,3} (?P<mark>`{3,}|~{3,}) [^\n]* (?:\n|\Z) (?: .*? ^[ \t]{0,3}(?P=mark)[`~]*[ \t]*$ | .* ) )
     | (?P<code> (?<!`)(?P<ticks>`+)(?!`) (?:(?!\n[ \t]*\n).)*? (?<!`)(?P=ticks)(?!`) )
     | (?P<comment> <!-- .*? (?:-->|\Z) )
-    | (?P<import> (?<!\S)@(?P<path>(?:\\[ ]|[^\s\\])+) )
+    | (?P<import> (?<![^\s*_])@(?P<path>(?:\\[ ]|[^\s\\])+) )
     """,
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
@@ -498,7 +502,7 @@ def with_imports(text: str) -> tuple[str, list[str]]:
 
     def seen(match: re.Match[str]) -> str:
         if match["import"]:
-            path = match["path"].replace("\\ ", " ").partition("#")[0].rstrip(",.;:!?)\"'")
+            path = match["path"].replace("\\ ", " ").partition("#")[0].rstrip("*_,.;:!?)\"'")
             if re.match(r"[\w./~-]", path):
                 imports[path] = None
         return "" if match["comment"] else match[0]

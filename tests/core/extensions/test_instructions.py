@@ -100,6 +100,7 @@ def test_nothing_there_is_nothing_wrong(at: Folders) -> None:
 
 def test_all_of_the_persons_files_are_read_ours_last_and_the_same_text_once(at: Folders) -> None:
     at.write(".claude/CLAUDE.md", "for Claude\n", at.home)
+    at.write(".claude/rules/python.md", "---\npaths: '**/*.py'\n---\nfor Python", at.home)
     at.write(".codex/AGENTS.md", "for Codex", at.home)
     at.write(".codex/AGENTS.override.md", "for Codex now", at.home)
     at.write(".agents/AGENTS.md", "for all", at.home)
@@ -107,6 +108,7 @@ def test_all_of_the_persons_files_are_read_ours_last_and_the_same_text_once(at: 
     assert list(at.read().values()) == ["for Claude\n", "for Codex now", "for all", "for us"]
     at.write("AGENTS.md", "for Claude", at.mine)
     assert list(at.read().values()) == ["for Codex now", "for all", "for Claude"]
+    assert list(at.read("src/a.py").values())[-1] == "for Python"
 
 
 def test_the_repository_is_read_from_its_top_down_to_the_folder_and_nothing_above(at: Folders) -> None:
@@ -249,7 +251,9 @@ def test_what_is_code_or_a_comment_imports_nothing(text: str) -> None:
     assert with_imports(text)[1] == []
 
 
-@pytest.mark.parametrize("text", ["@a.md", "a `b` @a.md `c`", "`\n\n@a.md `", "```\nx\n```\n@a.md", "- @a.md"])
+@pytest.mark.parametrize(
+    "text", ["@a.md", "a `b` @a.md `c`", "`\n\n@a.md `", "```\nx\n```\n@a.md", "- @a.md", "**@a.md**"]
+)
 def test_what_is_text_imports(text: str) -> None:
     assert with_imports(text)[1] == ["a.md"]
 
