@@ -128,6 +128,18 @@ def test_what_trust_would_start_is_named_with_its_whole_command_line(config: Com
     assert shown["agents"] == [{"name": "d", "runs": "sh -c 'rm -rf /'"}]
 
 
+def test_a_file_outside_that_would_be_imported_is_named_also_where_there_are_no_settings(
+    config: Command, project: Path
+) -> None:
+    project.unlink()
+    (Path.home() / "notes.md").write_text("mine\n")
+    (project.parent.parent / "CLAUDE.md").write_text("See @~/notes.md.\n")
+    assert "  would give the model the file ~/notes.md, which " in config("trust", "--dry-run").out
+    assert "  give the model the file ~/notes.md, which " in config("trust").out
+    shown = config("trust", "--dry-run", "--json").json
+    assert (shown["answer"], [item["kind"] for item in shown["items"]]) == ("trusted", ["import"])
+
+
 def test_what_is_ignored_does_not_hold_and_is_not_warned_about(config: Command, project: Path) -> None:
     assert config("trust", str(project.parent.parent), "--ignore").code == 0
     after = config("get", "execution.approval")
