@@ -11,8 +11,7 @@ from desktop_agent.core.protocol.model import FileDiff, MovedBlock
 from desktop_agent.ui.part_keys import PartKeys, claims_key
 from desktop_agent.ui.review.diff.diff_document import DiffDocument, DiffPosition, line_of
 from desktop_agent.ui.review.diff.diff_layout import PAD, ROW_HEIGHT, DiffScroller, Pane
-from desktop_agent.ui.review.diff.diff_mouse import DiffMouse
-from desktop_agent.ui.review.diff.diff_navigation import DiffFinder, DiffNavigation
+from desktop_agent.ui.review.diff.diff_navigation import DiffFinder, DiffMouse, DiffNavigation
 from desktop_agent.ui.review.diff.diff_overlay import DiffOverlay
 from desktop_agent.ui.review.diff.diff_painter import DiffPainter, Scene
 from desktop_agent.ui.review.diff.diff_words import diff_name, row_words
