@@ -17,7 +17,7 @@ from desktop_agent.core.base.file_names import quoted_name
 from desktop_agent.core.diff.diff import MAX_COMPARED_BYTES, find_edits
 from desktop_agent.core.diff.hunks import group
 from desktop_agent.core.diff.text import encode_lines, read_texts
-from desktop_agent.core.protocol.model import Edit, FileChange, FileImage, Hunk
+from desktop_agent.core.protocol.model import Edit, FileChange, FileImage
 
 Contents = Callable[[FileImage | None], bytes | None]
 """None for an absent file. Raises `StorageError`."""
@@ -174,7 +174,7 @@ def _similarity(old: bytes, new: bytes, edits: Sequence[Edit] | None) -> int:
 def _hunk_lines(old: bytes, new: bytes, edits: Sequence[Edit]) -> Iterator[bytes]:
     old_lines, new_lines = _lines(old), _lines(new)
     for hunk in group(edits, old_count=len(old_lines), context=CONTEXT_LINES):
-        yield _hunk_head(hunk)
+        yield f"@@ -{_range(hunk.old_start, hunk.old_end)} +{_range(hunk.new_start, hunk.new_end)} @@\n".encode()
         old_at = hunk.old_start
         for edit in hunk.edits:
             yield from _marked(b" ", old_lines[old_at : edit.old_start])
@@ -186,10 +186,6 @@ def _hunk_lines(old: bytes, new: bytes, edits: Sequence[Edit]) -> Iterator[bytes
 
 def _lines(content: bytes) -> list[bytes]:
     return list(io.BytesIO(content))
-
-
-def _hunk_head(hunk: Hunk) -> bytes:
-    return f"@@ -{_range(hunk.old_start, hunk.old_end)} +{_range(hunk.new_start, hunk.new_end)} @@\n".encode()
 
 
 def _range(start: int, end: int) -> str:
