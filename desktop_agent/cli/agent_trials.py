@@ -84,7 +84,7 @@ def login(args: argparse.Namespace, console: Console) -> int:
     document: JsonObject = {"name": name, "method": way.id if way is not None else "", "signed_in": works}
     text = f"You are signed in with {report.agent or name}."
     if way is None:
-        text = f"{report.agent or name} works already. To sign in anew, name the way with --method."
+        text = f"{report.agent or name} works already. To sign in again, name the way with --method."
     elif not works:
         text = f"{name} does not work: {report.problem}"
     console.result(document | picked(report, "problem", "hint", "detail"), text)

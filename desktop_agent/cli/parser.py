@@ -465,7 +465,7 @@ def _add_agents(commands: Commands) -> None:
     command(actions, "test", summary, "agents test claude", "NAME")
     summary = "Sign in with an agent, in its own way: in this terminal, or in a browser that it opens."
     login = command(actions, "login", summary, "agents login claude", "NAME")
-    method_help = "the id of one of its sign-ins; needed if it has several, or to sign in anew"
+    method_help = "the id of one of its sign-ins; needed if it has several, or to sign in again"
     login.add_argument("--method", metavar="ID", help=method_help)
     command(actions, "remove", "Take an agent out of the settings.", "agents remove mine", "NAME")
 

@@ -27,7 +27,7 @@ _FENCED = re.compile(r"(`{3,})\w*\n(.*)\n\1\s*", re.DOTALL)
 
 
 class AgentCall(Struct):
-    """One call. `fields` that are told later replace those that were told before."""
+    """One call. Fields that are reported later replace earlier ones."""
 
     wire_id: str
     id: CallId = ""
@@ -55,12 +55,12 @@ class AgentCall(Struct):
     waited_s: float = 0.0
     """How long it waited for the user."""
     is_ours: bool = False
-    """Whether it stands for a command that the agent has us run and has told no call of."""
+    """Whether it stands for a command that the agent has us run without reporting a call."""
     runs_here: bool = False
     circumstances: tuple[str, ...] = ()
-    """What else decides what the command does that we run."""
+    """What else decides what the command does, if we run it."""
     outcome: ToolResult | None = None
-    """What that command came to."""
+    """The result of that command."""
 
     def take(self, fields: CallFields) -> str:
         """Take in what is new. Return what the call has printed since."""
@@ -89,7 +89,7 @@ class AgentCall(Struct):
 
     @property
     def can_begin(self) -> bool:
-        """Whether enough is told of it. Some agents tell a call piece by piece while their model writes it."""
+        """Whether enough of it is known. Some agents report a call piece by piece, while their model writes it."""
         if self.status != "pending":
             return True
         return bool(self.raw_input or self.content or self.locations) and (self.kind != "execute" or bool(self.command))
@@ -177,7 +177,7 @@ def line_of(words: Sequence[str]) -> str:
 
 
 def _is_usual(value: object) -> bool:
-    """Whether it is told, and neither so deep nor so wide that a reader of the journal could not take it."""
+    """Whether it is given, and neither too deep nor too large for a reader of the journal."""
     level: list[object] = [value]
     for _ in range(_DEEPEST):
         level = [inner for one in level for inner in _inside(one)]

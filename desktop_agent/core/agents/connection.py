@@ -149,7 +149,7 @@ class AgentConnection:
         self.is_strange = False
         """Whether the agent's session could not be compared with the conversation here."""
         self.is_unloadable = False
-        """Whether it broke off while it told its session, which it may be able to resume."""
+        """Whether it ended while it replayed its session, which it may still be able to resume."""
         self._replay: SessionReplay | None = None
         self._opening = ""
         """The id of the session that is being opened again."""
@@ -277,7 +277,7 @@ class AgentConnection:
         try:
             await asyncio.wait({asking, taking}, return_when=asyncio.FIRST_COMPLETED)
             await self._steps.drained(taking)
-            if taking.done():  # what it told could not be recorded
+            if taking.done():  # an update could not be recorded
                 taking.result()
             return await asking
         except NotSignedInError:
@@ -499,7 +499,7 @@ class AgentConnection:
         raise RpcError(CANCELLED, "No turn of this session runs any more.")
 
     async def _in_turn(self, params: JsonObject, work: Callable[[Listener], Coroutine[Any, Any, T]]) -> T | None:
-        """Do this when what the agent told before was taken in. Return `None` if the turn is over or is stopped."""
+        """Do this once the agent's earlier updates are handled. Return `None` if the turn is over or is stopped."""
         listener = self._listener
         if listener is None or params.get("sessionId") != self.session_id:
             return None
@@ -522,12 +522,12 @@ class AgentConnection:
             self._permits.discard(doing)
 
     def do_next(self, step: Callable[[], Awaitable[None]]) -> None:
-        """Take this step of the turn after everything that the agent told so far was taken in."""
+        """Take this step of the turn once the agent's earlier updates are handled."""
         self._steps.add(step)
 
 
 class _Steps:
-    """What a turn takes in, in the order in which the agent told it. The agent waits while too many wait."""
+    """The steps of a turn, in the order of the agent's updates. The agent waits while too many are queued."""
 
     def __init__(self) -> None:
         self._waiting: asyncio.Queue[Callable[[], Awaitable[None]]] = asyncio.Queue()
@@ -550,7 +550,7 @@ class _Steps:
                     self.room.set()
 
     async def drained(self, taking: asyncio.Task[None]) -> None:
-        """Wait until everything that was told so far is taken in, or until `taking` failed."""
+        """Wait until all earlier updates are handled, or until `taking` failed."""
         joining = asyncio.create_task(self._waiting.join(), name="what the agent told")
         await asyncio.wait({joining, taking}, return_when=asyncio.FIRST_COMPLETED)
         joining.cancel()

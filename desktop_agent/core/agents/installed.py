@@ -87,9 +87,9 @@ def known_agent(name: str) -> KnownAgent | None:
     return next((agent for agent in KNOWN_AGENTS if agent.name == name), None)
 
 
-def kind_of(told: str) -> str:
-    """Return which known agent it is that calls itself this over the protocol; empty for another one."""
-    program = told.rpartition("/")[2].lower()  # some tell the name of their package
+def kind_of(name: str) -> str:
+    """Return the known agent that calls itself by this name over the protocol; empty for another one."""
+    program = name.rpartition("/")[2].lower()  # some send the name of their package
     return next((agent.name for agent in KNOWN_AGENTS if program in agent.programs), "")
 
 

@@ -39,15 +39,15 @@ class SessionReplay:
         self._next = 0
         """The first of `heard` that may still come."""
         self._prompt: list[str] | None = None
-        """The user's message that is being told, in its parts."""
+        """The parts of the user's message that is being replayed."""
         self._message_id: str | None = None
         self._turn: _Turn | None = None
-        """The turn that is being told; `None` for one that is known here."""
+        """The turn that is being replayed; `None` for one that is known here."""
         self._turns: deque[_Turn] = deque(maxlen=_MOST_TURNS)
 
     @property
     def is_comparable(self) -> bool:
-        """Whether anything that was told is known here."""
+        """Whether anything that was replayed is known here."""
         return self._next > 0
 
     def take(self, update: wire.Update) -> None:
@@ -72,7 +72,7 @@ class SessionReplay:
                 pass
 
     def said(self) -> tuple[SaidElsewhere, ...]:
-        """Return the turns after the last one that is known here. Call it when everything was told."""
+        """Return the turns after the last one that is known here. Call it after the replay."""
         self._end_prompt()
         if not self.is_comparable:
             return ()
@@ -82,9 +82,9 @@ class SessionReplay:
         if self._prompt is None:
             return
         prompt, self._prompt = self._prompt, None
-        told = {beginning_of(text) for text in (*prompt, *(between.join(prompt) for between in ("", "\n", "\n\n")))}
+        replayed = {beginning_of(text) for text in (*prompt, *(between.join(prompt) for between in ("", "\n", "\n\n")))}
         for at in range(self._next, len(self._heard)):
-            if self._heard[at] in told:
+            if self._heard[at] in replayed:
                 self._next, self._turn = at + 1, None
                 self._turns.clear()
                 return

@@ -31,9 +31,9 @@ _CUT = "[The older part of the conversation was left out.]"
 def told_since(fold: HistoryFold, agent: ModelRef, *, is_known: bool, through_turn: int = 0) -> list[Told]:
     """Return what happened since the agent last answered; everything, unless its session `is_known` to it.
 
-    That has all turns up to `through_turn`, whoever answered them. The last prompt and what belongs to it are whole;
-    older texts are left out, the oldest first, if all are too long.
-    The pins stand behind it, as in a request of ours, but not behind a command of the agent's: it reads the whole text.
+    That session has all turns up to `through_turn`, also those that others answered. The last prompt and what belongs
+    to it are whole. If the rest is too long, the oldest texts are left out. The pins come last, as in our own requests,
+    but not after a command of the agent's, which takes the whole text as its arguments.
     """
     prompt = max((start.index for start in fold.starts.values()), default=0)
     first, known_to = fold.compaction.end if fold.compaction is not None else 0, agent.model if is_known else ""

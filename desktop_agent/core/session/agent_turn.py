@@ -1,7 +1,7 @@
-"""One turn of another program's agent: what it tells becomes our events, what it asks our question.
+"""One turn of another program's agent: its updates become our events, and its questions ours.
 
-The folder is looked at before its calls and after them, whatever it tells of them. What it changes between calls is
-found as the changes of a server are (`core/tools/execution/writers.py`).
+The folder is scanned before and after its calls, whatever they report. What it changes between calls is found as the
+changes of a server are (`core/tools/execution/writers.py`).
 """
 
 import asyncio
