@@ -38,7 +38,7 @@ from desktop_agent.core.settings.sections import Settings as Settings
 from desktop_agent.core.tools.access import CallRules as CallRules
 from desktop_agent.core.tools.builtin import builtin_tools as builtin_tools
 from desktop_agent.core.tools.function_tool import FunctionTool as FunctionTool, tool as tool
-from desktop_agent.core.tools.script_marks import repository_mark as repository_mark
+from desktop_agent.core.extensions.script_marks import repository_mark as repository_mark
 from desktop_agent.core.transcript import Transcript as Transcript
 from desktop_agent.core.worktrees.worktrees import NewWorktree as NewWorktree
 from desktop_agent.library.agent import Agent as Agent

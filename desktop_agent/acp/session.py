@@ -49,6 +49,7 @@ from desktop_agent.library.turns import ServedSession
 _REASONS: Final = {
     "completed": "end_turn", "interrupted": "cancelled", "max_turns": "max_turn_requests",
     "limit": "max_turn_requests", "refused": "refusal", "approval_required": "end_turn", "tool_error": "end_turn",
+    "hook": "end_turn",
 }  # fmt: skip
 _NOT_SIGNED_IN: Final = frozenset({"authentication", "no_key", "no_account", "signed_out", "not_signed_in"})
 _MARKS: Final = {"image/png": "png", "image/jpeg": "jpg"}

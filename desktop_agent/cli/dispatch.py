@@ -62,6 +62,8 @@ _FUNCTIONS = {
     "mcp import": "mcp.import_servers",
     "mcp enable": "mcp.switch",
     "mcp disable": "mcp.switch",
+    "hooks list": "hooks.list_hooks",
+    "hooks trust": "hooks.trust",
     "config show": "config.show_settings",
     "config path": "config.show_path",
     "config get": "config.show_setting",

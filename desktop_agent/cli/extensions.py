@@ -35,7 +35,7 @@ def trust(args: argparse.Namespace, console: Console) -> None:
     settings = skills_in(AppPaths.from_environment(), root, console).settings
     proposal = settings.proposal
     if proposal is None:
-        what = f"There is no {PROJECT_FOLDER}/{PROJECT_FILE} in {root}, and no skills"
+        what = f"There is no {PROJECT_FOLDER}/{PROJECT_FILE} in {root}, and no skill or hook"
         raise UsageError(f"{what}, so there is nothing to trust.")
     if any(problem.is_about_the_file for problem in proposal.problems):
         raise UsageError(f"The project's settings cannot be used: {proposal.problems[0]}")

@@ -470,6 +470,14 @@ def _add_agents(commands: Commands) -> None:
     command(actions, "remove", "Take an agent out of the settings.", "agents remove mine", "NAME")
 
 
+def _add_hooks(commands: Commands) -> None:
+    actions = group(commands, "hooks", "Show the commands that run at moments of a session, and trust a project's.")
+    command(actions, "list", "List the hooks that are defined for a folder, and which of them run.", "hooks list")
+    trust = command(actions, "trust", "Let a project's new and changed hooks run, or ignore them.", "hooks trust")
+    trust.add_argument("--ignore", action="store_true", help="do not run them, and do not ask again")
+    trust.add_argument("--dry-run", action="store_true", help="only show what would run")
+
+
 def _add_config(commands: Commands) -> None:
     actions = group(commands, "config", "Show and change the settings.")
     show = command(actions, "show", "Show all settings, and where each value comes from.", "config show execution")
@@ -534,8 +542,8 @@ Example: desktop-agent ~/code/app --continue"""
 _COMMANDS: Mapping[str, Callable[[Commands], None]] = {
     "run": _add_run, "batch": _add_batch, "sessions": _add_sessions, "changes": _add_changes,
     "worktrees": _add_worktrees, "costs": _add_costs, "storage": _add_storage, "tools": _add_tools, "auth": _add_auth,
-    "models": _add_models, "mcp": _add_mcp, "agents": _add_agents, "skills": _add_skills, "config": _add_config,
-    "acp": _add_acp, "serve": _add_serve, "desktop": _add_desktop, "doctor": _add_doctor,
+    "models": _add_models, "mcp": _add_mcp, "agents": _add_agents, "skills": _add_skills, "hooks": _add_hooks,
+    "config": _add_config, "acp": _add_acp, "serve": _add_serve, "desktop": _add_desktop, "doctor": _add_doctor,
 }  # fmt: skip
 
 

@@ -37,6 +37,7 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system.workspace import current_folder
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.files.suggest import closest_names
+from desktop_agent.core.transcript import HookEntry, hook_line
 from desktop_agent.core.worktrees.worktrees import NewWorktree
 from desktop_agent.headless.approval_command import ApprovalCommand
 from desktop_agent.headless.input_lines import ops_of
@@ -160,6 +161,8 @@ class RunListener:
                 self._console.report(f"! {title} {hint}".rstrip())
             case ev.CommandRun(output=output):
                 self._console.report(f"COMMAND: {output}")
+            case ev.HookRan():
+                self._console.report(f"⚙ {hook_line(HookEntry(runs=(event,)))}")
             case ev.TurnEnded(reason=reason):
                 self._console.report(f"■ {reason}")
             case _:

@@ -23,6 +23,7 @@ from desktop_agent.core.store.verify import Finding, Repaired, Report, repair, v
 from desktop_agent.core.transcript import (
     CompactionEntry,
     Entry,
+    HookEntry,
     NoticeEntry,
     PageEntry,
     SpendingEntry,
@@ -31,6 +32,7 @@ from desktop_agent.core.transcript import (
     Transcript,
     UndoEntry,
     explanation_of,
+    hook_line,
     how_it_ended,
     replay,
     spending_line,
@@ -150,6 +152,8 @@ def _describe(entry: Entry) -> str:  # noqa: C901 - one closed vocabulary
             return _describe_tool(entry)
         case NoticeEntry(notice=notice):
             return f"! {notice.title} {notice.hint}".rstrip()
+        case HookEntry():
+            return f"— {on_one_line(hook_line(entry))} —"
         case SpendingEntry():
             return f"! {spending_line(entry)}"
         case UndoEntry(purpose=purpose, outcomes=outcomes):

@@ -17,6 +17,7 @@ from desktop_agent.core.base.errors import AgentError, UnsafeSettingsError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.context.tokens import Calibration
+from desktop_agent.core.extensions.hook_runs import HookBook
 from desktop_agent.core.extensions.project_items import skills_and_settings
 from desktop_agent.core.extensions.skills_in_force import Skills
 from desktop_agent.core.mcp.connection import ServerPool
@@ -183,6 +184,14 @@ class Application:
     def faults_in(self, root: Path) -> tuple[FileProblem, ...]:
         """The problems for which nothing may run here, among the settings and rules read so far."""
         return (*self.settings_in(root).faults, *self.rules.faults)
+
+    def hooks_in(self, root: Path) -> HookBook:
+        secrets = finder_of_secrets(root, self.environ)
+        return HookBook(
+            workspace=self.settings_in(root),
+            environ=self.environ,
+            secret_at=lambda path, status: secrets().secret_at(path, status),
+        )
 
     async def safe_in(self, root: Path) -> WorkspaceSettings:
         """Read all settings and rules of a workspace. Raises `UnsafeSettingsError` while nothing may run there."""

@@ -28,6 +28,7 @@ from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.context.packing import image_digests, system_prompt, with_pictures, without_pictures
 from desktop_agent.core.context_window import ContextManager
 from desktop_agent.core.extensions.agent_roles import OWN_ROLES, AgentRole
+from desktop_agent.core.extensions.hook_runs import HookHost, Hooks
 from desktop_agent.core.extensions.instructions import Homes, InstructionReader, import_item
 from desktop_agent.core.extensions.skills_in_force import SkillOffer
 from desktop_agent.core.extensions.untrusted import SecretAt
@@ -49,6 +50,7 @@ from desktop_agent.core.protocol.model import (
     FileImage,
     FolderIdentity,
     GuidanceFile,
+    JsonObject,
     ModelRef,
     ModelRequest,
     SandboxMode,
@@ -215,6 +217,7 @@ class SessionContext:
             lambda: above is not None and above.access.only_reads,
         )
         self.toolbox = self._make_toolbox()
+        self.hooks = Hooks(app.hooks_in(self.root), self._hook_host(), self.recorder)
         trust = SessionTrust(ToolTrust(app.paths.tool_trust), self.recorder)
         wanted = partial(_wanted_servers, self.settings, options.servers)
         self.servers = SessionServers(app.tools.servers, self.root, wanted, self.registry, trust, self.recorder)
@@ -241,7 +244,7 @@ class SessionContext:
         context_manager = self._make_context_manager(retries)
         above = self.options.parent[0] if self.options.parent is not None else self
         judge = Judge(self.policies, above.safeguard)
-        gate = ApprovalGate(approvals, self.policies, judge, cases)
+        gate = ApprovalGate(approvals, self.policies, judge, self.hooks, cases)
         subagents = self._make_subagents(approvals, cases, spending)
         facts = SessionFacts(session_id=self.id, is_tool=lambda name: name in self.registry, clock=app.clock)
         return Session(
@@ -256,6 +259,7 @@ class SessionContext:
                 rulebook=self.rulebook,
                 runtime=self._make_runtime(gate, approvals, sampling, subagents),
                 stop_subagent=subagents.stop,
+                hooks=self.hooks,
                 jobs=self.jobs,
                 ledger=self.ledger,
                 effects=self.effects,
@@ -398,6 +402,7 @@ class SessionContext:
             registry=self.registry,
             box=self.toolbox,
             gate=gate,
+            hooks=self.hooks,
             questions=ServerQuestions(approvals, self.policies),
             sample_during=sampling.during,
             effects=self.effects if parent is None else parent[0].effects,
@@ -456,6 +461,7 @@ class SessionContext:
             read_history=self._read_history,
             max_tokens=lambda: self.limits.max_tokens or settings.current.model.max_tokens,
             known=app.known_model,
+            hooks=self.hooks,
             # What a provider's cache knows the requests by: a digest, so that no id of ours leaves.
             conversation=blake2b(self.id.encode(), digest_size=16).hexdigest(),
         )
@@ -626,6 +632,30 @@ class SessionContext:
             workspace=self.root,
             settings=self.settings,
             clock=self.app.clock,
+        )
+
+    def _hook_host(self) -> HookHost:
+        app, parent = self.app, self.options.parent
+        role = "" if parent is None else parent[1].role
+        modes = {"on_request": "acceptEdits", "never": "dontAsk"}
+
+        def fields() -> JsonObject:
+            session = self.state.transcript.session
+            of_agent: JsonObject = {"agent_id": self.id, "agent_type": role} if role else {}
+            return {
+                **of_agent,
+                "session_id": self.id if parent is None else parent[0].id,
+                "transcript_path": str(app.journal_path(self.id)),
+                "cwd": str(self.root),
+                "permission_mode": "plan" if session.is_planning else modes.get(session.approval, "default"),
+            }
+
+        return HookHost(
+            processes=self._processes,
+            environ=lambda: child_environment(app.environ, self.settings.current.execution.passed_variables),
+            session=fields,
+            subagent=role,
+            clock=app.clock,
         )
 
     def _make_toolbox(self) -> Toolbox:

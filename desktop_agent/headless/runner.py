@@ -50,7 +50,7 @@ StopReason = TurnEndReason | Literal["invalid_output"]
 EXIT_CODES: dict[StopReason, int] = {
     "completed": 0, "tool_error": 1, "fatal_tool_error": 1, "provider_error": 1, "storage_error": 1,
     "workspace_error": 1, "internal_error": 1, "refused": 1, "invalid_output": 1, "approval_required": 3,
-    "max_turns": 4, "limit": 4, "interrupted": 130,
+    "hook": 1,    "max_turns": 4, "limit": 4, "interrupted": 130,
 }  # fmt: skip
 
 _LONGEST_REASON = 300

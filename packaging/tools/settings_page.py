@@ -23,7 +23,8 @@ _HEAD = """\
 Where the file is, how a change takes effect, what a project may say: [user guide](guide/settings-and-help.md#settings).
 A choice may be written in capitals, a number in quotes, a list as one text with commas. An empty text stands for the
 default. Which mistakes let nothing run, and where a default stands in, is in the user guide, too. The tables
-`[[mcp.definitions]]` are described in [MCP servers](guide/mcp.md), `[[agents]]` in [Other agents](guide/agents.md).
+`[[mcp.definitions]]` are described in [MCP servers](guide/mcp.md), `[[agents]]` in [Other agents](guide/agents.md),
+`[[hooks.definitions]]` in [Hooks](guide/hooks.md).
 """
 
 _EFFECTS = {

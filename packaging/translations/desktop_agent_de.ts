@@ -4459,6 +4459,10 @@
         <translation>7-Zip-Archiv</translation>
     </message>
     <message>
+        <source>A hook kept the conversation from being summarised.</source>
+        <translation>Ein Hook hat verhindert, dass das Gespräch zusammengefasst wird.</translation>
+    </message>
+    <message>
         <source>A newer version of Desktop Agent has written to this session, so it was left as it is.</source>
         <translation>Eine neuere Version von Desktop Agent hat in diese Sitzung geschrieben. Sie blieb deshalb unverändert.</translation>
     </message>
@@ -8281,6 +8285,10 @@
     <message>
         <source>A server has a question</source>
         <translation>Ein Server hat eine Frage</translation>
+    </message>
+    <message>
+        <source>A hook ended the turn</source>
+        <translation>Ein Hook hat die Runde beendet</translation>
     </message>
     <message>
         <source>A server wants to ask the model</source>
@@ -12363,6 +12371,10 @@
         <translation>Alle festgelegten</translation>
     </message>
     <message>
+        <source>Also run the hooks in your home folder that you set up for Claude Code, Codex, Cursor or Copilot.</source>
+        <translation>Auch die Hooks in Ihrem persönlichen Ordner ausführen, die Sie für Claude Code, Codex, Cursor oder Copilot eingerichtet haben.</translation>
+    </message>
+    <message>
         <source>Amazon Bedrock</source>
         <translation>Amazon Bedrock</translation>
     </message>
@@ -12393,6 +12405,14 @@
     <message>
         <source>Google Vertex AI</source>
         <translation>Google Vertex AI</translation>
+    </message>
+    <message>
+        <source>Hooks</source>
+        <translation>Hooks</translation>
+    </message>
+    <message>
+        <source>Hooks of other programs</source>
+        <translation>Hooks anderer Programme</translation>
     </message>
     <message>
         <source>How many sub-agents of a conversation work side by side; further ones wait. 0 offers the model none.</source>
@@ -12481,6 +12501,14 @@
     <message>
         <source>Room for the list of skills</source>
         <translation>Platz für die Liste der Skills</translation>
+    </message>
+    <message>
+        <source>Run hooks</source>
+        <translation>Hooks ausführen</translation>
+    </message>
+    <message>
+        <source>Run the commands that are defined for moments of a session.</source>
+        <translation>Die Befehle ausführen, die für Zeitpunkte einer Sitzung festgelegt sind.</translation>
     </message>
     <message>
         <source>Safety copies</source>
@@ -12575,6 +12603,10 @@
         <translation>Den älteren Teil einer Unterhaltung zusammenfassen, wenn sie das Ziel überschreitet.</translation>
     </message>
     <message>
+        <source>Switched off</source>
+        <translation>Ausgeschaltet</translation>
+    </message>
+    <message>
         <source>Telemetry</source>
         <translation>Telemetrie</translation>
     </message>
@@ -12589,6 +12621,10 @@
     <message>
         <source>The address of the latest release, as GitHub and Forgejo offer it: `https://…/releases/latest`. The window asks it once a day, tells you of a newer version, and installs nothing. Without an address, it asks nobody.</source>
         <translation>Die Adresse der neuesten Veröffentlichung, wie GitHub und Forgejo sie anbieten: `https://…/releases/latest`. Das Fenster fragt sie einmal am Tag, meldet eine neuere Version und installiert nichts. Ohne Adresse fragt es niemanden.</translation>
+    </message>
+    <message>
+        <source>The digests of hooks that do not run.</source>
+        <translation>Die Prüfsummen der Hooks, die nicht laufen.</translation>
     </message>
     <message>
         <source>The keys for this action, in the whole window.</source>
@@ -12845,6 +12881,10 @@
     <message>
         <source>With a line `Assisted-by:` at the end of the message. The sheet of a commit has a tick for it, too.</source>
         <translation>Mit einer Zeile `Assisted-by:` am Ende der Nachricht. Auch im Fenster des Commits lässt sie sich ankreuzen.</translation>
+    </message>
+    <message>
+        <source>Your commands that run at moments of a session. They run outside the sandbox, as you.</source>
+        <translation>Ihre Befehle, die zu bestimmten Zeitpunkten einer Sitzung laufen. Sie laufen außerhalb der Sandbox, mit Ihren Rechten.</translation>
     </message>
     <message>
         <source>all</source>
@@ -13669,6 +13709,13 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
         </translation>
     </message>
     <message numerus="yes">
+        <source>%n hooks ran</source>
+        <translation>
+            <numerusform>%n Hook lief</numerusform>
+            <numerusform>%n Hooks liefen</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
         <source>%n lines</source>
         <translation>
             <numerusform>%n Zeile</numerusform>
@@ -13927,6 +13974,10 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
         <translation>Angehalten durch einen Fehler in der Anwendung.</translation>
     </message>
     <message>
+        <source>Stopped by a hook.</source>
+        <translation>Von einem Hook angehalten.</translation>
+    </message>
+    <message>
         <source>Stopped by you after {time}</source>
         <translation>Von Ihnen angehalten nach {time}</translation>
     </message>
@@ -14026,6 +14077,10 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
         <translation>in dieser Sitzung erlaubt</translation>
     </message>
     <message>
+        <source>allowed it</source>
+        <translation>hat es erlaubt</translation>
+    </message>
+    <message>
         <source>allowed once</source>
         <translation>einmal erlaubt</translation>
     </message>
@@ -14042,6 +14097,10 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
         <translation>abgebrochen</translation>
     </message>
     <message>
+        <source>could not be started</source>
+        <translation>konnte nicht gestartet werden</translation>
+    </message>
+    <message>
         <source>cut off</source>
         <translation>abgebrochen</translation>
     </message>
@@ -14050,12 +14109,20 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
         <translation>abgelehnt</translation>
     </message>
     <message>
+        <source>did not run: it has changed</source>
+        <translation>lief nicht: er hat sich geändert</translation>
+    </message>
+    <message>
         <source>done</source>
         <translation>erledigt</translation>
     </message>
     <message>
         <source>exceeded a limit</source>
         <translation>Limit überschritten</translation>
+    </message>
+    <message>
+        <source>exit code {code}</source>
+        <translation>Rückgabewert {code}</translation>
     </message>
     <message>
         <source>exit {code}</source>
@@ -14068,6 +14135,10 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
     <message>
         <source>git&apos;s own files</source>
         <translation>gits eigene Dateien</translation>
+    </message>
+    <message>
+        <source>held it back</source>
+        <translation>hat es zurückgehalten</translation>
     </message>
     <message>
         <source>in progress</source>
@@ -14094,8 +14165,24 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
         <translation>außerhalb der Sandbox</translation>
     </message>
     <message>
+        <source>printed too much</source>
+        <translation>gab zu viel aus</translation>
+    </message>
+    <message>
+        <source>ran</source>
+        <translation>lief</translation>
+    </message>
+    <message>
+        <source>refused it</source>
+        <translation>hat es abgelehnt</translation>
+    </message>
+    <message>
         <source>running</source>
         <translation>läuft</translation>
+    </message>
+    <message>
+        <source>stopped the turn</source>
+        <translation>hat die Runde angehalten</translation>
     </message>
     <message>
         <source>the checked-out commit</source>
@@ -14112,6 +14199,18 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
     <message>
         <source>to do</source>
         <translation>zu tun</translation>
+    </message>
+    <message>
+        <source>took too long</source>
+        <translation>brauchte zu lange</translation>
+    </message>
+    <message>
+        <source>wants you to decide</source>
+        <translation>will, dass Sie entscheiden</translation>
+    </message>
+    <message>
+        <source>was stopped</source>
+        <translation>wurde angehalten</translation>
     </message>
     <message>
         <source>{count} more only partly restored</source>

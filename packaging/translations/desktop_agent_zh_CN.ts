@@ -4441,6 +4441,10 @@
         <translation>7-Zip 归档</translation>
     </message>
     <message>
+        <source>A hook kept the conversation from being summarised.</source>
+        <translation>一个钩子阻止了对话被总结。</translation>
+    </message>
+    <message>
         <source>A newer version of Desktop Agent has written to this session, so it was left as it is.</source>
         <translation>较新版本的 Desktop Agent 写入过此会话，因此未作任何改动。</translation>
     </message>
@@ -8252,6 +8256,10 @@
     <message>
         <source>A server has a question</source>
         <translation>有服务器提出问题</translation>
+    </message>
+    <message>
+        <source>A hook ended the turn</source>
+        <translation>一个钩子结束了本轮</translation>
     </message>
     <message>
         <source>A server wants to ask the model</source>
@@ -12316,6 +12324,10 @@
         <translation>所有已定义的服务器</translation>
     </message>
     <message>
+        <source>Also run the hooks in your home folder that you set up for Claude Code, Codex, Cursor or Copilot.</source>
+        <translation>也运行您在主文件夹中为 Claude Code、Codex、Cursor 或 Copilot 设置的钩子。</translation>
+    </message>
+    <message>
         <source>Amazon Bedrock</source>
         <translation>Amazon Bedrock</translation>
     </message>
@@ -12346,6 +12358,14 @@
     <message>
         <source>Google Vertex AI</source>
         <translation>Google Vertex AI</translation>
+    </message>
+    <message>
+        <source>Hooks</source>
+        <translation>钩子</translation>
+    </message>
+    <message>
+        <source>Hooks of other programs</source>
+        <translation>其他程序的钩子</translation>
     </message>
     <message>
         <source>How many sub-agents of a conversation work side by side; further ones wait. 0 offers the model none.</source>
@@ -12434,6 +12454,14 @@
     <message>
         <source>Room for the list of skills</source>
         <translation>技能列表的空间</translation>
+    </message>
+    <message>
+        <source>Run hooks</source>
+        <translation>运行钩子</translation>
+    </message>
+    <message>
+        <source>Run the commands that are defined for moments of a session.</source>
+        <translation>运行为会话的各个时刻定义的命令。</translation>
     </message>
     <message>
         <source>Safety copies</source>
@@ -12528,6 +12556,10 @@
         <translation>对话超过目标大小时，总结其较早的部分。</translation>
     </message>
     <message>
+        <source>Switched off</source>
+        <translation>已关闭</translation>
+    </message>
+    <message>
         <source>Telemetry</source>
         <translation>遥测</translation>
     </message>
@@ -12542,6 +12574,10 @@
     <message>
         <source>The address of the latest release, as GitHub and Forgejo offer it: `https://…/releases/latest`. The window asks it once a day, tells you of a newer version, and installs nothing. Without an address, it asks nobody.</source>
         <translation>最新版本的地址，与 GitHub 和 Forgejo 提供的一致：`https://…/releases/latest`。窗口每天查询一次，有新版本时告诉您，不会安装任何内容。没有地址时不查询任何人。</translation>
+    </message>
+    <message>
+        <source>The digests of hooks that do not run.</source>
+        <translation>不运行的钩子的摘要值。</translation>
     </message>
     <message>
         <source>The keys for this action, in the whole window.</source>
@@ -12798,6 +12834,10 @@
     <message>
         <source>With a line `Assisted-by:` at the end of the message. The sheet of a commit has a tick for it, too.</source>
         <translation>在说明末尾添加一行 `Assisted-by:`。提交窗口中也有对应的勾选框。</translation>
+    </message>
+    <message>
+        <source>Your commands that run at moments of a session. They run outside the sandbox, as you.</source>
+        <translation>在会话的特定时刻运行的您的命令。它们在沙盒之外以您的身份运行。</translation>
     </message>
     <message>
         <source>all</source>
@@ -13613,6 +13653,12 @@ The files in {1} stay as they are.</source>
         </translation>
     </message>
     <message numerus="yes">
+        <source>%n hooks ran</source>
+        <translation>
+            <numerusform>运行了 %n 个钩子</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
         <source>%n lines</source>
         <translation>
             <numerusform>%n 行</numerusform>
@@ -13857,6 +13903,10 @@ The files in {1} stay as they are.</source>
         <translation>因应用程序内部错误而停止。</translation>
     </message>
     <message>
+        <source>Stopped by a hook.</source>
+        <translation>被钩子停止。</translation>
+    </message>
+    <message>
         <source>Stopped by you after {time}</source>
         <translation>您已停止，用时 {time}</translation>
     </message>
@@ -13955,6 +14005,10 @@ The files in {1} stay as they are.</source>
         <translation>在此会话中允许</translation>
     </message>
     <message>
+        <source>allowed it</source>
+        <translation>已允许</translation>
+    </message>
+    <message>
         <source>allowed once</source>
         <translation>允许一次</translation>
     </message>
@@ -13971,6 +14025,10 @@ The files in {1} stay as they are.</source>
         <translation>已取消</translation>
     </message>
     <message>
+        <source>could not be started</source>
+        <translation>无法启动</translation>
+    </message>
+    <message>
         <source>cut off</source>
         <translation>已中断</translation>
     </message>
@@ -13979,12 +14037,20 @@ The files in {1} stay as they are.</source>
         <translation>已拒绝</translation>
     </message>
     <message>
+        <source>did not run: it has changed</source>
+        <translation>未运行：它已更改</translation>
+    </message>
+    <message>
         <source>done</source>
         <translation>已完成</translation>
     </message>
     <message>
         <source>exceeded a limit</source>
         <translation>超出限制</translation>
+    </message>
+    <message>
+        <source>exit code {code}</source>
+        <translation>退出码 {code}</translation>
     </message>
     <message>
         <source>exit {code}</source>
@@ -13997,6 +14063,10 @@ The files in {1} stay as they are.</source>
     <message>
         <source>git&apos;s own files</source>
         <translation>git 自身的文件</translation>
+    </message>
+    <message>
+        <source>held it back</source>
+        <translation>已拦下</translation>
     </message>
     <message>
         <source>in progress</source>
@@ -14023,8 +14093,24 @@ The files in {1} stay as they are.</source>
         <translation>在沙盒外</translation>
     </message>
     <message>
+        <source>printed too much</source>
+        <translation>输出过多</translation>
+    </message>
+    <message>
+        <source>ran</source>
+        <translation>已运行</translation>
+    </message>
+    <message>
+        <source>refused it</source>
+        <translation>已拒绝</translation>
+    </message>
+    <message>
         <source>running</source>
         <translation>运行中</translation>
+    </message>
+    <message>
+        <source>stopped the turn</source>
+        <translation>已停止本轮</translation>
     </message>
     <message>
         <source>the checked-out commit</source>
@@ -14041,6 +14127,18 @@ The files in {1} stay as they are.</source>
     <message>
         <source>to do</source>
         <translation>待办</translation>
+    </message>
+    <message>
+        <source>took too long</source>
+        <translation>耗时过长</translation>
+    </message>
+    <message>
+        <source>wants you to decide</source>
+        <translation>要您决定</translation>
+    </message>
+    <message>
+        <source>was stopped</source>
+        <translation>已被停止</translation>
     </message>
     <message>
         <source>{count} more only partly restored</source>

@@ -9,6 +9,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import TextBlock, ThinkingBlock
 from desktop_agent.core.transcript import (
     CompactionEntry,
+    HookEntry,
     NoticeEntry,
     Patch,
     TextEntry,
@@ -56,6 +57,7 @@ def test_a_session_reads_in_the_order_it_happened() -> None:
         CompactionEntry,
         ev.CommandRun,
         ev.CommandRun,
+        HookEntry,
         ev.SessionForked,
     ]
     assert transcript.session.title == "Fix the page count"

@@ -185,6 +185,10 @@ class HistoryFold:
                 self.items.append(ElsewhereNote(agent, f"[{words}]\n{said_in(event)}"))
             case ev.PlanEdited(text=text):
                 self.items.append(TextBlock(text=f"[The user edited the plan. It now reads:]\n\n{text}"))
+            case ev.HookRan(drops_prompt=True, turn=turn):
+                self._rewind(turn)
+            case ev.HookRan(context=context, moment=moment) if context:
+                self.items.append(TextBlock(text=f"[A hook of the user's says ({moment}):]\n{context}"))
             case ev.Rewound(turn=turn, scope=scope) if scope != "files":
                 self._rewind(turn)
             case ev.TurnEnded(reason="interrupted", is_cut_off=is_cut_off):

@@ -16,7 +16,7 @@ from desktop_agent.core.base.ids import new_id
 from desktop_agent.core.context.history import History
 from desktop_agent.core.context.history_fold import Compaction, loaded_tools
 from desktop_agent.core.context.packing import pack, pinned_text, sections
-from desktop_agent.core.context.summaries import extracted, parsed
+from desktop_agent.core.context.summaries import extracted, parsed, summary_text
 from desktop_agent.core.context.tokens import Calibration, message_tokens, request_tokens, text_tokens
 from desktop_agent.core.context_window.compaction import (
     CompactionPlan,
@@ -28,6 +28,7 @@ from desktop_agent.core.context_window.compaction import (
 )
 from desktop_agent.core.context_window.guiding import Guiding
 from desktop_agent.core.context_window.meter import Meter
+from desktop_agent.core.extensions.hook_runs import Hooks
 from desktop_agent.core.extensions.instructions import InstructionReader
 from desktop_agent.core.models.known_model import KnownModel
 from desktop_agent.core.protocol import events as ev
@@ -151,6 +152,7 @@ class ContextManager:
     """Folds into the history the part that was summarised before the session was opened."""
     max_tokens: Callable[[], int]
     known: Callable[[ModelRef], Awaitable[KnownModel | None]]
+    hooks: Hooks
     conversation: str = ""
     """The same in all requests of the session, for providers' caches: see `ModelRequest`."""
 
@@ -284,9 +286,12 @@ class ContextManager:
         before = self.history.fold.compaction
         summary = before.summary if before is not None else Summary()
         if plan.is_summarising:
+            kept = await self._ask_hooks(focus, urgency)
+            if kept is None:
+                return False
             self._say(_ACTIVITY)
             try:
-                found = await self._summary(plan, model, provider, urgency, focus)
+                found = await self._summary(plan, model, provider, urgency, kept)
             finally:
                 self._say("")
             if found is None:
@@ -307,7 +312,21 @@ class ContextManager:
             shortened=plan.shortened,
         )
         await self.log.record(event)
+        if plan.is_summarising:
+            text, is_automatic = summary_text(summary), urgency != "asked"
+            await self.hooks.after_compaction(self.transcript.turn, is_automatic=is_automatic, summary=text)
         return True
+
+    async def _ask_hooks(self, focus: str, urgency: Urgency) -> str | None:
+        """Return what the summary is to keep above all; `None` if a hook wants none made."""
+        turn = self.transcript.turn
+        if urgency == "asked":  # outside a turn
+            await self.hooks.refresh(turn)
+        said = await self.hooks.before_compaction(turn, is_automatic=urgency != "asked", focus=focus)
+        if said.decision in ("block", "stop"):
+            await self._notify("A hook kept the conversation from being summarised.", said.reason)
+            return None
+        return "\n".join(filter(None, (focus, said.context)))
 
     async def _summary(
         self, plan: CompactionPlan, model: ModelRef, provider: Provider, urgency: Urgency, focus: str

@@ -23,12 +23,14 @@ from desktop_agent.core.terminal.printout import plain_text
 from desktop_agent.core.transcript import (
     CompactionEntry,
     Entry,
+    HookEntry,
     NoticeEntry,
     SpendingEntry,
     TextEntry,
     ToolEntry,
     UndoEntry,
     explanation_of,
+    hook_line,
     how_it_ended,
     spending_line,
 )
@@ -73,6 +75,8 @@ def line_of(entry: Entry) -> str:
     match entry:
         case NoticeEntry(notice=notice):
             return one_line(f"{notice.title} {notice.hint}", 600)
+        case HookEntry():
+            return one_line(f"Hooks. {hook_line(entry)}", 600)
         case SpendingEntry():
             return one_line(spending_line(entry), 600)
         case UndoEntry(purpose=purpose, outcomes=outcomes, brings_back=brings_back):

@@ -1,1 +1,1 @@
-"""What folders bring for the agent besides settings: instructions."""
+"""What folders bring for the agent besides settings: instructions, skills, and hooks, which are commands."""

@@ -62,11 +62,18 @@ class Ask(Struct, frozen=True):
     is_escalation: bool = False
     is_once: bool = False
     """Whether no rule could ever answer this question, so that a yes holds for this call only."""
+    is_by_rule: bool = False
+    """Whether a rule of the user's wants the question."""
     rule_kind: RuleKind | None = None
     rule_patterns: tuple[tuple[str, ...], ...] = ()
     """As in `ApprovalRequest`. A command without any can only be allowed by its exact text."""
     standing: Rule | None = None
     """The rule that allowed the server's tool before the tool changed. It does not apply to the changed tool."""
+
+    @property
+    def is_waivable(self) -> bool:
+        """Whether something of the user's other than a rule may answer: only what a rule could answer, too."""
+        return self.rule_kind is not None and not self.is_once and not self.is_by_rule and self.standing is None
 
     @property
     def confinement_words(self) -> str:
@@ -96,11 +103,12 @@ def decide(call: CallFacts, context: PolicyContext) -> Verdict:
         verdict = _decide_edit(call, context)
     else:
         verdict = _decide_reading(call, context)
-    if isinstance(verdict, Ask) and context.policy == "never":
-        return Forbid(
-            f"{verdict.reason} Your approval policy never asks, so this was refused. Adapt, or do without it."
-        )
-    return verdict
+    return refused(verdict) if isinstance(verdict, Ask) and context.policy == "never" else verdict
+
+
+def refused(question: Ask) -> Forbid:
+    """Return what a question is under the policy that never asks."""
+    return Forbid(f"{question.reason} Your approval policy never asks, so this was refused. Adapt, or do without it.")
 
 
 def _decide_reading(call: CallFacts, context: PolicyContext) -> Verdict:
@@ -117,7 +125,7 @@ def _decide_reading(call: CallFacts, context: PolicyContext) -> Verdict:
 
 def _free(call: CallFacts, context: PolicyContext) -> Verdict:
     asked = matching_rule(call, context, "ask")
-    return Ask(_asked_by(asked)) if asked else Allow()
+    return Ask(_asked_by(asked), is_by_rule=True) if asked else Allow()
 
 
 def _decide_edit(call: CallFacts, context: PolicyContext) -> Verdict:
@@ -173,7 +181,7 @@ def _unless_allowed(call: CallFacts, context: PolicyContext, question: Ask) -> V
     rule = matching_rule(call, context)
     if rule is None:
         return question
-    return Allow(rule=rule) if rule.effect == "allow" else replace(question, reason=_asked_by(rule))
+    return Allow(rule=rule) if rule.effect == "allow" else replace(question, reason=_asked_by(rule), is_by_rule=True)
 
 
 def _about_paths(reason: str, paths: tuple[str, ...] | list[str], cause: str) -> Ask:
@@ -251,7 +259,7 @@ def _decide_command(command: _Command) -> Verdict:
         # A pattern does not say what the words behind it start. Only allowing the exact line does.
         return replace(_asked(command, question, named.note), cause=named.cause, rule_patterns=())
     if rule is not None and rule.effect == "ask":
-        return _asked(command, question, _asked_by(rule))
+        return replace(_asked(command, question, _asked_by(rule)), is_by_rule=True)
     if secret := secret_in(command.parsed):
         return _about_secret(command, question, secret)
     if (freeing := freeing_rule(call, context)) is not None and _may_leave(command):

@@ -33,6 +33,9 @@ from desktop_agent.core.protocol.model import (
     Flaw,
     FolderIdentity,
     GuidanceFile,
+    HookDecision,
+    HookEvent,
+    HookState,
     HostedCall,
     Job,
     JsonObject,
@@ -89,7 +92,7 @@ FORMAT_VERSION = 1
 
 TurnEndReason = Literal[
     "completed", "max_turns", "tool_error", "fatal_tool_error", "approval_required", "provider_error",
-    "storage_error", "interrupted", "limit", "refused", "workspace_error", "internal_error",
+    "storage_error", "interrupted", "limit", "refused", "workspace_error", "internal_error", "hook",
 ]  # fmt: skip
 NoticeLevel = Literal["info", "warning", "error"]
 
@@ -405,6 +408,33 @@ class ApprovalResolved(DurableEvent, frozen=True, kw_only=True):
     turn: int
     call_id: CallId
     decision: Decision
+
+
+class HookRan(DurableEvent, frozen=True, kw_only=True):
+    """A hook ran at a moment of the session, or should have."""
+
+    turn: int
+    moment: HookEvent
+    command: str
+    path: str
+    """The file that defines the hook."""
+    call_id: CallId = ""
+    """The call that it ran for, if any."""
+    state: HookState = "completed"
+    exit_code: int | None = None
+    duration_s: Finite = 0.0
+    decision: HookDecision = ""
+    reason: str = ""
+    message: str = ""
+    """What the hook says to the user."""
+    changed: JsonObject | None = None
+    """The call's whole input as the hook wants it, in Claude Code's fields."""
+    context: str = ""
+    """What the hook says to the model, which reads it from here on."""
+    output: str = ""
+    """The beginning and end of what it printed."""
+    drops_prompt: bool = False
+    """Whether the model never sees the prompt that began the turn."""
 
 
 class RuleRevoked(DurableEvent, frozen=True, kw_only=True):
@@ -745,6 +775,7 @@ KnownEvent = (
     | ToolCallFinished
     | ApprovalRequested
     | ApprovalResolved
+    | HookRan
     | RuleRevoked
     | ChangesPrepared
     | ChangesRecorded

@@ -6,7 +6,7 @@ Each prompt leaves the queue only once, even if the user and the turn take it at
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from msgspec import Struct
 
@@ -154,10 +154,17 @@ class PromptQueue:
     def steering(self) -> list[QueuedPrompt]:
         return [prompt for prompt in self.waiting if prompt.is_steering]
 
-    async def take_steering(self, turn: int) -> None:
-        """Take the steering prompts into the conversation; called between two requests. Raises `StorageError`."""
+    async def take_steering(self, turn: int, may_say: Callable[[int, str], Awaitable[bool]] | None = None) -> None:
+        """Take the steering prompts into the conversation; called between two requests. Raises `StorageError`.
+
+        Those that `may_say` refuses go back to the user.
+        """
         for prompt in self.steering:
-            await self.take(prompt, turn)
+            if may_say is None or await may_say(turn, prompt.text):
+                await self.take(prompt, turn)
+            else:
+                await self.remove(prompt.prompt_id)
+                self._log.emit(ev.PromptRejected(text=prompt.text))
 
     async def take(self, prompt: QueuedPrompt, turn: int) -> None:
         steered = ev.Steered(turn=turn, prompt_id=prompt.prompt_id, text=prompt.text, attachments=prompt.attachments)

@@ -529,6 +529,7 @@ class Session:
             ends.push_async_callback(self._commands.aclose)
             ends.push_async_callback(parts.context_manager.aclose)
             ends.push_async_callback(parts.judging.aclose)
+            ends.push_async_callback(parts.hooks.end, self.transcript.turn)
             await self._arriving.aclose()
             while not self._mailbox.empty():
                 if isinstance(op := self._mailbox.get_nowait(), ArrivedPrompt):

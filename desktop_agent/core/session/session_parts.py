@@ -11,6 +11,7 @@ from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.ids import CallId, SessionId
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.context_window import ContextManager
+from desktop_agent.core.extensions.hook_runs import Hooks
 from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.mentions.prompts import PromptMentions
 from desktop_agent.core.models.known_model import KnownModel
@@ -43,6 +44,7 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     rulebook: RuleBook
     runtime: ToolRuntime
     stop_subagent: Callable[[CallId], None]
+    hooks: Hooks
     jobs: Jobs
     ledger: Ledger
     effects: Effects

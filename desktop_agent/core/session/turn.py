@@ -101,9 +101,12 @@ class Turn:
         if left is not None:
             self.answers = left.requests
             await self.parts.runtime.servers.refresh(self.number)
+            await self.parts.hooks.refresh(self.number)
             outcomes = await self.parts.runtime.run(self.number, left.calls, started=left.started)
             if (reason := self._end_after(outcomes)) is not None:
                 return reason
+        elif not await self._may_begin():
+            return "hook"
         limit = self.parts.limits.max_requests
         while limit is None or self.answers < limit:
             if (reason := await self.parts.spending.why_stop(self.number)) is not None:
@@ -116,9 +119,17 @@ class Turn:
             except _MayNotSpendError as error:
                 return error.reason
             self.answers += 1
-            if (reason := await self._act_on(completion)) is not None:
-                return reason
+            reason = await self._act_on(completion)
+            if reason == "completed" and await self.parts.hooks.before_end(self.number, completion.text):
+                continue
+            if reason is not None:
+                return "hook" if self.parts.hooks.why_stopped(self.number) is not None else reason
         return "max_turns"
+
+    async def _may_begin(self) -> bool:
+        """Ask the hooks about the prompt. A session that has had turns in another process is resumed."""
+        prompt = self.parts.state.transcript.turns.prompts.get(self.number, "")
+        return await self.parts.hooks.before_turn(self.number, prompt, is_resumed=self.number > 1)
 
     async def _act_on(self, completion: Completion) -> ev.TurnEndReason | None:
         """Run the calls of the message; return how the turn ends, or `None` if it continues."""
@@ -156,6 +167,8 @@ class Turn:
                 return "completed"
 
     def _end_after(self, outcomes: Sequence[CallOutcome]) -> ev.TurnEndReason | None:
+        if self.parts.hooks.why_stopped(self.number) is not None:
+            return "hook"
         if any(outcome.result.error_type == "fatal" for outcome in outcomes):
             return "fatal_tool_error"
         if any(outcome.is_unanswered for outcome in outcomes):
@@ -194,7 +207,7 @@ class Turn:
     async def _next_request(self) -> ModelRequest:
         """Return the next request, with the prompts that steer the turn. Raises if a summary used up the limit."""
         if not self._is_paused:
-            await self.queue.take_steering(self.number)
+            await self.queue.take_steering(self.number, self.parts.hooks.may_say)
         before = self.parts.spending.spent
         request = await self.usual.next()
         reason = await self.parts.spending.why_stop(self.number) if self.parts.spending.spent != before else None

@@ -23,7 +23,7 @@ from desktop_agent.core.transcript.entries import QueuedPrompt
 
 logger = logging.getLogger(__name__)
 
-_GOES_ON: frozenset[ev.TurnEndReason] = frozenset({"completed", "max_turns", "limit", "refused"})
+_GOES_ON: frozenset[ev.TurnEndReason] = frozenset({"completed", "max_turns", "limit", "refused", "hook"})
 """The ends of a turn after which a queued prompt starts automatically. After others the user should look first."""
 
 

@@ -93,7 +93,7 @@ class FileProblem(Struct, frozen=True):
         return not self.key
 
 
-LISTS = frozenset({"mcp.definitions", "agents"})
+LISTS = frozenset({"mcp.definitions", "agents", "hooks.definitions"})
 
 
 class FoundTable(Struct, frozen=True, kw_only=True):

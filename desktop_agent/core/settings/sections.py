@@ -474,6 +474,16 @@ class SkillsSettings(Section, frozen=True, kw_only=True):
     )
 
 
+class HookSettings(Section, frozen=True, kw_only=True):
+    enabled: bool = setting(True, "Run hooks", "Run the commands that are defined for moments of a session.")
+    from_home: bool = setting(
+        False,
+        "Hooks of other programs",
+        "Also run the hooks in your home folder that you set up for Claude Code, Codex, Cursor or Copilot.",
+    )
+    off: tuple[str, ...] = setting((), "Switched off", "The digests of hooks that do not run.", is_advanced=True)
+
+
 class RunnerSettings(Section, frozen=True, kw_only=True):
     max_turns: int = setting(
         8,
@@ -583,6 +593,9 @@ class Settings(Section, frozen=True, kw_only=True):
     mcp: McpSettings = section(McpSettings, "MCP servers", "Tools that other programs offer.")
     skills: SkillsSettings = section(
         SkillsSettings, "Skills", "Instructions for particular tasks, which the model reads when it needs them."
+    )
+    hooks: HookSettings = section(
+        HookSettings, "Hooks", "Your commands that run at moments of a session. They run outside the sandbox, as you."
     )
     ui: UiSettings = section(UiSettings, "Appearance", "The look of the window, and its notifications.")
     keys: KeySettings = section(

@@ -11,8 +11,10 @@ from desktop_agent.core.approvals import Approvals, HeldQuestion, RuleBook
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.ids import CallId, Digest
+from desktop_agent.core.extensions.hook_runs import NOTHING, HookOutcome, Hooks
+from desktop_agent.core.extensions.script_marks import changed_scripts, may_steer, repository_mark, script_marks
 from desktop_agent.core.policy.call import CallFacts, PolicyContext
-from desktop_agent.core.policy.engine import CONFINEMENT_WORDS, Allow, Ask, Forbid, Verdict, decide
+from desktop_agent.core.policy.engine import CONFINEMENT_WORDS, Allow, Ask, Forbid, Verdict, decide, refused
 from desktop_agent.core.policy.offers import rules_of, scope_offers
 from desktop_agent.core.policy.rules import stale_rule
 from desktop_agent.core.protocol import events as ev
@@ -38,7 +40,6 @@ from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.system.processes.shell import find_shell
 from desktop_agent.core.tools.execution.confiner import Confiner
 from desktop_agent.core.tools.execution.safeguard import PlannedCommand, Safeguard
-from desktop_agent.core.tools.script_marks import changed_scripts, may_steer, repository_mark, script_marks
 
 NEEDS_NO_QUESTION = "Your settings and rules let this run without a question."
 _WIDTH = {words: width for width, words in enumerate(CONFINEMENT_WORDS.values())}
@@ -80,6 +81,10 @@ class Case(Struct, frozen=True, kw_only=True):
     facts: CallFacts
     request: ApprovalRequest
     """The part that the call itself determines. A `reason` says what just happened, and goes first."""
+    hooked: HookOutcome = NOTHING
+    """What the hooks decided that were asked before the policy."""
+    written: str = ""
+    """What the model wrote, in a sentence, if a hook changed it."""
 
     def edited(self, command: str) -> "Case":
         return replace(self, facts=replace(self.facts, command=command))
@@ -145,7 +150,7 @@ def draft(case: Case, verdict: Allow | Ask) -> ApprovalRequest:
     return replace(
         asked,
         command=case.facts.command,
-        reason=asked.reason or ask.reason,
+        reason=f"{case.written} {asked.reason or ask.reason}".strip(),
         risks=ask.risks,
         scopes=scope_offers(case.facts, ask),
         cause=ask.cause,
@@ -232,6 +237,7 @@ class ApprovalGate(Struct, frozen=True, eq=False):
     _approvals: Approvals
     _policies: Policies
     _judge: Judge
+    _hooks: Hooks
     asked: dict[CallId, Case] = field(default_factory=dict[CallId, Case])
 
     async def enter(self, turn: int, case: Case) -> Permit:
@@ -245,11 +251,11 @@ class ApprovalGate(Struct, frozen=True, eq=False):
         if held is not None and isinstance(held.decision, Denied | Aborted):
             await self._approvals.conclude(turn, call.id, held.decision)
             _require_allowed(held.decision, held.request)
-        verdict = await self._judge.verdict(facts)
+        verdict = self._with_hook(await self._judge.verdict(facts), case.hooked)
         answer = held.decision if held is not None else None
         if isinstance(verdict, Allow) and isinstance(answer, Allowed) and answer.edited_command is not None:
             case = case.edited(answer.edited_command)
-            verdict = await self._judge.verdict(case.facts)
+            verdict = self._with_hook(await self._judge.verdict(case.facts), case.hooked)
         if isinstance(verdict, Forbid):
             if held is not None:
                 await self._approvals.conclude(turn, call.id, Aborted(reason=NOT_ASKED))
@@ -257,6 +263,8 @@ class ApprovalGate(Struct, frozen=True, eq=False):
         if isinstance(verdict, Allow):
             return await self._permit_unasked(turn, case, verdict, held, _if_edited(case.facts.command, facts.command))
         judged = await self._judge.question(case, verdict)
+        if held is None and not facts.agent and await self._is_waived(turn, case, verdict):
+            return Permit(judged.confinement)
         while (settled := await self._ask(turn, case, judged, held)).again is not None:
             case, judged, held = settled.again, settled.judged, None
         if settled.problem:
@@ -268,6 +276,30 @@ class ApprovalGate(Struct, frozen=True, eq=False):
         return Permit(
             settled.judged.confinement, _if_edited(settled.judged.request.command, facts.command), allowed, rules
         )
+
+    def _with_hook(self, verdict: Verdict, hooked: HookOutcome) -> Verdict:
+        """Return the verdict with what the hooks of a call decided. They never allow what is forbidden."""
+        match verdict:
+            case Ask() if hooked.decision == "allow" and verdict.is_waivable:
+                return Allow(verdict.confinement)
+            case Allow() | Ask() if hooked.decision == "ask":
+                reason = hooked.reason or f"A hook wants you to decide about this: `{hooked.by}`."
+                asked = verdict if isinstance(verdict, Ask) else Ask("", confinement=verdict.confinement)
+                asked = replace(
+                    asked, reason=f"{reason} {asked.reason}".strip(), is_once=True, rule_kind=None, rule_patterns=()
+                )
+                return refused(asked) if self._policies.approval() == "never" else asked
+            case _:
+                return verdict
+
+    async def _is_waived(self, turn: int, case: Case, question: Ask) -> bool:
+        """Ask the hooks what the user would be asked. Raises `NotApprovedError` if one says no."""
+        answer = await self._hooks.at_question(turn, case.call)
+        if answer.decision in ("deny", "stop"):
+            text = f"A hook of the user's denied this call; it was not run. {answer.reason}".strip()
+            raise NotApprovedError(text, is_unanswered=False)
+        # Changed input would have to be judged again: the hooks before the policy are for that.
+        return answer.decision == "allow" and answer.changed is None and question.is_waivable
 
     async def require_possible(self, facts: CallFacts) -> None:
         """Raise `ToolError` if the call is not permitted, whatever the user says."""
@@ -357,6 +389,7 @@ class ApprovalGate(Struct, frozen=True, eq=False):
             return settled.decision
 
         self.asked[request.call_id] = case
+        self._hooks.notify(turn, "permission_prompt", request.title)
         try:
             # An unchanged question is already recorded and shown.
             await self._approvals.ask(turn, request, confirm, is_recorded=is_same)

@@ -6,10 +6,12 @@ from desktop_agent.core.transcript.change_state import (
 )  # fmt: skip
 from desktop_agent.core.transcript.entries import (
     CUT_OFF_KEY as CUT_OFF_KEY, ChangeRecord as ChangeRecord,
-    CompactionEntry as CompactionEntry, Destroyed as Destroyed, Entry as Entry, JournalPage as JournalPage,
+    CompactionEntry as CompactionEntry, Destroyed as Destroyed, Entry as Entry,
+    HookEntry as HookEntry, JournalPage as JournalPage,
     NoticeEntry as NoticeEntry, PageEntry as PageEntry, SpendingEntry as SpendingEntry, TextEntry as TextEntry,
     ToolEntry as ToolEntry, UndoEntry as UndoEntry, asked_call as asked_call, explanation_of as explanation_of,
-    first_line as first_line, how_it_ended as how_it_ended, spending_line as spending_line, todos_of as todos_of,
+    first_line as first_line, hook_line as hook_line, how_it_ended as how_it_ended, spending_line as spending_line,
+    todos_of as todos_of,
 )  # fmt: skip
 from desktop_agent.core.transcript.paged import Patch as Patch
 from desktop_agent.core.transcript.session_info import (

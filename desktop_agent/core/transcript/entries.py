@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import CallId, ChangeId, HunkKey, PromptId
-from desktop_agent.core.base.plain_text import money, shortened
+from desktop_agent.core.base.plain_text import money, number_of, shortened
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.events import TurnEnded
 from desktop_agent.core.protocol.model import (
@@ -169,6 +169,24 @@ def said_in(event: ev.AgentSessionOpened) -> str:
     return "\n\n".join(f"{who}:\n{text}" for pair in said for who, text in pair if text)
 
 
+class HookEntry(Struct, kw_only=True):
+    """Runs of hooks with nothing else between them."""
+
+    runs: tuple[ev.HookRan, ...]
+
+    @property
+    def telling(self) -> ev.HookRan | None:
+        """The first run that decided, failed, or has a message for the user."""
+        return next((run for run in self.runs if run.decision or run.message or run.state != "completed"), None)
+
+
+def hook_line(entry: HookEntry) -> str:
+    """Return in one line which hooks ran, and the first that decided or failed."""
+    ran = f"{number_of(len(entry.runs), 'hook')} ran: {', '.join(dict.fromkeys(run.moment for run in entry.runs))}"
+    run = entry.telling
+    return f"{ran}; {run.decision or run.state} {run.reason or run.message}".strip() if run is not None else ran
+
+
 class UndoEntry(Struct, kw_only=True):
     purpose: Literal["undo", "redo"]
     outcomes: tuple[FileOutcome, ...]
@@ -206,6 +224,7 @@ Entry = (
     | ToolEntry
     | SpendingEntry
     | NoticeEntry
+    | HookEntry
     | UndoEntry
     | ev.ChangesCommitted
     | ev.CommitUndone

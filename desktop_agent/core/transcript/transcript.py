@@ -34,6 +34,7 @@ from desktop_agent.core.transcript.entries import (
     Destroyed,
     Entry,
     Fold,
+    HookEntry,
     JournalPage,
     NoticeEntry,
     Piece,
@@ -183,7 +184,7 @@ ENTRY_EVENTS: Final = frozenset({
     ev.Steered, ev.TurnEnded, ev.ToolCallStarted, ev.ToolCallFinished, ev.ChangesRecorded, ev.ApprovalRequested,
     ev.ApprovalResolved, ev.CommandJudged, ev.Notice, ev.RetryWaitReported, ev.Compacted, ev.SummaryEdited,
     ev.CompactionUndone, ev.Rewound, ev.SessionForked, ev.CommandRun, ev.AgentSessionOpened, ev.SubagentStarted,
-    ev.UsageReported, ev.ToolProgress,
+    ev.UsageReported, ev.ToolProgress, ev.HookRan,
 })  # fmt: skip
 """The events that `EntryFold.apply` folds; it ignores all others."""
 
@@ -215,6 +216,8 @@ class EntryFold(Fold):
                 return self._turn_ended(event)
             case ev.Notice():
                 return self._notice(event)
+            case ev.HookRan():
+                return [self._hook(event)]
             case ev.AgentSessionOpened() if event.said:
                 return [self.add(NoticeEntry(notice=_notice_of_said(event)))]
             case ev.RetryWaitReported(is_waiting=is_waiting, delay_s=delay_s):
@@ -264,6 +267,13 @@ class EntryFold(Fold):
                 entry.is_in_force = not entry.is_in_force
                 patches.append(Patch("update", index))
         return patches
+
+    def _hook(self, event: ev.HookRan) -> Patch:
+        last = self.paged.entries[-1] if len(self.paged.entries) > self.paged.base else None
+        if not isinstance(last, HookEntry) or last.runs[-1].turn != event.turn:
+            return self.add(HookEntry(runs=(event,)))
+        last.runs += (event,)
+        return Patch("update", len(self.paged.entries) - 1)
 
     def _stream(self, kind: Literal["text", "thinking"], turn: int, text: str) -> list[Patch]:
         if self._open:
@@ -429,7 +439,8 @@ def _piece(entry: Entry) -> Piece | None:
 _CHANGING: Final = CHANGE_EVENTS - {ev.ToolCallStarted, ev.ApprovalRequested, ev.ChangesPrepared}
 _SILENT: Final = frozenset({
     ev.ToolCallStarted, ev.ToolCallFinished, ev.CommandJudged, ev.HostedCallReported, ev.RetryWaitReported,
-    ev.CommandRun, ev.ChangesPrepared, ev.RuleRevoked, ev.PromptRejected, ev.ContextInspected, ev.UnknownEvent,
+    ev.CommandRun, ev.HookRan, ev.ChangesPrepared, ev.RuleRevoked, ev.PromptRejected, ev.ContextInspected,
+    ev.UnknownEvent,
 })  # fmt: skip
 _OF_CALLS: Final = frozenset((ev.ToolCallFinished, ev.ChangesRecorded, ev.ApprovalRequested))
 _SUMMARISING: Final = frozenset((ev.Compacted, ev.SummaryEdited, ev.CompactionUndone, ev.Rewound))

@@ -1,5 +1,6 @@
 """The transcript's wording: verbs, totals and outcomes."""
 
+import json
 from collections.abc import Callable, Sequence
 from typing import cast
 
@@ -9,6 +10,7 @@ from desktop_agent.core.base.plain_text import duration_text, money, named, shor
 from desktop_agent.core.protocol.events import (
     ChangesCommitted,
     CommitUndone,
+    HookRan,
     Rewound,
     SessionForked,
     TurnEnded,
@@ -19,6 +21,8 @@ from desktop_agent.core.protocol.model import (
     Allowed,
     Denied,
     FileOutcome,
+    HookDecision,
+    HookState,
     JsonObject,
     RewindScope,
     TodoItem,
@@ -27,9 +31,11 @@ from desktop_agent.core.protocol.model import (
 from desktop_agent.core.transcript import (
     CUT_OFF_KEY,
     CompactionEntry,
+    HookEntry,
     PageEntry,
     ToolEntry,
     UndoEntry,
+    first_line,
     todos_of,
 )
 from desktop_agent.ui.translation.core_words import core_words, plural
@@ -340,9 +346,50 @@ _TURN_ENDS: dict[TurnEndReason, str] = {
     "refused": "The model declined to answer.",
     "workspace_error": "Stopped because the folder cannot be used.",
     "internal_error": "Stopped by a fault in the application.",
+    "hook": "Stopped by a hook.",
 }
 
 _UNTIMED: dict[TurnEndReason, str] = {"completed": "Done", "interrupted": "Interrupted"}
+
+
+_HOOK_WORDS: dict[HookDecision | HookState, str] = {
+    "allow": "allowed it",
+    "ask": "wants you to decide",
+    "deny": "refused it",
+    "block": "held it back",
+    "stop": "stopped the turn",
+    "completed": "ran",
+    "failed": "failed",
+    "timed_out": "took too long",
+    "flooded": "printed too much",
+    "not_started": "could not be started",
+    "changed": "did not run: it has changed",
+    "stopped": "was stopped",
+}
+
+
+def hook_word(run: HookRan) -> str:
+    return say(_HOOK_WORDS[run.decision or run.state])
+
+
+def hooks(entry: HookEntry) -> str:
+    ran = counted(len(entry.runs), "%n hook ran", "%n hooks ran")
+    if (run := entry.telling) is None:
+        return f"{ran} · {', '.join(dict.fromkeys(one.moment for one in entry.runs))}"
+    said = " · ".join(filter(None, (run.moment, hook_word(run), visible(first_line(run.reason or run.message)))))
+    return said if len(entry.runs) == 1 else f"{ran} · {said}"
+
+
+def hook_details(entry: HookEntry) -> str:
+    """Return each run with its command, where it is defined, how it ended, and what it said and printed."""
+    parts: list[str] = []
+    for run in entry.runs:
+        code = "" if run.exit_code is None else say("exit code {code}").format(code=run.exit_code)
+        facts = " · ".join(filter(None, (run.moment, hook_word(run), code, duration_text(run.duration_s))))
+        changed = "" if run.changed is None else json.dumps(run.changed, ensure_ascii=False)
+        texts = dict.fromkeys((f"$ {run.command}", run.path, run.message, run.reason, changed, run.context, run.output))
+        parts.append("\n".join(filter(None, (facts, *map(visible, texts)))))
+    return "\n\n".join(parts)
 
 
 LineEntry = UndoEntry | ChangesCommitted | CommitUndone | Rewound | CompactionEntry | SessionForked | TurnEnded

@@ -146,6 +146,7 @@ def kind(item: InboxItem) -> str:
         "max_turns": limit,
         "limit": limit,
         "refused": _tr("The model refused"),
+        "hook": _tr("A hook ended the turn"),
     }
     return words.get(item.end, _tr("The turn failed"))
 

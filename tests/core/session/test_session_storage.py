@@ -154,6 +154,7 @@ LATER = {
     "review_marked",
     "guidance_loaded",
     "command_run",
+    "hook_ran",
 }
 """The records that by docs/session-format.md do not wait for the disk."""
 

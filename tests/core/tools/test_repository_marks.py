@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from desktop_agent.core.extensions.script_marks import repository_mark
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Aborted, Allowed
 from desktop_agent.core.providers.scripted import Say
-from desktop_agent.core.tools.script_marks import repository_mark
 from tests.core.tools.execution.test_execution import run, without_sandbox
 from tests.harness import Ground
 

@@ -85,6 +85,18 @@ class CacheMiss(Struct, frozen=True, kw_only=True):
     """About how many tokens could have come from the cache; 0 if unknown."""
 
 
+HookEvent = Literal[
+    "SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "PreCompact", "PostCompact",
+    "SubagentStart", "SubagentStop", "Stop", "SessionEnd", "Notification",
+]  # fmt: skip
+"""The moments at which hooks run, by Claude Code's names."""
+
+HookState = Literal["completed", "failed", "timed_out", "flooded", "not_started", "changed", "stopped"]
+"""How a run ended. `changed`: it did not run, because it is no longer what the user trusted."""
+
+HookDecision = Literal["", "allow", "ask", "deny", "block", "stop"]
+"""What a hook decided. `block`: this does not happen, or the turn goes on; `stop`: the turn ends."""
+
 GuidanceScope = Literal["person", "workspace", "folder", "skills"]
 """`person`: the user's own. `workspace`: of its folder, or one above. `folder`: of one below, or for some files.
 

@@ -97,7 +97,7 @@ class ProcessRunner:
         open_groups: Callable[[str], CommandGroups | None] = CommandGroups.open,
         end: Path | None = None,
     ) -> None:
-        """`limits` is called for each command that is run or read, not for programs that `start` starts.
+        """`limits` is called for each command, but not for programs that `start` starts without limits.
 
         `open_groups` is called once, in a thread, with this application's mark. If the application is killed, `end`
         is created after all its processes have ended.
@@ -155,26 +155,14 @@ class ProcessRunner:
 
         On a terminal, `types_end` also types the end of the input.
         """
-        limits = self._limits()
-        groups = (await self.prepare()).groups
-        name = secrets.token_hex(4)
-        group = None if groups is None else await asyncio.to_thread(groups.make, name, limits)
+        return await self._start_limited(
+            command, lambda bounded, mark: _spawn_read(bounded, mark, output, types_end=types_end)
+        )
 
-        async def spawn(mark: str) -> _Spawned:
-            bounded = replace(command, argv=await asyncio.to_thread(_limited, command, limits, group, mark))
-            return await _spawn_read(bounded, mark, output, types_end=types_end)
-
-        try:
-            child = await self._start(spawn, group, command.stand_ins)
-        except BaseException:
-            if group is not None:
-                group.leave()
-            raise
-        self._limit(child, limits)
-        return child
-
-    async def start(self, command: Command, output: Sink, errors: Sink) -> ChildProcess:
+    async def start(self, command: Command, output: Sink, errors: Sink, *, is_limited: bool = False) -> ChildProcess:
         """Start a command. The sinks are called on the loop. The caller must `end` the child. Raises `OSError`."""
+        if is_limited:
+            return await self._start_limited(command, lambda bounded, mark: _spawn_piped(bounded, mark, output, errors))
         return await self._start(lambda mark: _spawn_piped(command, mark, output, errors), stand_ins=command.stand_ins)
 
     async def interact(self, command: Command, terminal: Terminal, output: ThreadSink) -> ChildProcess:
@@ -210,6 +198,27 @@ class ProcessRunner:
         output = await capture.finish()
         duration_s = self._clock.monotonic() - begun
         return ProcessOutcome(end=end, output=output, duration_s=duration_s, timed_out=timed_out)
+
+    async def _start_limited(
+        self, command: Command, spawn: Callable[[Command, str], Awaitable[_Spawned]]
+    ) -> ChildProcess:
+        limits = self._limits()
+        groups = (await self.prepare()).groups
+        name = secrets.token_hex(4)
+        group = None if groups is None else await asyncio.to_thread(groups.make, name, limits)
+
+        async def spawn_bounded(mark: str) -> _Spawned:
+            argv = await asyncio.to_thread(_limited, command, limits, group, mark)
+            return await spawn(replace(command, argv=argv), mark)
+
+        try:
+            child = await self._start(spawn_bounded, group, command.stand_ins)
+        except BaseException:
+            if group is not None:
+                group.leave()
+            raise
+        self._limit(child, limits)
+        return child
 
     def _limit(self, child: ChildProcess, limits: CommandLimits) -> None:
         loop = asyncio.get_running_loop()

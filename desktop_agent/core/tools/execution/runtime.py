@@ -4,6 +4,7 @@ A call is carried out by the kind of its tool: decided, approved, confined, reco
 """
 
 import asyncio
+import json
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
@@ -16,7 +17,9 @@ from msgspec.structs import replace
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import StorageError, ToolError, WorkspaceError, is_disk_full
 from desktop_agent.core.base.ids import CallId
+from desktop_agent.core.base.plain_text import named, shortened
 from desktop_agent.core.base.secrets import mask
+from desktop_agent.core.extensions.hook_runs import NOTHING, HookOutcome, Hooks
 from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.mcp.client import AskUser, SampleModel
 from desktop_agent.core.policy.boundary import Boundary
@@ -121,6 +124,9 @@ class ActiveCall(Struct):
     """Set whatever the outcome; empty when the command was not confined."""
     is_unanswered: bool = False
     partial: ToolResult | None = None
+    hooked: HookOutcome = NOTHING
+    written: str = ""
+    """What the model wrote, in a sentence, if a hook changed it."""
 
     @property
     def is_parallel(self) -> bool:
@@ -136,6 +142,7 @@ class ActiveCall(Struct):
         return ToolCall(id=self.block.id, name=self.block.name, arguments=self.block.arguments)
 
 
+_LONGEST_CHANGED = 2_000
 NOT_STARTED = "This call was not run, because the turn ended before its turn came."
 _DISK_FULL = (
     "The disk is full, so this was not completed. It may have been done in part: check before you rely on it. "
@@ -160,6 +167,7 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
     registry: ToolRegistry
     box: Toolbox
     gate: ApprovalGate
+    hooks: Hooks
     questions: ServerQuestions
     sample_during: Callable[[int, AskUser], SampleModel]
     """Returns the function through which a server asks the session's model during a call."""
@@ -296,12 +304,12 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
     async def _carry_out(self, call: ActiveCall) -> ToolResult:
         if call.problem is not None:
             raise call.problem
-        tool, arguments = call.tool, call.arguments
+        tool = call.tool
         assert tool is not None
-        assert arguments is not None
         if self.box.access.is_dry_run:
             text = "dry-run: execution skipped"
             return ToolResult(content=text, is_error=True, error_type="recoverable", metadata={SKIPPED_KEY: True})
+        arguments = await self._ask_hooks(call, tool)
         context = self.context(call)
         match tool:
             case ReadTool():
@@ -316,7 +324,37 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
                 result = await self._call_server(tool, call, arguments, context)
             case _:
                 assert_never(tool)
-        return await self.fit_result(result)
+        if call.written:
+            ran = shortened(json.dumps(call.block.arguments, ensure_ascii=False), _LONGEST_CHANGED)
+            note = f"[A hook of the user's changed this call. What ran: {ran}]\n"
+            result = replace(result, content=note + result.content)
+        result = await self.fit_result(result)
+        await self.hooks.after_call(call.turn, call.as_model(), result)
+        return result
+
+    async def _ask_hooks(self, call: ActiveCall, tool: AnyTool) -> ToolArguments:
+        """Have the hooks judge a call before the policy does, and return its arguments, which they may have changed.
+
+        Raises `ToolError` if one refuses the call.
+        """
+        asked = self.clock.monotonic()
+        try:
+            outcome = await self.hooks.before_call(call.turn, call.as_model())
+        finally:
+            call.waited_s += self.clock.monotonic() - asked
+        if outcome.decision in ("deny", "stop"):
+            text = f"A hook of the user's refused this call; it was not run. {outcome.reason}".strip()
+            raise ToolError(text, error_type="permission")
+        call.hooked = outcome
+        if outcome.changed is not None:
+            before = call.block.arguments
+            wrote = before.get("command") if isinstance(tool, RunTerminalCmd) else None
+            said = wrote if isinstance(wrote, str) else json.dumps(before, ensure_ascii=False)
+            call.written = f"A hook changed this. The model wrote: `{shortened(named(said), _LONGEST_CHANGED)}`."
+            call.block = replace(call.block, arguments=outcome.changed)
+            call.arguments = tool.parse(outcome.changed)
+        assert call.arguments is not None
+        return call.arguments
 
     async def _conclude(self, call: ActiveCall) -> ToolResult:
         stopped: JsonObject = {STOPPED_KEY: True}
@@ -439,7 +477,8 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
         title, reason = "Run this command outside the sandbox?", f"{denial} Run it again outside the sandbox?"
         facts, request = replace(case.facts, wants_unconfined=True), replace(case.request, title=title, reason=reason)
         try:
-            permit = await self._enter(call, replace(case, facts=facts, request=request))
+            # What the hooks said was about the run in the sandbox.
+            permit = await self._enter(call, replace(case, facts=facts, request=request, hooked=NOTHING))
         except NotApprovedError as error:
             note = f"[{denial} It was not run outside the sandbox: {error}]\n"
         except ToolError:
@@ -573,7 +612,7 @@ def _case(tool: Tool[Any], call: ActiveCall, arguments: ToolArguments, facts: Ca
         arguments=tool.asked_arguments(arguments, asking.arguments),
         explanation=tool.explanation(arguments),
     )
-    return Case(call=asking, facts=facts, request=request)
+    return Case(call=asking, facts=facts, request=request, hooked=call.hooked, written=call.written)
 
 
 def _as_permitted(

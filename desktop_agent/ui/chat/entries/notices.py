@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QPushButton
 from desktop_agent.core.base.errors import ProviderFault
 from desktop_agent.core.context.summaries import summary_text
 from desktop_agent.core.protocol.events import ChangesCommitted, CommitUndone, Rewound, SessionForked, TurnEnded
-from desktop_agent.core.transcript import RETRYING, CompactionEntry, NoticeEntry, UndoEntry
+from desktop_agent.core.transcript import RETRYING, CompactionEntry, HookEntry, NoticeEntry, UndoEntry
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.entries.entry import FOLD_INDENT, EntryPlace, EntryWidget, LabelLine
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
@@ -217,6 +217,40 @@ class LineWidget(EntryWidget):
         else:
             painter.fillRect(QRectF(3, 6, 7, 7), self.styles.colour("faint"))
         self._passage.draw(painter, at=QPoint(_INDENT, 0))
+
+
+class HookWidget(EntryWidget):
+    is_folding: ClassVar[bool] = True
+
+    def __init__(self, place: EntryPlace) -> None:
+        super().__init__(place, Column(place.styles, ink="muted"))
+        self._source = ""
+        self._line = LabelLine(self)
+        self.column_origin = QPoint(FOLD_INDENT, Height.SMALL_BUTTON + Space.XS)
+        self.refresh()
+
+    def refresh(self) -> None:
+        entry = self.row.entry_as(HookEntry)
+        self._line.say(entry_words.hooks(entry))
+        source = entry_words.hook_details(entry)
+        if self.is_column_shown and source != self._source:
+            self._source = source
+            self.column.set_blocks(plain_blocks(source), {}, 0)
+        self.fit()
+        self.update()
+
+    def set_width(self, width: int) -> None:
+        self._line.setGeometry(0, 0, width, Height.SMALL_BUTTON)
+        super().set_width(width)
+
+    def entry_height(self) -> int:
+        return super().entry_height() if self.is_column_shown else Height.SMALL_BUTTON
+
+    def source(self) -> str:
+        return self._source
+
+    def paint_under(self, painter: QPainter, area: QRect) -> None:
+        self._line.paint_rule(painter)
 
 
 class CompactionWidget(EntryWidget):

@@ -6,6 +6,7 @@ from datetime import datetime
 from desktop_agent.core.protocol.events import CommandRun, PromptSubmitted, Steered
 from desktop_agent.core.transcript import (
     CompactionEntry,
+    HookEntry,
     NoticeEntry,
     PageEntry,
     SpendingEntry,
@@ -15,7 +16,7 @@ from desktop_agent.core.transcript import (
 from desktop_agent.ui.chat.cards.tool_body import CardLoader
 from desktop_agent.ui.chat.entries.entry import EntryPlace, EntryWidget
 from desktop_agent.ui.chat.entries.markdown_entries import CommandWidget, TextWidget, ThinkingWidget
-from desktop_agent.ui.chat.entries.notices import CompactionWidget, LineWidget, NoticeWidget, PageWidget
+from desktop_agent.ui.chat.entries.notices import CompactionWidget, HookWidget, LineWidget, NoticeWidget, PageWidget
 from desktop_agent.ui.chat.entries.prompt import PromptWidget
 from desktop_agent.ui.chat.entries.questions import SpendingWidget
 from desktop_agent.ui.chat.entries.tool_call import ToolWidget
@@ -39,6 +40,8 @@ def make_widget(place: EntryPlace, now: Callable[[], datetime], loader: CardLoad
             return SpendingWidget(place)
         case CommandRun():
             return CommandWidget(place, loader)
+        case HookEntry():
+            return HookWidget(place)
         case CompactionEntry():
             return CompactionWidget(place)
         case _:

@@ -7,6 +7,7 @@ from PySide6.QtGui import QGuiApplication
 
 from desktop_agent.core.protocol.events import CommandRun, PromptSubmitted, Steered
 from desktop_agent.core.transcript import (
+    HookEntry,
     NoticeEntry,
     PageEntry,
     SpendingEntry,
@@ -68,6 +69,8 @@ def copied_row(row: EntryRow) -> str:
         case NoticeEntry():
             notice = entry.notice
             return "\n".join(part for part in (notice.title, notice.hint) if part)
+        case HookEntry():
+            return f"{entry_words.hooks(entry)}\n{entry_words.hook_details(entry)}"
         case SpendingEntry():
             return spending_line(entry)
         case PageEntry():

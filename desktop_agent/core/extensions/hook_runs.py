@@ -1,0 +1,474 @@
+"""Runs the hooks of one session at its moments, each in a process tree of its own, and combines their answers.
+
+What runs is decided by `HookBook`: the user's own hooks, and a project's that the user has trusted as they are now.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, cast
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.base.ids import CallId, Digest
+from desktop_agent.core.base.plain_text import shortened
+from desktop_agent.core.base.secrets import mask
+from desktop_agent.core.extensions.hook_calls import (
+    LONGEST_TEXT,
+    HookAnswer,
+    also_given,
+    answer_of,
+    given_to,
+    names_of,
+    response_of,
+    taken_back,
+)
+from desktop_agent.core.extensions.hooks import (
+    Hook,
+    condition_holds,
+    home_hooks,
+    is_meant,
+    item_of,
+    own_hooks,
+    project_hooks,
+)
+from desktop_agent.core.extensions.untrusted import SecretAt
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.events import EventLog
+from desktop_agent.core.protocol.model import HookDecision, HookEvent, HookState, JsonObject, ToolCall, ToolResult
+from desktop_agent.core.settings.loading import FileProblem
+from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
+from desktop_agent.core.system.processes.child import ChildProcess
+from desktop_agent.core.system.processes.runner import Command, ProcessRunner
+from desktop_agent.core.system.processes.shell import find_shell
+
+Standing = Literal["in force", "waiting", "off"]
+"""`waiting`: the project's, and the user has not said that they trust it as it is now."""
+
+
+class StandingHook(Struct, frozen=True):
+    hook: Hook
+    digest: Digest
+    standing: Standing
+
+
+class HookBook(Struct, frozen=True, kw_only=True, eq=False):
+    """What is defined for a workspace, and what of it is in force."""
+
+    workspace: WorkspaceSettings
+    environ: Mapping[str, str]
+    secret_at: SecretAt
+
+    @property
+    def root(self) -> Path:
+        return self.workspace.root
+
+    def read(self) -> tuple[tuple[StandingHook, ...], tuple[FileProblem, ...]]:
+        """Return all hooks, and the problems of their files. Blocks; never raises."""
+        settings, root = self.workspace.current.hooks, self.root
+        found = own_hooks(self.workspace.loaded.tables) + home_hooks(self.environ) + project_hooks(root, self.secret_at)
+        made: list[StandingHook] = []
+        for hook in found.hooks:
+            digest, standing = hook.digest(root), self._standing(hook)
+            is_on = settings.enabled and digest not in settings.off
+            made.append(StandingHook(hook, digest, standing if is_on else "off"))
+        return tuple(made), found.problems
+
+    def _standing(self, hook: Hook) -> Standing:
+        match hook.scope:
+            case "own":
+                return "in force"
+            case "home":
+                return "in force" if self.workspace.current.hooks.from_home else "off"
+            case "project":
+                answer = self.workspace.answer_about(item_of(hook, self.root))
+                return "in force" if answer == "trusted" else "off" if answer == "ignored" else "waiting"
+
+    def holds(self, one: StandingHook) -> bool:
+        """Whether a hook is still what it was when it was judged, down to its scripts. Blocks."""
+        return one.hook.scope != "project" or one.hook.digest(self.root) == one.digest
+
+
+class HookOutcome(Struct, frozen=True, kw_only=True):
+    """What the hooks of one moment say together. A no counts more than a question, and that more than a yes."""
+
+    decision: HookDecision = ""
+    reason: str = ""
+    by: str = ""
+    """The command of the hook that decided."""
+    changed: JsonObject | None = None
+    context: str = ""
+
+
+NOTHING = HookOutcome()
+_WEIGHT: dict[HookDecision, int] = {"": 0, "allow": 1, "ask": 2, "block": 3, "deny": 3, "stop": 4}
+
+USUAL_S = 600.0
+PROMPT_S = 30.0
+END_S = 1.5
+"""How long a hook may take at the end of a session, for which nobody waits longer."""
+_OUTPUT_BYTES = 2**20
+"""A hook that prints more is ended."""
+_SHOWN_CHARS = 8_000
+_NO_ANSWER = frozenset({126, 127})
+"""The exit codes with which a shell says that it could not run the program."""
+MOST_BLOCKS = 8
+"""How many times in a row hooks can have a turn go on, as in Claude Code."""
+
+
+class HookHost(Struct, frozen=True, kw_only=True, eq=False):
+    """What the hooks of a session run with."""
+
+    processes: ProcessRunner
+    environ: Callable[[], Mapping[str, str]]
+    session: Callable[[], JsonObject]
+    """Returns the fields that every hook reads."""
+    subagent: str
+    """The role of the sub-agent whose session this is; empty if it is the user's."""
+    clock: Clock
+
+
+class _Output:
+    def __init__(self) -> None:
+        self.data = bytearray()
+        self.is_full = False
+        self.child: ChildProcess | None = None
+
+    def take(self, data: bytes) -> None:
+        self.data += data[: _OUTPUT_BYTES - len(self.data)]
+        if len(self.data) >= _OUTPUT_BYTES:
+            self.is_full = True
+            if self.child is not None:
+                self.child.ask_to_end()
+
+    def belong_to(self, child: ChildProcess) -> None:
+        self.child = child
+        if self.is_full:
+            child.ask_to_end()
+
+    @property
+    def text(self) -> str:
+        return mask(self.data.decode(errors="replace"))
+
+
+class _Run(Struct, frozen=True, kw_only=True):
+    hook: Hook
+    state: HookState
+    answer: HookAnswer = field(default_factory=HookAnswer)
+    exit_code: int | None = None
+    output: str = ""
+    duration_s: float = 0.0
+
+
+class Hooks:
+    """The hooks of one session. Every moment is awaited; without a hook for it, it costs nothing."""
+
+    def __init__(self, book: HookBook, host: HookHost, log: EventLog) -> None:
+        self._book = book
+        self._host = host
+        self._log = log
+        self._in_force: tuple[StandingHook, ...] = ()
+        self._told: set[FileProblem] = set()
+        self._has_started = False
+        self._stopped: dict[int, str] = {}
+        self._blocks = 0
+        self._beside: set[asyncio.Task[None]] = set()
+
+    # -- the moments --
+
+    async def before_turn(self, turn: int, prompt: str, *, is_resumed: bool) -> bool:
+        """Return whether the prompt may go to the model."""
+        await self.refresh(turn)
+        self._blocks = 0
+        if not self._has_started:
+            self._has_started = True
+            await self._start(turn, "resume" if is_resumed else "startup")
+        if not self._host.subagent and not await self.may_say(turn, prompt, begins_turn=True):
+            self._has_started = False  # what was told at the start went with the prompt
+            return False
+        return True
+
+    async def may_say(self, turn: int, prompt: str, *, begins_turn: bool = False) -> bool:
+        outcome = await self._meet("UserPromptSubmit", turn, {"prompt": prompt}, drops_prompt=begins_turn)
+        return outcome.decision not in ("block", "stop")
+
+    async def before_call(self, turn: int, call: ToolCall) -> HookOutcome:
+        """`changed` is in our own words."""
+        return self._in_our_words(call, await self._meet("PreToolUse", turn, self._facts(call), call=call))
+
+    async def at_question(self, turn: int, call: ToolCall) -> HookOutcome:
+        return self._in_our_words(call, await self._meet("PermissionRequest", turn, self._facts(call), call=call))
+
+    async def after_call(self, turn: int, call: ToolCall, result: ToolResult) -> None:
+        if self._has("PostToolUse"):
+            fields = self._facts(call) | {"tool_response": response_of(call, result)}
+            await self._meet("PostToolUse", turn, fields, call=call)
+
+    async def before_end(self, turn: int, said: str) -> bool:
+        """Return whether the turn goes on, because a hook wants more. It is asked so often in a row, and no more."""
+        if self._blocks > MOST_BLOCKS:
+            return False
+        fields: JsonObject = {"stop_hook_active": self._blocks > 0, "last_assistant_message": said}
+        kind = self._host.subagent
+        outcome = await self._meet("SubagentStop" if kind else "Stop", turn, fields, names=(kind,) if kind else ())
+        if outcome.decision != "block":
+            return False
+        self._blocks += 1
+        if self._blocks > MOST_BLOCKS:
+            title = f"A hook kept the turn from ending {MOST_BLOCKS} times in a row, so it ended all the same."
+            hint = "The hook should let it end when stop_hook_active is true."
+            await self._log.record(ev.Notice(level="warning", code="hooks", title=title, hint=hint, turn=turn))
+        return self._blocks <= MOST_BLOCKS
+
+    async def before_compaction(self, turn: int, *, is_automatic: bool, focus: str) -> HookOutcome:
+        """`context` is what the summary must keep."""
+        fields: JsonObject = {"trigger": _trigger(is_automatic=is_automatic), "custom_instructions": focus or None}
+        return await self._meet("PreCompact", turn, fields, names=(str(fields["trigger"]),))
+
+    async def after_compaction(self, turn: int, *, is_automatic: bool, summary: str) -> None:
+        fields: JsonObject = {"trigger": _trigger(is_automatic=is_automatic), "compact_summary": summary}
+        await self._meet("PostCompact", turn, fields, names=(str(fields["trigger"]),))
+        if self._has_started and not self._host.subagent:
+            await self._start(turn, "compact")
+
+    def notify(self, turn: int, kind: str, message: str) -> None:
+        """Tell the hooks that the user is waited for. Nothing waits for them."""
+        if self._has("Notification"):
+            fields: JsonObject = {"notification_type": kind, "message": message, "title": "Desktop Agent"}
+            self._put_beside(self._meet_alone("Notification", turn, fields, (kind,)))
+
+    async def end(self, turn: int) -> None:
+        """Call when the session closes, before its record does."""
+        for task in self._beside:
+            task.cancel()
+        while self._beside:
+            await asyncio.wait(self._beside)
+        if self._has_started and not self._host.subagent and self._has("SessionEnd"):
+            await self._meet("SessionEnd", turn, {"reason": "other"}, names=("other",))
+
+    def why_stopped(self, turn: int) -> str | None:
+        """Return why a hook stopped the turn; `None` if none did."""
+        return self._stopped.get(turn)
+
+    async def refresh(self, turn: int) -> None:
+        hooks, problems = await asyncio.to_thread(self._book.read)
+        self._in_force = tuple(one for one in hooks if one.standing == "in force")
+        for problem in problems:
+            if problem not in self._told:
+                self._told.add(problem)
+                title = f"A hook was not used: {problem}."
+                await self._log.record(ev.Notice(level="warning", code="hooks", title=title, turn=turn or None))
+
+    # -- running them --
+
+    def _has(self, event: HookEvent) -> bool:
+        return any(one.hook.event == event for one in self._in_force)
+
+    def _facts(self, call: ToolCall) -> JsonObject:
+        given = given_to(call.name, call.arguments, self._book.root)
+        return {"tool_name": names_of(call.name)[0], "tool_input": given, "tool_use_id": call.id}
+
+    def _in_our_words(self, call: ToolCall, outcome: HookOutcome) -> HookOutcome:
+        if outcome.changed is None:
+            return outcome
+        changed = taken_back(call.name, outcome.changed, call.arguments, self._book.root)
+        return replace(outcome, changed=changed if changed != call.arguments else None)
+
+    async def _start(self, turn: int, source: str) -> None:
+        if kind := self._host.subagent:
+            await self._meet("SubagentStart", turn, {}, names=(kind,))
+        else:
+            await self._meet("SessionStart", turn, {"source": source}, names=(source,))
+
+    async def _meet_alone(self, event: HookEvent, turn: int, fields: JsonObject, names: Collection[str]) -> None:
+        await self._meet(event, turn, fields, names=names)
+
+    async def _meet(
+        self,
+        event: HookEvent,
+        turn: int,
+        fields: JsonObject,
+        *,
+        names: Collection[str] = (),
+        call: ToolCall | None = None,
+        drops_prompt: bool = False,
+    ) -> HookOutcome:
+        """Run all hooks for a moment side by side, and record them in their order."""
+        names = names_of(call.name) if call is not None else names
+        found = [one for one in self._in_force if one.hook.event == event and is_meant(one.hook, names)]
+        if any(one.hook.condition for one in found):
+            found = await asyncio.to_thread(self._with_condition, found, names, fields)
+        found = list({(one.hook.command, one.hook.args): one for one in reversed(found)}.values())[::-1]
+        if not found:
+            return NOTHING
+        given = self._host.session() | {"hook_event_name": event} | fields
+        moment = _Moment(event=event, turn=turn, call_id=call.id if call is not None else "")
+        for one in found:
+            if one.hook.is_async:
+                self._put_beside(self._run_beside(one, given, moment))
+        found = [one for one in found if not one.hook.is_async]
+        self._say(turn, f"Running hooks: {event}" if found else "")
+        try:
+            runs = await asyncio.gather(*(self._run(one, given, moment) for one in found))
+        finally:
+            self._say(turn, "")
+        outcome = _together(runs)
+        if outcome.decision == "stop":
+            self._stopped[turn] = outcome.reason or "A hook stopped the turn."
+        drops = drops_prompt and outcome.decision in ("block", "stop")
+        for run in runs:
+            await self._record(run, moment, drops_prompt=drops)
+        return outcome
+
+    def _with_condition(
+        self, found: Sequence[StandingHook], names: Collection[str], fields: JsonObject
+    ) -> list[StandingHook]:
+        given = fields.get("tool_input")
+        values = cast("JsonObject", given) if isinstance(given, dict) else {}
+        return [one for one in found if condition_holds(one.hook, names, values, self._book.root)]
+
+    def _put_beside(self, work: Coroutine[object, object, None]) -> None:
+        task = asyncio.create_task(work, name="hook")
+        self._beside.add(task)
+        task.add_done_callback(self._beside.discard)
+
+    async def _run_beside(self, one: StandingHook, given: JsonObject, moment: "_Moment") -> None:
+        run = await self._run(one, given, moment)
+        await self._record(replace(run, answer=replace(run.answer, decision="", changed=None, context="")), moment)
+
+    def _say(self, turn: int, message: str) -> None:
+        self._log.emit(ev.ToolProgress(turn=turn, call_id="", name="hooks", message=message))
+
+    async def _run(self, one: StandingHook, given: JsonObject, moment: "_Moment") -> _Run:
+        hook, began = one.hook, self._host.clock.monotonic()
+        try:
+            if not await asyncio.to_thread(self._book.holds, one):
+                why = "It, or a script of it, changed since you trusted it, so it did not run."
+                run = _Run(hook=hook, state="changed", answer=HookAnswer(reason=why))
+            else:
+                run = await self._carry_out(hook, given, moment.event)
+        except asyncio.CancelledError:
+            stopped = _Run(hook=hook, state="stopped", duration_s=self._host.clock.monotonic() - began)
+            await self._record(stopped, moment)
+            raise
+        run = replace(run, duration_s=self._host.clock.monotonic() - began)
+        return _unchecked(run) if moment.event == "PreToolUse" else run
+
+    async def _carry_out(self, hook: Hook, given: JsonObject, event: HookEvent) -> _Run:
+        root = self._book.root
+        environ = {**self._host.environ(), "CLAUDE_PROJECT_DIR": str(root)}
+        argv = await asyncio.to_thread(_argv, hook, environ, root)
+        if argv is None:
+            return _Run(hook=hook, state="not_started", answer=HookAnswer(reason="There is no shell to run it with."))
+        stdin = json.dumps(given | also_given(hook.dialect, event, given))
+        command = Command(argv=argv, cwd=root, environ=environ, stdin=stdin)
+        output, errors = _Output(), _Output()
+        try:
+            child = await self._host.processes.start(command, output.take, errors.take, is_limited=True)
+        except (OSError, ValueError) as error:  # the latter for what can be no argument: a NUL in it
+            return _Run(hook=hook, state="not_started", answer=HookAnswer(reason=f"It could not be started: {error}"))
+        try:
+            output.belong_to(child)
+            errors.belong_to(child)
+            limit_s = _limit_s(hook, event)
+            is_over = await child.wait(limit_s) or child.has_exited
+        finally:
+            end = await child.end()
+        printed = "\n".join(filter(None, (output.text.strip(), errors.text.strip())))
+        run = _Run(hook=hook, state="completed", exit_code=end.exit_code, output=printed)
+        if end.excess:
+            why = f"It was ended, because {end.excess}."
+            return replace(run, state="failed", answer=HookAnswer(reason=why, is_unreadable=True))
+        if output.is_full or errors.is_full:
+            why = f"It printed more than {_OUTPUT_BYTES // 2**20} MiB, and was ended."
+            return replace(run, state="flooded", answer=HookAnswer(reason=why))
+        if not is_over:
+            why = f"It took longer than {limit_s:g} s, and was ended."
+            return replace(run, state="timed_out", answer=HookAnswer(reason=why))
+        answer = await asyncio.to_thread(answer_of, event, end.exit_code, output.text, errors.text)
+        is_failed = end.exit_code not in (0, 2) or answer.is_unreadable
+        return replace(run, state="failed" if is_failed else "completed", answer=answer)
+
+    async def _record(self, run: _Run, moment: "_Moment", *, drops_prompt: bool = False) -> None:
+        answer, hook = run.answer, run.hook
+        context = answer.context if moment.event != "PreCompact" else ""
+        if answer.decision == "block" and moment.event in ("Stop", "PostToolUse", "SubagentStop"):
+            context = "\n".join(filter(None, (answer.reason, context)))
+        await self._log.record(
+            ev.HookRan(
+                turn=moment.turn,
+                moment=moment.event,
+                command=shortened(hook.line, LONGEST_TEXT),
+                path=str(hook.path),
+                call_id=moment.call_id,
+                state=run.state,
+                exit_code=run.exit_code,
+                duration_s=round(run.duration_s, 3),
+                decision=answer.decision,
+                reason=answer.reason,
+                message=answer.message,
+                changed=answer.changed,
+                context="" if drops_prompt else context,
+                output=_shown(run.output),
+                drops_prompt=drops_prompt and answer.decision in ("block", "stop"),
+            )
+        )
+
+
+class _Moment(Struct, frozen=True, kw_only=True):
+    event: HookEvent
+    turn: int
+    call_id: CallId
+
+
+def _trigger(*, is_automatic: bool) -> str:
+    return "auto" if is_automatic else "manual"
+
+
+def _argv(hook: Hook, environ: Mapping[str, str], root: Path) -> tuple[str, ...] | None:
+    if hook.args is not None:
+        return hook.command, *hook.args
+    shell = find_shell(environ, root)
+    return None if shell is None else shell.argv(hook.command)
+
+
+def _limit_s(hook: Hook, event: HookEvent) -> float:
+    usual = {"SessionEnd": END_S, "UserPromptSubmit": PROMPT_S}.get(event, USUAL_S)
+    return min(hook.timeout_s or usual, 10.0) if event == "SessionEnd" else hook.timeout_s or usual
+
+
+def _unchecked(run: _Run) -> _Run:
+    """Have the user asked where a hook that was to check a call could not: it must not pass for a yes."""
+    code = run.exit_code
+    is_lost = code is not None and (code in _NO_ANSWER or code >= 128)
+    if run.state == "completed" or (run.state == "failed" and not (is_lost or run.answer.is_unreadable)):
+        return run
+    why = run.answer.reason or f"It ended with code {code}."
+    return replace(run, answer=HookAnswer(decision="ask", reason=f"A hook could not check this. {why}"))
+
+
+def _together(runs: Sequence[_Run]) -> HookOutcome:
+    made = NOTHING
+    for run in runs:
+        answer = run.answer
+        weight, before = _WEIGHT[answer.decision], _WEIGHT[made.decision]
+        if weight and weight == before and answer.reason:
+            made = replace(made, reason="\n".join(filter(None, (made.reason, answer.reason))))
+        if weight > before:
+            made = replace(made, decision=answer.decision, reason=answer.reason, by=run.hook.line)
+        made = replace(
+            made,
+            changed=answer.changed if answer.changed is not None else made.changed,
+            context="\n".join(filter(None, (made.context, answer.context))),
+        )
+    return made
+
+
+def _shown(output: str) -> str:
+    if len(output) <= _SHOWN_CHARS:
+        return output
+    half = _SHOWN_CHARS // 2
+    return f"{output[:half]}\n[… {len(output) - 2 * half:,} characters …]\n{output[-half:]}"

@@ -1,0 +1,152 @@
+"""A hostile project's hooks: nothing of it runs before trust, nothing else than what was trusted runs after it.
+
+And a hook that misbehaves, a fork bomb or a flood, ends within its limits.
+"""
+
+import asyncio
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core.extensions.hooks import hook_items
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import Denied
+from desktop_agent.core.providers.scripted import Call, Say
+from desktop_agent.core.settings.sections import ExecutionSettings, HookSettings, Settings
+from desktop_agent.core.settings.workspace_settings import ProjectTrust
+from tests.core.extensions.test_hook_runs import define
+from tests.harness import Ground
+
+LOOK = Call("run_terminal_cmd", {"command": "echo seen"})
+MOMENTS = (
+    *("SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "Stop", "SessionEnd"),
+    *("Notification", "PreCompact"),
+)
+CLAUDE = {name: [{"hooks": [{"command": "touch ran"}]}] for name in MOMENTS}
+CAMEL = {name[0].lower() + name[1:]: [{"command": "touch ran", "bash": "touch ran"}] for name in MOMENTS}
+FILES = {
+    ".claude/settings.json": {"hooks": CLAUDE},
+    ".claude/settings.local.json": {"hooks": CLAUDE},
+    ".codex/hooks.json": {"hooks": CLAUDE},
+    ".cursor/hooks.json": {"version": 1, "hooks": CAMEL | {"beforeShellExecution": [{"command": "touch ran"}]}},
+    ".github/hooks/x.json": {"version": 1, "hooks": CAMEL},
+}
+
+
+DEFINITION = '[[hooks.definitions]]\nevent = "Stop"\ncommand = "touch ran"\n'
+BOMBS = (
+    *(":(){ :|:& };: ; sleep 600", "while :; do sleep 600 & done", "yes >&2", "cat /dev/zero"),
+    "trap '' TERM; while :; do :; done",
+)
+
+
+def no_secret(_path: Path, _status: os.stat_result) -> str:
+    return ""
+
+
+def trust(ground: Ground) -> None:
+    items = tuple(hook_items(ground.workspace, no_secret))
+    assert items
+    ProjectTrust(ground.paths.project_answers).remember_items(ground.workspace, "trusted", items)
+
+
+def checking(ground: Ground, command: str) -> None:
+    ground.write(".claude/settings.json", json.dumps({"hooks": {"PreToolUse": [{"hooks": [{"command": command}]}]}}))
+
+
+async def test_nothing_of_a_project_runs_before_trust(ground: Ground) -> None:
+    for name, content in FILES.items():
+        ground.write(name, json.dumps(content))
+    definition = (
+        '[hooks]\nenabled = true\nfrom_home = true\n[[hooks.definitions]]\nevent = "Stop"\ncommand = "touch ran"\n'
+    )
+    ground.write(".desktop-agent/config.toml", definition)
+    async with ground.session([[LOOK], [Say("Done.")]]) as s:
+        await s.prompt()
+        s.submit(ops.Compact())
+    assert not (ground.workspace / "ran").exists()
+    assert not s.rx.all(ev.HookRan)
+
+
+async def test_a_project_cannot_define_hooks_in_trusted_settings(ground: Ground) -> None:
+    ground.write(".desktop-agent/config.toml", DEFINITION)
+    ProjectTrust(ground.paths.project_answers).remember(ground.workspace, DEFINITION, "trusted")
+    async with ground.session([[Say("Done.")]]) as s:
+        await s.prompt()
+    assert not (ground.workspace / "ran").exists()
+
+
+async def test_what_was_trusted_runs(ground: Ground) -> None:
+    checking(ground, "touch ran")
+    trust(ground)
+    async with ground.session([[LOOK], [Say("Done.")]]) as s:
+        await s.prompt()
+    assert (ground.workspace / "ran").exists()
+
+
+@pytest.mark.parametrize("line", ["bash .claude/check.sh", '"$CLAUDE_PROJECT_DIR"/.claude/check.sh'])
+async def test_a_script_that_changed_since_it_was_trusted_does_not_run(ground: Ground, line: str) -> None:
+    ground.write(".claude/check.sh", "#!/bin/sh\nexit 0\n").chmod(0o755)
+    checking(ground, line)
+    trust(ground)
+    ground.write(".claude/check.sh", "#!/bin/sh\ntouch ran\n").chmod(0o755)
+    async with ground.session([[LOOK], [Say("Done.")]]) as s:
+        await s.prompt()
+    assert not (ground.workspace / "ran").exists()
+    assert not s.rx.all(ev.HookRan)
+
+
+async def test_a_script_that_the_agent_changes_in_its_turn_does_not_run_and_the_user_is_asked(ground: Ground) -> None:
+    """Otherwise a command in the sandbox could have the hook do outside what it may not do itself."""
+    ground.write(".claude/check.sh", "exit 0\n")
+    checking(ground, "sh .claude/check.sh")
+    trust(ground)
+    change = Call("run_terminal_cmd", {"command": "echo 'touch ran' > .claude/check.sh"})
+    async with ground.session([[change], [LOOK], [Say("Done.")]], approval="on_request") as s:
+        asked = await s.begin(Denied())
+        await s.rx.expect(ev.TurnEnded)
+    assert asked.request.command == "echo seen"
+    assert "changed since you trusted it" in asked.request.reason
+    assert not (ground.workspace / "ran").exists()
+    assert [run.state for run in s.rx.all(ev.HookRan)] == ["completed", "changed"]
+
+
+async def test_a_definition_that_changed_since_it_was_trusted_does_not_run(ground: Ground) -> None:
+    checking(ground, "true")
+    trust(ground)
+    checking(ground, "touch ran")
+    async with ground.session([[LOOK], [Say("Done.")]]) as s:
+        await s.prompt()
+    assert not (ground.workspace / "ran").exists()
+
+
+async def test_a_link_in_place_of_the_file_is_not_followed_outside(ground: Ground, tmp_path: Path) -> None:
+    outside = tmp_path / "outside.json"
+    outside.write_text(json.dumps({"hooks": CLAUDE}))
+    (ground.workspace / ".claude").mkdir()
+    (ground.workspace / ".claude" / "settings.json").symlink_to(outside)
+    async with ground.session([[LOOK], [Say("Done.")]]) as s:
+        await s.prompt()
+    assert not (ground.workspace / "ran").exists()
+    assert any("leads out of the workspace" in notice.title for notice in s.rx.all(ev.Notice))
+
+
+@pytest.mark.parametrize("line", BOMBS)
+async def test_a_hook_that_bombs_or_floods_ends_within_its_limits(ground: Ground, line: str) -> None:
+    define({"PreToolUse": [{"hooks": [{"command": f"echo $$ > pid; {line}", "timeout": 3}]}]})
+    ground.settings = Settings(
+        hooks=HookSettings(from_home=True), execution=ExecutionSettings(max_processes=64, max_memory_gib=0.5)
+    )
+    async with ground.session([[LOOK], [Say("Done.")]]) as s:
+        async with asyncio.timeout(60):
+            await s.begin(Denied())
+        await s.rx.expect(ev.TurnEnded)
+        (run,) = s.rx.all(ev.HookRan)
+    assert run.state in ("failed", "timed_out", "flooded")
+    assert run.decision == "ask"
+    assert len(run.output) < 20_000
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(ground.read("pid")), 0)
