@@ -23,13 +23,19 @@ from desktop_agent.core.agents.installed import known_agent
 from desktop_agent.core.agents.new_agents import agent_of_registry, agents_of_zed, zed_settings
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths, real_path
+from desktop_agent.core.base.plain_text import named, shortened
+from desktop_agent.core.extensions.agent_files import ListedRole, RoleFolders, listed
+from desktop_agent.core.extensions.project_items import home_of
+from desktop_agent.core.extensions.skills import secret_by_name
 from desktop_agent.core.protocol.codec import picked
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.system.workspace import current_folder
 
 
 def list_agents(args: argparse.Namespace, console: Console) -> None:
-    settings = settings_in(AppPaths.from_environment(), real_path(args.workspace or current_folder()))
+    paths, root = AppPaths.from_environment(), real_path(args.workspace or current_folder())
+    settings = settings_in(paths, root)
+    roles = RoleFolders(root, paths.config, home_of(os.environ), lambda: secret_by_name).read()
     found = read_agents(settings.loaded.tables)
     here = look_for_agents(found.agents, os.environ, settings.root)
     documents = [_document(one) for one in here.agents]
@@ -43,8 +49,27 @@ def list_agents(args: argparse.Namespace, console: Console) -> None:
     if missing:
         lines += ["", "Known, but not installed:", table([(str(one["title"]), str(one["install"])) for one in missing])]
     lines += lines_about_unused(problems, waiting)
-    document: JsonObject = {"agents": documents, "not_installed": missing}
+    subs = [_role(one) for one in listed(roles, is_trusted=settings.trusts_texts)]
+    if subs:
+        rows = [[shortened(str(one[key]), 80) for key in _OF_ROLES] for one in subs]
+        lines += ["", "Roles of sub-agents:", table(rows)]
+    document: JsonObject = {"agents": [*documents, *subs], "not_installed": missing}
     console.result(document | {"problems": problems, "waiting_for_trust": waiting}, "\n".join(lines))
+
+
+_OF_ROLES = ("name", "state", "command", "reason")
+
+
+def _role(found: ListedRole) -> JsonObject:
+    file = found.file
+    return {
+        "name": named(file.role.name),
+        "kind": "sub",
+        "command": named(str(file.path)),
+        "state": found.state,
+        "reason": named(found.reason),
+        "description": named(file.role.description),
+    }
 
 
 def _document(found: FoundAgent) -> JsonObject:

@@ -10,8 +10,8 @@ from desktop_agent.core.agents.definition import AgentDefinitions, read_agents
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.base.plain_text import named, shortened
-from desktop_agent.core.extensions.project_items import skills_and_settings
-from desktop_agent.core.extensions.skills_in_force import ListedSkill, Skills
+from desktop_agent.core.extensions.project_items import Extensions, extensions_of
+from desktop_agent.core.extensions.skills_in_force import ListedSkill
 from desktop_agent.core.mcp.definition_file import Definitions, read_definitions
 from desktop_agent.core.protocol.codec import picked
 from desktop_agent.core.protocol.model import JsonObject
@@ -21,21 +21,21 @@ from desktop_agent.core.system.workspace import current_folder, usable_workspace
 from desktop_agent.core.tools.secret_files import finder_of_secrets
 
 
-def skills_in(paths: AppPaths, workspace: Path, console: Console | None = None) -> Skills:
-    """Return the skills in a folder, with settings that know all that the project brings. Blocks."""
+def extensions_in(paths: AppPaths, workspace: Path, console: Console | None = None) -> Extensions:
+    """Return what a folder has, with settings that know all that the project brings. Blocks."""
     secrets = finder_of_secrets(workspace, os.environ)
     live = live_settings(paths, console)
-    skills = skills_and_settings(workspace, live, paths, os.environ, lambda: secrets().secret_at)
-    skills.settings.look()
-    return skills
+    found = extensions_of(workspace, live, paths, os.environ, lambda: secrets().secret_at)
+    found.settings.look()
+    return found
 
 
 def trust(args: argparse.Namespace, console: Console) -> None:
     root = usable_workspace(args.folder or args.workspace or current_folder())
-    settings = skills_in(AppPaths.from_environment(), root, console).settings
+    settings = extensions_in(AppPaths.from_environment(), root, console).settings
     proposal = settings.proposal
     if proposal is None:
-        what = f"There is no {PROJECT_FOLDER}/{PROJECT_FILE} in {root}, and no skill or hook"
+        what = f"There is no {PROJECT_FOLDER}/{PROJECT_FILE} in {root}, and no skill, sub-agent or hook"
         raise UsageError(f"{what}, so there is nothing to trust.")
     if any(problem.is_about_the_file for problem in proposal.problems):
         raise UsageError(f"The project's settings cannot be used: {proposal.problems[0]}")
@@ -92,7 +92,8 @@ _COLUMNS = ("name", "state", "tokens", "place", "description")
 
 
 def list_skills(args: argparse.Namespace, console: Console) -> None:
-    found = skills_in(AppPaths.from_environment(), real_path(args.workspace or current_folder()), console).look()
+    folder = real_path(args.workspace or current_folder())
+    found = extensions_in(AppPaths.from_environment(), folder, console).skills.look()
     documents = list(map(_skill, found))
     rows = [[shortened(named(str(document[column])), 60) for column in _COLUMNS] for document in documents]
     lines = [table(rows)] if rows else ["There are no skills. Put one at .agents/skills/NAME/SKILL.md."]

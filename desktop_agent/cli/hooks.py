@@ -4,7 +4,7 @@ import argparse
 import os
 
 from desktop_agent.cli.console import Console, table
-from desktop_agent.cli.extensions import skills_in
+from desktop_agent.cli.extensions import extensions_in
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.base.plain_text import named, number_of, shortened
@@ -51,7 +51,7 @@ def trust(args: argparse.Namespace, console: Console) -> None:
 
 def _book(args: argparse.Namespace) -> HookBook:
     root = real_path(args.workspace or current_folder())
-    settings = skills_in(AppPaths.from_environment(), root).settings
+    settings = extensions_in(AppPaths.from_environment(), root).settings
     secrets = finder_of_secrets(root, os.environ)
     return HookBook(
         workspace=settings, environ=os.environ, secret_at=lambda path, status: secrets().secret_at(path, status)

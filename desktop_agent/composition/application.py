@@ -17,8 +17,10 @@ from desktop_agent.core.base.errors import AgentError, UnsafeSettingsError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.context.tokens import Calibration
+from desktop_agent.core.extensions.agent_files import roles_in_force
+from desktop_agent.core.extensions.agent_roles import AgentRole
 from desktop_agent.core.extensions.hook_runs import HookBook
-from desktop_agent.core.extensions.project_items import skills_and_settings
+from desktop_agent.core.extensions.project_items import Extensions, extensions_of
 from desktop_agent.core.extensions.skills_in_force import Skills
 from desktop_agent.core.mcp.connection import ServerPool
 from desktop_agent.core.models.account import Account
@@ -121,7 +123,7 @@ class Application:
         self.rules = LiveRules(RulesFile(paths.config / RULES_NAME))
         self.accounts = AccountsFile(paths.config / ACCOUNTS_NAME)
         self.models_file = ModelsFile(paths.config / MODELS_FILE_NAME)
-        self._skills: dict[Path, Skills] = {}
+        self._extensions: dict[Path, Extensions] = {}
         self.trust = ProjectTrust(paths.project_answers)
         self.blobs = Blobs(paths.blobs)
         self.catalog = SessionCatalog(paths.sessions, self.blobs, paths.cache)
@@ -172,14 +174,22 @@ class Application:
         self.makes_titles = own.get("makes_titles", False)
 
     def settings_in(self, root: Path) -> WorkspaceSettings:
-        return self.skills_in(root).settings
+        return self._extensions_in(root).settings
 
     def skills_in(self, root: Path) -> Skills:
-        if root not in self._skills:
+        return self._extensions_in(root).skills
+
+    def roles_in(self, root: Path) -> tuple[AgentRole, ...]:
+        """Return the roles that sub-agents can have in a workspace, as they are now. Blocks; never raises."""
+        found = self._extensions_in(root)
+        return roles_in_force(found.roles.read(), is_trusted=found.settings.trusts_texts)
+
+    def _extensions_in(self, root: Path) -> Extensions:
+        if root not in self._extensions:
             secrets = finder_of_secrets(root, self.environ)
-            made = skills_and_settings(root, self.live, self.paths, self.environ, lambda: secrets().secret_at)
-            self._skills[root] = made
-        return self._skills[root]
+            made = extensions_of(root, self.live, self.paths, self.environ, lambda: secrets().secret_at)
+            self._extensions[root] = made
+        return self._extensions[root]
 
     def faults_in(self, root: Path) -> tuple[FileProblem, ...]:
         """The problems for which nothing may run here, among the settings and rules read so far."""
@@ -225,6 +235,18 @@ class Application:
             return None
         await self.models.read(account)
         return self.models.model(account, model.model)
+
+    async def model_called(self, name: str, like: ModelRef) -> str:
+        """Return the model of the same account that is named, or that has the name as a part: `opus`; else empty."""
+        if known_vendor(like.provider) is None:
+            return ""
+        try:
+            account = await asyncio.to_thread(lambda: self.accounts.load().of_model(like))
+        except AgentError:
+            return ""
+        names = [model.name for model in await self.models.read(account)]
+        parts = (one for one in names if name in one.split("-"))
+        return name if name in names else next(parts, "")
 
     async def _listed_models(self, account: Account) -> Sequence[ListedModel]:
         return await self._providers.list_models(account)

@@ -16,6 +16,7 @@ from msgspec.structs import asdict, replace
 from desktop_agent.composition.application import Application
 from desktop_agent.core.agents.connection import AgentConnection, SessionAgents
 from desktop_agent.core.approvals import Approvals, RuleBook
+from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.ids import CallId, new_session_id
 from desktop_agent.core.base.mount_stand_ins import sweep
 from desktop_agent.core.base.package import __version__
@@ -81,7 +82,6 @@ from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.core.system.workspace import HeldWorkspace
 from desktop_agent.core.telemetry.telemetry import SessionFacts, SessionTelemetry
 from desktop_agent.core.tools.access import ROLES, Access, CallRules, ToolOffer
-from desktop_agent.core.tools.builtin import AnyTool
 from desktop_agent.core.tools.builtin.read_skill import ReadSkill
 from desktop_agent.core.tools.builtin.task import Task
 from desktop_agent.core.tools.builtin.write_plan import WritePlan
@@ -206,7 +206,9 @@ class SessionContext:
         is_found = any(tool.name == SearchTools.name for tool in tools)
         self.skills = app.skills_in(self.root)
         self._read_skill = ReadSkill(self.skills)
-        own = (self._read_skill, *(self._own_tools() if above is None else ()))
+        self._task = Task(OWN_ROLES) if above is None and settings.current.subagents.most_at_once else None
+        """The call of sub-agents, which have none themselves. Its roles are looked for at each request."""
+        own = (self._read_skill, *((WritePlan(),) if above is None else ()), *((self._task,) if self._task else ()))
         self.registry = ToolRegistry((*tools, *own) if is_found else (*tools, *own, SearchTools(self._of_servers)))
         self.access = Access(
             self.registry,
@@ -390,9 +392,12 @@ class SessionContext:
         assert model is not None, "the journal's first line names the model"
         if not (role.model or role.effort):
             return model
-        meant = self.app.model_meant(NamedModel(model=role.model or None), model)
-        known = await self.app.known_model(meant) if role.effort else None
-        return replace(meant, effort=effort_meant(role.effort, known)) if known is not None else meant
+        if role.model and (name := await self.app.model_called(role.model, model)):
+            model = self.app.model_meant(NamedModel(model=name), model)
+        known = await self.app.known_model(model) if role.effort else None
+        with suppress(UsageError):  # the model does not have the level
+            model = replace(model, effort=effort_meant(role.effort, known)) if known is not None else model
+        return model
 
     def _make_runtime(
         self, gate: ApprovalGate, approvals: Approvals, sampling: ServerSampling, subagents: Subagents
@@ -427,6 +432,8 @@ class SessionContext:
         offered = SkillOffer(self.skills)
 
         def skills(window: int) -> GuidanceFile | None:
+            if self._task is not None:
+                self._task.offer(app.roles_in(self.root))
             listed = offered.text(window * settings.current.skills.prompt_share // 100)
             return listed if self._read_skill in access.permitted() else None
 
@@ -605,10 +612,6 @@ class SessionContext:
         around = app.agents.surroundings(self._processes, self.root)
         around = replace(around, changed=partial(self._report_agent, reference))
         return AgentConnection(definition, around, reference, app.agents.signed_in.get(definition.where, ""))
-
-    def _own_tools(self) -> tuple[AnyTool, ...]:
-        """Return the tools of a session that is not a sub-agent's."""
-        return (WritePlan(), Task(OWN_ROLES)) if self.settings.current.subagents.most_at_once else (WritePlan(),)
 
     def _of_servers(self) -> tuple[McpTool, ...]:
         return self.access.of_servers()

@@ -390,3 +390,22 @@ def test_a_batch_runs_its_tasks_with_agents(agents: Agents, tmp_path: Path) -> N
     assert (outcome["exit_code"], outcome["final_response"]) == (0, "Done by an agent.")
     assert "+x" in outcome["patch"]
     assert not (tmp_path / "app" / "made.txt").exists()
+
+
+def test_roles_of_sub_agents_are_listed_with_why_one_is_not_used(agents: Agents, tmp_path: Path) -> None:
+    for folder, name in ((tmp_path / "app", "theirs"), (tmp_path / "home", "mine"), (tmp_path / "home", "empty")):
+        path = folder / ".claude" / "agents" / f"{name}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("" if name == "empty" else "---\ndescription: Reads\n---\nRead.")
+    found = agents.listed
+    assert {name: (found[name]["kind"], found[name]["state"]) for name in ("theirs", "mine", "empty")} == {
+        "theirs": ("sub", "untrusted"),
+        "mine": ("sub", "ready"),
+        "empty": ("sub", "unusable"),
+    }
+    assert found["empty"]["reason"] == "it has no description"
+    assert (
+        "tell the model of the agent theirs: Reads" in CommandLine.__call__(agents, "config", "trust", "--dry-run").out
+    )
+    CommandLine.__call__(agents, "config", "trust")
+    assert agents.listed["theirs"]["state"] == "ready"

@@ -1,9 +1,12 @@
-"""What a project brings beside its settings, for the one question whether the user trusts the project."""
+"""What the folders of a workspace and of the user bring, and the one question whether the user trusts the project."""
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from msgspec import Struct
+
 from desktop_agent.core.base.paths import AppPaths, real_path
+from desktop_agent.core.extensions.agent_files import RoleFolders, role_items
 from desktop_agent.core.extensions.hooks import hook_items
 from desktop_agent.core.extensions.instructions import outside_imports
 from desktop_agent.core.extensions.skills import SkillFolders
@@ -16,19 +19,32 @@ FINDERS: tuple[Callable[[Path, SecretAt], Iterable[ProjectItem]], ...] = (outsid
 """Each returns what the project in a folder brings of one kind. It blocks briefly, and never raises."""
 
 
-def skills_and_settings(
+def home_of(environ: Mapping[str, str]) -> Path:
+    return real_path(Path(environ["HOME"]) if environ.get("HOME") else Path.home())
+
+
+class Extensions(Struct, frozen=True):
+    """What one workspace has, with settings whose question about trust covers all that the project brings."""
+
+    settings: WorkspaceSettings
+    skills: Skills
+    roles: RoleFolders
+
+
+def extensions_of(
     root: Path, live: LiveSettings, paths: AppPaths, environ: Mapping[str, str], secret_at: Callable[[], SecretAt]
-) -> Skills:
-    """Return the skills of a workspace, with settings whose question about trust covers all that the project brings.
+) -> Extensions:
+    """Return what a workspace has.
 
     Reads nothing yet. `secret_at` returns how to judge the workspace's files, and is called at each look.
     """
-    home = real_path(Path(environ["HOME"]) if environ.get("HOME") else Path.home())
+    home = home_of(environ)
     folders = SkillFolders(root, paths.config, home, secret_at)
+    roles = RoleFolders(root, paths.config, home, secret_at)
 
     def find_items(root: Path) -> tuple[ProjectItem, ...]:
         others = (item for find in FINDERS for item in find(root, secret_at()))
-        return (*skill_items(folders.read()), *others)
+        return (*skill_items(folders.read()), *role_items(roles.read()), *others)
 
     settings = WorkspaceSettings(live, root, ProjectTrust(paths.project_answers), find_items)
-    return Skills(folders, settings, SkillUses(paths.data / "skill-uses.json"))
+    return Extensions(settings, Skills(folders, settings, SkillUses(paths.data / "skill-uses.json")), roles)

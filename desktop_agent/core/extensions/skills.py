@@ -109,7 +109,7 @@ class Skill(Struct, frozen=True, kw_only=True):
         return _PLACE.search(self.body) is not None
 
 
-class _Source(Struct, frozen=True, kw_only=True):
+class Source(Struct, frozen=True, kw_only=True):
     """A folder of skills."""
 
     folder: Path
@@ -140,7 +140,7 @@ class SkillFolders:
         found: dict[Path, Skill] = {}
         known: dict[str, tuple[FileStamp, Skill]] = {}
         for source in self._sources():
-            for path, parts in _files(source, folders):
+            for path, parts in files_of(source, folders):
                 skill = self._skill(path, parts, source, known)
                 text += len(skill.body)
                 if text > _MAX_TEXT:
@@ -150,7 +150,7 @@ class SkillFolders:
         return tuple(found.values())
 
     def _skill(
-        self, path: str, parts: tuple[str, ...], source: _Source, known: dict[str, tuple[FileStamp, Skill]]
+        self, path: str, parts: tuple[str, ...], source: Source, known: dict[str, tuple[FileStamp, Skill]]
     ) -> Skill:
         try:
             stamp = FileStamp.of(os.stat(path))  # noqa: PTH116 - for hundreds of files at each turn
@@ -165,23 +165,23 @@ class SkillFolders:
         known[key] = (stamp, skill)
         return skill
 
-    def _sources(self) -> Iterator[_Source]:
+    def _sources(self) -> Iterator[Source]:
         secret_at = self._secret_at()
         mine, theirs = self._config / "commands", self._root / ".desktop-agent" / "commands"
-        yield _Source(folder=mine, place="commands", suffix=".md", origin="person", within=mine, is_ours=True)
-        yield _Source(
+        yield Source(folder=mine, place="commands", suffix=".md", origin="person", within=mine, is_ours=True)
+        yield Source(
             folder=theirs, place=".desktop-agent/commands", suffix=".md", origin="project", within=self._root,
             secret_at=secret_at, is_ours=True,
         )  # fmt: skip
         for base in self._levels():
-            judge = secret_at if base == self._root else _secret_above
+            judge = secret_at if base == self._root else secret_by_name
             for place, suffix in (*_skill_places(), *_COMMANDS):
-                yield _Source(
+                yield Source(
                     folder=base / place, place=str(base / place) if base != self._root else place, suffix=suffix,
                     origin="project", within=base, secret_at=judge,
                 )  # fmt: skip
         for place, suffix in (*_skill_places(), *_COMMANDS, *_OF_HOME):
-            yield _Source(folder=self._home / place, place=f"~/{place}", suffix=suffix, origin="person")
+            yield Source(folder=self._home / place, place=f"~/{place}", suffix=suffix, origin="person")
 
     def _levels(self) -> tuple[Path, ...]:
         """Return the workspace and the folders above it up to the top of its repository, but never the home folder."""
@@ -200,12 +200,12 @@ def _skill_places() -> Iterator[tuple[str, str]]:
         yield f"{agent}/skills", ""
 
 
-def _secret_above(path: Path, status: os.stat_result) -> str:
-    """Judge a file of the repository above the workspace. What its other names are is not looked for there."""
+def secret_by_name(path: Path, status: os.stat_result) -> str:
+    """Judge a file by its name alone, where its other names are not looked for: one that has some may be a secret."""
     return path.name if sensitivity(path.name) == "secret" or status.st_nlink > 1 else ""
 
 
-def _files(source: _Source, folders: Iterator[int]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def files_of(source: Source, folders: Iterator[int]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the files of skills in a folder, with the parts of their names. `folders` limits how many are opened."""
     try:
         top = source.folder.resolve(strict=True)
@@ -220,7 +220,7 @@ def _files(source: _Source, folders: Iterator[int]) -> Iterator[tuple[str, tuple
 
 
 def _files_below(
-    folder: str, parts: tuple[str, ...], source: _Source, folders: Iterator[int]
+    folder: str, parts: tuple[str, ...], source: Source, folders: Iterator[int]
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     if next(folders, None) is None:
         return
@@ -243,10 +243,10 @@ def _files_below(
             yield entry.path, (*parts, entry.name[: -len(source.suffix)])
 
 
-def _read(path: Path, parts: tuple[str, ...], source: _Source) -> Skill:
+def _read(path: Path, parts: tuple[str, ...], source: Source) -> Skill:
     is_folder = not source.suffix
     try:
-        real, text = _text(path, source)
+        real, text = text_of(path, source)
         found = _of_toml(text) if source.suffix == ".toml" else split(text)
         problem = "" if found.body else "it is empty"
     except ValueError as error:
@@ -303,7 +303,7 @@ def _of_toml(text: str) -> FrontMatter:
     return FrontMatter(fields, prompt.replace("{{args}}", "$ARGUMENTS").strip() if isinstance(prompt, str) else "")
 
 
-def _text(path: Path, source: _Source) -> tuple[Path, str]:
+def text_of(path: Path, source: Source) -> tuple[Path, str]:
     """Return the path of a file without links, and its text. Raises `ValueError` with a reason, and `OSError`."""
     target = path.resolve(strict=True)
     if source.within is not None and not target.is_relative_to(source.within.resolve(strict=True)):

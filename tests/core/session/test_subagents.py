@@ -454,3 +454,38 @@ async def test_a_deleted_session_takes_its_sub_agents_along_but_not_one_that_the
     await bench.stored.delete(f.parent.id)
     assert bench.catalog.ids() == [two]
     assert one != two
+
+
+async def test_a_role_of_the_project_is_offered_once_it_is_trusted_and_narrows_what_its_sub_agent_may_do(
+    ground: Ground,
+) -> None:
+    ground.write(
+        ".claude/agents/reader.md",
+        "---\nname: reader\ndescription: Reads one thing\ntools: Read\nmodel: haiku\nmaxTurns: 1\n---\nYou read.",
+    )
+    async with family(
+        ground,
+        go=[[task("one", "reader")], [Say("ok")], [task("one", "reader")], [Say("ok")]],
+        one=[[create("a.txt")], [Say("no")]],
+    ) as f:
+        await f.parent.prompt()
+        assert "There is no role 'reader'" in str(f.requests_of("go")[1].messages[-1].content[0])
+        settings = f.parent.bench.settings_in(ground.workspace.resolve())
+        proposal = settings.proposal
+        assert proposal is not None
+        assert [item.name for item in proposal.items] == ["reader"]
+        await asyncio.to_thread(settings.remember, "trusted", proposal.text, proposal.items)
+        await settings.refresh()
+        await f.parent.prompt("again")
+        asked = f.requests_of("one")
+        assert len(asked) == 1, "the role says how many"
+        assert {tool.name for tool in asked[0].tools} == {"read_file", "view_image"}
+        assert "\n\nYou read.\n\n" in asked[0].system
+        described = {tool.name: tool.description for tool in f.asked[-1].tools}["task"]
+        assert "- reader: Reads one thing" in described
+        assert not (ground.workspace / "a.txt").exists()
+        (child,) = (event.session_id for event in f.rx.all(ev.SubagentStarted))
+    opened = await f.parent.bench.open_session(child, sink=Receiver())
+    assert opened.transcript.session.instructions.endswith("You read.")
+    opened.session.submit(ops.Shutdown())
+    await opened.session.run()

@@ -1,0 +1,188 @@
+"""Sub-agents' roles in files: our own, and those of Claude Code, Copilot and Codex, of the project and of the user.
+
+A role narrows what a sub-agent may do, and grants nothing. Files are read as those of skills are (`skills.py`).
+"""
+
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final, Literal, cast
+
+from msgspec import Struct
+
+from desktop_agent.core.base.plain_text import shortened
+from desktop_agent.core.extensions.agent_roles import OWN_ROLES, AgentRole
+from desktop_agent.core.extensions.front_matter import FrontMatter, split
+from desktop_agent.core.extensions.skills import Origin, Source, files_of, text_of
+from desktop_agent.core.extensions.untrusted import SecretAt
+from desktop_agent.core.settings.workspace_settings import ProjectItem
+
+MOST_ROLES: Final = 50
+_MAX_FOLDERS = 500
+_MAX_DESCRIPTION = 400
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)
+
+_PLACES: Final = (
+    (".desktop-agent/agents", ".md"), (".claude/agents", ".md"), (".github/agents", ".agent.md"),
+    (".codex/agents", ".toml"),
+)  # fmt: skip
+_OF_HOME: Final = ((".claude/agents", ".md"), (".copilot/agents", ".agent.md"), (".codex/agents", ".toml"))
+
+_EDIT: Final = ("edit_file", "apply_patch", "line_edit", "template_block", "create_file", "rename_file", "delete_file")
+_SEARCH: Final = ("grep", "glob_file_search", "codebase_search", "list_files")
+_WEB: Final = ("web_fetch", "web_search")
+_TOOLS: Mapping[str, tuple[str, ...]] = {
+    "read": ("read_file", "view_image"), "grep": ("grep",), "glob": ("glob_file_search",), "ls": ("list_files",),
+    "search": _SEARCH, "bash": ("run_terminal_cmd",), "shell": ("run_terminal_cmd",),
+    "execute": ("run_terminal_cmd",), "edit": _EDIT, "multiedit": _EDIT, "notebookedit": _EDIT,
+    "write": ("create_file",), "webfetch": ("web_fetch",), "websearch": ("web_search",), "web": _WEB,
+    "todowrite": ("todo_write",), "todo": ("todo_write",),
+}  # fmt: skip
+"""Our tools for the names that the peers use."""
+
+
+class RoleFile(Struct, frozen=True, kw_only=True):
+    role: AgentRole
+    path: Path
+    place: str
+    """The folder it is in, as the user knows it: `.claude/agents`."""
+    origin: Origin
+    problem: str = ""
+    """Why it cannot be used."""
+
+
+State = Literal["ready", "untrusted", "unusable"]
+
+
+class ListedRole(Struct, frozen=True):
+    file: RoleFile
+    state: State
+    reason: str = ""
+
+
+class RoleFolders:
+    """Finds the role files for one workspace."""
+
+    def __init__(self, root: Path, config: Path, home: Path, secret_at: Callable[[], SecretAt]) -> None:
+        """`root` and `home` have no links in them. `secret_at` is called at each look."""
+        self._root = root
+        self._config = config
+        self._home = home
+        self._secret_at = secret_at
+
+    def read(self) -> tuple[RoleFile, ...]:
+        """Return the project's roles, then the user's. Blocks; never raises."""
+        folders = iter(range(_MAX_FOLDERS))
+        found = [
+            _read(Path(path), parts[-1], source)
+            for source in self._sources()
+            for path, parts in files_of(source, folders)
+        ]
+        return tuple(found[:MOST_ROLES])
+
+    def _sources(self) -> Iterator[Source]:
+        for place, suffix in _PLACES:
+            yield Source(
+                folder=self._root / place, place=place, suffix=suffix, origin="project", within=self._root,
+                secret_at=self._secret_at(),
+            )  # fmt: skip
+        yield Source(folder=self._config / "agents", place="agents", suffix=".md", origin="person")
+        for place, suffix in _OF_HOME:
+            yield Source(folder=self._home / place, place=f"~/{place}", suffix=suffix, origin="person")
+
+
+def listed(files: Sequence[RoleFile], *, is_trusted: bool) -> tuple[ListedRole, ...]:
+    """Return the state of each role. Of several with one name, the first is used."""
+    taken: dict[str, RoleFile] = {}
+
+    def state(file: RoleFile) -> ListedRole:
+        if file.problem:
+            return ListedRole(file, "unusable", file.problem)
+        if file.origin == "project" and not is_trusted:
+            return ListedRole(file, "untrusted")
+        first = taken.setdefault(file.role.name, file)
+        if first is not file:
+            return ListedRole(file, "unusable", f"another role has this name, in {first.path}")
+        return ListedRole(file, "ready")
+
+    return tuple(map(state, files))
+
+
+def roles_in_force(files: Sequence[RoleFile], *, is_trusted: bool) -> tuple[AgentRole, ...]:
+    """Return our own roles and those of files, which replace ours of the same name."""
+    ready = [one.file.role for one in listed(files, is_trusted=is_trusted) if one.state == "ready"]
+    names = {role.name for role in ready}
+    return (*(role for role in OWN_ROLES if role.name not in names), *ready)
+
+
+def role_items(files: Sequence[RoleFile]) -> tuple[ProjectItem, ...]:
+    """Return what the question about the project's trust shows."""
+    return tuple(
+        ProjectItem(kind="agent", name=file.role.name, path=file.path, detail=file.role.description)
+        for file in files
+        if file.origin == "project" and not file.problem
+    )
+
+
+def _read(path: Path, stem: str, source: Source) -> RoleFile:
+    try:
+        real, text = text_of(path, source)
+        found = _of_toml(text) if source.suffix == ".toml" else split(text)
+        problem = found.problem
+    except ValueError as error:
+        real, found, problem = path, FrontMatter(), str(error)
+    except (OSError, RuntimeError) as error:  # the latter for a link that leads to itself, before Python 3.13
+        real, found, problem = path, FrontMatter(), f"it cannot be read: {getattr(error, 'strerror', None) or error}"
+    name = found.text("name") or stem
+    description = " ".join(found.text("description").split())
+    if not problem and not _NAME.fullmatch(name):
+        name, problem = stem, "its name has other signs than letters, digits, `-`, `_` and `.`"
+    if not problem and not description:
+        problem = "it has no description"
+    if not problem and not found.body:
+        problem = "it has no instructions"
+    return RoleFile(role=_role(name, description, found, real), path=real, place=source.place, origin=source.origin,
+                    problem=problem)  # fmt: skip
+
+
+def _role(name: str, description: str, found: FrontMatter, path: Path) -> AgentRole:
+    model, turns = found.text("model"), found.text("maxturns")
+    named = found.texts("tools")
+    is_all = not named or "*" in named
+    return AgentRole(
+        name=name,
+        description=shortened("".join(sign if sign.isprintable() else " " for sign in description), _MAX_DESCRIPTION),
+        instructions=found.body,
+        only_reads=found.text("permissionmode") == "plan" or found.text("sandbox_mode") == "read-only",
+        tools=None if is_all else _ours(named),
+        blocked_tools=_ours(found.texts("disallowedtools")),
+        model="" if model == "inherit" else model,
+        effort=found.text("effort"),
+        max_requests=int(turns) if turns.isdecimal() and 0 < len(turns) < 5 and int(turns) else None,
+        path=str(path),
+    )
+
+
+def _ours(names: Sequence[str]) -> tuple[str, ...]:
+    """Return our names of tools. `Bash(git:*)` names the whole tool; what it may run, the session decides."""
+    found: dict[str, None] = {}
+    for given in names:
+        name = given.partition("(")[0].strip().removesuffix("/*")
+        server, _, tool = name.removeprefix("mcp__").partition("__")
+        if name.startswith("mcp__"):
+            found[f"{server}/{tool}" if tool and tool != "*" else server] = None
+        else:
+            found |= dict.fromkeys(_TOOLS.get(name.lower(), (name,)))
+    return tuple(found)
+
+
+def _of_toml(text: str) -> FrontMatter:
+    """Read a sub-agent of Codex. Raises `ValueError`."""
+    try:
+        found = cast("Mapping[str, object]", tomllib.loads(text))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ValueError(f"it is not valid TOML: {error}") from None
+    fields = {name: value for name, value in found.items() if isinstance(value, str)}
+    effort = fields.get("model_reasoning_effort", "")
+    return FrontMatter({**fields, "effort": effort}, fields.get("developer_instructions", "").strip())
