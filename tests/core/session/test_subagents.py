@@ -1,6 +1,7 @@
 """Sub-agents: sessions that a session's calls start, with their changes, questions and costs in their parent's."""
 
 import asyncio
+import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -489,3 +490,54 @@ async def test_a_role_of_the_project_is_offered_once_it_is_trusted_and_narrows_w
     assert opened.transcript.session.instructions.endswith("You read.")
     opened.session.submit(ops.Shutdown())
     await opened.session.run()
+
+
+_KILLED = """
+import asyncio, sys
+from pathlib import Path
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.providers.scripted import Call, Hang, Say
+from tests.core.session.test_subagents import create, family, task
+from tests.harness import Ground
+
+async def main():
+    late = Call("run_terminal_cmd", {"command": "echo late > late.txt; sleep 600"})
+    async with family(
+        Ground(Path(sys.argv[1])), go=[[task("one"), task("two")]], one=[[create("one.txt")], [late]], two=[[Hang()]]
+    ) as f:
+        f.parent.submit(ops.SubmitPrompt(text="go"))
+        await f.rx.expect(ev.ChangesPrepared, lambda event: event.snapshot is not None)
+        while not (f.parent.workspace / "late.txt").exists():
+            await asyncio.sleep(0.01)
+        print(f.parent.id, *(event.session_id for event in f.rx.all(ev.SubagentStarted)), flush=True)
+        await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+async def test_a_process_that_is_killed_loses_nothing_that_its_sub_agents_changed(ground: Ground) -> None:
+    folder = ground.workspace.parent
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", _KILLED, str(folder), stdout=asyncio.subprocess.PIPE, cwd=Path(__file__).parents[3]
+    )
+    assert child.stdout is not None
+    try:
+        parent, *children = (await child.stdout.readline()).decode().split()
+    finally:
+        child.kill()
+        await child.wait()
+    assert len(children) == 2
+    async with ground.session([], resume=parent) as resumed:
+        await resumed.rx.expect(ev.TurnEnded)
+        changed = {change.path for event in resumed.rx.all(ev.ChangesRecorded) for change in event.changes}
+        assert changed == {"late.txt"}, "what the command had written until then"
+        assert {event.state for event in resumed.rx.all(ev.ToolCallFinished)} == {"failed"}
+        await resumed.undo()
+        assert list(ground.workspace.iterdir()) == []
+    for one in children:
+        opened = await resumed.bench.open_session(one, sink=Receiver())
+        opened.session.submit(ops.Shutdown())
+        await opened.session.run()
+        assert opened.session.transcript.turns.last_end == "interrupted"
