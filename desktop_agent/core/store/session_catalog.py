@@ -114,7 +114,8 @@ class SessionCatalog:
     def left_by_agents(self, workspace: str, *, without: SessionId) -> dict[str, set[Digest]]:
         """Return, by path, what agents in the latest other sessions of `workspace` left in its files."""
         found: dict[str, set[Digest]] = {}
-        same = (one for one in self.summaries(without=(without,)) if one.workspace == workspace)
+        others = (one for one in self.summaries(without=(without,)) if one.workspace == workspace)
+        same = (one for one in others if one.task is None or one.is_listed)  # what a sub-agent left is its parent's
         for summary in islice(same, _MOST_OTHERS):
             with suppress(StorageError, SessionNotFoundError, OSError):
                 for change in _recorded_in(self.journal_path(summary.id), self.blobs):

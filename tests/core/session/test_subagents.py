@@ -541,3 +541,13 @@ async def test_a_process_that_is_killed_loses_nothing_that_its_sub_agents_change
         opened.session.submit(ops.Shutdown())
         await opened.session.run()
         assert opened.session.transcript.turns.last_end == "interrupted"
+
+
+async def test_many_sub_agents_do_not_hide_what_agents_of_other_sessions_left(ground: Ground) -> None:
+    async with ground.after([create("before.txt")]):
+        pass
+    names = [f"task{number}" for number in range(20)]
+    async with family(ground, go=[[task(name) for name in names], [Say("ok")]], **{n: [[Say(n)]] for n in names}) as f:
+        await f.parent.prompt()
+    left = f.parent.bench.catalog.left_by_agents(str(ground.workspace.resolve()), without=f.parent.id)
+    assert set(left) == {"before.txt"}
