@@ -93,7 +93,8 @@ _COLUMNS = ("name", "state", "tokens", "place", "description")
 
 def list_skills(args: argparse.Namespace, console: Console) -> None:
     folder = real_path(args.workspace or current_folder())
-    found = extensions_in(AppPaths.from_environment(), folder, console).skills.look()
+    skills = extensions_in(AppPaths.from_environment(), folder, console).skills
+    found = [each for each in skills.look() if not each.skill.is_ours]
     documents = list(map(_skill, found))
     rows = [[shortened(named(str(document[column])), 60) for column in _COLUMNS] for document in documents]
     lines = [table(rows)] if rows else ["There are no skills. Put one at .agents/skills/NAME/SKILL.md."]

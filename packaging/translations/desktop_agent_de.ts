@@ -10203,20 +10203,8 @@
         <translation>Diese Hooks und Plugins würden mit Ihren Rechten laufen, außerhalb der Sandbox:</translation>
     </message>
     <message>
-        <source>This project is waiting for your answer. It would change:</source>
-        <translation>Dieses Projekt wartet auf Ihre Antwort. Es würde ändern:</translation>
-    </message>
-    <message>
         <source>Trust the project</source>
         <translation>Dem Projekt vertrauen</translation>
-    </message>
-    <message>
-        <source>You ignore what this project brings. It would change:</source>
-        <translation>Sie ignorieren, was dieses Projekt mitbringt. Es würde ändern:</translation>
-    </message>
-    <message>
-        <source>You trust this project. It changes:</source>
-        <translation>Sie vertrauen diesem Projekt. Es ändert:</translation>
     </message>
     <message>
         <source>You could choose these agents. Those not marked as confined can do everything you can:</source>
@@ -10225,6 +10213,18 @@
     <message>
         <source>Trust</source>
         <translation>Vertrauen</translation>
+    </message>
+    <message>
+        <source>This project is waiting for your answer. It would bring:</source>
+        <translation>Dieses Projekt wartet auf Ihre Antwort. Es brächte mit:</translation>
+    </message>
+    <message>
+        <source>You ignore what this project would bring:</source>
+        <translation>Sie ignorieren, was dieses Projekt mitbrächte:</translation>
+    </message>
+    <message>
+        <source>You trust this project. It brings:</source>
+        <translation>Sie vertrauen diesem Projekt. Es bringt mit:</translation>
     </message>
     <message>
         <source>{0} (switched off)</source>
@@ -13079,6 +13079,10 @@
         <translation>Regeln</translation>
     </message>
     <message>
+        <source>Skills</source>
+        <translation>Skills</translation>
+    </message>
+    <message>
         <source>Spending</source>
         <translation>Ausgaben</translation>
     </message>
@@ -13232,6 +13236,52 @@
     <message>
         <source>Preparing the sign-in…</source>
         <translation>Die Anmeldung wird vorbereitet …</translation>
+    </message>
+</context>
+<context>
+    <name>SkillCard</name>
+    <message>
+        <source>About what its text takes, once it is read</source>
+        <translation>Ungefähr so viel, wie sein Text einnimmt, sobald er gelesen ist</translation>
+    </message>
+    <message>
+        <source>It cannot be used: {0}.</source>
+        <translation>Er kann nicht verwendet werden: {0}.</translation>
+    </message>
+    <message>
+        <source>It waits until you trust the project.</source>
+        <translation>Er wartet, bis Sie dem Projekt vertrauen.</translation>
+    </message>
+    <message>
+        <source>Only the model uses it.</source>
+        <translation>Nur das Modell verwendet ihn.</translation>
+    </message>
+    <message>
+        <source>The model is not told of it; you call for it by its name.</source>
+        <translation>Das Modell erfährt nichts von ihm; Sie rufen ihn mit seinem Namen auf.</translation>
+    </message>
+    <message>
+        <source>Use the skill {0}</source>
+        <translation>Den Skill {0} verwenden</translation>
+    </message>
+    <message>
+        <source>{0} tokens</source>
+        <translation>{0} Tokens</translation>
+    </message>
+</context>
+<context>
+    <name>SkillsPage</name>
+    <message>
+        <source>Instructions for particular tasks, from the folders of all agents. The model is told names and purposes, and reads the text of a skill when a task fits. You call for one with a slash and its name.</source>
+        <translation>Anleitungen für bestimmte Aufgaben, aus den Ordnern aller Agenten. Das Modell erfährt Namen und Zwecke und liest den Text eines Skills, wenn eine Aufgabe passt. Sie rufen einen mit einem Schrägstrich und seinem Namen auf.</translation>
+    </message>
+    <message>
+        <source>Their list takes about {0} tokens of each request.</source>
+        <translation>Ihre Liste nimmt etwa {0} Tokens jeder Anfrage ein.</translation>
+    </message>
+    <message>
+        <source>There are no skills. One is a folder with a file SKILL.md, such as .agents/skills/release/SKILL.md, in this folder or in your home folder.</source>
+        <translation>Es gibt keine Skills. Einer ist ein Ordner mit einer Datei SKILL.md, etwa .agents/skills/release/SKILL.md, in diesem Ordner oder in Ihrem Home-Ordner.</translation>
     </message>
 </context>
 <context>

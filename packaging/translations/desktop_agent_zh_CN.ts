@@ -10170,20 +10170,8 @@
         <translation>这些钩子和插件会以您的身份在沙盒之外运行：</translation>
     </message>
     <message>
-        <source>This project is waiting for your answer. It would change:</source>
-        <translation>此项目正在等待您的回答。它会更改：</translation>
-    </message>
-    <message>
         <source>Trust the project</source>
         <translation>信任该项目</translation>
-    </message>
-    <message>
-        <source>You ignore what this project brings. It would change:</source>
-        <translation>您忽略了此项目带来的内容。它会更改：</translation>
-    </message>
-    <message>
-        <source>You trust this project. It changes:</source>
-        <translation>您信任此项目。它更改：</translation>
     </message>
     <message>
         <source>You could choose these agents. Those not marked as confined can do everything you can:</source>
@@ -10192,6 +10180,18 @@
     <message>
         <source>Trust</source>
         <translation>信任</translation>
+    </message>
+    <message>
+        <source>This project is waiting for your answer. It would bring:</source>
+        <translation>此项目正在等待您的回答。它会带来：</translation>
+    </message>
+    <message>
+        <source>You ignore what this project would bring:</source>
+        <translation>您忽略了此项目会带来的内容：</translation>
+    </message>
+    <message>
+        <source>You trust this project. It brings:</source>
+        <translation>您信任此项目。它带来：</translation>
     </message>
     <message>
         <source>{0} (switched off)</source>
@@ -13032,6 +13032,10 @@
         <translation>规则</translation>
     </message>
     <message>
+        <source>Skills</source>
+        <translation>技能</translation>
+    </message>
+    <message>
         <source>Spending</source>
         <translation>支出</translation>
     </message>
@@ -13185,6 +13189,52 @@
     <message>
         <source>Preparing the sign-in…</source>
         <translation>正在准备登录…</translation>
+    </message>
+</context>
+<context>
+    <name>SkillCard</name>
+    <message>
+        <source>About what its text takes, once it is read</source>
+        <translation>其文本被读取后大约占用的量</translation>
+    </message>
+    <message>
+        <source>It cannot be used: {0}.</source>
+        <translation>无法使用：{0}。</translation>
+    </message>
+    <message>
+        <source>It waits until you trust the project.</source>
+        <translation>它会等到您信任该项目。</translation>
+    </message>
+    <message>
+        <source>Only the model uses it.</source>
+        <translation>只有模型使用它。</translation>
+    </message>
+    <message>
+        <source>The model is not told of it; you call for it by its name.</source>
+        <translation>不告知模型；您用它的名称调用它。</translation>
+    </message>
+    <message>
+        <source>Use the skill {0}</source>
+        <translation>使用技能 {0}</translation>
+    </message>
+    <message>
+        <source>{0} tokens</source>
+        <translation>{0} 个令牌</translation>
+    </message>
+</context>
+<context>
+    <name>SkillsPage</name>
+    <message>
+        <source>Instructions for particular tasks, from the folders of all agents. The model is told names and purposes, and reads the text of a skill when a task fits. You call for one with a slash and its name.</source>
+        <translation>针对特定任务的说明，来自所有代理的文件夹。模型会得知名称和用途，并在任务合适时读取技能的文本。您可以用斜杠加名称来调用。</translation>
+    </message>
+    <message>
+        <source>Their list takes about {0} tokens of each request.</source>
+        <translation>其列表在每次请求中大约占用 {0} 个令牌。</translation>
+    </message>
+    <message>
+        <source>There are no skills. One is a folder with a file SKILL.md, such as .agents/skills/release/SKILL.md, in this folder or in your home folder.</source>
+        <translation>没有技能。技能是一个含有 SKILL.md 文件的文件夹，例如此文件夹或您主文件夹中的 .agents/skills/release/SKILL.md。</translation>
     </message>
 </context>
 <context>

@@ -14,6 +14,8 @@ from desktop_agent.app.settings.agent_control import AgentControl
 from desktop_agent.app.settings.server_control import ServerControl
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError, CredentialsError
+from desktop_agent.core.context.tokens import text_tokens
+from desktop_agent.core.extensions.skills_in_force import Skills, offered
 from desktop_agent.core.models.account import Account, is_same_name, named, usual_account
 from desktop_agent.core.models.vendors import DEMO, SignInWay, known_vendor, vendor_of
 from desktop_agent.core.protocol.model import AGENTS, ModelRef, Rule
@@ -24,11 +26,15 @@ from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.ui.runtime.eventloop import idle
 from desktop_agent.ui.runtime.pacing import open_next_turn
 from desktop_agent.ui.settings.accounts import KeyEditor, KeyStatus
-from desktop_agent.ui.settings.settings_view import AccountsView, SettingsActions, SettingsView
+from desktop_agent.ui.settings.settings_view import AccountsView, SettingsActions, SettingsView, SkillsView, SkillView
 from desktop_agent.ui.translation.core_words import core_words, error_words
 
 if TYPE_CHECKING:
     from desktop_agent.ui.settings.settings_dialog import SettingsDialog
+
+
+_STATES = ("waiting", "on", "off", "unusable")
+"""The states of skills in the order in which they are listed."""
 
 
 class AccountActions(Controller):
@@ -192,6 +198,28 @@ def _cloud_words(answer: Answer) -> str:
     return f"{answer.who} {nothing}" if answer.who else ""
 
 
+def _skills_view(skills: Skills, room: int) -> SkillsView:
+    """Return what the page shows of the skills. Blocks."""
+    views = [
+        SkillView(
+            name=str(each.skill.path),
+            title=each.skill.name,
+            about=each.skill.description,
+            place=each.skill.place,
+            tokens=each.skill.tokens,
+            state=each.state,
+            reason=each.reason,
+            is_for_model=each.skill.is_for_model,
+            is_for_user=each.skill.is_for_user,
+        )
+        for each in skills.look()
+        if not each.skill.is_ours
+    ]
+    views.sort(key=lambda view: (_STATES.index(view.state), view.title))
+    told = offered(skills.for_model, room, skills.uses.newest()) if skills.for_model else ""
+    return SkillsView(skills=tuple(views), tokens=round(text_tokens(told)))
+
+
 class Setup(Controller):
     """Shows the settings dialog and carries out its requests. Late results for a closed dialog are dropped."""
 
@@ -231,6 +259,7 @@ class Setup(Controller):
             look_for_server=in_background(launch, self._look_for_server),
             servers=self._servers.actions,
             agents=self.agents.actions,
+            look_at_skills=in_background(launch, self._look_at_skills),
         )
         bench.live.subscribe(self._note_provider)
         bench.live.subscribe(self._show_settings)
@@ -352,6 +381,8 @@ class Setup(Controller):
         self._dialog.show_view(SettingsView.of(self._bench.live.loaded, tightened, self._bench.environ))
         self._servers.refresh()
         self.agents.refresh()
+        if self._dialog.page is self._dialog.pages.skills:
+            self._actions.look_at_skills()
         self._dialog.show_project(proposal, project.answer_to_all if project is not None else None)
 
     def _show_failure(self, error: AgentError) -> None:
@@ -364,6 +395,15 @@ class Setup(Controller):
         server = await local_server(self._bench, account)
         if server is not None and self._dialog is not None:
             self._dialog.model.show_server(account, server)
+
+    async def _look_at_skills(self) -> None:
+        if self._project is None:
+            return
+        settings = self._bench.settings
+        room = settings.model.context_tokens * settings.skills.prompt_share // 100
+        view = await asyncio.to_thread(_skills_view, self._bench.skills_in(self._project.root), room)
+        if self._dialog is not None:
+            self._dialog.pages.skills.show_skills(view)
 
     async def _open_file(self) -> None:
         from desktop_agent.core.settings.settings_file import begin_settings_file  # imports a slow TOML parser

@@ -15,9 +15,11 @@ from typing import Final, Literal, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
+from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.base.plain_text import shortened
 from desktop_agent.core.context.tokens import text_tokens
 from desktop_agent.core.extensions.front_matter import FrontMatter, split
+from desktop_agent.core.extensions.instructions import Homes
 from desktop_agent.core.extensions.untrusted import SecretAt, read_start
 from desktop_agent.core.policy.paths import sensitivity
 from desktop_agent.core.system.private_files import FileStamp, is_unchanged
@@ -118,7 +120,7 @@ class Source(Struct, frozen=True, kw_only=True):
     """How the names of its files end; empty for folders with a `SKILL.md`."""
     origin: Origin
     within: Path | None = None
-    """The folder that no link may lead out of; `None` for the user's own files, which may be anywhere."""
+    """Its real folder that no link may lead out of; `None` for the user's own files, which may be anywhere."""
     secret_at: SecretAt | None = None
     is_ours: bool = False
 
@@ -126,11 +128,10 @@ class Source(Struct, frozen=True, kw_only=True):
 class SkillFolders:
     """Finds the skills for one workspace. What did not change since the last time is not read again."""
 
-    def __init__(self, root: Path, config: Path, home: Path, secret_at: Callable[[], SecretAt]) -> None:
-        """`root` and `home` have no links in them. `secret_at` is called at each look."""
+    def __init__(self, root: Path, homes: Homes, secret_at: Callable[[], SecretAt]) -> None:
+        """`root` has no links in it. `secret_at` is called at each look."""
         self._root = root
-        self._config = config
-        self._home = home
+        self._homes = homes
         self._secret_at = secret_at
         self._known: dict[str, tuple[FileStamp, Skill]] = {}
 
@@ -167,7 +168,7 @@ class SkillFolders:
 
     def _sources(self) -> Iterator[Source]:
         secret_at = self._secret_at()
-        mine, theirs = self._config / "commands", self._root / ".desktop-agent" / "commands"
+        mine, theirs = real_path(self._homes.config / "commands"), self._root / ".desktop-agent" / "commands"
         yield Source(folder=mine, place="commands", suffix=".md", origin="person", within=mine, is_ours=True)
         yield Source(
             folder=theirs, place=".desktop-agent/commands", suffix=".md", origin="project", within=self._root,
@@ -181,13 +182,19 @@ class SkillFolders:
                     origin="project", within=base, secret_at=judge,
                 )  # fmt: skip
         for place, suffix in (*_skill_places(), *_COMMANDS, *_OF_HOME):
-            yield Source(folder=self._home / place, place=f"~/{place}", suffix=suffix, origin="person")
+            yield Source(folder=self._at_home(place), place=f"~/{place}", suffix=suffix, origin="person")
+
+    def _at_home(self, place: str) -> Path:
+        agent, _, rest = place.partition("/")
+        moved = {".codex": self._homes.codex, ".claude": self._homes.claude}
+        return moved[agent] / rest if agent in moved else self._homes.home / place
 
     def _levels(self) -> tuple[Path, ...]:
         """Return the workspace and the folders above it up to the top of its repository, but never the home folder."""
         levels: list[Path] = []
+        home = real_path(self._homes.home)
         for folder in (self._root, *self._root.parents)[:_MAX_LEVELS]:
-            if folder == self._home or self._home.is_relative_to(folder):
+            if home.is_relative_to(folder):
                 break
             levels.append(folder)
             if os.path.lexists(folder / ".git"):
@@ -209,7 +216,7 @@ def files_of(source: Source, folders: Iterator[int]) -> Iterator[tuple[str, tupl
     """Yield the files of skills in a folder, with the parts of their names. `folders` limits how many are opened."""
     try:
         top = source.folder.resolve(strict=True)
-        if source.within is not None and not top.is_relative_to(source.within.resolve(strict=True)):
+        if source.within is not None and not top.is_relative_to(source.within):
             return
     except (OSError, RuntimeError):  # it is not there, or its links go in circles
         return
@@ -306,7 +313,7 @@ def _of_toml(text: str) -> FrontMatter:
 def text_of(path: Path, source: Source) -> tuple[Path, str]:
     """Return the path of a file without links, and its text. Raises `ValueError` with a reason, and `OSError`."""
     target = path.resolve(strict=True)
-    if source.within is not None and not target.is_relative_to(source.within.resolve(strict=True)):
+    if source.within is not None and not target.is_relative_to(source.within):
         raise ValueError("it is a link that leads out of the folder")
     if not target.is_file():
         raise ValueError("it is no file")
@@ -324,4 +331,6 @@ def _first_line(body: str) -> str:
 
 
 def _one_line(text: str, most: int) -> str:
-    return shortened("".join(sign if sign.isprintable() else " " for sign in text).strip(), most)
+    if not text.isprintable():
+        text = "".join(sign if sign.isprintable() else " " for sign in text)
+    return shortened(text.strip(), most)

@@ -57,9 +57,9 @@ class ProjectPage(Page):
     def _show_proposal(self, proposal: ProjectProposal, answer: str | None) -> None:
         self._path.setText(short_path(str(proposal.path)))
         heads = {
-            "trusted": self.tr("You trust this project. It changes:"),
-            "ignored": self.tr("You ignore what this project brings. It would change:"),
-            None: self.tr("This project is waiting for your answer. It would change:"),
+            "trusted": self.tr("You trust this project. It brings:"),
+            "ignored": self.tr("You ignore what this project would bring:"),
+            None: self.tr("This project is waiting for your answer. It would bring:"),
         }
         self._answer.setText(heads[answer])
         while (item := self._lines.takeAt(0)) is not None:

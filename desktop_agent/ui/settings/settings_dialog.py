@@ -25,6 +25,7 @@ from desktop_agent.ui.settings.rules_page import RulesPage
 from desktop_agent.ui.settings.servers_page import ServersPage
 from desktop_agent.ui.settings.setting_controls import title_of, words
 from desktop_agent.ui.settings.settings_view import SECTIONS, Section, SettingsActions, SettingsView, section_title
+from desktop_agent.ui.settings.skills_page import SkillsPage
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation.core_words import error_words
 from desktop_agent.ui.widgets.buttons import make_button, make_line
@@ -51,12 +52,14 @@ class Pages(QStackedWidget):
         self.model = ModelPage(section_title("model"), theme, actions)
         self.rules = RulesPage(section_title("rules"), theme, actions, now)
         self.servers = ServersPage(section_title("mcp"), theme, actions)
+        self.skills = SkillsPage(section_title("skills"), theme, actions)
         self.agents = AgentsPage(section_title("agents"), theme, actions)
         self.project = ProjectPage(section_title("project"), theme, actions)
         self._made: dict[Section | Literal["search"], Page] = {
             "model": self.model,
             "rules": self.rules,
             "mcp": self.servers,
+            "skills": self.skills,
             "agents": self.agents,
             "project": self.project,
         }

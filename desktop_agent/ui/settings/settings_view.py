@@ -21,8 +21,8 @@ from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.settings.values import setting_values
 
 Section = Literal[
-    "model", "spending", "appearance", "keyboard", "approvals", "rules", "conversations", "tools", "mcp", "agents",
-    "changes", "command line", "telemetry", "project",
+    "model", "spending", "appearance", "keyboard", "approvals", "rules", "conversations", "tools", "mcp", "skills",
+    "agents", "changes", "command line", "telemetry", "project",
 ]  # fmt: skip
 
 SECTIONS: Final[Mapping[Section, object]] = {
@@ -35,6 +35,7 @@ SECTIONS: Final[Mapping[Section, object]] = {
     "conversations": QT_TRANSLATE_NOOP("SettingsSections", "Long conversations"),
     "tools": QT_TRANSLATE_NOOP("SettingsSections", "Tool results"),
     "mcp": QT_TRANSLATE_NOOP("SettingsSections", "MCP servers"),
+    "skills": QT_TRANSLATE_NOOP("SettingsSections", "Skills"),
     "agents": QT_TRANSLATE_NOOP("SettingsSections", "Other agents"),
     "changes": QT_TRANSLATE_NOOP("SettingsSections", "Changes made by commands"),
     "command line": QT_TRANSLATE_NOOP("SettingsSections", "Command line"),
@@ -138,6 +139,26 @@ class AgentActions(Struct, frozen=True, kw_only=True):
     remove: Callable[[str], None]
 
 
+class SkillView(Struct, frozen=True, kw_only=True):
+    name: str
+    """The path of its file: several skills can have one title."""
+    title: str
+    about: str
+    place: str
+    tokens: int
+    """About what its text takes, once it is read."""
+    state: Literal["on", "off", "waiting", "unusable"]
+    reason: str = ""
+    is_for_model: bool = True
+    is_for_user: bool = True
+
+
+class SkillsView(Struct, frozen=True, kw_only=True):
+    skills: tuple[SkillView, ...] = ()
+    tokens: int = 0
+    """About what the list of skills takes of each request."""
+
+
 class SettingsActions(Struct, frozen=True, kw_only=True):
     """Functions for the dialog's requests. Each returns at once; the dialog shows the result later."""
 
@@ -161,6 +182,7 @@ class SettingsActions(Struct, frozen=True, kw_only=True):
     look_for_server: Callable[[Account], None]
     servers: ServerActions
     agents: AgentActions
+    look_at_skills: Callable[[], None]
     check_key: Callable[[Account, str], None]
     """Tests the typed key of an account, or the account's current key if the typed one is empty."""
 

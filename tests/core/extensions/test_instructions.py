@@ -14,7 +14,6 @@ from desktop_agent.core.extensions.instructions import (
     MAX_PROBLEMS,
     MAX_RULES,
     ROOM,
-    Homes,
     InstructionReader,
     Instructions,
     fitted,
@@ -25,6 +24,7 @@ from desktop_agent.core.extensions.instructions import (
 from desktop_agent.core.extensions.untrusted import SecretAt
 from desktop_agent.core.protocol.model import GuidanceFile, GuidanceScope
 from desktop_agent.core.tools.secret_files import SecretNames
+from tests.core.extensions.homes import homes_in
 from tests.file_dates import LONG_AGO_NS, TO_COME_NS, put_date
 
 
@@ -43,7 +43,7 @@ class Folders:
         self.mine = self.home / "config"
         self.root.mkdir(parents=True)
         self.mine.mkdir(parents=True)
-        homes = Homes(home=self.home, config=self.mine, codex=self.home / ".codex", claude=self.home / ".claude")
+        homes = homes_in(self.home, self.mine)
         self.trusted: set[str] = set()
         self.reader = InstructionReader(self.root, homes, secrets_in, self.trusted.__contains__)
         self.last = Instructions()

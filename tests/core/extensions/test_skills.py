@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.context.tokens import text_tokens
@@ -19,6 +20,7 @@ from desktop_agent.core.extensions.skills_in_force import (
     skill_items,
 )
 from desktop_agent.core.tools.secret_files import SecretNames
+from tests.core.extensions.homes import homes_in
 
 needs_links = pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
 
@@ -33,7 +35,7 @@ class Place:
         (self.top / ".git").mkdir(parents=True)
         self.root.mkdir()
         secrets = SecretNames(self.root)
-        self.folders = SkillFolders(self.root, root / "config", self.home, lambda: secrets.secret_at)
+        self.folders = SkillFolders(self.root, homes_in(self.home, root / "config"), lambda: secrets.secret_at)
 
     def put(self, path: Path, text: str = "---\ndescription: Does it\n---\nDo it.") -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -195,7 +197,7 @@ def test_the_home_folder_is_never_a_project(tmp_path: Path) -> None:
     place.skill(place.home / ".agents/skills", "mine")
     secrets = SecretNames(place.home)
     for root in (place.home, place.home / "notes"):
-        folders = SkillFolders(root, tmp_path / "config", place.home, lambda: secrets.secret_at)
+        folders = SkillFolders(root, homes_in(place.home, tmp_path / "config"), lambda: secrets.secret_at)
         assert [skill.origin for skill in folders.read()] == ["person"]
 
 
@@ -345,3 +347,13 @@ def test_a_long_file_is_cut(place: Place) -> None:
     place.put(folder / "long.txt", "x" * 100_000)
     text, is_cut = file_of(place.read()["a"], "long.txt")
     assert (len(text), is_cut) == (65_536, True)
+
+
+def test_agents_whose_folders_the_user_moved_are_found_there(place: Place, tmp_path: Path) -> None:
+    place.skill(tmp_path / "moved" / "skills", "mine")
+    place.put(tmp_path / "moved" / "prompts" / "ask.md")
+    place.skill(place.home / ".claude/skills", "old")
+    homes = replace(homes_in(place.home, tmp_path / "config"), codex=tmp_path / "moved", claude=tmp_path / "none")
+    secrets = SecretNames(place.root)
+    found = SkillFolders(place.root, homes, lambda: secrets.secret_at).read()
+    assert [(skill.name, skill.place) for skill in found] == [("mine", "~/.codex/skills"), ("ask", "~/.codex/prompts")]

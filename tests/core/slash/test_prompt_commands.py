@@ -14,6 +14,7 @@ from desktop_agent.core.providers.scripted import Say
 from desktop_agent.core.slash.declarations import parse
 from desktop_agent.core.slash.prompt_commands import OwnCommand, own_commands
 from desktop_agent.core.tools.secret_files import SecretNames
+from tests.core.extensions.homes import homes_in
 from tests.core.tools.servers.conftest import PatientClock, program, with_servers
 from tests.harness import Ground
 
@@ -34,7 +35,9 @@ class Folders:
 
     def all(self) -> tuple[OwnCommand, ...]:
         secrets = SecretNames(self.workspace)
-        found = SkillFolders(self.workspace, self.config, self.workspace / "no home", lambda: secrets.secret_at)
+        found = SkillFolders(
+            self.workspace, homes_in(self.workspace / "no home", self.config), lambda: secrets.secret_at
+        )
         return own_commands(listed(found.read(), is_trusted=False, off=()))
 
 
@@ -147,7 +150,7 @@ def test_front_matter_that_does_not_end_is_text(folders: Folders) -> None:
 
 def test_no_folders_are_no_commands(tmp_path: Path) -> None:
     secret_at = SecretNames(tmp_path).secret_at
-    found = SkillFolders(tmp_path / "no project", tmp_path / "none", tmp_path / "no home", lambda: secret_at)
+    found = SkillFolders(tmp_path / "no project", homes_in(tmp_path / "no home", tmp_path / "none"), lambda: secret_at)
     assert found.read() == ()
 
 

@@ -89,6 +89,7 @@ class Desk:
                 cancel_sign_in=lambda: asked.append(("cancel sign-in",)),
                 remove=lambda name: asked.append(("remove", name)),
             ),
+            look_at_skills=lambda: asked.append(("look at skills",)),
             check_key=lambda account, key: self.checks.append((account, key)),
         )
         self.dialog = SettingsDialog(Theme(app, "light"), lambda: NOW, actions)

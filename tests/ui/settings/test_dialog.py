@@ -82,6 +82,7 @@ def test_every_setting_has_its_control_on_a_page(desk: Desk) -> None:
         *["model.provider", "model.account", "model.name", "model.base_url"],
         "execution.approval",
         "execution.sandbox",
+        "skills.off",
     }
     keys = {key for key in declared_settings() if key.startswith("keys.")}  # rows of a list: see test_keys_page
     assert on_rows | by_hand | keys == set(declared_settings())
