@@ -166,9 +166,9 @@ def answer_of(event: HookEvent, exit_code: int, output: str, errors: str) -> Hoo
     """Return what a hook answers that has exited. Pure; never raises."""
     if exit_code == 2:
         return HookAnswer(decision=_BLOCKING.get(event, ""), reason=_text(errors.strip()))
-    if exit_code != 0:
-        return HookAnswer(reason=_text(errors.strip()))
     said = output.strip()
+    if exit_code != 0 and not said.startswith("{"):
+        return HookAnswer(reason=_text(errors.strip()))
     if not said.startswith("{"):
         return HookAnswer(context=_text(said) if event in _TELLING or event == "PreCompact" else "")
     try:

@@ -444,7 +444,11 @@ def _unchecked(run: _Run) -> _Run:
     """Have the user asked where a hook that was to check a call could not: it must not pass for a yes."""
     code = run.exit_code
     is_lost = code is not None and (code in _NO_ANSWER or code >= 128)
-    if run.state == "completed" or (run.state == "failed" and not (is_lost or run.answer.is_unreadable)):
+    if (
+        run.state == "completed"
+        or run.answer.decision
+        or (run.state == "failed" and not (is_lost or run.answer.is_unreadable))
+    ):
         return run
     why = run.answer.reason or f"It ended with code {code}."
     return replace(run, answer=HookAnswer(decision="ask", reason=f"A hook could not check this. {why}"))

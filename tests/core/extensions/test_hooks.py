@@ -270,7 +270,9 @@ def test_changed_input_replaces_all_of_it() -> None:
     ("event", "code", "output", "decision"),
     [
         ("PreToolUse", 2, "", "deny"),
-        ("PreToolUse", 1, '{"decision": "block"}', ""),
+        ("PreToolUse", 1, '{"decision": "block"}', "deny"),
+        ("PreToolUse", 1, "no", ""),
+        ("PreToolUse", 2, '{"decision": "approve"}', "deny"),
         ("PreToolUse", 0, '{"decision": "approve"}', "allow"),
         ("PreToolUse", 0, '{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "defer"}}', ""),
         ("PreToolUse", 0, '{"permission": "deny", "agent_message": "no"}', "deny"),

@@ -7,9 +7,19 @@ from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.events import CommandRun, Notice, NoticeLevel, TurnEndReason
-from desktop_agent.core.protocol.model import Clash, FileOutcome, Maker, OutcomeState, Summary, TextBlock, ToolUseBlock
+from desktop_agent.core.protocol.model import (
+    Clash,
+    FileOutcome,
+    HookDecision,
+    HookEvent,
+    Maker,
+    OutcomeState,
+    Summary,
+    TextBlock,
+    ToolUseBlock,
+)
 from desktop_agent.core.slash.declarations import bullets, code, fenced
-from desktop_agent.core.transcript import RETRYING, CompactionEntry, NoticeEntry, UndoEntry
+from desktop_agent.core.transcript import RETRYING, CompactionEntry, HookEntry, NoticeEntry, UndoEntry
 from desktop_agent.ui.chat.conversation_search import Search
 from desktop_agent.ui.chat.entries.entry import EntryRow
 from desktop_agent.ui.chat.entries.markdown_entries import CommandWidget
@@ -415,3 +425,34 @@ class TestWhatCanBeDoneWithAnAnswer:
             ev.MessageDone(turn=1, message_id="m", model=MODEL, content=content, stop_reason="tool_use"),
         )
         assert not stage.buttons(stage.widget(-1))
+
+
+class TestHooks:
+    def ran(
+        self, moment: HookEvent = "PreToolUse", decision: HookDecision = "", reason: str = "", output: str = ""
+    ) -> ev.HookRan:
+        return ev.HookRan(
+            turn=1,
+            moment=moment,
+            command="./check.sh",
+            path="/w/hooks.json",
+            exit_code=0,
+            decision=decision,
+            reason=reason,
+            output=output,
+        )
+
+    def test_runs_without_a_decision_are_a_small_line(self, stage: Stage) -> None:
+        stage.show(HookEntry(runs=(self.ran(), self.ran("PostToolUse"))))
+        assert stage.widget(0).accessibleName() == "2 hooks ran · PreToolUse, PostToolUse"
+        assert not stage.widget(0).is_column_shown
+
+    def test_a_decision_is_said_and_the_line_opens_to_all_of_it(self, stage: Stage) -> None:
+        stage.show(HookEntry(runs=(self.ran(), self.ran(decision="deny", reason="Not \u202ehere.", output="seen"))))
+        widget = stage.widget(0)
+        assert widget.accessibleName() == "2 hooks ran · PreToolUse · refused it · Not ⟨U+202E⟩here."
+        widget.toggle()
+        shown = widget.source()
+        for part in ("$ ./check.sh", "/w/hooks.json", "exit code 0", "Not ⟨U+202E⟩here.", "seen"):
+            assert part in shown
+        assert copied_row(widget.row).endswith(shown)
