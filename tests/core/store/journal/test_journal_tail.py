@@ -28,7 +28,7 @@ def test_a_cut_at_every_byte_of_the_last_three_records_glues_and_loses_none(
     path: Path, blobs: Blobs, last: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "fsync", os.fstat)  # thousands of waits for the disk, and no power fails here
-    events = list(SAMPLE_EVENTS[:last])
+    events = [SAMPLE_EVENTS[0], *SAMPLE_EVENTS[max(1, last - 3) : last]]
     write(path, blobs, events)
     whole = path.read_bytes()
     begin = len(whole) - sum(map(len, whole.splitlines(keepends=True)[-3:]))
