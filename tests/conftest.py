@@ -199,6 +199,16 @@ def certificates_read_once() -> Generator[None]:
         yield
 
 
+@pytest.fixture
+def patient_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give local model servers longer to answer than the 2 s that a user waits: the machine may be busy."""
+    from desktop_agent.core.providers.local import look_at, look_for_servers
+
+    for look in (look_at, look_for_servers):
+        assert look.__kwdefaults__ is not None
+        monkeypatch.setitem(look.__kwdefaults__, "limit_s", 30.0)
+
+
 _HOMES = count()
 
 

@@ -98,6 +98,7 @@ def test_a_local_server_needs_no_key_and_may_have_one(auth: Auth) -> None:
     assert ollama() == ("none", None)
 
 
+@pytest.mark.usefixtures("patient_looks")
 def test_it_says_whether_local_servers_run_and_with_which_models(auth: Auth, paths: AppPaths) -> None:
     with serve(dialect=OLLAMA, asks_for_key=False) as server:
         save_setting(paths.settings_file(), "model.provider", "ollama")

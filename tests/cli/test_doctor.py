@@ -51,18 +51,12 @@ def checks(told: str) -> dict[str, dict[str, Any]]:
 
 
 def test_it_says_of_everything_whether_it_works_and_leaves_nothing_behind(isolated_home: Path) -> None:
-    with serve(dialect=OLLAMA, asks_for_key=False) as server:
-        run = started_doctor(
-            "--json",
-            ANTHROPIC_BASE_URL="http://127.0.0.1:9",
-            OLLAMA_HOST=f"127.0.0.1:{server.port}",
-            SHOP_DATABASE="postgres://me:hunter22@host/db",
-        )
+    run = started_doctor(
+        "--json", ANTHROPIC_BASE_URL="http://127.0.0.1:9", SHOP_DATABASE="postgres://me:hunter22@host/db"
+    )
     found = checks(run.stdout)
     assert run.returncode == 0, run.stdout
     assert found["requests go to"]["message"] == "http://127.0.0.1:9 (from ANTHROPIC_BASE_URL)"
-    local = found["local model Ollama"]
-    assert (local["state"], local["message"]) == ("ok", f"Ollama runs on 127.0.0.1:{server.port}, with one model.")
     assert "SHOP_DATABASE (an address with a password)" in found["environment"]["message"]
     assert "hunter22" not in run.stdout
     assert [str(path) for path in isolated_home.rglob("*") if path.is_file()] == []
@@ -165,6 +159,14 @@ def test_a_windows_platform_that_does_not_start_is_a_problem() -> None:
     assert run.returncode == 1
     assert checks(run.stdout)["qt"]["state"] == "problem"
     assert checks(run.stdout)["qt"]["hint"]
+
+
+@pytest.mark.usefixtures("patient_looks")
+def test_a_local_server_that_runs_is_named_with_its_models(doctor: Doctor) -> None:
+    with serve(dialect=OLLAMA, asks_for_key=False) as server:
+        found = checks(doctor("--json", OLLAMA_HOST=f"127.0.0.1:{server.port}").out)
+    local = found["local model Ollama"]
+    assert (local["state"], local["message"]) == ("ok", f"Ollama runs on 127.0.0.1:{server.port}, with one model.")
 
 
 @pytest.mark.parametrize(("provider", "state"), [("anthropic", "ok"), ("ollama", "warning")])

@@ -14,7 +14,7 @@ from tests.servers.dialects.local import OLLAMA
 from tests.servers.ports import free_port
 from tests.servers.threaded import serve
 
-pytestmark = pytest.mark.usefixtures("qapp")
+pytestmark = pytest.mark.usefixtures("qapp", "patient_looks")
 
 
 def choose(provider: str, address: str) -> None:
