@@ -11,6 +11,7 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -347,7 +348,7 @@ class _Reading:
             text, imports = with_imports(text)
         bare = text.strip()
         found: list[GuidanceFile] = []
-        if bare and bare not in self._texts and not is_only_imports(bare):
+        if bare and bare not in self._texts and not (has_imports and is_only_imports(bare)):
             self._texts.add(bare)
             file = GuidanceFile(
                 path=name,
@@ -398,6 +399,7 @@ class _Reading:
         found: list[GuidanceFile] = []
         entries = islice(entries_below((folder,)), MAX_RULES * 10)
         paths = sorted(folder / path for _, path, _ in entries if path.endswith(ending))
+        touched = self._touched_in(place)
         if len(paths) > MAX_RULES:
             self._note(self._reader.name_of(folder), f"only the first {MAX_RULES} of its rules are read")
         for path in paths[:MAX_RULES]:
@@ -412,23 +414,26 @@ class _Reading:
                 continue
             if not globs:
                 found += self._take(path, place, has_imports=ending == ".md", body=fields.body)
-            elif self._reader.name_of(path) in self._known or self._is_touched(globs, path, place):
+            elif self._reader.name_of(path) in self._known or self._is_for(path, globs, touched):
                 holds_for = ", ".join(f"{place.holds_for}{glob}" for glob in globs)
                 for_some = place._replace(scope="folder", holds_for=holds_for)
                 self._for_some += self._take(path, for_some, has_imports=ending == ".md", body=fields.body)
         return found
 
-    def _is_touched(self, globs: Sequence[str], rule: Path, place: _Place) -> bool:
-        matching: list[Glob] = []
-        for text in globs:
-            try:
-                matching.append(Glob(text))
-            except ValueError as error:
-                self._note(self._reader.name_of(rule), str(error))
+    def _touched_in(self, place: _Place) -> list[str]:
+        """The touched files as seen from a rule's folder; from the workspace for the user's own rules."""
         folder = place.folder if place.boundary else self._reader.root
         paths = (self._reader.path_of(text) for text in self._touched)
-        inside = [path.relative_to(folder).as_posix() for path in paths if path.is_relative_to(folder)]
-        return any(glob.matches(path) for glob in matching for path in inside)
+        return [path.relative_to(folder).as_posix() for path in paths if path.is_relative_to(folder)]
+
+    def _is_for(self, rule: Path, globs: Sequence[str], touched: Sequence[str]) -> bool:
+        is_for = False
+        for text in globs:
+            try:
+                is_for = any(map(_glob(text).matches, touched)) or is_for
+            except ValueError as error:
+                self._note(self._reader.name_of(rule), str(error))
+        return is_for
 
     # -- limits --
 
@@ -448,7 +453,7 @@ class _Reading:
         if len(self._problems) < MAX_PROBLEMS:
             self._problems.setdefault(GuidanceProblem(shortened(named(path), 200), reason))
         else:
-            self._problems.setdefault(GuidanceProblem("More of such files", "they have problems like these"))
+            self._problems.setdefault(GuidanceProblem("At least one more file", "only the first problems are told"))
 
 
 def outside_imports(root: Path, secret_at: SecretAt) -> Iterator[ProjectItem]:
@@ -514,6 +519,8 @@ def is_only_imports(text: str) -> bool:
     return all(word.startswith("@") for word in text.replace("\\ ", "_").split())
 
 
+_glob = lru_cache(maxsize=1_000)(Glob)
+
 _EVERYTHING = frozenset({"*", "**", "**/*", "**/**"})
 
 
@@ -540,13 +547,14 @@ def is_of_others(file: GuidanceFile) -> bool:
 
 
 def _folder_of(name: str, holds_for: str = "") -> str:
-    """Return the folder below the workspace for which a file holds; empty for none."""
+    """Return the folder below the workspace whose file this is; empty for none, or if another file imports it."""
     if holds_for.endswith("/"):
         return holds_for[:-1]
-    parts = PurePosixPath(name).parts
-    hidden = next((at for at, part in enumerate(parts) if part in (".claude", ".cursor", ".github")), len(parts) - 1)
-    inside = parts[:hidden]
-    return "" if PurePosixPath(name).is_absolute() or ".." in inside else "/".join(inside)
+    *folders, last = PurePosixPath(name).parts
+    hidden = next((at for at, part in enumerate(folders) if part in (".claude", ".cursor", ".github")), None)
+    is_read_there = hidden is not None or last in OWN_NAMES or last in _IMPORTING
+    is_below = not PurePosixPath(name).is_absolute() and ".." not in folders
+    return "/".join(folders[:hidden]) if is_read_there and is_below else ""
 
 
 def _decoded(content: bytes, *, is_cut: bool) -> tuple[str, bool]:

@@ -156,6 +156,12 @@ def test_what_is_the_same_as_agents_md_or_only_imports_it_is_left_out(at: Folder
     assert at.read() == {"AGENTS.md": "use tabs"}
 
 
+def test_agents_md_imports_nothing_so_its_text_stays(at: Folders) -> None:
+    at.write("AGENTS.md", "@CLAUDE.md")
+    at.write("CLAUDE.md", "use tabs")
+    assert at.read() == {"CLAUDE.md": "use tabs", "AGENTS.md": "@CLAUDE.md"}
+
+
 def test_an_overridden_file_does_not_come_back_by_an_import(at: Folders) -> None:
     at.write("AGENTS.md", "old")
     at.write("AGENTS.override.md", "new")
@@ -344,7 +350,9 @@ def test_what_is_switched_off_is_told_but_not_sent_nor_are_its_imports_and_copie
 def test_what_is_switched_off_in_a_folder_is_told_also_before_anything_is_touched(at: Folders) -> None:
     at.write("src/AGENTS.md", "src")
     at.write(".claude/rules/a.md", "---\npaths: '*.ts'\n---\nNo any.")
-    off = [str(at.root / "src/AGENTS.md"), str(at.root / ".claude/rules/a.md")]
+    at.write("docs/AGENTS.md", "nobody was here")
+    at.write("docs/style.md", "style")
+    off = [str(at.root / name) for name in ("src/AGENTS.md", ".claude/rules/a.md", "docs/style.md")]
     assert at.read(off=off) == {}
     assert {file.path for file in at.last.off} == {"src/AGENTS.md", ".claude/rules/a.md"}
 
