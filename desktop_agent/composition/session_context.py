@@ -30,7 +30,7 @@ from desktop_agent.core.context.packing import image_digests, system_prompt, wit
 from desktop_agent.core.context_window import ContextManager
 from desktop_agent.core.extensions.agent_roles import OWN_ROLES, AgentRole
 from desktop_agent.core.extensions.hook_runs import HookHost, Hooks
-from desktop_agent.core.extensions.instructions import Homes, InstructionReader, import_item
+from desktop_agent.core.extensions.instructions import InstructionReader, UserFolders, import_item
 from desktop_agent.core.extensions.skills_in_force import SkillOffer
 from desktop_agent.core.extensions.untrusted import SecretAt
 from desktop_agent.core.jobs import JobReports, Jobs
@@ -247,7 +247,7 @@ class SessionContext:
         above = self.options.parent[0] if self.options.parent is not None else self
         judge = Judge(self.policies, above.safeguard)
         gate = ApprovalGate(approvals, self.policies, judge, self.hooks, cases)
-        subagents = self._make_subagents(approvals, cases, spending)
+        subagents = _SubagentSessions(self).offered(approvals, cases, spending)
         facts = SessionFacts(session_id=self.id, is_tool=lambda name: name in self.registry, clock=app.clock)
         return Session(
             SessionParts(
@@ -310,95 +310,6 @@ class SessionContext:
             return guard
         return SubagentSpending(**asdict(guard), parent=self.options.parent[1])
 
-    def _make_subagents(self, approvals: Approvals, cases: dict[CallId, Case], spending: SpendingGuard) -> Subagents:
-        budget = Budget()
-
-        def parent_of(turn: int, call_id: CallId, order: TaskOrder) -> Parent:
-            return Parent(
-                turn=turn,
-                call_id=call_id,
-                role=order.role.name,
-                title=order.title,
-                log=self.recorder,
-                approvals=approvals,
-                cases=cases,
-                spending=spending,
-                budget=budget,
-            )
-
-        return Subagents(parent_of, self._open_subagent, lambda: self.settings.current.subagents.most_at_once)
-
-    async def _open_subagent(self, parent: Parent, order: TaskOrder, sink: Sink) -> tuple[Session, ModelRef]:
-        """Make the session of a sub-agent, which works here with the rights of this one. Raises `AgentError`."""
-        app, role, mode = self.app, order.role, self.state.transcript.session
-        now = app.clock.now()
-        told = "\n\n".join(filter(None, (prompt_text("subagent.md"), role.instructions)))
-        options = SessionOptions(
-            rules=self._rules_of(role),
-            limits=TurnLimits(max_requests=role.max_requests or self.settings.current.subagents.max_requests),
-            instructions=told,
-            editor=self.options.editor,
-            parent=(self, parent),
-        )
-        model = await self._model_of(role)
-        opened = ev.SessionOpened(
-            session_id=new_session_id(now),
-            workspace=str(self.root),
-            model=model,
-            approval=mode.approval,
-            sandbox=mode.sandbox,
-            app_version=__version__,
-            purpose="subagent",
-            folder=mode.folder,
-            task=TaskOrigin(session_id=self.id, call_id=parent.call_id, role=role.name),
-            instructions=told,
-            at=now,
-        )
-        system = await asyncio.to_thread(options.system_prompt, self.root, now)
-        storage = await asyncio.to_thread(SessionStorage.create, opened.session_id, app.catalog, app.blobs)
-        try:
-            title = ev.SessionRenamed(title=order.description, is_generated=True)
-            context = SessionContext(
-                app,
-                storage,
-                SessionState(),
-                self.settings,
-                options,
-                folder=mode.folder,
-                system=system,
-                opening=(opened, title),
-                sink=sink,
-                is_attended=self.is_attended,
-            )
-            return context.session(), model
-        except BaseException:
-            storage.discard(app.catalog)
-            raise
-
-    def _rules_of(self, role: AgentRole) -> CallRules:
-        own = self.options.rules or CallRules()
-        allowed = own.allowed_tools
-        if role.tools is not None:
-            allowed = role.tools if allowed is None else tuple(name for name in role.tools if name in allowed)
-        return CallRules(
-            allowed_tools=allowed,
-            blocked_tools=(*own.blocked_tools, *role.blocked_tools),
-            role="researcher" if role.only_reads else "worker",
-            capabilities=own.capabilities,
-        )
-
-    async def _model_of(self, role: AgentRole) -> ModelRef:
-        model = self.state.transcript.session.model
-        assert model is not None, "the journal's first line names the model"
-        if not (role.model or role.effort):
-            return model
-        if role.model and (name := await self.app.model_called(role.model, model)):
-            model = self.app.model_meant(NamedModel(model=name), model)
-        known = await self.app.known_model(model) if role.effort else None
-        with suppress(UsageError):  # the model does not have the level
-            model = replace(model, effort=effort_meant(role.effort, known)) if known is not None else model
-        return model
-
     def _make_runtime(
         self, gate: ApprovalGate, approvals: Approvals, sampling: ServerSampling, subagents: Subagents
     ) -> ToolRuntime:
@@ -455,7 +366,7 @@ class SessionContext:
             change_setting=settings.live.change,
             reader=InstructionReader(
                 self.root,
-                Homes.of(app.paths.config, app.environ),
+                UserFolders.of(app.paths.config, app.environ),
                 secrets_in,
                 lambda name: settings.answer_about(import_item(name)) == "trusted",
             ),
@@ -687,6 +598,102 @@ class SessionContext:
             return Boundary(self.root, allowed, guarded=self.app.own_places)
 
         return lambda: build(self._allowed_folders())
+
+
+class _SubagentSessions:
+    """Makes the sessions of sub-agents, which work with parts and rights of the session `above`."""
+
+    def __init__(self, above: SessionContext) -> None:
+        self._above = above
+
+    def offered(self, approvals: Approvals, cases: dict[CallId, Case], spending: SpendingGuard) -> Subagents:
+        budget = Budget()
+
+        def parent_of(turn: int, call_id: CallId, order: TaskOrder) -> Parent:
+            return Parent(
+                turn=turn,
+                call_id=call_id,
+                role=order.role.name,
+                title=order.title,
+                log=self._above.recorder,
+                approvals=approvals,
+                cases=cases,
+                spending=spending,
+                budget=budget,
+            )
+
+        return Subagents(parent_of, self._open, lambda: self._above.settings.current.subagents.most_at_once)
+
+    async def _open(self, parent: Parent, order: TaskOrder, sink: Sink) -> tuple[Session, ModelRef]:
+        """Make the session of a sub-agent, which works in the same folder. Raises `AgentError`."""
+        app, role, mode = self._above.app, order.role, self._above.state.transcript.session
+        now = app.clock.now()
+        told = "\n\n".join(filter(None, (prompt_text("subagent.md"), role.instructions)))
+        options = SessionOptions(
+            rules=self._rules_of(role),
+            limits=TurnLimits(max_requests=role.max_requests or self._above.settings.current.subagents.max_requests),
+            instructions=told,
+            editor=self._above.options.editor,
+            parent=(self._above, parent),
+        )
+        model = await self._model_of(role)
+        opened = ev.SessionOpened(
+            session_id=new_session_id(now),
+            workspace=str(self._above.root),
+            model=model,
+            approval=mode.approval,
+            sandbox=mode.sandbox,
+            app_version=__version__,
+            purpose="subagent",
+            folder=mode.folder,
+            task=TaskOrigin(session_id=self._above.id, call_id=parent.call_id, role=role.name),
+            instructions=told,
+            at=now,
+        )
+        system = await asyncio.to_thread(options.system_prompt, self._above.root, now)
+        storage = await asyncio.to_thread(SessionStorage.create, opened.session_id, app.catalog, app.blobs)
+        try:
+            title = ev.SessionRenamed(title=order.description, is_generated=True)
+            context = SessionContext(
+                app,
+                storage,
+                SessionState(),
+                self._above.settings,
+                options,
+                folder=mode.folder,
+                system=system,
+                opening=(opened, title),
+                sink=sink,
+                is_attended=self._above.is_attended,
+            )
+            return context.session(), model
+        except BaseException:
+            storage.discard(app.catalog)
+            raise
+
+    def _rules_of(self, role: AgentRole) -> CallRules:
+        own = self._above.options.rules or CallRules()
+        allowed = own.allowed_tools
+        if role.tools is not None:
+            allowed = role.tools if allowed is None else tuple(name for name in role.tools if name in allowed)
+        return CallRules(
+            allowed_tools=allowed,
+            blocked_tools=(*own.blocked_tools, *role.blocked_tools),
+            role="researcher" if role.only_reads else "worker",
+            capabilities=own.capabilities,
+        )
+
+    async def _model_of(self, role: AgentRole) -> ModelRef:
+        model = self._above.state.transcript.session.model
+        assert model is not None, "the journal's first line names the model"
+        if not (role.model or role.effort):
+            return model
+        if role.model and (name := await self._above.app.model_called(role.model, model)):
+            model = self._above.app.model_meant(NamedModel(model=name), model)
+        known = await self._above.app.known_model(model) if role.effort else None
+        with suppress(UsageError):  # the model does not have the level
+            model = replace(model, effort=effort_meant(role.effort, known)) if known is not None else model
+        return model
 
 
 def declared_commands(app: Application, root: Path) -> tuple[Declaration, ...]:

@@ -68,7 +68,7 @@ class Instructions(Struct, frozen=True):
     problems: tuple[GuidanceProblem, ...] = ()
 
 
-class Homes(Struct, frozen=True, kw_only=True):
+class UserFolders(Struct, frozen=True, kw_only=True):
     """Where the user's own files are."""
 
     home: Path
@@ -78,7 +78,7 @@ class Homes(Struct, frozen=True, kw_only=True):
     claude: Path
 
     @classmethod
-    def of(cls, config: Path, environ: Mapping[str, str]) -> "Homes":
+    def of(cls, config: Path, environ: Mapping[str, str]) -> "UserFolders":
         home = Path.home()
         codex, claude = environ.get("CODEX_HOME"), environ.get("CLAUDE_CONFIG_DIR")
         return cls(
@@ -102,7 +102,7 @@ class InstructionReader:
     """Reads the files in force in one workspace. Unchanged files are not read twice. Everything here blocks."""
 
     def __init__(
-        self, root: Path, homes: Homes, secrets_in: Callable[[Path], SecretAt], trusts: Callable[[str], bool]
+        self, root: Path, homes: UserFolders, secrets_in: Callable[[Path], SecretAt], trusts: Callable[[str], bool]
     ) -> None:
         """`secrets_in` returns what tells the secrets in the workspace, its repository or the home folder.
 
@@ -458,7 +458,7 @@ class _Reading:
 
 def outside_imports(root: Path, secret_at: SecretAt) -> Iterator[ProjectItem]:
     """Yield what a folder's own instructions import from outside, for the question about trust. Never raises."""
-    reader = InstructionReader(root, Homes.of(root, {}), lambda _: secret_at, lambda _: False)
+    reader = InstructionReader(root, UserFolders.of(root, {}), lambda _: secret_at, lambda _: False)
     reader.top = _top_of(root)
     named: set[str] = set()
     for path in (root / name for name in _IMPORTING):

@@ -8,7 +8,7 @@ from msgspec import Struct
 from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.extensions.agent_files import RoleFolders, role_items
 from desktop_agent.core.extensions.hooks import hook_items
-from desktop_agent.core.extensions.instructions import Homes, outside_imports
+from desktop_agent.core.extensions.instructions import UserFolders, outside_imports
 from desktop_agent.core.extensions.skills import SkillFolders
 from desktop_agent.core.extensions.skills_in_force import Skills, SkillUses, skill_items
 from desktop_agent.core.extensions.untrusted import SecretAt
@@ -38,7 +38,7 @@ def extensions_of(
 
     Reads nothing yet. `secret_at` returns how to judge the workspace's files, and is called at each look.
     """
-    folders = SkillFolders(root, Homes.of(paths.config, environ), secret_at)
+    folders = SkillFolders(root, UserFolders.of(paths.config, environ), secret_at)
     roles = RoleFolders(root, paths.config, home_of(environ), secret_at)
 
     def find_items(root: Path) -> tuple[ProjectItem, ...]:

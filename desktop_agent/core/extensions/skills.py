@@ -19,7 +19,7 @@ from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.base.plain_text import shortened
 from desktop_agent.core.context.tokens import text_tokens
 from desktop_agent.core.extensions.front_matter import FrontMatter, split
-from desktop_agent.core.extensions.instructions import Homes
+from desktop_agent.core.extensions.instructions import UserFolders
 from desktop_agent.core.extensions.untrusted import SecretAt, read_start
 from desktop_agent.core.policy.paths import sensitivity
 from desktop_agent.core.system.private_files import FileStamp, is_unchanged
@@ -128,7 +128,7 @@ class Source(Struct, frozen=True, kw_only=True):
 class SkillFolders:
     """Finds the skills for one workspace. What did not change since the last time is not read again."""
 
-    def __init__(self, root: Path, homes: Homes, secret_at: Callable[[], SecretAt]) -> None:
+    def __init__(self, root: Path, homes: UserFolders, secret_at: Callable[[], SecretAt]) -> None:
         """`root` has no links in it. `secret_at` is called at each look."""
         self._root = root
         self._homes = homes

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from desktop_agent.core.extensions.instructions import Homes
+from desktop_agent.core.extensions.instructions import UserFolders
 
 
-def homes_in(home: Path, config: Path) -> Homes:
-    return Homes(home=home, config=config, codex=home / ".codex", claude=home / ".claude")
+def homes_in(home: Path, config: Path) -> UserFolders:
+    return UserFolders(home=home, config=config, codex=home / ".codex", claude=home / ".claude")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.extensions.instructions import Homes, InstructionReader
+from desktop_agent.core.extensions.instructions import InstructionReader, UserFolders
 from desktop_agent.core.tools.secret_files import SecretNames
 from tests.npm.programs import agents_folder
 from tests.servers.script import reply, text
@@ -59,7 +59,7 @@ def test_imports_and_rules_are_those_that_claude_code_follows(tmp_path: Path) ->
         path.write_text(content if "MARK" in content else f"MARK[{content}]")
     (root / "CLAUDE.md").write_text("MARK[CLAUDE]\n" + "\n".join(IMPORTED.values()))
     subprocess.check_call(["git", "init", "-q"], cwd=root)
-    homes = Homes(home=home, config=home / "config", codex=home / ".codex", claude=home / ".claude")
+    homes = UserFolders(home=home, config=home / "config", codex=home / ".codex", claude=home / ".claude")
     reader = InstructionReader(root, homes, lambda folder: SecretNames(folder).secret_at, lambda _: False)
     ours = marks("\n".join(file.text for file in reader.read((), ()).files))
     quiet = subprocess.DEVNULL
