@@ -175,7 +175,7 @@ class Hooks:
         self._has_started = False
         self._stopped: dict[int, str] = {}
         self._blocks = 0
-        self._beside: set[asyncio.Task[None]] = set()
+        self._beside: set[asyncio.Task[object]] = set()
 
     # -- the moments --
 
@@ -238,7 +238,7 @@ class Hooks:
         """Tell the hooks that the user is waited for. Nothing waits for them."""
         if self._has("Notification"):
             fields: JsonObject = {"notification_type": kind, "message": message, "title": "Desktop Agent"}
-            self._put_beside(self._meet_alone("Notification", turn, fields, (kind,)))
+            self._put_beside(self._meet("Notification", turn, fields, names=(kind,)))
 
     async def end(self, turn: int) -> None:
         """Call when the session closes, before its record does."""
@@ -282,9 +282,6 @@ class Hooks:
             await self._meet("SubagentStart", turn, {}, names=(kind,))
         else:
             await self._meet("SessionStart", turn, {"source": source}, names=(source,))
-
-    async def _meet_alone(self, event: HookEvent, turn: int, fields: JsonObject, names: Collection[str]) -> None:
-        await self._meet(event, turn, fields, names=names)
 
     async def _meet(
         self,
@@ -330,7 +327,7 @@ class Hooks:
         values = cast("JsonObject", given) if isinstance(given, dict) else {}
         return [one for one in found if condition_holds(one.hook, names, values, self._book.root)]
 
-    def _put_beside(self, work: Coroutine[object, object, None]) -> None:
+    def _put_beside(self, work: Coroutine[object, object, object]) -> None:
         task = asyncio.create_task(work, name="hook")
         self._beside.add(task)
         task.add_done_callback(self._beside.discard)
