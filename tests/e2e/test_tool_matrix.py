@@ -251,7 +251,8 @@ async def test_an_unknown_tool_has_one_answer_wherever_it_is_called(
         await session.prompt()
         [told] = session.results()
     assert await asyncio.to_thread(main, ["tools", "call", name, "{}", "--json"]) == 2
-    assert json.loads(capsys.readouterr().out)["content"] == told.content
+    alone = told.content.replace(", task.", ".")  # a sub-agent works for a session
+    assert json.loads(capsys.readouterr().out)["content"] == alone
 
 
 def allowing(kind: RuleKind, pattern: str, *, is_unconfined: bool = False) -> Rule:

@@ -34,7 +34,12 @@ def give_extras(path: Path, wanted: FileExtras) -> str:
     status = path.lstat()
     if (status.st_uid, status.st_gid) != wanted.owner:
         missing += _give_owner(path, wanted.owner)
-    now, then = dict(_attributes(path)), dict(wanted.attributes)
+    then = dict(wanted.attributes)
+    try:
+        now = dict(_attributes(path))
+    except OSError:  # the file itself is written, and stays
+        missing.append("its attributes")
+        now = then
     for name in sorted(now.keys() | then.keys()):
         if now.get(name) == then.get(name):
             continue
