@@ -19,6 +19,7 @@ from desktop_agent.core.settings.sections import ExecutionSettings, HookSettings
 from desktop_agent.core.settings.workspace_settings import ProjectTrust
 from tests.core.extensions.test_hook_runs import define
 from tests.harness import Ground
+from tests.system_processes import processes_with
 
 LOOK = Call("run_terminal_cmd", {"command": "echo seen"})
 MOMENTS = (
@@ -136,7 +137,7 @@ async def test_a_link_in_place_of_the_file_is_not_followed_outside(ground: Groun
 
 @pytest.mark.parametrize("line", BOMBS)
 async def test_a_hook_that_bombs_or_floods_ends_within_its_limits(ground: Ground, line: str) -> None:
-    define({"PreToolUse": [{"hooks": [{"command": f"echo $$ > pid; {line}", "timeout": 3}]}]})
+    define({"PreToolUse": [{"hooks": [{"command": f"{line}", "timeout": 3}]}]})
     ground.settings = Settings(
         hooks=HookSettings(from_home=True), execution=ExecutionSettings(max_processes=64, max_memory_gib=0.5)
     )
@@ -148,5 +149,6 @@ async def test_a_hook_that_bombs_or_floods_ends_within_its_limits(ground: Ground
     assert run.state in ("failed", "timed_out", "flooded")
     assert run.decision == "ask"
     assert len(run.output) < 20_000
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(ground.read("pid")), 0)
+    async with asyncio.timeout(30):
+        while processes_with("CLAUDE_PROJECT_DIR", str(ground.workspace)):  # noqa: ASYNC110 - nothing reports their end
+            await asyncio.sleep(0.02)
