@@ -4,12 +4,14 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # pyright: reportMissingTypeStubs=false, reportUnknownParameterType=false
 
+import gc
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Generator
 from contextlib import ExitStack
 from pathlib import Path
@@ -39,6 +41,13 @@ def bus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Generator[Bus]:
         monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", address)
         monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
         yield {**os.environ}
+    # The bus is gone, so what waited for an answer ends. The keyring library leaves its connection open then.
+    for thread in threading.enumerate():
+        if thread.name in ("key", "keyring"):
+            thread.join(GUARD_S)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 @pytest.fixture
