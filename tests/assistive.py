@@ -11,10 +11,10 @@ import signal
 import subprocess
 import time
 from collections import deque
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import pytest
 from jeepney import DBusAddress, HeaderFields, MatchRule, Message, MessageType, new_method_call
@@ -32,6 +32,8 @@ _ASSERTIVE = 2
 _PRESS = ("Press", "Toggle", "click", "ShowMenu")
 PATIENCE_S = 60.0
 _LISTENING_S = 0.5
+
+_T = TypeVar("_T")
 
 
 class GoneError(Exception):
@@ -162,6 +164,23 @@ class Reader:
             assert time.monotonic() < end, f"none of {names} ever came"
             self.wait()
         return found
+
+    def use(self, do: Callable[[Thing], _T], *names: str) -> _T:
+        """Wait for an object and do this with it, or with its successor if it goes meanwhile."""
+        end = time.monotonic() + PATIENCE_S
+        while time.monotonic() < end:
+            with suppress(GoneError):
+                return do(self.wait_for(*names))
+        raise AssertionError(f"{names} go whenever they are used")
+
+    def press(self, *names: str) -> None:
+        self.use(Thing.press, *names)
+
+    def use_if_there(self, do: Callable[[Thing], object], *names: str) -> None:
+        """Do this with an object unless it is not there, or goes meanwhile."""
+        if (found := self.find(*names)) is not None:
+            with suppress(GoneError):
+                do(found)
 
     def wait(self) -> None:
         """Return at the application's next event, or soon: not every change is announced."""

@@ -4,11 +4,12 @@ import re
 import time
 from collections.abc import Generator, Mapping
 from contextlib import suppress
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
 
-from tests.assistive import PATIENCE_S, Announcement, GoneError, Reader, application_read
+from tests.assistive import PATIENCE_S, Announcement, GoneError, Reader, Thing, application_read
 from tests.servers.script import Refusal
 from tests.servers.threaded import serve
 
@@ -115,10 +116,13 @@ def check_names(reader: Reader, controls: Mapping[str, str]) -> None:
 
 def check_words(reader: Reader) -> None:
     """Check that buttons have names, names are one line, and descriptions have no markup."""
-    shown = list(reader.everything())
-    assert [(thing.object_name, thing.name) for thing in shown if "\n" in thing.name] == []
-    assert [thing.object_name for thing in shown if "<p" in thing.description] == []
-    assert [thing.object_name for thing in shown if thing.role == "push button" and not thing.name] == []
+    wrong: list[tuple[str, str, str]] = []
+    for thing in reader.everything():
+        with suppress(GoneError):
+            name, description = thing.name, thing.description
+            if "\n" in name or "<p" in description or (thing.role == "push button" and not name):
+                wrong.append((thing.object_name, name, description))
+    assert wrong == []
 
 
 @pytest.fixture
@@ -137,19 +141,16 @@ def test_a_first_start_and_a_turn_of_the_demo_are_done_through_actions(reader: R
     check_names(reader, CONTROLS)
     check_words(reader)
 
-    message = reader.wait_for("MessageEdit")
-    message.write(f"{message.text} Thank you.")
-    assert "Thank you." in message.text
-    reader.wait_for("sendButton").press()
-    file = Path(reader.wait_for("workspaceButton").description) / "pagination" / "pages.py"
+    reader.use(lambda message: message.write(f"{message.text} Thank you."), "MessageEdit")
+    assert "Thank you." in reader.use(attrgetter("text"), "MessageEdit")
+    reader.press("sendButton")
+    file = Path(reader.use(attrgetter("description"), "workspaceButton")) / "pagination" / "pages.py"
     broken = file.read_bytes()
     asked = reader.wait_for_announcement("Wants to run a command")
     assert asked == Announcement("Wants to run a command: python3 -m unittest discover -s tests -t .", is_urgent=True)
     answer_in_the_dialog(reader)
     while not any("The agent has finished" in one.text for one in reader.announced()):
-        if (allow := reader.find("Allow once")) is not None:
-            with suppress(GoneError):
-                allow.press()  # a question that has just come takes no answer yet
+        reader.use_if_there(Thing.press, "Allow once")  # a question that has just come takes no answer yet
         reader.wait()
     assert reader.wait_for_announcement("The agent has finished") == Announcement(
         "The agent has finished", is_urgent=False
@@ -157,18 +158,18 @@ def test_a_first_start_and_a_turn_of_the_demo_are_done_through_actions(reader: R
     check_names(reader, LATER)
     check_words(reader)
     for name, value in DESCRIBED.items():
-        assert re.fullmatch(value, reader.wait_for(name).description)
+        assert re.fullmatch(value, reader.use(attrgetter("description"), name))
     open_places(reader)
 
     mended = file.read_bytes()
     assert mended != broken
     file.write_bytes(mended.replace(b"// size", b"// (size)"))
-    reader.wait_for("undoTurnButton").press()
+    reader.press("undoTurnButton")
     reader.wait_for("undoConflictDialog")
     check_words(reader)
-    reader.wait_for("keepMineButton").press()
+    reader.press("keepMineButton")
     file.write_bytes(mended)
-    reader.wait_for("undoTurnButton").press()
+    reader.press("undoTurnButton")
     reader.wait_for("redoButton")
     assert file.read_bytes() == broken
 
@@ -181,9 +182,9 @@ def test_what_went_wrong_is_said_at_once(tmp_path: Path) -> None:
         serve(Refusal(401, "authentication_error", "invalid x-api-key")) as server,
         application_read(tmp_path / "home", str(project), "--base-url", server.url, **environment) as reader,
     ):
-        reader.wait_for("MessageEdit").write("Hello")
-        while (button := reader.find("sendButton")) is not None:
-            button.press()  # a window that is still being opened gives the message back
+        reader.use(lambda message: message.write("Hello"), "MessageEdit")
+        while reader.find("sendButton") is not None:
+            reader.use_if_there(Thing.press, "sendButton")  # a window that is being opened gives the message back
             reader.wait()
         assert reader.wait_for_announcement("key").is_urgent
         assert not reader.wait_for_announcement("The turn failed").is_urgent
@@ -192,44 +193,41 @@ def test_what_went_wrong_is_said_at_once(tmp_path: Path) -> None:
 
 
 def begin_the_demo(reader: Reader) -> None:
-    reader.wait_for("Enter an API key").press()
-    reader.wait_for("enterKeyButton").press()
+    reader.press("Enter an API key")
+    reader.press("enterKeyButton")
     check_names(reader, WELCOME)
-    reader.wait_for("Back").press()
-    reader.wait_for("Try the demo").press()
-    reader.wait_for("demoButton").press()
+    reader.press("Back")
+    reader.press("Try the demo")
+    reader.press("demoButton")
     reader.wait_for("fileTree")
     reader.wait_for("sendButton")
 
 
 def answer_in_the_dialog(reader: Reader) -> None:
     """Open the question, edit its command into a dangerous one and back, and allow it."""
-    reader.wait_for("Review…").press()
+    reader.press("Review…")
     check_names(reader, ASKED)
-    command = reader.wait_for("approvalCommandEdit")
-    asked = command.text
-    command.write("rm -rf ../elsewhere")
+    asked: str = reader.use(attrgetter("text"), "approvalCommandEdit")
+    reader.use(lambda command: command.write("rm -rf ../elsewhere"), "approvalCommandEdit")
     check_names(reader, RISKY)
     check_words(reader)
-    command.write(asked)
+    reader.use(lambda command: command.write(asked), "approvalCommandEdit")
     while reader.find("approvalDialog") is not None:
-        if (allow := reader.find("approveButton")) is not None:
-            with suppress(GoneError):
-                allow.press()
+        reader.use_if_there(Thing.press, "approveButton")
         reader.wait()
-    reader.wait_for("Review…").press()
+    reader.press("Review…")
     reader.wait_for("approvalDiffView")
 
 
 def open_places(reader: Reader) -> None:
-    reader.wait_for("paletteButton").press()
+    reader.press("paletteButton")
     check_names(reader, {"commandPalette": OPENED["commandPalette"]})
-    reader.wait_for("searchButton").press()
+    reader.press("searchButton")
     check_names(reader, {"searchField": OPENED["searchField"]})
     reader.choose("Menu", "Show", "Background commands")
     check_names(reader, {"jobsPanel": OPENED["jobsPanel"]})
-    reader.wait_for("Hide background commands").press()
+    reader.press("Hide background commands")
     reader.choose("Menu", "Settings…")
     check_names(reader, {"settingsDialog": OPENED["settingsDialog"]})
     check_words(reader)
-    reader.wait_for("Close").press()
+    reader.press("Close")

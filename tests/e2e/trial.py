@@ -10,11 +10,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
+from operator import attrgetter
 from pathlib import Path
 from urllib.parse import quote
 
-from tests.assistive import PATIENCE_S, GoneError, Reader, Thing, reading
+from tests.assistive import PATIENCE_S, Reader, Thing, reading
 from tests.e2e.screen import Screen, wayland, xorg
 
 _USER = 1000
@@ -28,7 +29,7 @@ class Hand:
         self.screen = screen
 
     def click(self, *names: str) -> None:
-        self._click(self.reader.wait_for(*names))
+        self.reader.use(self._click, *names)
 
     def _click(self, thing: Thing) -> None:
         self.screen.click(*thing.middle)
@@ -42,29 +43,28 @@ class Hand:
     def start_the_demo(self) -> None:
         self.click("demoButton")
         self.reader.wait_for("fileTree")
-        self.until(lambda: "One of the tests" in self._message().text, "a prompt is offered")
+        self.until(lambda: "One of the tests" in self._message, "a prompt is offered")
 
-    def _message(self) -> Thing:
-        return self.reader.wait_for("MessageEdit")
+    @property
+    def _message(self) -> str:
+        return self.reader.use(attrgetter("text"), "MessageEdit")
 
     def do_a_turn(self) -> None:
         """Type, send, and allow all that is asked."""
-        self._click(self._message())
+        self.click("MessageEdit")
         self.screen.press("End")
         self.screen.write(" Thank you.")
-        self.until(lambda: self._message().text.endswith(" Thank you."), "the words are typed")
+        self.until(lambda: self._message.endswith(" Thank you."), "the words are typed")
         self.screen.press("Return")
         self.until(self._is_finished, "the agent has finished")
 
     def _is_finished(self) -> bool:
-        if (allow := self.reader.find("Allow once")) is not None:
-            with suppress(GoneError):
-                self._click(allow)  # a question that has just come takes no answer yet
+        self.reader.use_if_there(self._click, "Allow once")  # a question that has just come takes no answer yet
         return any("The agent has finished" in one.text for one in self.reader.announced())
 
     @property
     def workspace(self) -> Path:
-        return Path(self.reader.wait_for("workspaceButton").description)
+        return Path(self.reader.use(attrgetter("description"), "workspaceButton"))
 
     def undo_the_turn(self) -> None:
         self.click("undoTurnButton")

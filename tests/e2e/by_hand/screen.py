@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
+from operator import attrgetter
 
 from tests.assistive import PATIENCE_S, GoneError, Reader, Thing
 
@@ -48,8 +49,7 @@ class Onlooker:
         self.until(lambda: not _can_be_used(thing), f"{name} was pressed")
 
     def see_text(self, name: str, text: str) -> None:
-        field = self._reader.wait_for(name)
-        self.until(lambda: text in field.text, f"{text!r} is written in {name}")
+        self.until(lambda: text in self._reader.use(attrgetter("text"), name), f"{text!r} is written in {name}")
 
     def until(self, look: Callable[[], bool], what: str) -> None:
         end = time.monotonic() + PATIENCE_S
