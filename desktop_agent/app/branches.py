@@ -11,7 +11,7 @@ from desktop_agent.app.navigator import Navigator
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.system.git.branches import list_branches, plan_push, push, switch_branch
 from desktop_agent.core.system.git.repository import Push, RepoStatus
-from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.translation import core_words
 from desktop_agent.ui.window.branch_popup import BranchPopup, Busy, PushQuestion
 
 _MOST_LINES = 12

@@ -15,7 +15,7 @@ from desktop_agent.app.controller import Controller, WindowContext, in_backgroun
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import StorageError, UsageError
-from desktop_agent.core.mentions.pasted import PastedContents
+from desktop_agent.core.mentions.prompts import PastedContents
 from desktop_agent.core.spelling import Speller, open_speller
 from desktop_agent.core.store.journal.lines import open_regular
 from desktop_agent.core.tools.output import LARGEST_PICTURE_BYTES

@@ -21,7 +21,7 @@ from desktop_agent.core.providers.auth.sign_ins import CHATGPT_NAME, other_sign_
 from desktop_agent.core.providers.local import Place, is_here, local_places, look_at, look_for_servers
 from desktop_agent.core.providers.provider_catalog import account_provider, key_credential, needs_sdk, sdk_connection
 from desktop_agent.core.settings.model_choice import NamedModel
-from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.translation import core_words
 
 
 class WindowBrowser:

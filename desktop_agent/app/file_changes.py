@@ -26,7 +26,7 @@ from desktop_agent.ui.chat.text.file_links import names_alone
 from desktop_agent.ui.files.path_actions import new_paths
 from desktop_agent.ui.review.code_dialog import ApplyDialog, ApplyTarget, decoded
 from desktop_agent.ui.review.diff_source import turn_obstacle
-from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.translation import core_words
 from desktop_agent.ui.window.session_handle import SessionHandle
 
 if TYPE_CHECKING:

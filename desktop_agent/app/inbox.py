@@ -32,10 +32,20 @@ from desktop_agent.ui.chat.cards.tool_body import CardLoader
 from desktop_agent.ui.chat.entries.entry import EntryActions
 from desktop_agent.ui.chat.entries.questions import CardPlace
 from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.inbox import inbox_items
-from desktop_agent.ui.inbox.inbox_items import InboxItem, InboxSession, ItemKey, items_of
-from desktop_agent.ui.inbox.inbox_popup import InboxPopup, RowCard
-from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.inbox import (
+    InboxItem,
+    InboxPopup,
+    InboxSession,
+    ItemKey,
+    RowCard,
+    items_of,
+    kind_of,
+    subject_of,
+    title_of,
+    words_when_busy,
+    words_when_gone,
+)
+from desktop_agent.ui.translation import core_words
 from desktop_agent.ui.widgets.focus import announce
 from desktop_agent.ui.window.session_handle import SessionHandle
 from desktop_agent.ui.wording.phrases import local_now
@@ -173,7 +183,7 @@ class Inbox(Controller):
 
     def _announce(self, item: InboxItem) -> None:
         is_shown = self._panels.session.transcript.session.session_id == item.session_id
-        parts = (inbox_items.kind(item), inbox_items.subject(item), "" if is_shown else inbox_items.title(item))
+        parts = (kind_of(item), subject_of(item), "" if is_shown else title_of(item))
         announce(self._panels.window, ": ".join(part for part in parts if part), is_urgent=item.waits)
 
     def _is_there(self, handle: SessionHandle) -> bool:
@@ -209,7 +219,7 @@ class Inbox(Controller):
             is_opened = item.kind == "questions" and item.session_id in sessions
             if item.waits and item.key not in keys and item.key not in self._answered and not is_opened:
                 assert self._popup is not None
-                self._popup.say(inbox_items.gone(item, self._outcome))
+                self._popup.say(words_when_gone(item, self._outcome))
 
     def _on_wished(self, wish: str, item: InboxItem) -> None:
         match wish:
@@ -228,7 +238,7 @@ class Inbox(Controller):
             self._seen[_id(handle)] -= 1  # the turn that waits has not ended
         except SessionBusyError:
             if self._popup is not None:
-                self._popup.say(inbox_items.busy(item))
+                self._popup.say(words_when_busy(item))
 
     def _on_all_seen(self) -> None:
         self._see(self.items)
@@ -383,8 +393,8 @@ class InboxNotifier(Controller):
     async def _tell(self, item: InboxItem) -> None:
         notification = Notification(
             key=item.key,
-            title=inbox_items.kind(item),
-            body=inbox_items.title(item),
+            title=kind_of(item),
+            body=title_of(item),
             can_deny=item.can_deny,
             show_words=self.tr("Show"),
             deny_words=self.tr("Deny"),

@@ -19,7 +19,8 @@ from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol.model import SessionSummary
 from desktop_agent.core.settings.values import declared_section, declared_settings
 from desktop_agent.core.slash.declarations import Declaration
-from desktop_agent.ui.palette.palette_entries import (
+from desktop_agent.ui.palette import (
+    CommandPalette,
     PaletteEntry,
     PaletteQuery,
     PaletteSources,
@@ -27,10 +28,9 @@ from desktop_agent.ui.palette.palette_entries import (
     place_key_entries,
     rows_for,
 )
-from desktop_agent.ui.palette.palette_popup import CommandPalette
 from desktop_agent.ui.settings.setting_controls import words
 from desktop_agent.ui.settings.settings_view import SECTIONS, Section, section_title
-from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.translation import core_words
 
 _MOST_REMEMBERED = 40
 

@@ -38,8 +38,7 @@ from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.definition_file import Definitions, used_definitions
 from desktop_agent.core.mcp.trust import ToolTrust
 from desktop_agent.core.mentions.files import FileMentions, SymbolMentions
-from desktop_agent.core.mentions.pasted import PastedContents, PastedMentions
-from desktop_agent.core.mentions.prompts import PromptMentions
+from desktop_agent.core.mentions.prompts import PastedContents, PastedMentions, PromptMentions
 from desktop_agent.core.mentions.resources import ResourceMentions, SessionMentions
 from desktop_agent.core.models.known_model import effort_meant
 from desktop_agent.core.models.vendors import PROVIDER_IDS

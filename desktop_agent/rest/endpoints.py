@@ -21,7 +21,7 @@ from desktop_agent.core.jobs import read_tail
 from desktop_agent.core.mcp.definition_file import used_definitions
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.events import SessionArchived
-from desktop_agent.core.protocol.form_checking import mistake_in_answers
+from desktop_agent.core.protocol.forms import mistake_in_answers
 from desktop_agent.core.protocol.model import (
     Allowed,
     ApprovalPolicy,

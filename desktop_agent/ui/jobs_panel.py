@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QScrollArea, QWidget
 from desktop_agent.core.protocol.model import Job
 from desktop_agent.ui.runtime.pacing import run_while
 from desktop_agent.ui.theme import Space, Theme, TypeSize
-from desktop_agent.ui.translation.core_words import plural
+from desktop_agent.ui.translation import plural
 from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, discard, hairline, hbox, scroll_down, set_names, vbox

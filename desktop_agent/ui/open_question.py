@@ -6,7 +6,7 @@ from desktop_agent.core.base.plain_text import MOST_SHOWN_CHARS
 from desktop_agent.core.protocol.events import CommandJudged
 from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, ApprovalScope, Rule
 from desktop_agent.core.transcript import asked_call
-from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.translation import core_words
 from desktop_agent.ui.widgets.exact_field import ExactField, FoldBar
 from desktop_agent.ui.wording.phrases import escalation_words
 from desktop_agent.ui.wording.visible_text import hidden_text_risks, visible

@@ -4563,6 +4563,10 @@
         <translation>Prüfen Sie die Datei noch einmal. Ihr Text ist nicht verloren.</translation>
     </message>
     <message>
+        <source>Check the free space.</source>
+        <translation>Prüfen Sie den freien Speicherplatz.</translation>
+    </message>
+    <message>
         <source>Check the network connection and try again.</source>
         <translation>Prüfen Sie die Netzwerkverbindung und versuchen Sie es noch einmal.</translation>
     </message>
@@ -4755,12 +4759,20 @@
         <translation>Er ist eine Zusammenführung.</translation>
     </message>
     <message>
+        <source>It is a picture that is too large for a model.</source>
+        <translation>Es ist ein Bild, das für ein Modell zu groß ist.</translation>
+    </message>
+    <message>
         <source>It is a picture, and this session&apos;s model does not accept pictures.</source>
         <translation>Es ist ein Bild, und das Modell dieser Sitzung nimmt keine Bilder an.</translation>
     </message>
     <message>
         <source>It is a picture{0} with {1} bytes, which is more than a model accepts.</source>
         <translation>Es ist ein Bild{0} mit {1} Bytes, mehr als ein Modell nimmt.</translation>
+    </message>
+    <message>
+        <source>It is not kept any more.</source>
+        <translation>Es wird nicht mehr aufbewahrt.</translation>
     </message>
     <message>
         <source>It is not known which remote to push to.</source>
@@ -4947,6 +4959,10 @@
         <translation>Es ist nichts davon übrig.</translation>
     </message>
     <message>
+        <source>Nothing of that name was pasted.</source>
+        <translation>Unter diesem Namen wurde nichts eingefügt.</translation>
+    </message>
+    <message>
         <source>Nothing was changed.</source>
         <translation>Es wurde nichts geändert.</translation>
     </message>
@@ -5027,6 +5043,10 @@
         <translation>Parquet-Daten</translation>
     </message>
     <message>
+        <source>Paste it again.</source>
+        <translation>Fügen Sie es noch einmal ein.</translation>
+    </message>
+    <message>
         <source>Perhaps it is not signed in. {0}</source>
         <translation>Vielleicht ist er nicht angemeldet. {0}</translation>
     </message>
@@ -5081,6 +5101,10 @@
     <message>
         <source>SVG image</source>
         <translation>SVG-Bild</translation>
+    </message>
+    <message>
+        <source>Save it as a file in the folder, and mention that.</source>
+        <translation>Speichern Sie es als Datei im Ordner, und erwähnen Sie diese.</translation>
     </message>
     <message>
         <source>Scanning the folder took longer than {0} s; {1} folders and their contents are not watched.</source>
@@ -5689,6 +5713,14 @@
     <message>
         <source>What is staged changed meanwhile.</source>
         <translation>Das Vorgemerkte hat sich inzwischen geändert.</translation>
+    </message>
+    <message>
+        <source>What was pasted could not be kept.</source>
+        <translation>Das Eingefügte konnte nicht aufbewahrt werden.</translation>
+    </message>
+    <message>
+        <source>What was pasted has {0} MiB, and no more than {1} MiB can come with a message.</source>
+        <translation>Das Eingefügte hat {0} MiB, und mit einer Nachricht können höchstens {1} MiB mitkommen.</translation>
     </message>
     <message>
         <source>What {0} sees cannot be shown here.</source>

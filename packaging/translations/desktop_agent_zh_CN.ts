@@ -4545,6 +4545,10 @@
         <translation>请再看一次；您的文本仍在原处。</translation>
     </message>
     <message>
+        <source>Check the free space.</source>
+        <translation>请检查可用空间。</translation>
+    </message>
+    <message>
         <source>Check the network connection and try again.</source>
         <translation>请检查网络连接，然后重试。</translation>
     </message>
@@ -4737,12 +4741,20 @@
         <translation>这是一个合并提交。</translation>
     </message>
     <message>
+        <source>It is a picture that is too large for a model.</source>
+        <translation>这张图片对模型来说太大。</translation>
+    </message>
+    <message>
         <source>It is a picture, and this session&apos;s model does not accept pictures.</source>
         <translation>这是图片，而此会话的模型不接受图片。</translation>
     </message>
     <message>
         <source>It is a picture{0} with {1} bytes, which is more than a model accepts.</source>
         <translation>这是图片{0}，{1} 字节，超出模型可接受的大小。</translation>
+    </message>
+    <message>
+        <source>It is not kept any more.</source>
+        <translation>它已不再保留。</translation>
     </message>
     <message>
         <source>It is not known which remote to push to.</source>
@@ -4929,6 +4941,10 @@
         <translation>没有留下任何内容。</translation>
     </message>
     <message>
+        <source>Nothing of that name was pasted.</source>
+        <translation>没有粘贴过这个名称的内容。</translation>
+    </message>
+    <message>
         <source>Nothing was changed.</source>
         <translation>未做任何更改。</translation>
     </message>
@@ -5009,6 +5025,10 @@
         <translation>Parquet 数据</translation>
     </message>
     <message>
+        <source>Paste it again.</source>
+        <translation>请重新粘贴。</translation>
+    </message>
+    <message>
         <source>Perhaps it is not signed in. {0}</source>
         <translation>它可能尚未登录。{0}</translation>
     </message>
@@ -5063,6 +5083,10 @@
     <message>
         <source>SVG image</source>
         <translation>SVG 图像</translation>
+    </message>
+    <message>
+        <source>Save it as a file in the folder, and mention that.</source>
+        <translation>请将其保存为文件夹中的文件，然后提及该文件。</translation>
     </message>
     <message>
         <source>Scanning the folder took longer than {0} s; {1} folders and their contents are not watched.</source>
@@ -5671,6 +5695,14 @@
     <message>
         <source>What is staged changed meanwhile.</source>
         <translation>暂存的内容已发生变化。</translation>
+    </message>
+    <message>
+        <source>What was pasted could not be kept.</source>
+        <translation>无法保留粘贴的内容。</translation>
+    </message>
+    <message>
+        <source>What was pasted has {0} MiB, and no more than {1} MiB can come with a message.</source>
+        <translation>粘贴的内容为 {0} MiB；一条消息最多可附带 {1} MiB。</translation>
     </message>
     <message>
         <source>What {0} sees cannot be shown here.</source>

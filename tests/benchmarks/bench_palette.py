@@ -16,8 +16,7 @@ from desktop_agent.app.controller import LatestQuestion
 from desktop_agent.core.mentions.offers import FolderPaths
 from desktop_agent.core.settings.values import declared_settings
 from desktop_agent.core.slash.declarations import BUILT_IN
-from desktop_agent.ui.palette.palette_entries import PaletteEntry, PaletteQuery, PaletteSources, Scope, rows_for
-from desktop_agent.ui.palette.palette_popup import CommandPalette
+from desktop_agent.ui.palette import CommandPalette, PaletteEntry, PaletteQuery, PaletteSources, Scope, rows_for
 from desktop_agent.ui.window.actions import Actions
 from tests.benchmarks.bench_mentions import FILES, paths, yardstick_ms
 from tests.benchmarks.floors import FRAME_MS, idle_beside, took_ms

@@ -16,7 +16,7 @@ ELSEWHERE = {
     "ui/settings/project_page.py": "declared settings",
     "app/palette.py": "declared settings",
     "ui/chat/entry_words.py": "a tool without a word of its own is shown by its name",
-    "ui/translation/core_words.py": "what the core says",
+    "ui/translation.py": "what the core says",
 }
 """Modules that translate texts from elsewhere, and the place where `window_texts` finds them."""
 

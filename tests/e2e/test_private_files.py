@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.app.startup.data_folders import WindowLog
+from desktop_agent.app.startup.serving import WindowLog
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.system.files import new_file_mode
 from desktop_agent.core.system.private_files import close_to_others, make_private_folder

@@ -24,7 +24,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.store.session_upkeep import Filing
 from desktop_agent.core.system.session_bus import ChosenFiles, FileQuestion
-from desktop_agent.ui.sessions.session_questions import ask_to_delete, ask_to_import_again
+from desktop_agent.ui.sessions.session_panel import ask_to_delete, ask_to_import_again
 from desktop_agent.ui.widgets.file_chooser import choose_files
 
 _PATIENCE_MS = 500

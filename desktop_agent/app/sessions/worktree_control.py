@@ -23,7 +23,7 @@ from desktop_agent.core.system.git.repository import RepoStatus
 from desktop_agent.core.worktrees.bring_back import find_offer, unmerged_in
 from desktop_agent.core.worktrees.worktrees import KEPT, NewWorktree, SeenWorktree
 from desktop_agent.ui.sessions.worktrees import WorktreesDialog, WorktreeSheet, WorktreeView
-from desktop_agent.ui.translation.core_words import core_words, plural
+from desktop_agent.ui.translation import core_words, plural
 from desktop_agent.ui.widgets.banner import few_lines
 from desktop_agent.ui.window.session_handle import DraftSession
 

@@ -29,7 +29,7 @@ from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.system.processes.runner import Command
 from desktop_agent.core.system.processes.shell import joined_words
 from desktop_agent.ui.settings.settings_view import AgentActions, AgentsView, AgentView
-from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.translation import core_words
 
 
 class AgentControl(Controller):

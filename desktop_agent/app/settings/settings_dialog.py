@@ -27,7 +27,7 @@ from desktop_agent.ui.runtime.eventloop import idle
 from desktop_agent.ui.runtime.pacing import open_next_turn
 from desktop_agent.ui.settings.accounts import KeyEditor, KeyStatus
 from desktop_agent.ui.settings.settings_view import AccountsView, SettingsActions, SettingsView, SkillsView, SkillView
-from desktop_agent.ui.translation.core_words import core_words, error_words
+from desktop_agent.ui.translation import core_words, error_words
 
 if TYPE_CHECKING:
     from desktop_agent.ui.settings.settings_dialog import SettingsDialog

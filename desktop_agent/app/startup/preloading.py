@@ -24,7 +24,7 @@ CORE_USED_SOON: Final = (
 )  # fmt: skip
 
 WIDGETS_USED_SOON: Final = (
-    "ui.widgets.exact_field", "ui.widgets.account_fields", "ui.review.file_bar", "ui.open_question",
+    "ui.widgets.exact_field", "ui.widgets.account_fields", "ui.review.review_bars", "ui.open_question",
     "ui.approvals.question_head", "ui.approvals.rule_editor", "ui.approvals.approval_dialog",
     "ui.chat.question.request_card", "ui.chat.question.server_question", "ui.chat.question.approval",
     "ui.models.model_offers", "ui.models.model_popup", "ui.context_inspector", "ui.settings.setting_controls",

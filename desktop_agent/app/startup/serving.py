@@ -1,14 +1,19 @@
 """Runs the window until the user quits: its panels, its first content, and the core loaded in the background.
+Protects the application's folders from other users, and writes its log there.
 
 Import this module after the window was painted: asyncio and qasync take 45 ms, the panels more.
 """
 
 import asyncio
 import logging
+import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
+from io import TextIOWrapper
+from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from PySide6.QtCore import QCoreApplication, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QIcon
@@ -16,18 +21,19 @@ from PySide6.QtWidgets import QApplication
 
 from desktop_agent.app.startup.arguments import WindowArguments
 from desktop_agent.app.startup.crash_report import take_report
-from desktop_agent.app.startup.data_folders import WindowLog, close_data_folders
 from desktop_agent.app.startup.early_actions import EarlyActions
 from desktop_agent.app.startup.first_sight import FirstSight, read_first_sight, show_first_sight
 from desktop_agent.app.window_panels import build_panels
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.paths import AppPaths, resource_path
+from desktop_agent.core.base.secrets import MaskingFormatter
 from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.system.private_files import close_to_others, make_private_file, make_private_folder
 from desktop_agent.ui.runtime.eventloop import idle
 from desktop_agent.ui.runtime.painting import Movement, make_widget_classes
 from desktop_agent.ui.runtime.watchdog import Watchdog
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.window.main_window import MainWindow
+from desktop_agent.ui.window.main_window import LAYOUT_NAME, MainWindow
 
 if TYPE_CHECKING:
     from desktop_agent.app.window_controller import WindowController
@@ -168,11 +174,68 @@ def _load_core(
     return load_core(paths, live, environ, tell)
 
 
-def _open_log(folder: Path, environ: Mapping[str, str]) -> tuple[tuple[Path, str] | None, WindowLog]:
-    report = take_report(folder, environ)  # which has the end of the log
-    return report, WindowLog(folder, environ)
-
-
 def _read_first_sight(paths: AppPaths, arguments: WindowArguments) -> FirstSight | None:
     close_data_folders(paths)
     return read_first_sight(paths, arguments)
+
+
+def close_data_folders(paths: AppPaths) -> None:
+    """Deny other users access to the folders, and to the layout file that Qt is about to write. Blocks."""
+    close_to_others(paths.roots)
+    with suppress(OSError):  # Qt keeps the mode of an existing file, but makes new files readable for all users
+        make_private_folder(paths.config)
+        make_private_file(paths.config / LAYOUT_NAME)
+
+
+_LOG_NAME: Final = "desktop-agent.log"
+_LOG_BYTES: Final = 1_000_000
+_LOGS_KEPT: Final = 3
+_QUIET_LOGGERS: Final = ("httpx2", "httpcore2", "asyncio")
+"""The loggers kept at `WARNING`, because at `DEBUG` some of them write request headers."""
+
+
+class _LogFile(RotatingFileHandler):
+    """A log that fails silently, so that a full disk is not reported for each line of a log."""
+
+    def _open(self) -> TextIOWrapper:
+        make_private_file(Path(self.baseFilename))
+        return super()._open()
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name of the method it overrides
+        pass
+
+
+class WindowLog:
+    """Logs to a file in `folder`, rotated at 1 MB, until `close`. Construction and `close` block briefly."""
+
+    def __init__(self, folder: Path, environ: Mapping[str, str] = os.environ) -> None:
+        """`environ` is the environment. Its API keys are masked in every line."""
+        self._handler = _handler(folder)
+        self._handler.setFormatter(MaskingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s", environ))
+        levels = {"desktop_agent": logging.INFO} | dict.fromkeys(_QUIET_LOGGERS, logging.WARNING)
+        self._levels_before = {name: logging.getLogger(name).level for name in levels}
+        _set_levels(levels)
+        logging.getLogger().addHandler(self._handler)
+
+    def close(self) -> None:
+        logging.getLogger().removeHandler(self._handler)
+        _set_levels(self._levels_before)
+        self._handler.close()
+
+
+def _handler(folder: Path) -> logging.Handler:
+    try:
+        make_private_folder(folder)
+        return _LogFile(folder / _LOG_NAME, maxBytes=_LOG_BYTES, backupCount=_LOGS_KEPT, encoding="utf-8")
+    except OSError:
+        return logging.NullHandler()  # a disk that cannot store a log must not keep the window from opening
+
+
+def _set_levels(levels: Mapping[str, int]) -> None:
+    for name, level in levels.items():
+        logging.getLogger(name).setLevel(level)
+
+
+def _open_log(folder: Path, environ: Mapping[str, str]) -> tuple[tuple[Path, str] | None, WindowLog]:
+    report = take_report(folder, environ)  # which has the end of the log
+    return report, WindowLog(folder, environ)

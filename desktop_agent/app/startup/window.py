@@ -17,7 +17,7 @@ from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.ui.runtime.painting import show_painted
 from desktop_agent.ui.theme import Theme, last_interface_size, last_theme
-from desktop_agent.ui.translation.languages import install_language
+from desktop_agent.ui.translation import install_language
 from desktop_agent.ui.window.main_window import LAYOUT_NAME, MainWindow
 
 if TYPE_CHECKING:

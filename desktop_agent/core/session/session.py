@@ -22,7 +22,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, ModelRef
 from desktop_agent.core.providers.provider import EarlyStart, ProviderPool
-from desktop_agent.core.session.agent_ops import AgentOps
+from desktop_agent.core.session.agent_services import AgentOps
 from desktop_agent.core.session.commit_drafting import CommitDrafting
 from desktop_agent.core.session.failure_notices import NOT_FETCHED, notice_of, readable_address_notice
 from desktop_agent.core.session.prompt_queue import ArrivedPrompt, ArrivingPrompts

@@ -20,7 +20,7 @@ from desktop_agent.core.policy.rules import stale_rule
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import encode
 from desktop_agent.core.protocol.events import EventLog
-from desktop_agent.core.protocol.form_checking import mistake_in_answers
+from desktop_agent.core.protocol.forms import mistake_in_answers
 from desktop_agent.core.protocol.model import (
     Aborted,
     Allowed,

@@ -21,10 +21,10 @@ from desktop_agent.ui.review.changed_file_list import FileList
 from desktop_agent.ui.review.changed_files import ChangedFile
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff_source import DiffSource, Spawn, shown_changes
-from desktop_agent.ui.review.file_bar import FileBar
+from desktop_agent.ui.review.review_bars import FileBar
 from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.translation import core_words
 from desktop_agent.ui.widgets.answer_buttons import ARMING_DELAY_MS, Arming, ShortcutButton, answer_shortcut, cut_to_fit
 from desktop_agent.ui.widgets.buttons import Picker, make_line
 from desktop_agent.ui.widgets.labels import make_label

@@ -13,7 +13,7 @@ from desktop_agent.core.protocol.model import ApprovalRequest
 from desktop_agent.ui.approvals.rule_judging import RuleMaths
 from desktop_agent.ui.open_question import OpenQuestion, confinement_words, risk_words
 from desktop_agent.ui.theme import Radius, Space, Theme
-from desktop_agent.ui.translation.core_words import core_words, plural
+from desktop_agent.ui.translation import core_words, plural
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.exact_field import ExactField, FoldBar
 from desktop_agent.ui.widgets.labels import make_label

@@ -14,7 +14,7 @@ from desktop_agent.core.protocol.model import ApprovalRequest, Rule, RuleKind, R
 from desktop_agent.ui.approvals.rule_judging import RuleContext, subjects_of
 from desktop_agent.ui.runtime.pacing import GradualWork, Throttle
 from desktop_agent.ui.theme import Height, Space, Theme
-from desktop_agent.ui.translation.core_words import plural
+from desktop_agent.ui.translation import plural
 from desktop_agent.ui.widgets.buttons import Picker
 from desktop_agent.ui.widgets.labels import make_label, show_text
 from desktop_agent.ui.widgets.layouts import hbox, vbox

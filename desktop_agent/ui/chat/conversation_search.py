@@ -14,7 +14,7 @@ from desktop_agent.core.transcript import PageEntry, TextEntry, ToolEntry
 from desktop_agent.ui.chat.cards.families import family_of
 from desktop_agent.ui.chat.entries.entry import EntryRow
 from desktop_agent.ui.chat.entries.markdown_entries import READ_S, is_behind, parse_more
-from desktop_agent.ui.chat.entries.prompt_text import read_prompt
+from desktop_agent.ui.chat.entries.prompt import read_prompt
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK
 from desktop_agent.ui.chat.markdown.parser import References
 from desktop_agent.ui.chat.text.column import Slice

@@ -38,7 +38,7 @@ from desktop_agent.core.transcript import (
     first_line,
     todos_of,
 )
-from desktop_agent.ui.translation.core_words import core_words, plural
+from desktop_agent.ui.translation import core_words, plural
 from desktop_agent.ui.wording.visible_text import visible
 
 MINUS = "−"

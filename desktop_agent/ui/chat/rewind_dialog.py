@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QDialog, QWidget
 from desktop_agent.core.protocol.model import RewindScope
 from desktop_agent.core.transcript import Transcript, first_line
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.translation.core_words import plural
+from desktop_agent.ui.translation import plural
 from desktop_agent.ui.widgets.buttons import Picker, make_button
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
 from desktop_agent.ui.widgets.labels import make_label

@@ -16,7 +16,7 @@ from desktop_agent.core.models.prices import Rates
 from desktop_agent.core.protocol.model import AGENTS
 from desktop_agent.ui.models.model_offers import AccountOffers, ChoiceRow, Choices, ModelKey, ModelOffer
 from desktop_agent.ui.theme import Height, Space, Theme
-from desktop_agent.ui.translation.core_words import plural
+from desktop_agent.ui.translation import plural
 from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.icons import IconName, Icons
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label

@@ -27,7 +27,7 @@ from desktop_agent.ui.onboarding.welcome_steps import (
     WelcomeActions,
 )
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.translation.core_words import error_words
+from desktop_agent.ui.translation import error_words
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note

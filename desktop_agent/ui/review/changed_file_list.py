@@ -12,7 +12,7 @@ from desktop_agent.core.base.plain_text import named
 from desktop_agent.ui.review.changed_files import ChangedFile, is_decided
 from desktop_agent.ui.review.diff.diff_painter import draw_mark
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
-from desktop_agent.ui.translation.core_words import plural
+from desktop_agent.ui.translation import plural
 from desktop_agent.ui.widgets.layouts import set_names
 from desktop_agent.ui.widgets.popup import ChoiceModel
 from desktop_agent.ui.widgets.rows import NO_PARENT, RIGHT, AnyIndex, ModelDelegate, draw_ground, draw_line, set_up_list

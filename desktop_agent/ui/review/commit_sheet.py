@@ -30,7 +30,7 @@ from desktop_agent.ui.review.diff_source import FileDiffs, Spawn, Submit
 from desktop_agent.ui.review.reviewed_changes import Reviewed
 from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Space, Theme, TypeSize
-from desktop_agent.ui.translation.core_words import core_words, grouped, plural
+from desktop_agent.ui.translation import core_words, grouped, plural
 from desktop_agent.ui.widgets.buttons import compact_button, make_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, restyle
 from desktop_agent.ui.widgets.layouts import (

@@ -17,10 +17,10 @@ from desktop_agent.ui.review.changed_files import ChangedFile
 from desktop_agent.ui.review.diff.diff_overlay import DiffOverlay
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff_source import turn_obstacle
-from desktop_agent.ui.review.file_bar import FileBar
 from desktop_agent.ui.review.file_editor import FileEditor
 from desktop_agent.ui.review.overlays.comment_overlay import anchor_of_change
 from desktop_agent.ui.review.overlays.diff_review import DiffReview
+from desktop_agent.ui.review.review_bars import FileBar
 from desktop_agent.ui.review.review_decisions import ReviewDecisions
 from desktop_agent.ui.review.reviewed_changes import Reviewed
 from desktop_agent.ui.theme import Theme

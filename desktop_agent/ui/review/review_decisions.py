@@ -36,7 +36,7 @@ from desktop_agent.core.undo.refusals import Direction
 from desktop_agent.ui.review.changed_files import ChangedFile, group_by_file
 from desktop_agent.ui.review.diff_source import DiffSource, FileDiffs, GitSource, Spawn, Submit
 from desktop_agent.ui.review.reviewed_changes import NetCounts, Reviewed
-from desktop_agent.ui.translation.core_words import core_words, plural
+from desktop_agent.ui.translation import core_words, plural
 from desktop_agent.ui.widgets.question import Question
 from desktop_agent.ui.wording.visible_text import visible
 

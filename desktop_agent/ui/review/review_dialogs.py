@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.core.protocol.model import LineComment
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.translation.core_words import plural
+from desktop_agent.ui.translation import plural
 from desktop_agent.ui.widgets.buttons import compact_button, make_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import (

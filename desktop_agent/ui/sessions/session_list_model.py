@@ -13,7 +13,7 @@ from PySide6.QtCore import QAbstractListModel, QCoreApplication, QLocale, QObjec
 
 from desktop_agent.core.base.plain_text import cost_text, named
 from desktop_agent.core.protocol.model import SessionSummary
-from desktop_agent.ui.translation.core_words import plural
+from desktop_agent.ui.translation import plural
 from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex
 from desktop_agent.ui.wording.phrases import long_moment, short_moment
 from desktop_agent.ui.wording.visible_text import plain_tooltip

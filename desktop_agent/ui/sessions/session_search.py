@@ -26,7 +26,7 @@ from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol.model import HitKind, SearchHit, SearchQuery, SessionSummary
 from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
-from desktop_agent.ui.translation.core_words import plural
+from desktop_agent.ui.translation import plural
 from desktop_agent.ui.widgets.buttons import Picker, make_line
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox, set_names, stack, vbox

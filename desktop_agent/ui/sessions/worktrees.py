@@ -13,7 +13,7 @@ from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.ui.theme import Space, Theme, TypeSize
-from desktop_agent.ui.translation.core_words import core_words, plural
+from desktop_agent.ui.translation import core_words, plural
 from desktop_agent.ui.widgets.buttons import Picker, compact_button, make_button, make_line
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, show_text
 from desktop_agent.ui.widgets.layouts import (

@@ -24,7 +24,7 @@ from desktop_agent.ui.settings.page_parts import (
 )
 from desktop_agent.ui.settings.settings_view import AgentActions, AgentsView, AgentView, SettingsActions
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.translation import core_words
 from desktop_agent.ui.widgets.buttons import Picker, compact_button, make_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, show_text
 from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, discard, hbox, vbox

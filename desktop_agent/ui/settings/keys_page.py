@@ -25,7 +25,7 @@ from desktop_agent.ui.settings.page_parts import Page
 from desktop_agent.ui.settings.setting_controls import title_of
 from desktop_agent.ui.settings.settings_view import SettingsActions, SettingsView
 from desktop_agent.ui.theme import Height, Space, Theme
-from desktop_agent.ui.translation.core_words import plural
+from desktop_agent.ui.translation import plural
 from desktop_agent.ui.widgets.buttons import make_button, make_line
 from desktop_agent.ui.widgets.labels import Note, make_label, show_text
 from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hbox, set_names, vbox

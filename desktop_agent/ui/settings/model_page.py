@@ -24,7 +24,7 @@ from desktop_agent.ui.settings.page_parts import Page, field_row
 from desktop_agent.ui.settings.setting_controls import words
 from desktop_agent.ui.settings.settings_view import AccountsView, SettingsActions, SettingsView
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.translation import core_words
 from desktop_agent.ui.widgets.buttons import Picker, make_button, make_line
 from desktop_agent.ui.widgets.labels import Note, show_text
 from desktop_agent.ui.widgets.layouts import add_parts, hairline, hbox, vbox

@@ -18,7 +18,7 @@ from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.settings.page_parts import Removal
 from desktop_agent.ui.settings.settings_view import ServerActions, ServerView, ToolView
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.translation.core_words import core_words, plural
+from desktop_agent.ui.translation import core_words, plural
 from desktop_agent.ui.widgets.account_fields import BrowserWait
 from desktop_agent.ui.widgets.buttons import Switch, compact_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, restyle, show_text

@@ -31,7 +31,7 @@ from desktop_agent.ui.settings.page_parts import (
 from desktop_agent.ui.settings.server_card import ServerCard
 from desktop_agent.ui.settings.settings_view import ServersView, ServerView, SettingsActions
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.translation import core_words
 from desktop_agent.ui.widgets.buttons import Picker, Switch, make_button
 from desktop_agent.ui.widgets.file_chooser import choose_files
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, show_text

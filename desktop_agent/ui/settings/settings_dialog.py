@@ -27,7 +27,7 @@ from desktop_agent.ui.settings.setting_controls import title_of, words
 from desktop_agent.ui.settings.settings_view import SECTIONS, Section, SettingsActions, SettingsView, section_title
 from desktop_agent.ui.settings.skills_page import SkillsPage
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.translation.core_words import error_words
+from desktop_agent.ui.translation import error_words
 from desktop_agent.ui.widgets.buttons import make_button, make_line
 from desktop_agent.ui.widgets.labels import Note, show_text
 from desktop_agent.ui.widgets.layouts import hairline, hbox, resize_within_screen, set_names, vbox

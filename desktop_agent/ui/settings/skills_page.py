@@ -9,7 +9,7 @@ from desktop_agent.ui.settings.generated_page import settings_of
 from desktop_agent.ui.settings.page_parts import CardList, Page
 from desktop_agent.ui.settings.settings_view import SettingsActions, SkillsView, SkillView
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.translation import core_words
 from desktop_agent.ui.widgets.buttons import Switch
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, show_text
 from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hbox, set_names, vbox

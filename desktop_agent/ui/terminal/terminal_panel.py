@@ -13,7 +13,7 @@ from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.terminal.screen_text import Selection, find_in
 from desktop_agent.ui.terminal.screen_view import PasteRisk, TerminalView, paste_risk, paste_shown, pasted
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.translation.core_words import plural
+from desktop_agent.ui.translation import plural
 from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.find_bar import FindBar
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, show_text

@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
 from desktop_agent.core.usage.report import GROUPINGS, Grouping, csv_text, records
 from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
-from desktop_agent.ui.translation.core_words import plural
+from desktop_agent.ui.translation import plural
 from desktop_agent.ui.usage.usage_plots import BarPlot, ColumnPlot, PlotCard
 from desktop_agent.ui.usage.usage_report import Shown, Table
 from desktop_agent.ui.widgets.buttons import Picker, make_button

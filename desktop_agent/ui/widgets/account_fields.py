@@ -15,7 +15,7 @@ from desktop_agent.core.models.account import Account, account_problem, is_same_
 from desktop_agent.core.models.vendors import Cloud, CloudField, Vendor
 from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.translation import core_words
 from desktop_agent.ui.widgets.buttons import Picker, make_button, make_line
 from desktop_agent.ui.widgets.labels import Note, make_label
 from desktop_agent.ui.widgets.layouts import Part, hbox, vbox

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton
 
 from desktop_agent.core.base.errors import AgentError, WorkspaceError
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.translation import core_words
 from desktop_agent.ui.widgets.buttons import Slot, compact_button
 from desktop_agent.ui.widgets.focus import announce
 from desktop_agent.ui.widgets.labels import make_label

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.model import ContextUse
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
-from desktop_agent.ui.translation.core_words import plural
+from desktop_agent.ui.translation import plural
 from desktop_agent.ui.widgets.buttons import DrawnButton
 from desktop_agent.ui.widgets.layouts import set_names
 

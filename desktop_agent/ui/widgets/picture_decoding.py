@@ -14,7 +14,7 @@ from PySide6.QtCore import QBuffer, QByteArray, QCoreApplication, QIODevice, QLo
 from PySide6.QtGui import QImage, QImageReader
 
 from desktop_agent.core.base.file_types import HEAD_BYTES, FileType, file_type
-from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.translation import core_words
 
 _tr = partial(QCoreApplication.translate, "Media")
 

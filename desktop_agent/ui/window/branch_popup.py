@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QListView, QStyleOptionViewItem, QWidget
 from desktop_agent.core.base.matching import Span, find_matches
 from desktop_agent.core.system.git.repository import Push, RepoStatus
 from desktop_agent.ui.theme import Height, Space, Theme
-from desktop_agent.ui.translation.core_words import plural
+from desktop_agent.ui.translation import plural
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hairline, set_names, vbox
 from desktop_agent.ui.widgets.popup import ChoiceModel, FilterPopup

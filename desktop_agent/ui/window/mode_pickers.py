@@ -12,7 +12,7 @@ from desktop_agent.core.models.vendors import DEMO, PROVIDER_LABELS
 from desktop_agent.core.protocol.events import AgentReported
 from desktop_agent.core.protocol.model import AgentOption, ApprovalPolicy, ModelRef, SandboxMode
 from desktop_agent.ui.chat.composer.composer import ControlRow
-from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.translation import core_words
 from desktop_agent.ui.widgets.buttons import PickerButton
 from desktop_agent.ui.widgets.labels import restyle
 from desktop_agent.ui.wording.phrases import (

@@ -38,7 +38,7 @@ from desktop_agent.ui.review.overlays.comment_overlay import (
 )
 from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.theme import Space, Theme, TypeSize
-from desktop_agent.ui.translation.core_words import plural
+from desktop_agent.ui.translation import plural
 from desktop_agent.ui.widgets.buttons import compact_button, make_button
 from desktop_agent.ui.widgets.focus import announce
 from desktop_agent.ui.widgets.labels import make_label

@@ -9,7 +9,7 @@ from PySide6.QtCore import QCoreApplication, QDate, QLocale, QTime
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol.model import ApprovalPolicy, CacheMiss, CacheMissReason, Flaw, SandboxMode
 from desktop_agent.core.system.git.repository import RepoStatus
-from desktop_agent.ui.translation.core_words import plural
+from desktop_agent.ui.translation import plural
 from desktop_agent.ui.widgets.context_meter import counted
 
 _POLICIES: dict[ApprovalPolicy, tuple[str, str, str]] = {

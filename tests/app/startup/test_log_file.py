@@ -3,7 +3,7 @@
 import logging
 from pathlib import Path
 
-from desktop_agent.app.startup.data_folders import WindowLog
+from desktop_agent.app.startup.serving import WindowLog
 
 
 def test_what_the_application_notices_is_written_down(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from desktop_agent.app.startup.data_folders import WindowLog
+from desktop_agent.app.startup.serving import WindowLog
 from tests.attacks.credentials.sweep import found_in
 from tests.attacks.credentials.world import KEYS, World
 from tests.servers.model_server import ModelServer

@@ -9,8 +9,14 @@ from mcp_types import ElicitRequestFormParams, ElicitRequestURLParams
 
 from desktop_agent.core.base.plain_text import has_hidden
 from desktop_agent.core.mcp.sdk.asked_back import question_of
-from desktop_agent.core.protocol.form_checking import mistake_in, mistake_in_answers, number_in
-from desktop_agent.core.protocol.form_reading import LONGEST_LABEL, LONGEST_MESSAGE, UnaskableError
+from desktop_agent.core.protocol.forms import (
+    LONGEST_LABEL,
+    LONGEST_MESSAGE,
+    UnaskableError,
+    mistake_in,
+    mistake_in_answers,
+    number_in,
+)
 from desktop_agent.core.protocol.model import Answer, FormField, FormOption, ServerQuestion
 
 JSON = st.recursive(

@@ -12,8 +12,14 @@ import pytest
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.file_names import legible_name, name_on_a_line
 from desktop_agent.core.mentions.mention_grammar import written_path
-from desktop_agent.core.mentions.pasted import KEPT, LARGEST_BYTES, PastedContents
-from desktop_agent.core.mentions.prompts import MOST_MENTIONS, AnyMention, PromptMentions
+from desktop_agent.core.mentions.prompts import (
+    KEPT,
+    LARGEST_BYTES,
+    MOST_MENTIONS,
+    AnyMention,
+    PastedContents,
+    PromptMentions,
+)
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Attachment, ImageBlock

@@ -2,7 +2,7 @@
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.form_checking import mistake_in_answers
+from desktop_agent.core.protocol.forms import mistake_in_answers
 from desktop_agent.core.protocol.model import Allowed, Answer, Denied
 from desktop_agent.core.providers.scripted import Call, Say
 from tests.e2e.servers.test_npm_servers import with_everything

@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ApprovalRequest, ModelRef, ToolCall
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.ui.inbox.inbox_items import InboxItem, InboxSession, items_of
+from desktop_agent.ui.inbox import InboxItem, InboxSession, items_of
 
 NOW = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
 MODEL = ModelRef(provider="anthropic", model="claude-sonnet-5-5")

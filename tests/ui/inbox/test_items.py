@@ -11,8 +11,7 @@ from desktop_agent.core.protocol.model import (
     SessionSummary,
     SpendingQuestion,
 )
-from desktop_agent.ui.inbox import inbox_items
-from desktop_agent.ui.inbox.inbox_items import InboxSession, items_of
+from desktop_agent.ui.inbox import InboxSession, items_of, kind_of, note_of, subject_of, title_of, words_when_gone
 from tests.ui.inbox.stage import NOW, ask, asking, at, end, ended, item, session
 
 
@@ -56,7 +55,7 @@ def test_questions_come_first_the_oldest_at_the_top_then_ends_the_last_at_the_to
     seen: dict[str, int] = dict.fromkeys(("late", "early", "done", "failed"), 0)
     found = items_of(opened, [left, summary("idle", 0), summary("away", 1, is_archived=True)], seen)
     assert [one.session_id for one in found] == ["left", "early", "late", "failed", "done"]
-    assert [inbox_items.kind(one) for one in found[::3]] == ["2 questions waiting", "The turn failed"]
+    assert [kind_of(one) for one in found[::3]] == ["2 questions waiting", "The turn failed"]
 
 
 def test_a_session_that_is_open_is_not_listed_a_second_time() -> None:
@@ -78,7 +77,7 @@ def test_what_another_process_asks_can_be_seen_and_not_answered() -> None:
     ask(transcript, asking())
     (found,) = items_of([InboxSession(transcript, is_read_only=True)], (), {})
     assert (found.can_answer, found.can_deny) == (False, False)
-    assert "another window" in inbox_items.note(found)
+    assert "another window" in note_of(found)
     question = item(replace(asking(), question=ServerQuestion(server="s", message="Which?")))
     assert (question.can_answer, question.can_deny) == (True, False), "a server's question is not only denied"
 
@@ -87,14 +86,14 @@ def test_the_row_of_a_servers_tool_says_what_it_would_be_called_with() -> None:
     request = replace(
         asking(None), title="Let files run write?", server="files", arguments={"path": "a\u202eb", "n": 1}
     )
-    assert inbox_items.subject(item(request)) == 'Let files run write? {"path": "a⟨U+202E⟩b", "n": 1}'
+    assert subject_of(item(request)) == 'Let files run write? {"path": "a⟨U+202E⟩b", "n": 1}'
 
 
 @pytest.mark.parametrize(
     ("outcome", "said"), [("allowed", "Allowed elsewhere"), ("denied", "Denied elsewhere"), ("", "No longer waiting")]
 )
 def test_what_became_of_a_question_is_said_with_its_session(outcome: str, said: str) -> None:
-    assert inbox_items.gone(item(asking()), outcome) == f"{said}: Make a file"
+    assert words_when_gone(item(asking()), outcome) == f"{said}: Make a file"
 
 
 def test_the_words_of_a_kind_hold_nothing_that_a_model_or_a_server_wrote() -> None:
@@ -111,16 +110,16 @@ def test_the_words_of_a_kind_hold_nothing_that_a_model_or_a_server_wrote() -> No
         replace(asked, question=ServerQuestion(server=secret, message=secret, sampling=sampling)),
         replace(asked, spending=spending),
     ]
-    said = [inbox_items.kind(item(request)) for request in requests]
+    said = [kind_of(item(request)) for request in requests]
     assert len(set(said)) == len(said)
     assert not any(secret in one for one in said)
 
 
 def test_a_title_is_one_short_line_in_which_nothing_hides() -> None:
-    assert inbox_items.title(item(asking(), prompt="a\u202eb\n" + "x" * 300)).startswith("a⟨U+202E⟩b")
-    assert len(inbox_items.title(item(asking(), prompt="x" * 300))) <= 81
+    assert title_of(item(asking(), prompt="a\u202eb\n" + "x" * 300)).startswith("a⟨U+202E⟩b")
+    assert len(title_of(item(asking(), prompt="x" * 300))) <= 81
 
 
 def test_how_a_turn_ended_is_said_in_words() -> None:
-    assert inbox_items.kind(ended()) == "The agent has finished"
-    assert inbox_items.kind(ended(reason="interrupted")) == "The turn was stopped"
+    assert kind_of(ended()) == "The agent has finished"
+    assert kind_of(ended(reason="interrupted")) == "The turn was stopped"

@@ -14,8 +14,7 @@ from desktop_agent.core.protocol.model import ApprovalRequest, Decision, FormFie
 from desktop_agent.ui.chat.entries.entry import EntryActions
 from desktop_agent.ui.chat.entries.questions import CardPlace, QuestionCard
 from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.inbox.inbox_items import InboxItem, InboxSession, items_of
-from desktop_agent.ui.inbox.inbox_popup import InboxPopup, InboxRow, RowCard
+from desktop_agent.ui.inbox import InboxItem, InboxPopup, InboxRow, InboxSession, RowCard, items_of
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.focus import FocusKeeper
 from desktop_agent.ui.window.top_bar import InboxButton

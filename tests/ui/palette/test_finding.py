@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.core.mentions.offers import FolderPaths
-from desktop_agent.ui.palette.palette_entries import (
+from desktop_agent.ui.palette import (
     EntryKind,
     PaletteEntry,
     PaletteQuery,

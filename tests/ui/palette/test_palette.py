@@ -4,14 +4,14 @@ from PySide6.QtTest import QSignalSpy, QTest
 from PySide6.QtWidgets import QLineEdit, QListView, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.palette.palette_entries import (
+from desktop_agent.ui.palette import (
+    CommandPalette,
     PaletteEntry,
     PaletteQuery,
     PaletteSources,
     place_key_entries,
     rows_for,
 )
-from desktop_agent.ui.palette.palette_popup import CommandPalette
 from desktop_agent.ui.theme import Theme
 from tests.parts import part
 from tests.presses import click_where

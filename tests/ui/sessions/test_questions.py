@@ -7,7 +7,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.sessions.session_questions import ask_to_delete, ask_to_import_again
+from desktop_agent.ui.sessions.session_panel import ask_to_delete, ask_to_import_again
 from desktop_agent.ui.widgets.question import Question
 from tests.parts import part
 

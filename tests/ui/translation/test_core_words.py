@@ -18,7 +18,7 @@ from desktop_agent.ui.models.model_popup import cost_words
 from desktop_agent.ui.open_question import OpenQuestion
 from desktop_agent.ui.review.diff.diff_words import diff_name, notes_label
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.translation.core_words import answer_words, core_words
+from desktop_agent.ui.translation import answer_words, core_words
 from tests.parts import part
 from tests.ui.approvals.stage import WordRules, push
 

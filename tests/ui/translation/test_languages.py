@@ -7,8 +7,7 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QLocale, QObject, QTranslator
 from PySide6.QtWidgets import QApplication, QDialogButtonBox
 
-from desktop_agent.ui.translation.core_words import plural
-from desktop_agent.ui.translation.languages import chosen_language, first_spoken, install_language
+from desktop_agent.ui.translation import chosen_language, first_spoken, install_language, plural
 
 
 @pytest.mark.parametrize(

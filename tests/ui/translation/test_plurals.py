@@ -1,6 +1,6 @@
 import pytest
 
-from desktop_agent.ui.translation.core_words import plural
+from desktop_agent.ui.translation import plural
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,7 @@ from desktop_agent.core.mcp.client import (
     SamplingRequest,
 )
 from desktop_agent.core.mcp.server_log import ServerLog
-from desktop_agent.core.protocol.form_checking import mistake_in_answers
-from desktop_agent.core.protocol.form_reading import UnaskableError, form_asked, visit_asked
+from desktop_agent.core.protocol.forms import UnaskableError, form_asked, mistake_in_answers, visit_asked
 from desktop_agent.core.protocol.model import (
     Allowed,
     Decision,

@@ -21,13 +21,16 @@ from desktop_agent.core.tools.files.file_tool import (
     text_of,
 )
 from desktop_agent.core.tools.files.text_files import NotTextError, Splice, TextFile, as_shown, splice
-from desktop_agent.core.tools.patches.formats import FilePatch, PatchError, PatchHunk, parse_patch
-from desktop_agent.core.tools.patches.hunk_location import (
+from desktop_agent.core.tools.patches import (
     ANY_ENDING,
     ANY_INDENT,
     EXACT,
     MOST_LINES_MOVED,
+    FilePatch,
     HunkLocation,
+    PatchError,
+    PatchHunk,
+    parse_patch,
     place_all,
 )
 from desktop_agent.core.tools.tool import EditPlan, EditTool, ToolArguments, ToolContext, edit_answer

@@ -15,7 +15,7 @@ from desktop_agent.ui.chat.cards.tool_body import CardLoader, Content, ToolBody,
 from desktop_agent.ui.chat.entries.entry import EntryRow, EntryWidget
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Radius, Space
-from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.translation import core_words
 from desktop_agent.ui.widgets.buttons import DrawnButton
 from desktop_agent.ui.widgets.picture_decoding import DecodedPicture
 

@@ -6,7 +6,7 @@ from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.tool_body import Bar, Content, ContentWriter, ToolBody, entry_of, one_line
 from desktop_agent.ui.chat.entries.entry import EntryRow
 from desktop_agent.ui.chat.text.styles import MUTED_TINT
-from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.translation import core_words
 
 _MAX_DOING = 300
 _MAX_REPORT = 4_000

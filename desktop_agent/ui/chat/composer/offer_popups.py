@@ -15,7 +15,7 @@ from desktop_agent.core.base.matching import Span
 from desktop_agent.core.mentions.offers import MentionOffer, OfferKind
 from desktop_agent.core.slash.declarations import Declaration, is_command
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
-from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.translation import core_words
 from desktop_agent.ui.widgets.popup import ChoiceModel
 from desktop_agent.ui.widgets.rows import (
     RIGHT,

@@ -21,7 +21,7 @@ from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.passage import Paragraph, TextPassage
 from desktop_agent.ui.chat.text.styles import CODE_LINE
 from desktop_agent.ui.theme import Height, Radius, Space
-from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.translation import core_words
 from desktop_agent.ui.widgets.buttons import Slot, compact_button
 from desktop_agent.ui.widgets.layouts import flow
 from desktop_agent.ui.widgets.rows import draw_box

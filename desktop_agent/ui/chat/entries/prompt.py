@@ -1,21 +1,29 @@
-"""A prompt: text in a bubble, its attachments below, and an editor."""
+"""A prompt: text in a bubble, its attachments below, and an editor.
 
+Review comments in the text are cards, and mentions of pasted pictures are left out.
+"""
+
+import re
 from collections import Counter
+from collections.abc import Collection, Iterator
 from functools import partial
+from typing import NamedTuple
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPoint, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QKeyEvent, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QPushButton, QWidget
 
 from desktop_agent.core.base.plain_text import named, shortened
+from desktop_agent.core.context.review_comments import THE_PLAN, SentComment, comments_in
 from desktop_agent.core.protocol.events import PromptSubmitted, Steered
 from desktop_agent.core.protocol.model import Attachment, AttachmentKind
+from desktop_agent.ui.chat.cards.change import language_of
 from desktop_agent.ui.chat.cards.tool_body import CardLoader, picture_of
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.chat.content_chip import THUMBNAIL, ContentChip
 from desktop_agent.ui.chat.entries.entry import EntryActions, EntryPlace, EntryWidget
-from desktop_agent.ui.chat.entries.prompt_text import MOST_SHOWN, is_pasted_picture, read_prompt
 from desktop_agent.ui.chat.entry_words import byte_count
+from desktop_agent.ui.chat.markdown.blocks import Block, code_parts
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.widgets.buttons import Picker, compact_button, make_button
@@ -23,6 +31,67 @@ from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import discard, flow, set_names
 from desktop_agent.ui.widgets.picture_decoding import DecodedPicture
 from desktop_agent.ui.wording.visible_text import plain_tooltip
+
+_comment_tr = partial(QCoreApplication.translate, "SentComments")
+
+_PASTED = "@pasted:"
+MOST_SHOWN = 20
+
+
+class PromptText(NamedTuple):
+    blocks: list[Block]
+    cards: tuple[range, ...] = ()
+    """The blocks of each comment: first its lines of code, then what the user wrote about them."""
+
+
+def read_prompt(prompt: PromptSubmitted | Steered) -> PromptText:
+    text = prompt.text
+    hidden = [each.mention for each in prompt.attachments[:MOST_SHOWN] if is_pasted_picture(each)]
+    blocks: list[Block] = []
+    cards: list[range] = []
+    at = 0
+    for comment in comments_in(text):
+        blocks += _prose(text[at : comment.start].rstrip("\n"), at, hidden)
+        first = len(blocks)
+        blocks.append(_code(comment))
+        blocks += _prose(comment.text, comment.text_start, hidden)
+        cards.append(range(first, len(blocks)))
+        at = comment.end
+    blocks += _prose(text[at:], at, hidden)
+    return PromptText(blocks, tuple(cards))
+
+
+def is_pasted_picture(attachment: Attachment) -> bool:
+    return attachment.kind == "picture" and attachment.mention.startswith(_PASTED)
+
+
+def _prose(text: str, start: int, hidden: Collection[str]) -> Iterator[Block]:
+    """Yield a text without the hidden mentions. Its last block ends where the text does in the source."""
+    shown = text
+    if hidden:
+        mentions = "|".join(re.escape(mention) for mention in sorted(hidden, key=len, reverse=True))
+        shown = re.sub(rf"^(?:{mentions})\s*|[ \t]*(?:{mentions})", "", text).strip()
+    if not shown:
+        return
+    for part in code_parts(shown):
+        at = start + (part.start if shown == text else 0)
+        end = at + len(part.text) if shown == text else start + len(text)
+        yield Block("plain", part.text, at, end, part.joint)
+
+
+def _code(comment: SentComment) -> Block:
+    place = _comment_tr("Plan") if comment.path == THE_PLAN else named(comment.path)
+    if not comment.last:
+        words = _comment_tr("{0} · whole file").format(place)
+    elif comment.last > comment.first:
+        words = _comment_tr("{0} · lines {1}–{2}").format(place, comment.first, comment.last)
+    else:
+        words = _comment_tr("{0} · line {1}").format(place, comment.first)
+    if comment.is_before:
+        words = _comment_tr("{0}, before the change").format(words)
+    return Block(
+        "code", comment.quote, comment.start, comment.text_start, language=language_of(comment.path), label=words
+    )
 
 
 class QuietButton(QPushButton):

@@ -22,7 +22,7 @@ from desktop_agent.ui.chat.text.passage import Paragraph
 from desktop_agent.ui.open_question import OpenQuestion
 from desktop_agent.ui.part_keys import ALLOW_KEYS, DENY_KEYS, native_keys
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.translation import core_words
 from desktop_agent.ui.widgets.answer_buttons import ShortcutButton, answer_shortcut, cut_to_fit
 from desktop_agent.ui.widgets.buttons import compact_button, make_button, make_line
 from desktop_agent.ui.widgets.labels import make_label

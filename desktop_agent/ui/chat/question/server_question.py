@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
-from desktop_agent.core.protocol.form_checking import mistake_in, number_in
+from desktop_agent.core.protocol.forms import mistake_in, number_in
 from desktop_agent.core.protocol.model import (
     Allowed,
     Answer,
@@ -21,7 +21,7 @@ from desktop_agent.ui.chat.question.request_card import RequestCard, shown_lines
 from desktop_agent.ui.chat.text.passage import Paragraph
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Height, Space
-from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.translation import core_words
 from desktop_agent.ui.widgets.buttons import Picker, make_button
 from desktop_agent.ui.widgets.labels import make_label
 

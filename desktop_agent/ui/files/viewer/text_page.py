@@ -27,7 +27,7 @@ from desktop_agent.ui.review.diff_source import Spawn
 from desktop_agent.ui.review.file_editor import FileEditor
 from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.translation.core_words import plural
+from desktop_agent.ui.translation import plural
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.find_bar import FindBar, InputBar
 from desktop_agent.ui.widgets.labels import make_label

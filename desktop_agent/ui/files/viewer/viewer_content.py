@@ -14,7 +14,7 @@ from desktop_agent.core.base.file_types import HEAD_BYTES, file_type
 from desktop_agent.core.diff.edited_text import EditedText
 from desktop_agent.core.diff.text import Endings, Text, as_utf8, endings_of, line_count, read_texts
 from desktop_agent.core.system.files import digest_of
-from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.translation import core_words
 from desktop_agent.ui.widgets.picture_decoding import DecodedPicture, decode, is_drawn, problem_words, size_words
 from desktop_agent.ui.wording.visible_text import encoding_name
 

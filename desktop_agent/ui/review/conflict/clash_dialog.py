@@ -30,7 +30,7 @@ from desktop_agent.ui.review.diff_source import DiffSource, Spawn
 from desktop_agent.ui.review.media_view import VersionFacts, version_facts, version_words
 from desktop_agent.ui.review.review_decisions import Resolution
 from desktop_agent.ui.theme import Space, Theme, TypeSize
-from desktop_agent.ui.translation.core_words import core_words, plural
+from desktop_agent.ui.translation import core_words, plural
 from desktop_agent.ui.widgets.labels import Note, make_label, restyle
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, scroll_down, set_names, stack, vbox
 from desktop_agent.ui.wording.visible_text import plain_tooltip

@@ -18,7 +18,7 @@ from desktop_agent.ui.review.diff.diff_words import diff_name, row_words
 from desktop_agent.ui.review.diff.highlighter import Coloured, Highlighter
 from desktop_agent.ui.review.diff.line_layouts import LaidLine
 from desktop_agent.ui.theme import Theme, TypeSize
-from desktop_agent.ui.translation.core_words import core_words
+from desktop_agent.ui.translation import core_words
 from desktop_agent.ui.widgets.focus import announce
 from desktop_agent.ui.wording.visible_text import MAX_DRAWN_CHARS
 

@@ -12,7 +12,7 @@ from _pytest.mark import ParameterSet
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.system.files import new_file_mode
 from desktop_agent.core.tools.builtin.apply_patch import ApplyPatch
-from desktop_agent.core.tools.patches.hunk_location import MOST_LINES_MOVED
+from desktop_agent.core.tools.patches import MOST_LINES_MOVED
 from tests.core.tools.conftest import Workspace
 
 TOOL = ApplyPatch()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from desktop_agent.ui.chat.entries.fence_buttons import is_for_a_file, named_paths
+from desktop_agent.ui.chat.entries.markdown_entries import is_for_a_file, named_paths
 
 
 @pytest.mark.parametrize(

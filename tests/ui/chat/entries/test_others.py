@@ -23,7 +23,7 @@ from desktop_agent.core.transcript import RETRYING, CompactionEntry, HookEntry, 
 from desktop_agent.ui.chat.conversation_search import Search
 from desktop_agent.ui.chat.entries.entry import EntryRow
 from desktop_agent.ui.chat.entries.markdown_entries import CommandWidget
-from desktop_agent.ui.chat.transcript.transcript_selection import copied_row
+from desktop_agent.ui.chat.transcript.mouse_and_keyboard import copied_row
 from tests.ui.chat.stage import MODEL, Conversation, Stage, answer, click, prompt, record, thought
 from tests.ui.ink import ink_rect
 

@@ -14,10 +14,9 @@ from desktop_agent.core.protocol.model import Attachment, BlobRef, LineComment
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.chat.content_chip import ContentChip
 from desktop_agent.ui.chat.entries.entry import EntryPlace
-from desktop_agent.ui.chat.entries.prompt import EDIT, PromptWidget
-from desktop_agent.ui.chat.entries.prompt_text import read_prompt
+from desktop_agent.ui.chat.entries.prompt import EDIT, PromptWidget, read_prompt
 from desktop_agent.ui.chat.text.styles import CODE_HEADER
-from desktop_agent.ui.chat.transcript.transcript_selection import copied_row
+from desktop_agent.ui.chat.transcript.mouse_and_keyboard import copied_row
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.buttons import Picker
 from tests.ui.chat.cards.loads import Loads, png

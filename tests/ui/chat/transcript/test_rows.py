@@ -13,8 +13,8 @@ from desktop_agent.core.protocol.model import TextBlock, ToolCall, ToolResult
 from desktop_agent.core.transcript import RETRYING, Transcript
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, utf16_slice
 from desktop_agent.ui.chat.text import column
+from desktop_agent.ui.chat.transcript.mouse_and_keyboard import Unit, unit_around
 from desktop_agent.ui.chat.transcript.row_layout import EntryRows
-from desktop_agent.ui.chat.transcript.transcript_selection import Unit, unit_around
 from desktop_agent.ui.theme import Theme
 from tests.ui.chat.stage import MODEL, NOW, Stage, answer, call, prompt, record
 

@@ -17,8 +17,8 @@ from desktop_agent.core.protocol.ops import (
 )
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.ui.review.file_editor import FileEditor
+from desktop_agent.ui.review.review_bars import BarState, UndoBar
 from desktop_agent.ui.review.review_panel import ReviewPanel
-from desktop_agent.ui.review.undo_bar import BarState, UndoBar
 from desktop_agent.ui.theme import Theme
 from tests.core.diff.changes import change_of
 from tests.parts import part

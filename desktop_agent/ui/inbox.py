@@ -1,12 +1,16 @@
-"""The inbox's popup: a row for each item. Imported when it is first opened."""
+"""The inbox: its items, computed from the transcripts of open sessions, their texts, and the popup with their rows."""
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
+from operator import attrgetter
 from pathlib import PurePath
 from typing import Literal
 
-from PySide6.QtCore import QEvent, QLocale, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
+from msgspec import Struct
+from msgspec.structs import replace
+from PySide6.QtCore import QCoreApplication, QEvent, QLocale, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QFocusEvent,
     QHideEvent,
@@ -20,17 +24,192 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication, QPushButton, QScrollArea, QSizePolicy, QWidget
 from shiboken6 import isValid
 
-from desktop_agent.ui.inbox import inbox_items
-from desktop_agent.ui.inbox.inbox_items import InboxItem
+from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.plain_text import named
+from desktop_agent.core.protocol.events import TurnEndReason
+from desktop_agent.core.protocol.model import ApprovalRequest, SessionSummary
+from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.theme import Radius, Space, Theme
+from desktop_agent.ui.translation import core_words, plural
 from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.focus import announce, draw_focus_ring
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, discard, hairline, hbox, scroll_down, set_names, vbox
 from desktop_agent.ui.widgets.popup import Popup
 from desktop_agent.ui.wording.phrases import long_moment, short_moment
-from desktop_agent.ui.wording.visible_text import plain_tooltip
+from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip
+
+_tr = partial(QCoreApplication.translate, "Inbox")
+
+ItemKind = Literal["question", "questions", "ended"]
+"""What an item is: a question of an open session, all questions of a closed one, or a turn that ended unseen."""
+
+ItemKey = tuple[SessionId, str]
+"""A session, and the call that a question is about or else the kind of the item."""
+
+
+class InboxItem(Struct, frozen=True, kw_only=True):
+    kind: ItemKind
+    session_id: SessionId
+    title: str
+    """The session's title; empty while it has none."""
+    workspace: str
+    since: datetime
+    turn: int = 0
+    request: ApprovalRequest | None = None
+    asks: int = 1
+    end: TurnEndReason = "completed"
+    can_answer: bool = False
+    """Whether the question can be answered here. It cannot while another process has the session open."""
+
+    @property
+    def key(self) -> ItemKey:
+        return self.session_id, self.request.call_id if self.request is not None else self.kind
+
+    @property
+    def waits(self) -> bool:
+        return self.kind != "ended"
+
+    @property
+    def can_deny(self) -> bool:
+        request = self.request
+        return self.can_answer and request is not None and request.question is None and request.spending is None
+
+
+class InboxSession(Struct, frozen=True):
+    transcript: Transcript
+    is_read_only: bool = False
+
+
+def items_of(
+    opened: Iterable[InboxSession], listed: Iterable[SessionSummary], seen: Mapping[SessionId, int]
+) -> list[InboxItem]:
+    """Return questions, oldest first, then ended turns. `seen` maps a session to the last turn seen to end."""
+    sessions = [session for session in opened if session.transcript.session.session_id]
+    known = {session.transcript.session.session_id for session in sessions}
+    questions = [item for session in sessions for item in _questions(session)]
+    questions += [
+        InboxItem(
+            kind="questions",
+            session_id=one.id,
+            title=one.title,
+            workspace=one.workspace,
+            since=one.active_at,
+            asks=one.asks,
+        )
+        for one in listed
+        if one.asks and one.id not in known and not one.is_archived and one.task is None
+    ]
+    ended = [item for session in sessions if (item := _end(session, seen)) is not None]
+    since = attrgetter("since")
+    return sorted(questions, key=since) + sorted(ended, key=since, reverse=True)
+
+
+def _about(transcript: Transcript, kind: ItemKind, since: datetime | None) -> InboxItem:
+    info = transcript.session
+    return InboxItem(
+        kind=kind,
+        session_id=info.session_id,
+        title=info.title,
+        workspace=info.workspace,
+        since=since or info.updated_at,
+        turn=transcript.turns.turn,
+    )
+
+
+def _questions(session: InboxSession) -> list[InboxItem]:
+    transcript, can_answer = session.transcript, not session.is_read_only
+    asked = [(request, transcript.turns.asked_at.get(request.call_id)) for request in transcript.pending_approvals]
+    items = [(request, _about(transcript, "question", since)) for request, since in asked]
+    return [replace(item, request=request, can_answer=can_answer) for request, item in items]
+
+
+def _end(session: InboxSession, seen: Mapping[SessionId, int]) -> InboxItem | None:
+    info, turns = session.transcript.session, session.transcript.turns
+    if session.is_read_only or turns.is_running or turns.last_end is None:
+        return None
+    if turns.turn <= seen.get(info.session_id, turns.turn):
+        return None
+    return replace(_about(session.transcript, "ended", turns.ended_at), end=turns.last_end)
+
+
+_MOST_TITLE_CHARS = 80
+_MOST_CHARS = 300
+
+
+def title_of(item: InboxItem) -> str:
+    words = " ".join(named(item.title).split())
+    cut = words if len(words) <= _MOST_TITLE_CHARS else f"{words[:_MOST_TITLE_CHARS]}…"
+    return cut or _tr("New session")
+
+
+def kind_of(item: InboxItem) -> str:
+    """Return the kind of item, without text from the model, a server or a file."""
+    if item.request is not None:
+        if item.request.spending is not None:
+            return _tr("A spending limit is reached")
+        if (question := item.request.question) is not None:
+            if question.sampling is not None:
+                return _tr("A server wants to ask the model")
+            return _tr("A server wants you to visit a page") if question.address else _tr("A server has a question")
+        if item.request.is_escalation:
+            return _tr("Wants to run a command outside the sandbox")
+        if item.request.command is not None:
+            return _tr("Wants to run a command")
+        return _tr("Wants to change files") if item.request.changes else _tr("Wants to use a tool")
+    if item.kind == "questions":
+        return plural("Inbox", item.asks, "%n question waiting", "%n questions waiting")
+    limit = _tr("The turn ended at a limit")
+    words: dict[str, str] = {
+        "completed": _tr("The agent has finished"),
+        "interrupted": _tr("The turn was stopped"),
+        "max_turns": limit,
+        "limit": limit,
+        "refused": _tr("The model refused"),
+        "hook": _tr("A hook ended the turn"),
+    }
+    return words.get(item.end, _tr("The turn failed"))
+
+
+def subject_of(item: InboxItem) -> str:
+    """Return the exact subject of a question on one line, and whose it is; empty if `kind` says everything."""
+    request = item.request
+    if request is None or request.spending is not None:
+        return ""
+    asks = f"{cut(one_line(request.subagent))}: " if request.subagent else ""
+    return f"{asks}{_subject(request)}"
+
+
+def _subject(request: ApprovalRequest) -> str:
+    if request.question is not None:
+        return cut(one_line(request.question.message))
+    if request.command is not None:
+        return cut(one_line(request.command))
+    called = json.dumps(request.arguments, ensure_ascii=False) if request.arguments else ""
+    return cut(one_line(f"{core_words(request.title)} {called}".rstrip()))
+
+
+def note_of(item: InboxItem) -> str:
+    """Return why the question cannot be answered here; empty if it can, or if that is not known."""
+    if item.kind != "question" or item.can_answer:
+        return ""
+    return _tr("The session is open in another window. Answer the question there")
+
+
+def words_when_gone(item: InboxItem, outcome: str) -> str:
+    """Return what became of a question that was not answered here. `outcome` is that of its decision, if any."""
+    words = {"allowed": _tr("Allowed elsewhere: {0}"), "denied": _tr("Denied elsewhere: {0}")}
+    return words.get(outcome, _tr("No longer waiting: {0}")).format(title_of(item))
+
+
+def words_when_busy(item: InboxItem) -> str:
+    return _tr("Open in another window; answer it there: {0}").format(title_of(item))
+
+
+def cut(text: str) -> str:
+    return text if len(text) <= _MOST_CHARS else f"{text[:_MOST_CHARS]}…"
+
 
 Wish = Literal["answer", "show", "seen"]
 """What the user wants with an item. `answer`: to open its session here, which makes rows of its questions."""
@@ -129,15 +308,15 @@ class InboxRow(QWidget):
 
     def _build(self, now: datetime) -> None:
         item = self.item
-        title = ElidedLabel(text=inbox_items.title(item), role="strong", takes_room=True)
+        title = ElidedLabel(text=title_of(item), role="strong", takes_room=True)
         since = make_label(short_moment(item.since, now, QLocale()), role="secondary", is_plain=True)
         since.setToolTip(long_moment(item.since, now, QLocale()))
-        kind = make_label(inbox_items.kind(item), role="warning" if item.waits else _end_role(item), is_plain=True)
+        kind = make_label(kind_of(item), role="warning" if item.waits else _end_role(item), is_plain=True)
         name = PurePath(item.workspace).name or item.workspace
         folder = ElidedLabel(text=name, role="secondary", takes_room=True)
         folder.setToolTip(plain_tooltip(item.workspace))
         folder.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        subject, note = inbox_items.subject(item), inbox_items.note(item)
+        subject, note = subject_of(item), note_of(item)
         self._subject = ElidedLabel(text=subject, takes_room=True)
         if not subject:
             self._subject.hide()
@@ -152,11 +331,11 @@ class InboxRow(QWidget):
         margins = (Space.S, Space.S + 2, Space.M, Space.S + 2)
         self._layout = hbox(Space.XL, (self._parts, 1), on=self, margins=margins)
         since_when = long_moment(item.since, now, QLocale())
-        spoken = (inbox_items.title(item), inbox_items.kind(item), subject, note, since_when)
+        spoken = (title_of(item), kind_of(item), subject, note, since_when)
         self.setAccessibleName(", ".join(filter(None, spoken)))
 
     def _button(self, text: str, name: str, wish: Wish) -> QPushButton:
-        spoken = self.tr("{0}: {1}").format(text, inbox_items.title(self.item))
+        spoken = self.tr("{0}: {1}").format(text, title_of(self.item))
         return compact_button(text, name, accessible_name=spoken, clicked=partial(self.wished.emit, wish))
 
     def event(self, event: QEvent) -> bool:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from desktop_agent.core.tools.builtin.apply_patch import ApplyPatch, apply_hunks
 from desktop_agent.core.tools.files.text_files import TextFile
-from desktop_agent.core.tools.patches.formats import parse_patch, read_diff
+from desktop_agent.core.tools.patches import parse_patch, read_diff
 from tests.core.tools.conftest import Workspace
 
 TOOL = ApplyPatch()

@@ -1,1 +1,0 @@
-"""The inbox: questions and ended turns of all sessions."""
