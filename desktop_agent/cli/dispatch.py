@@ -32,6 +32,7 @@ _FUNCTIONS = {
     "changes commit": "changes_commit.main",
     "worktrees list": "worktrees.list_worktrees",
     "worktrees bring-back": "worktrees.bring_back",
+    "worktrees take": "worktrees.take",
     "worktrees remove": "worktrees.remove",
     "worktrees restore": "worktrees.restore",
     "storage show": "storage.show",

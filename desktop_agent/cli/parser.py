@@ -171,6 +171,8 @@ def _add_batch(commands: Commands) -> None:
     retry_help = "try a task again, N times, when its worker died or its provider failed (1)"
     batch.add_argument("--retries", type=not_below_zero, default=1, metavar="N", help=retry_help)
     batch.add_argument("--max-cost", type=above_zero, metavar="X", help="start no more when all have cost X dollars")
+    together = "the tasks are variants of one, for the same folder: each runs in a worktree, which stays, side by side"
+    batch.add_argument("--variants", action="store_true", help=together)
     batch.add_argument("--scheduler", metavar="URL", help="run them on a Dask cluster: tls://host:8786")
     for name, what in (("ca", "who vouches for the cluster"), ("cert", "our certificate"), ("key", "the key of it")):
         help_text = f"a PEM file: {what} (default: as Dask is configured)"
@@ -283,7 +285,9 @@ def _add_revert(action: argparse.ArgumentParser, name: str) -> None:
 
 def _add_worktrees(commands: Commands) -> None:
     actions = group(
-        commands, "worktrees", "List the git worktrees of sessions, bring changes back, remove and restore."
+        commands,
+        "worktrees",
+        "List the git worktrees of sessions, bring changes back, take from several, remove and restore.",
     )
     command(actions, "list", "List them, with how much of each is not merged.", "worktrees list")
     summary = "Merge what a worktree has into the folder of its repository, as changes that can be undone."
@@ -293,6 +297,11 @@ def _add_worktrees(commands: Commands) -> None:
     hunk_help = "only this hunk of --file, by its number or key (--dry-run lists them); may be repeated"
     bring.add_argument("--hunk", action="append", default=[], metavar="K", help=hunk_help)
     bring.add_argument("--dry-run", action="store_true", help="only say what would happen")
+    summary = "Take changes from several worktrees into the folder, as one change. Nothing is taken if two clash."
+    take = command(actions, "take", summary, "worktrees take try-3f9c2a-1:src/app.py:1,3 try-3f9c2a-2")
+    part_help = "NAME for all that a worktree has, NAME:FILE, or NAME:FILE:K,K for hunks by number or key"
+    take.add_argument("parts", nargs="+", metavar="PART", help=part_help)
+    take.add_argument("--dry-run", action="store_true", help="list the hunks, and what would be taken")
     summaries = {
         "remove": "Move a worktree to the trash, where it stays for a month. Its branch stays in the repository.",
         "restore": "Bring a worktree back from the trash, or what git knows of one that was removed by hand.",

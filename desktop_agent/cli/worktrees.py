@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+from collections.abc import Mapping, Sequence
 
 from desktop_agent.cli.changes import agents_rows, described_left_out, hunks_of, matching, selection_of, with_hunks
 from desktop_agent.cli.console import Console, table
@@ -12,13 +13,15 @@ from desktop_agent.core.base.file_names import name_on_a_line
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.diff.hunks import all_keys
 from desktop_agent.core.models.vendors import DEMO
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.codec import picked
-from desktop_agent.core.protocol.model import FileOutcome, JsonObject, LeftOut, ModelRef
+from desktop_agent.core.protocol.model import ChangeSelection, FileOutcome, JsonObject, LeftOut, ModelRef
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.transcript import replay
 from desktop_agent.core.worktrees.bring_back import (
+    FolderOffer,
     RedoPlan,
     Unmerged,
     WorktreeOffer,
@@ -27,6 +30,7 @@ from desktop_agent.core.worktrees.bring_back import (
     plan_redo,
     unmerged_in,
 )
+from desktop_agent.core.worktrees.variants import Pick, difference, in_one_folder, taken
 from desktop_agent.core.worktrees.worktrees import SeenWorktree, Worktrees
 from desktop_agent.library.turns import ServedSession
 
@@ -134,8 +138,58 @@ def _planned(offer: WorktreeOffer, args: argparse.Namespace, blobs: Blobs) -> tu
     return plan_redo(transcript, Ledger(offer.folder, blobs), selection), listed
 
 
+def take(args: argparse.Namespace, console: Console) -> int:
+    return asyncio.run(_take(Workbench.from_environment(), args, console))  # noqa: TID251 - entry point
+
+
+async def _take(bench: Workbench, args: argparse.Namespace, console: Console) -> int:
+    names = dict.fromkeys(part.partition(":")[0] for part in args.parts)
+    offers = in_one_folder([await find_offer(bench.worktrees, bench.catalog, name) for name in names])
+    by_name = {offer.worktree.name: offer for offer in offers}
+    picks, listed = await asyncio.to_thread(_picked, args.parts, by_name)
+    offer = await taken(offers, picks, bench.blobs)
+    files, session_id, left_out = [one.path for one in offer.transitions], "", list[LeftOut]()
+    lines = ["Nothing was written. This would be taken:" if args.dry_run else "Taken:", *listed]
+    if files and not args.dry_run:
+        plan = RedoPlan((ChangeSelection(),), (), ())
+        session_id, files, left_out = await _carried_out(bench, offer, plan)
+        lines += described_left_out(left_out)
+        lines.append(f"Review, undo or commit it in its session: desktop-agent --resume {session_id}")
+    document: JsonObject = {
+        "session_id": session_id or None,
+        "files": files,
+        "dry_run": args.dry_run,
+        "left_out": [picked(one, "path", "hunk", "reason") for one in left_out],
+    }
+    console.result(document, "\n".join(lines) if files else "There is nothing to take.")
+    return 1 if left_out else 0
+
+
+def _picked(parts: Sequence[str], offers: Mapping[str, WorktreeOffer]) -> tuple[list[Pick], list[str]]:
+    """Return what the parts name, and in words. Raises `UsageError`."""
+    picks: list[Pick] = []
+    listed: list[str] = []
+    for part in parts:
+        name, _, rest = part.partition(":")
+        changed = {one.path: one for one in offers[name].transitions}
+        path, _, hunks = (rest, "", "") if rest in changed else rest.rpartition(":")
+        if rest and path not in changed:
+            raise UsageError(f"The worktree {name} has no change of {name_on_a_line(path or rest)}.")
+        for file in [path] if rest else changed:
+            keys = all_keys(difference(changed[file]))
+            wanted = hunks.split(",") if hunks else keys
+            numbered = {str(number): key for number, key in enumerate(keys, start=1)}
+            if unknown := [one for one in wanted if one not in numbered and one not in keys]:
+                title = f"{name_on_a_line(file)} has no hunk {unknown[0]!r} in {name}."
+                raise UsageError(title, hint=f"It has {len(keys)}. Name one by its number, from 1.")
+            chosen = tuple(numbered.get(one, one) for one in wanted)
+            picks.append(Pick(name, file, chosen))
+            listed.append(f"  {name_on_a_line(file)}, from {name}: {len(chosen)} of {number_of(len(keys), 'hunk')}")
+    return picks, listed
+
+
 async def _carried_out(
-    bench: Workbench, offer: WorktreeOffer, plan: RedoPlan
+    bench: Workbench, offer: FolderOffer, plan: RedoPlan
 ) -> tuple[SessionId, list[str], list[LeftOut]]:
     """Return the session, the files, and what was left out although it was planned."""
     served, outcomes = ServedSession(bench.blobs, lambda _: None), list[FileOutcome]()
@@ -147,7 +201,8 @@ async def _carried_out(
             outcomes += await served.revert(ops.RedoChanges(selection=selection))
     finally:
         await served.aclose()
-    await note_brought(bench.worktrees, bench.catalog, offer.worktree.name)
+    if isinstance(offer, WorktreeOffer):
+        await note_brought(bench.worktrees, bench.catalog, offer.worktree.name)
     done = [one.path for one in outcomes if one.is_done]
     known = {*done, *(one.path for one in plan.left_out)}
     left = [LeftOut(path=one.path, reason=one.reason) for one in outcomes if not one.is_done and one.path not in known]

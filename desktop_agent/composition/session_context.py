@@ -97,7 +97,7 @@ from desktop_agent.core.tools.secret_files import finder_of_secrets
 from desktop_agent.core.tools.servers.mcp_tool import DefinitionBudget, McpTool, SearchTools, SessionTrust
 from desktop_agent.core.tools.servers.session_servers import SessionServers
 from desktop_agent.core.tools.tool import TaskOrder
-from desktop_agent.core.worktrees.bring_back import WorktreeOffer
+from desktop_agent.core.worktrees.bring_back import FolderOffer
 from desktop_agent.core.worktrees.worktrees import NewWorktree, hint_for_lost
 
 
@@ -123,8 +123,8 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     """The worktree to make for a new session, which then works there."""
     on_set_up: Callable[[str], None] | None = None
     """Called with what the command prints that sets up the worktree."""
-    brings_back: WorktreeOffer | None = None
-    """The changes of a worktree that a new session offers to bring back."""
+    brings_back: FolderOffer | None = None
+    """The changes of worktrees that a new session offers to bring back."""
     editor: TextEditor | None = None
     """The editor that shows the session, with texts that are not saved."""
     parent: "tuple[SessionContext, Parent] | None" = None

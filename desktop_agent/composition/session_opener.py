@@ -34,7 +34,7 @@ from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 from desktop_agent.core.system.processes.shell import find_shell
 from desktop_agent.core.system.workspace import identity_of, usable_workspace
 from desktop_agent.core.transcript import NoticeEntry, Transcript
-from desktop_agent.core.worktrees.bring_back import begin
+from desktop_agent.core.worktrees.bring_back import WorktreeOffer, begin
 from desktop_agent.core.worktrees.worktrees import Worktree
 
 
@@ -143,7 +143,7 @@ class SessionOpener:
                     sink=sink,
                     is_attended=is_attended,
                 )
-                if offer is not None:
+                if isinstance(offer, WorktreeOffer):
                     await begin(app.worktrees, offer, session_id)
                 return context.session()
             except BaseException:

@@ -32,6 +32,7 @@ from desktop_agent.core.slash.declarations import Declaration
 from desktop_agent.core.system.private_files import close_to_others
 from desktop_agent.core.system.processes.shell import ShellKind, find_shell
 from desktop_agent.core.tools.access import CallRules
+from desktop_agent.core.worktrees.variants import VariantRecords
 from desktop_agent.core.worktrees.worktrees import NewWorktree
 
 
@@ -68,6 +69,7 @@ class Workbench:
         self.stored = app.stored
         self.search = app.search
         self.worktrees = app.worktrees
+        self.variants = VariantRecords(paths.variants)
         self.keys = app.keys
         self.models = app.models
         """What is known about the models of each account, without asking the network."""

@@ -3,6 +3,7 @@
 A scripted model makes the call in its own session, so the policy, the sandbox and undo apply as usual.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -26,8 +27,10 @@ from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.tools.builtin import AnyTool
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.servers.mcp_tool import BETWEEN, server_named_in
+from desktop_agent.core.worktrees.variants import VariantCheck
 from desktop_agent.headless.runner import EXIT_CODES, HeadlessRun, RunOptions, unattended_call
 
+_LONGEST_CHECK_S = 1_800
 _NO_VENDOR = ModelRef(provider=DEMO, model="scripted")
 """The model of the session. It has no vendor, because requests to a vendor's model would be booked as paid."""
 
@@ -40,6 +43,8 @@ class CallOptions(Struct, frozen=True, kw_only=True):
     workspace: Path
     approval: ApprovalPolicy | None = None
     sandbox: SandboxMode | None = None
+    undoes: bool = False
+    """Whether to undo at the end what the call changed."""
 
 
 class CallReport(Struct, frozen=True, kw_only=True):
@@ -101,6 +106,7 @@ class SingleCall:
                 session=SessionOptions(
                     model=_NO_VENDOR, approval=options.approval, sandbox=options.sandbox, purpose="call"
                 ),
+                undo_last_turn=options.undoes,
             ),
             listener=self._hear,
             refuse=unattended_call,
@@ -137,3 +143,32 @@ class SingleCall:
                 self._changes += changes
             case _:
                 pass
+
+
+class CommandCheck:
+    """One run of a command of the user's, confined as the settings say. What it changes in the folder is undone."""
+
+    def __init__(
+        self, paths: AppPaths, live: LiveSettings, command: str, folder: Path, environ: Mapping[str, str]
+    ) -> None:
+        options = CallOptions(
+            tool="run_terminal_cmd",
+            arguments={"command": command, "timeout": _LONGEST_CHECK_S},
+            workspace=folder,
+            approval="never",
+            undoes=True,
+        )
+        self._command = command
+        self._call = SingleCall(paths, live, options, environ)
+
+    def interrupt(self) -> None:
+        self._call.interrupt()
+
+    async def run(self) -> VariantCheck:
+        """Raises `AgentError` if the folder cannot be used, or nothing can be recorded."""
+        result = (await self._call.run()).result
+        code, seconds = result.metadata.get("exit_code"), result.metadata.get("duration_seconds")
+        if not isinstance(code, int) or not isinstance(seconds, float):
+            return VariantCheck(command=self._command, output=result.content)
+        output = str(json.loads(result.content)["output"])
+        return VariantCheck(command=self._command, exit_code=code, output=output, duration_s=seconds)

@@ -4555,6 +4555,10 @@
         <translation>Ändern Sie die Liste in den Einstellungen.</translation>
     </message>
     <message>
+        <source>Changes of the variants clash, so nothing was taken.</source>
+        <translation>Änderungen der Varianten widersprechen sich, daher wurde nichts übernommen.</translation>
+    </message>
+    <message>
         <source>Check the application&apos;s data folder: `desktop-agent doctor`.</source>
         <translation>Prüfen Sie den Datenordner der Anwendung: `desktop-agent doctor`.</translation>
     </message>
@@ -4871,6 +4875,10 @@
         <translation>Einen Text im Kontext des Modells halten, auch nach Zusammenfassungen</translation>
     </message>
     <message>
+        <source>Leave these files out, or bring them back from one worktree, where each clash can be settled.</source>
+        <translation>Lassen Sie diese Dateien weg, oder holen Sie sie aus einem einzelnen Worktree zurück: Dort lässt sich jeder Konflikt klären.</translation>
+    </message>
+    <message>
         <source>Left out for this model: {0}. The conversation itself keeps everything.</source>
         <translation>Für dieses Modell weggelassen: {0}. Die Unterhaltung selbst behält alles.</translation>
     </message>
@@ -4881,6 +4889,10 @@
     <message>
         <source>Let {0} do this: {1}?</source>
         <translation>{0} dies tun lassen: {1}?</translation>
+    </message>
+    <message>
+        <source>Look at the variants again, then choose.</source>
+        <translation>Sehen Sie sich die Varianten noch einmal an, und wählen Sie dann.</translation>
     </message>
     <message>
         <source>MCP servers over HTTP</source>
@@ -5091,6 +5103,10 @@
         <translation>Machen Sie ihn mit Git rückgängig.</translation>
     </message>
     <message>
+        <source>Run `git init`, `git add -A` and `git commit -m first` there, then try again.</source>
+        <translation>Führen Sie dort `git init`, `git add -A` und `git commit -m first` aus, und versuchen Sie es dann erneut.</translation>
+    </message>
+    <message>
         <source>Runs outside the sandbox, as in your terminal.</source>
         <translation>Läuft außerhalb der Sandbox, wie in Ihrem Terminal.</translation>
     </message>
@@ -5185,6 +5201,14 @@
     <message>
         <source>TIFF image</source>
         <translation>TIFF-Bild</translation>
+    </message>
+    <message>
+        <source>Take from {0}.</source>
+        <translation>Aus {0} übernehmen.</translation>
+    </message>
+    <message>
+        <source>Take these lines from one of them only.</source>
+        <translation>Übernehmen Sie diese Zeilen nur aus einer davon.</translation>
     </message>
     <message>
         <source>The agent did not make this change, or may not have made it. Commit it with git.</source>
@@ -5403,6 +5427,10 @@
         <translation>Der Proxy verlangt Benutzername und Passwort: http://benutzer:passwort@host:port in {0}.</translation>
     </message>
     <message>
+        <source>The record of the variants cannot be written.</source>
+        <translation>Die Aufzeichnung der Varianten lässt sich nicht schreiben.</translation>
+    </message>
+    <message>
         <source>The record of the worktree cannot be written.</source>
         <translation>Der Eintrag des Worktrees kann nicht geschrieben werden.</translation>
     </message>
@@ -5499,6 +5527,10 @@
         <translation>Die Einstellungen des Benutzers lassen keinen Server das Modell fragen.</translation>
     </message>
     <message>
+        <source>The variant has other changes by now, so nothing was taken.</source>
+        <translation>Die Variante hat inzwischen andere Änderungen, daher wurde nichts übernommen.</translation>
+    </message>
+    <message>
         <source>The worktree could not be made, and nothing is left of it.</source>
         <translation>Der Worktree konnte nicht angelegt werden, und es ist nichts von ihm übrig.</translation>
     </message>
@@ -5525,6 +5557,10 @@
     <message>
         <source>There are no usable credentials for {0}.</source>
         <translation>Für {0} gibt es keine brauchbaren Zugangsdaten.</translation>
+    </message>
+    <message>
+        <source>There can be 2 to {0} variants, not {1}.</source>
+        <translation>Es können 2 bis {0} Varianten sein, nicht {1}.</translation>
     </message>
     <message>
         <source>There is a worktree or branch of the name {0} already.</source>
@@ -5589,6 +5625,10 @@
     <message>
         <source>There is nothing to commit.</source>
         <translation>Es gibt nichts zu committen.</translation>
+    </message>
+    <message>
+        <source>These changes clash with what is in the folder, so nothing was taken.</source>
+        <translation>Diese Änderungen widersprechen dem Stand im Ordner, daher wurde nichts übernommen.</translation>
     </message>
     <message>
         <source>These credentials may not use {0}.</source>
@@ -5677,6 +5717,10 @@
     <message>
         <source>Use letters, digits, `-` and `_`, at most 60.</source>
         <translation>Verwenden Sie Buchstaben, Ziffern, `-` und `_`, höchstens 60.</translation>
+    </message>
+    <message>
+        <source>Variants work in git worktrees, and the folder is in no git repository with a commit.</source>
+        <translation>Varianten arbeiten in Git-Worktrees, und der Ordner liegt in keinem Git-Repository mit einem Commit.</translation>
     </message>
     <message>
         <source>WAV audio</source>

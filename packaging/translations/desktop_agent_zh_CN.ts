@@ -4537,6 +4537,10 @@
         <translation>请在设置中修改该列表。</translation>
     </message>
     <message>
+        <source>Changes of the variants clash, so nothing was taken.</source>
+        <translation>各方案的更改有冲突，因此未采用任何内容。</translation>
+    </message>
+    <message>
         <source>Check the application&apos;s data folder: `desktop-agent doctor`.</source>
         <translation>请检查应用程序的数据文件夹：`desktop-agent doctor`。</translation>
     </message>
@@ -4853,6 +4857,10 @@
         <translation>让模型始终看到某段文本，总结之后也不例外</translation>
     </message>
     <message>
+        <source>Leave these files out, or bring them back from one worktree, where each clash can be settled.</source>
+        <translation>请排除这些文件，或从单个工作树取回它们，在那里可以逐一解决冲突。</translation>
+    </message>
+    <message>
         <source>Left out for this model: {0}. The conversation itself keeps everything.</source>
         <translation>为其省略：{0}。未移除任何内容：省略的内容仍在此处。</translation>
     </message>
@@ -4863,6 +4871,10 @@
     <message>
         <source>Let {0} do this: {1}?</source>
         <translation>允许 {0} 执行此操作：{1}？</translation>
+    </message>
+    <message>
+        <source>Look at the variants again, then choose.</source>
+        <translation>请重新查看各方案，然后再选择。</translation>
     </message>
     <message>
         <source>MCP servers over HTTP</source>
@@ -5073,6 +5085,10 @@
         <translation>请用 Git 还原它。</translation>
     </message>
     <message>
+        <source>Run `git init`, `git add -A` and `git commit -m first` there, then try again.</source>
+        <translation>请在其中运行 `git init`、`git add -A` 和 `git commit -m first`，然后重试。</translation>
+    </message>
+    <message>
         <source>Runs outside the sandbox, as in your terminal.</source>
         <translation>在沙盒之外运行，与在您的终端中一样。</translation>
     </message>
@@ -5167,6 +5183,14 @@
     <message>
         <source>TIFF image</source>
         <translation>TIFF 图像</translation>
+    </message>
+    <message>
+        <source>Take from {0}.</source>
+        <translation>采用 {0} 的更改。</translation>
+    </message>
+    <message>
+        <source>Take these lines from one of them only.</source>
+        <translation>这些行只能从其中一个采用。</translation>
     </message>
     <message>
         <source>The agent did not make this change, or may not have made it. Commit it with git.</source>
@@ -5385,6 +5409,10 @@
         <translation>需要用户名和密码：在 {0} 中写 http://user:password@host:port。</translation>
     </message>
     <message>
+        <source>The record of the variants cannot be written.</source>
+        <translation>无法写入方案的记录。</translation>
+    </message>
+    <message>
         <source>The record of the worktree cannot be written.</source>
         <translation>无法写入工作树的记录。</translation>
     </message>
@@ -5481,6 +5509,10 @@
         <translation>用户的设置不允许任何服务器询问模型。</translation>
     </message>
     <message>
+        <source>The variant has other changes by now, so nothing was taken.</source>
+        <translation>该方案的更改已经不同，因此未采用任何内容。</translation>
+    </message>
+    <message>
         <source>The worktree could not be made, and nothing is left of it.</source>
         <translation>无法创建工作树，也没有留下任何内容。</translation>
     </message>
@@ -5507,6 +5539,10 @@
     <message>
         <source>There are no usable credentials for {0}.</source>
         <translation>没有可用于 {0} 的凭据。</translation>
+    </message>
+    <message>
+        <source>There can be 2 to {0} variants, not {1}.</source>
+        <translation>方案数量须为 2 到 {0} 个，不能是 {1} 个。</translation>
     </message>
     <message>
         <source>There is a worktree or branch of the name {0} already.</source>
@@ -5571,6 +5607,10 @@
     <message>
         <source>There is nothing to commit.</source>
         <translation>没有可提交的内容。</translation>
+    </message>
+    <message>
+        <source>These changes clash with what is in the folder, so nothing was taken.</source>
+        <translation>这些更改与文件夹中的内容冲突，因此未采用任何内容。</translation>
     </message>
     <message>
         <source>These credentials may not use {0}.</source>
@@ -5659,6 +5699,10 @@
     <message>
         <source>Use letters, digits, `-` and `_`, at most 60.</source>
         <translation>请使用字母、数字、`-` 和 `_`，最多 60 个。</translation>
+    </message>
+    <message>
+        <source>Variants work in git worktrees, and the folder is in no git repository with a commit.</source>
+        <translation>方案在 git 工作树中运行，而该文件夹不在含有提交的 git 仓库中。</translation>
     </message>
     <message>
         <source>WAV audio</source>

@@ -5,8 +5,9 @@ import asyncio
 import os
 import shutil
 from contextlib import nullcontext
+from pathlib import Path
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from desktop_agent.cli.batch import WORKER
 from desktop_agent.cli.batch.worker import arguments_of
@@ -15,6 +16,7 @@ from desktop_agent.cli.signals import run_to_end
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.worktrees.variants import VariantRecords, require_repository
 from desktop_agent.headless.batch.cluster import ClusterWorkers, RemoteTask, TlsFiles, check_address, require_dask
 from desktop_agent.headless.batch.copies import sweep
 from desktop_agent.headless.batch.local_workers import LocalWorkers
@@ -62,6 +64,8 @@ def main(args: argparse.Namespace, console: Console) -> int:
     if args.scheduler is not None:
         check_address(args.scheduler)
     tasks = read_tasks(args.tasks, lambda task: arguments_of(task, task.workspace))
+    if args.variants:
+        tasks = _as_variants(args, tasks)
     if args.resume and (args.output is None or not args.output.exists()):
         raise UsageError("There is no batch to go on with.", hint="Name the file of its results with --output.")
     copies = AppPaths.from_environment(args.environ).cache / "batch"
@@ -78,6 +82,23 @@ def main(args: argparse.Namespace, console: Console) -> int:
     else:
         console.result({**asdict(summary), "exit_code": summary.exit_code}, words)
     return summary.exit_code
+
+
+def _as_variants(args: argparse.Namespace, tasks: tuple[BatchTask, ...]) -> tuple[BatchTask, ...]:
+    """Give each task a worktree, and record that they belong together. Blocks. Raises `UsageError`."""
+    if args.scheduler is not None or args.resume or any(task.worktree for task in tasks):
+        raise UsageError("--variants goes with neither --scheduler, --resume nor a worktree that a task names.")
+    alike = {(task.workspace, task.prompt, task.test) for task in tasks}
+    if len(alike) > 1:
+        raise UsageError("Variants have the same workspace, prompt and test.", hint="They differ in their options.")
+    ((folder, prompt, test),) = alike
+    asyncio.run(require_repository(Path(folder)))  # noqa: TID251 - entry point
+    paths = AppPaths.from_environment(args.environ)
+    made = VariantRecords(paths.variants).add(
+        Path(folder), prompt, [task.id for task in tasks], check=test, at=SystemClock().now()
+    )
+    args.retries, args.workers = 0, args.workers or len(tasks)
+    return tuple(replace(task, worktree=variant.worktree) for task, variant in zip(tasks, made.variants, strict=True))
 
 
 async def _run(

@@ -8,17 +8,18 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import Mapping
-from contextlib import redirect_stderr
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, redirect_stderr
 from io import StringIO
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
 from msgspec import UNSET, Struct, convert
 from msgspec.structs import asdict, replace
 
 from desktop_agent.cli.parser import build_parser
 from desktop_agent.cli.run import approver_of, environ_of, run_logs, run_options
+from desktop_agent.cli.signals import Interruptible
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError, UsageError
 from desktop_agent.core.base.ids import SessionId
@@ -29,10 +30,14 @@ from desktop_agent.core.export import export_text
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.system.environment import take_environment
 from desktop_agent.core.system.private_files import close_to_others
+from desktop_agent.core.worktrees.variants import VariantCheck
 from desktop_agent.headless.batch.copies import copy_of
 from desktop_agent.headless.batch.tasks import BatchTask, TaskOutcome, failed
 from desktop_agent.headless.input_lines import lines_of
 from desktop_agent.headless.runner import HeadlessRun, describe
+from desktop_agent.headless.single_call import CommandCheck
+
+T = TypeVar("T")
 
 OWN_OPTIONS = (
     "json", "workspace", "prompt", "prompt-file", "resume", "continue", "worktree", "worktree-base", "stream",
@@ -82,7 +87,7 @@ class _TaskRunner:
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
         self._paths = AppPaths.from_environment(environ)
-        self._run: HeadlessRun | None = None
+        self._run: Interruptible[object] | None = None
         self._is_over = False
 
     async def serve(self, descriptor: int) -> None:
@@ -101,13 +106,13 @@ class _TaskRunner:
 
     async def run(self, order: WorkItem) -> TaskOutcome:
         task, begun = order.task, time.monotonic()
-        copying = copy_of(task.workspace, self._paths.cache / "batch")
+        placing = _place_of(task, self._paths.cache / "batch")
         try:
-            copy = await asyncio.to_thread(copying.__enter__)
+            folder = await asyncio.to_thread(placing.__enter__)
             try:
-                outcome = await self._run_in(task, copy, order.max_cost)
+                outcome = await self._run_in(task, folder, order.max_cost)
             finally:
-                await asyncio.to_thread(copying.__exit__, None, None, None)
+                await asyncio.to_thread(placing.__exit__, None, None, None)
         except AgentError as error:
             outcome = failed(task.id, "not_run", describe(error), exit_code=error.exit_code)
         return replace(outcome, duration_s=round(time.monotonic() - begun, 3))
@@ -118,24 +123,27 @@ class _TaskRunner:
         orders.put_nowait(None)
         self.interrupt()
 
-    async def _run_in(self, task: BatchTask, copy: Path, max_cost: float | None) -> TaskOutcome:
-        args = arguments_of(task, str(copy))
+    async def _run_in(self, task: BatchTask, folder: Path, max_cost: float | None) -> TaskOutcome:
+        args = arguments_of(task, str(folder))
+        args.worktree = task.worktree or None
         args.max_cost = min(filter(None, (args.max_cost, max_cost)), default=None)
         args.environ = self._environ
         environ = environ_of(args)
         live = LiveSettings.load(self._paths.settings_file(environ), environ)
         bench = Workbench(self._paths, live, environ=environ, client=args.client)
         options = run_options(args, bench)
-        approver = approver_of(args, copy, bench.blobs)
-        self._run = HeadlessRun(bench, options, run_logs(args), approve=approver)
-        if self._is_over:
-            self._run.interrupt()
+        approver = approver_of(args, folder, bench.blobs)
         try:
-            result = await self._run.run()
+            result = await self._interruptible(HeadlessRun(bench, options, run_logs(args), approve=approver))
         finally:
-            self._run = None
             if approver is not None:
                 await approver.aclose()
+        if result.worktree:
+            folder = (await bench.worktrees.find(result.worktree)).worktree.workspace
+        check: VariantCheck | None = None
+        if task.test and result.exit_code == 0:
+            check = await self._interruptible(CommandCheck(self._paths, live, task.test, folder, environ))
+            await asyncio.to_thread(bench.variants.note, task.worktree, check)
         patch = await asyncio.to_thread(_patch_of, bench, result.session_id) if result.session_id else ""
         return TaskOutcome(
             id=task.id,
@@ -147,8 +155,28 @@ class _TaskRunner:
             usage=asdict(result.usage),
             cost=result.usage.cost_usd,
             problems=result.problems,
+            test=check,
+            worktree=result.worktree,
             output=None if result.output is UNSET else result.output,
         )
+
+    async def _interruptible(self, run: Interruptible[T]) -> T:
+        self._run = run
+        if self._is_over:
+            run.interrupt()
+        try:
+            return await run.run()
+        finally:
+            self._run = None
+
+
+@contextmanager
+def _place_of(task: BatchTask, scratch: Path) -> Generator[Path]:
+    if task.worktree:
+        yield Path(task.workspace)
+    else:
+        with copy_of(task.workspace, scratch) as copy:
+            yield copy
 
 
 def _patch_of(bench: Workbench, session_id: SessionId) -> str:

@@ -69,6 +69,11 @@ class AppPaths(Struct, frozen=True):
         return self.data / "worktrees"
 
     @property
+    def variants(self) -> Path:
+        """What ties the variants of a prompt together, one folder each time."""
+        return self.data / "variants"
+
+    @property
     def project_answers(self) -> Path:
         """The user's answers about projects, one file per project."""
         return self.config / "projects"

@@ -43,29 +43,32 @@ _CONFLICTS: Final = "It has conflicts in the worktree. Resolve them there first.
 _NESTED: Final = "It belongs to another repository in the worktree."
 
 
-class WorktreeOffer(Struct, frozen=True):
-    worktree: Worktree
-    base: str
-    """The commit where the worktree and the folder of its repository parted."""
+class FolderOffer(Struct, frozen=True, kw_only=True):
     folder: Path
     """Where the changes are brought back: the user's folder in the repository, or all of it if other files differ."""
     transitions: tuple[FileTransition, ...]
-    left_out: tuple[LeftOut, ...]
-    git: tuple[UsersGit, UsersGit]
-    """Git in the worktree, and in the folder of its repository."""
+    prompt: str
 
     def events(self, model: ModelRef, blobs: Blobs) -> tuple[ev.KnownEvent, ...]:
         """Return the first turn of a session that brings the changes back. Blocks: stores the files."""
         with Ledger(self.folder, blobs).recorder() as recorder:
             for number, transition in enumerate(self.transitions, start=1):
                 recorder.add(transition, author="agent", change_id=change_id(_TURN, number))
-        prompt = f"Bring back the worktree {self.worktree.name}."
         return (
-            ev.PromptSubmitted(turn=_TURN, prompt_id=new_prompt_id(), text=prompt),
+            ev.PromptSubmitted(turn=_TURN, prompt_id=new_prompt_id(), text=self.prompt),
             ev.TurnStarted(turn=_TURN, model=model),
             ev.ChangesRecorded(turn=_TURN, call_id="", changes=recorder.changes, is_offered=True),
             ev.TurnEnded(turn=_TURN, reason="completed", requests=0, duration_s=0.0),
         )
+
+
+class WorktreeOffer(FolderOffer, frozen=True, kw_only=True):
+    worktree: Worktree
+    base: str
+    """The commit where the worktree and the folder of its repository parted."""
+    left_out: tuple[LeftOut, ...]
+    git: tuple[UsersGit, UsersGit]
+    """Git in the worktree, and in the folder of its repository."""
 
 
 class Unmerged(Struct, frozen=True):
@@ -123,7 +126,15 @@ async def find_offer(worktrees: Worktrees, catalog: SessionCatalog, name: str) -
         folder /= prefix
         transitions = tuple(replace(one, path=one.path.removeprefix(prefix)) for one in transitions)
         left_out = tuple(replace(one, path=one.path.removeprefix(prefix)) for one in left_out)
-    return WorktreeOffer(worktree, base, folder, transitions, left_out, git)
+    return WorktreeOffer(
+        folder=folder,
+        transitions=transitions,
+        prompt=f"Bring back the worktree {name}.",
+        worktree=worktree,
+        base=base,
+        left_out=left_out,
+        git=git,
+    )
 
 
 async def begin(worktrees: Worktrees, offer: WorktreeOffer, session_id: SessionId) -> None:

@@ -21,8 +21,9 @@ from desktop_agent.core.base.file_names import real_path_named
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.plain_text import money
 from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.core.worktrees.variants import VariantCheck
 
-FIELDS = ("id", "workspace", "prompt", "options")
+FIELDS = ("id", "workspace", "prompt", "options", "test", "worktree")
 
 
 class BatchTask(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -32,6 +33,10 @@ class BatchTask(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     prompt: str
     options: JsonObject = field(default_factory=dict[str, object])
     """Options of `run` by their long names: `{"provider": "demo", "max-turns": 3, "dry-run": true}`."""
+    test: str = ""
+    """A command to run in the folder after the task. It is confined like the model's, and what it changes is undone."""
+    worktree: str = ""
+    """The name of a worktree to make and run in. Unlike a copy, it stays."""
 
 
 def read_tasks(path: Path, check: Callable[[BatchTask], object]) -> tuple[BatchTask, ...]:
@@ -90,6 +95,8 @@ class TaskOutcome(Struct, frozen=True, kw_only=True):
     usage: JsonObject = field(default_factory=dict[str, object])
     cost: float | None = None
     problems: tuple[str, ...] = ()
+    test: VariantCheck | None = None
+    worktree: str = ""
     output: object = None
     duration_s: float = 0.0
     attempts: int = 1
@@ -99,7 +106,8 @@ class TaskOutcome(Struct, frozen=True, kw_only=True):
         return self.stopped_reason in ("provider_error", "storage_error", "internal_error")
 
     def line(self) -> str:
-        return json.dumps({**asdict(self), "problems": list(self.problems)}, ensure_ascii=False)
+        test = asdict(self.test) | {"is_passed": self.test.is_passed} if self.test is not None else None
+        return json.dumps({**asdict(self), "problems": list(self.problems), "test": test}, ensure_ascii=False)
 
     @classmethod
     def read(cls, line: str | bytes) -> "TaskOutcome":
