@@ -17,16 +17,21 @@ from desktop_agent.core.base.errors import AgentError, UnsafeSettingsError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.context.tokens import Calibration
+from desktop_agent.core.diagnostics.diagnostics import ChangesOf, Diagnostics, DiagnosticsHost
+from desktop_agent.core.diagnostics.lsp_connection import LspHost
 from desktop_agent.core.extensions.agent_files import roles_in_force
 from desktop_agent.core.extensions.agent_roles import AgentRole
 from desktop_agent.core.extensions.hook_runs import HookBook
+from desktop_agent.core.extensions.language_servers import LanguageServerBook
 from desktop_agent.core.extensions.project_items import Extensions, extensions_of
 from desktop_agent.core.extensions.skills_in_force import Skills
+from desktop_agent.core.extensions.untrusted import SecretAt
 from desktop_agent.core.mcp.connection import ServerPool
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.known_model import KnownModel, ListedModel
 from desktop_agent.core.models.model_catalog import MODELS_NAME, ModelCatalog
 from desktop_agent.core.models.vendors import known_vendor
+from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
@@ -48,6 +53,7 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME
 from desktop_agent.core.store.session_catalog import SessionCatalog
 from desktop_agent.core.system.environment import child_environment
+from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.core.telemetry.telemetry import Telemetry
 from desktop_agent.core.tools.builtin import AnyTool, builtin_tools
 from desktop_agent.core.tools.execution.confiner import SandboxProbe, server_confiner
@@ -196,12 +202,29 @@ class Application:
         return (*self.settings_in(root).faults, *self.rules.faults)
 
     def hooks_in(self, root: Path) -> HookBook:
-        secrets = finder_of_secrets(root, self.environ)
-        return HookBook(
-            workspace=self.settings_in(root),
+        secret_at = self._secrets_in(root)
+        return HookBook(workspace=self.settings_in(root), environ=self.environ, secret_at=secret_at)
+
+    def language_servers_in(self, root: Path) -> LanguageServerBook:
+        secret_at = self._secrets_in(root)
+        return LanguageServerBook(workspace=self.settings_in(root), environ=self.environ, secret_at=secret_at)
+
+    def diagnostics(self, root: Path, processes: ProcessRunner, changes_of: ChangesOf, log: EventLog) -> Diagnostics:
+        """Return the diagnostics of a session, which runs its language servers by `processes`."""
+        servers = LspHost(
+            root=root,
             environ=self.environ,
-            secret_at=lambda path, status: secrets().secret_at(path, status),
+            confiner=server_confiner(self.paths, self.environ, self.probe),
+            runner=processes,
+            clock=self.clock,
+            logs=self.paths.logs / "language-servers",
         )
+        host = DiagnosticsHost(servers=servers, changes_of=changes_of, content_of=self.blobs.of_file)
+        return Diagnostics(self.language_servers_in(root), host, log)
+
+    def _secrets_in(self, root: Path) -> SecretAt:
+        secrets = finder_of_secrets(root, self.environ)
+        return lambda path, status: secrets().secret_at(path, status)
 
     async def safe_in(self, root: Path) -> WorkspaceSettings:
         """Read all settings and rules of a workspace. Raises `UnsafeSettingsError` while nothing may run there."""

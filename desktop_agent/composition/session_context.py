@@ -219,6 +219,11 @@ class SessionContext:
         )
         self.toolbox = self._make_toolbox()
         self.hooks = Hooks(app.hooks_in(self.root), self._hook_host(), self.recorder)
+        processes = ProcessRunner(app.clock, limits=self._command_limits)
+        of_call = state.transcript.changed.of_call
+        self.diagnostics = (
+            above.diagnostics if above is not None else app.diagnostics(self.root, processes, of_call, self.recorder)
+        )
         trust = SessionTrust(ToolTrust(app.paths.tool_trust), self.recorder)
         wanted = partial(_wanted_servers, self.settings, options.servers)
         self.servers = SessionServers(app.tools.servers, self.root, wanted, self.registry, trust, self.recorder)
@@ -321,6 +326,7 @@ class SessionContext:
             questions=ServerQuestions(approvals, self.policies),
             sample_during=sampling.during,
             effects=self.effects if parent is None else parent[0].effects,
+            diagnostics=self.diagnostics,
             servers=self.servers,
             log=self.recorder,
             clock=self.app.clock,
@@ -432,6 +438,8 @@ class SessionContext:
             stack.push_async_callback(asyncio.to_thread, _remove_temp, self.temp_folder)
             stack.push_async_callback(asyncio.to_thread, self._capture.close)
             stack.push_async_callback(self._processes.aclose)
+            if self.options.parent is None:
+                stack.push_async_callback(self.diagnostics.aclose)
             stack.push_async_callback(app.tools.give_back)
             stack.push_async_callback(self.agents.aclose)
             stack.callback(self.servers.close)

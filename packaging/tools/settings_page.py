@@ -24,7 +24,8 @@ Where the file is, how a change takes effect, what a project may say: [user guid
 A choice may be written in capitals, a number in quotes, a list as one text with commas. An empty text stands for the
 default. Which mistakes let nothing run, and where a default stands in, is in the user guide, too. The tables
 `[[mcp.definitions]]` are described in [MCP servers](guide/mcp.md), `[[agents]]` in [Other agents](guide/agents.md),
-`[[hooks.definitions]]` in [Hooks](guide/hooks.md).
+`[[hooks.definitions]]` in [Hooks](guide/hooks.md), `[[diagnostics.definitions]]`
+in [Diagnostics](guide/diagnostics.md).
 """
 
 _EFFECTS = {

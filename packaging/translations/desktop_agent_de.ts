@@ -10224,6 +10224,10 @@
         <translation>Diese Einstellungen würden den MCP-Server {0} starten</translation>
     </message>
     <message>
+        <source>This language server would run in the sandbox: {0}</source>
+        <translation>Dieser Language-Server würde in der Sandbox laufen: {0}</translation>
+    </message>
+    <message>
         <source>This project brings settings or extensions. They apply only if you trust them.</source>
         <translation>Dieses Projekt bringt Einstellungen oder Erweiterungen mit. Sie gelten nur, wenn Sie ihnen vertrauen.</translation>
     </message>
@@ -10277,6 +10281,10 @@
     <message>
         <source>These hooks and plugins would run as you do, outside the sandbox:</source>
         <translation>Diese Hooks und Plugins würden mit Ihren Rechten laufen, außerhalb der Sandbox:</translation>
+    </message>
+    <message>
+        <source>These language servers would run in the sandbox, where they read the folder:</source>
+        <translation>Diese Language-Server würden in der Sandbox laufen, wo sie den Ordner lesen:</translation>
     </message>
     <message>
         <source>Trust the project</source>
@@ -12475,6 +12483,22 @@
         <translation>Claude Platform on AWS</translation>
     </message>
     <message>
+        <source>Diagnostics</source>
+        <translation>Diagnosen</translation>
+    </message>
+    <message>
+        <source>Errors</source>
+        <translation>Fehler</translation>
+    </message>
+    <message>
+        <source>Errors and warnings</source>
+        <translation>Fehler und Warnungen</translation>
+    </message>
+    <message>
+        <source>Errors that language servers find in files that the agent changed. The servers run in the sandbox: they read the folder, write nothing and reach no network.</source>
+        <translation>Fehler, die Language-Server in Dateien finden, die der Agent geändert hat. Die Server laufen in der Sandbox: Sie lesen den Ordner, schreiben nichts und erreichen kein Netz.</translation>
+    </message>
+    <message>
         <source>Files of instructions that the model does not get: paths, or globs such as `GEMINI.md` and `.cursor/rules/**`; `**` stands for all. “What the model sees” has a switch for each file.</source>
         <translation>Dateien mit Anweisungen, die das Modell nicht bekommt: Pfade oder Muster wie `GEMINI.md` und `.cursor/rules/**`; `**` steht für alle. „Was das Modell sieht“ hat einen Schalter für jede Datei.</translation>
     </message>
@@ -12483,12 +12507,20 @@
         <translation>Google Vertex AI</translation>
     </message>
     <message>
+        <source>Have the language servers that are installed check the files that a call of the agent changed.</source>
+        <translation>Installierte Language-Server die Dateien prüfen lassen, die ein Aufruf des Agenten geändert hat.</translation>
+    </message>
+    <message>
         <source>Hooks</source>
         <translation>Hooks</translation>
     </message>
     <message>
         <source>Hooks of other programs</source>
         <translation>Hooks anderer Programme</translation>
+    </message>
+    <message>
+        <source>How long a call waits for servers that run. What comes later is told after a later call.</source>
+        <translation>Wie lange ein Aufruf auf laufende Server wartet. Was später kommt, wird nach einem späteren Aufruf gemeldet.</translation>
     </message>
     <message>
         <source>How many sub-agents of a conversation work side by side; further ones wait. 0 offers the model none.</source>
@@ -12511,6 +12543,10 @@
         <translation>Nicht gesendete Anweisungen</translation>
     </message>
     <message>
+        <source>Longest wait</source>
+        <translation>Längste Wartezeit</translation>
+    </message>
+    <message>
         <source>Look for updates at</source>
         <translation>Nach Updates suchen bei</translation>
     </message>
@@ -12521,6 +12557,10 @@
     <message>
         <source>Name the model in commits</source>
         <translation>Das Modell in Commits nennen</translation>
+    </message>
+    <message>
+        <source>Nothing</source>
+        <translation>Nichts</translation>
     </message>
     <message>
         <source>One conversation</source>
@@ -12891,8 +12931,16 @@
         <translation>Wie viele Anfragen ein Unteragent höchstens an das Modell senden darf, wenn seine Rolle nichts anderes sagt.</translation>
     </message>
     <message>
+        <source>The names of language servers that do not run.</source>
+        <translation>Die Namen der Language-Server, die nicht laufen.</translation>
+    </message>
+    <message>
         <source>The names of skills that the model is not told of and that are no slash commands.</source>
         <translation>Die Namen von Skills, von denen das Modell nichts erfährt und die keine Slash-Befehle sind.</translation>
+    </message>
+    <message>
+        <source>Told to the model</source>
+        <translation>Dem Modell gemeldet</translation>
     </message>
     <message>
         <source>Underline misspelled words</source>
@@ -12901,6 +12949,10 @@
     <message>
         <source>Use MCP servers</source>
         <translation>MCP-Server verwenden</translation>
+    </message>
+    <message>
+        <source>Use language servers</source>
+        <translation>Language-Server verwenden</translation>
     </message>
     <message>
         <source>Use skills</source>
@@ -12941,6 +12993,10 @@
     <message>
         <source>What the model gets of AGENTS.md, CLAUDE.md and the like.</source>
         <translation>Was das Modell von AGENTS.md, CLAUDE.md und Ähnlichem bekommt.</translation>
+    </message>
+    <message>
+        <source>What the model is told of the new problems of these files.</source>
+        <translation>Was das Modell über die neuen Probleme dieser Dateien erfährt.</translation>
     </message>
     <message>
         <source>When a conversation is summarised, so that it still fits the model.</source>

@@ -10191,6 +10191,10 @@
         <translation>它会启动 MCP 服务器 {0}</translation>
     </message>
     <message>
+        <source>This language server would run in the sandbox: {0}</source>
+        <translation>此语言服务器将在沙盒中运行：{0}</translation>
+    </message>
+    <message>
         <source>This project brings settings or extensions. They apply only if you trust them.</source>
         <translation>此项目带有设置或扩展。只有您信任它们，它们才会生效。</translation>
     </message>
@@ -10244,6 +10248,10 @@
     <message>
         <source>These hooks and plugins would run as you do, outside the sandbox:</source>
         <translation>这些钩子和插件会以您的身份在沙盒之外运行：</translation>
+    </message>
+    <message>
+        <source>These language servers would run in the sandbox, where they read the folder:</source>
+        <translation>这些语言服务器将在沙盒中运行，并可读取此文件夹：</translation>
     </message>
     <message>
         <source>Trust the project</source>
@@ -12428,6 +12436,22 @@
         <translation>AWS 上的 Claude Platform</translation>
     </message>
     <message>
+        <source>Diagnostics</source>
+        <translation>诊断</translation>
+    </message>
+    <message>
+        <source>Errors</source>
+        <translation>错误</translation>
+    </message>
+    <message>
+        <source>Errors and warnings</source>
+        <translation>错误和警告</translation>
+    </message>
+    <message>
+        <source>Errors that language servers find in files that the agent changed. The servers run in the sandbox: they read the folder, write nothing and reach no network.</source>
+        <translation>语言服务器在代理更改过的文件中发现的错误。服务器在沙盒中运行：可读取文件夹，不写入任何内容，也无法访问网络。</translation>
+    </message>
+    <message>
         <source>Files of instructions that the model does not get: paths, or globs such as `GEMINI.md` and `.cursor/rules/**`; `**` stands for all. “What the model sees” has a switch for each file.</source>
         <translation>模型不会收到的指令文件：路径，或 `GEMINI.md`、`.cursor/rules/**` 这样的通配模式；`**` 表示全部。“模型看到的内容”中每个文件都有一个开关。</translation>
     </message>
@@ -12436,12 +12460,20 @@
         <translation>Google Vertex AI</translation>
     </message>
     <message>
+        <source>Have the language servers that are installed check the files that a call of the agent changed.</source>
+        <translation>让已安装的语言服务器检查代理的调用所更改的文件。</translation>
+    </message>
+    <message>
         <source>Hooks</source>
         <translation>钩子</translation>
     </message>
     <message>
         <source>Hooks of other programs</source>
         <translation>其他程序的钩子</translation>
+    </message>
+    <message>
+        <source>How long a call waits for servers that run. What comes later is told after a later call.</source>
+        <translation>一次调用等待正在运行的服务器多久。更晚得到的结果会在之后的调用中告知。</translation>
     </message>
     <message>
         <source>How many sub-agents of a conversation work side by side; further ones wait. 0 offers the model none.</source>
@@ -12464,6 +12496,10 @@
         <translation>不发送的指令</translation>
     </message>
     <message>
+        <source>Longest wait</source>
+        <translation>最长等待时间</translation>
+    </message>
+    <message>
         <source>Look for updates at</source>
         <translation>更新检查地址</translation>
     </message>
@@ -12474,6 +12510,10 @@
     <message>
         <source>Name the model in commits</source>
         <translation>在提交中注明模型</translation>
+    </message>
+    <message>
+        <source>Nothing</source>
+        <translation>不告知</translation>
     </message>
     <message>
         <source>One conversation</source>
@@ -12844,8 +12884,16 @@
         <translation>子代理最多可以向模型发送的请求数，除非其角色另有规定。</translation>
     </message>
     <message>
+        <source>The names of language servers that do not run.</source>
+        <translation>不运行的语言服务器的名称。</translation>
+    </message>
+    <message>
         <source>The names of skills that the model is not told of and that are no slash commands.</source>
         <translation>不告知模型、也不作为斜杠命令的技能名称。</translation>
+    </message>
+    <message>
+        <source>Told to the model</source>
+        <translation>告知模型的内容</translation>
     </message>
     <message>
         <source>Underline misspelled words</source>
@@ -12854,6 +12902,10 @@
     <message>
         <source>Use MCP servers</source>
         <translation>使用 MCP 服务器</translation>
+    </message>
+    <message>
+        <source>Use language servers</source>
+        <translation>使用语言服务器</translation>
     </message>
     <message>
         <source>Use skills</source>
@@ -12894,6 +12946,10 @@
     <message>
         <source>What the model gets of AGENTS.md, CLAUDE.md and the like.</source>
         <translation>模型会收到 AGENTS.md、CLAUDE.md 等文件中的哪些内容。</translation>
+    </message>
+    <message>
+        <source>What the model is told of the new problems of these files.</source>
+        <translation>就这些文件中的新问题，告知模型的内容。</translation>
     </message>
     <message>
         <source>When a conversation is summarised, so that it still fits the model.</source>

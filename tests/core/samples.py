@@ -10,7 +10,9 @@ from desktop_agent.core.protocol.model import (
     CacheMiss,
     ChangeSelection,
     Citation,
+    Diagnostic,
     FileChange,
+    FileDiagnostics,
     FileImage,
     FileOutcome,
     FolderIdentity,
@@ -211,6 +213,23 @@ _BODIES: tuple[ev.KnownEvent, ...] = (
         changed={"command": "make test"},
         context="The build is slow.",
         output="checked",
+    ),
+    ev.DiagnosticsFound(
+        turn=1,
+        call_id="toolu_1",
+        files=(
+            FileDiagnostics(
+                path="src/app.py",
+                server="basedpyright",
+                digest="0" * 64,
+                found=(
+                    Diagnostic(
+                        line=3, last_line=4, severity="error", message="“x” is not defined", code="E1", is_new=True
+                    ),
+                ),
+                left_out=2,
+            ),
+        ),
     ),
     ev.SessionPinned(is_pinned=True),
     ev.SessionForked(source="20261121-213600-k3f9qw", title="Count the pages", before_turn=2),

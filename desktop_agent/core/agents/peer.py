@@ -34,7 +34,7 @@ _LARGE: Final = 256 * 1024
 
 _Id = int | str | None
 
-Handler = Callable[[JsonObject], Awaitable[JsonObject]]
+Handler = Callable[[JsonObject], Awaitable[object]]
 """Answers a request. An `RpcError` or `AgentError` becomes the error of the answer."""
 
 _log = logging.getLogger(__name__)

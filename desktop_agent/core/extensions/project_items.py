@@ -9,13 +9,18 @@ from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.extensions.agent_files import RoleFolders, role_items
 from desktop_agent.core.extensions.hooks import hook_items
 from desktop_agent.core.extensions.instructions import UserFolders, outside_imports
+from desktop_agent.core.extensions.language_servers import server_items
 from desktop_agent.core.extensions.skills import SkillFolders
 from desktop_agent.core.extensions.skills_in_force import Skills, SkillUses, skill_items
 from desktop_agent.core.extensions.untrusted import SecretAt
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.workspace_settings import ProjectItem, ProjectTrust, WorkspaceSettings
 
-FINDERS: tuple[Callable[[Path, SecretAt], Iterable[ProjectItem]], ...] = (outside_imports, hook_items)
+FINDERS: tuple[Callable[[Path, SecretAt], Iterable[ProjectItem]], ...] = (
+    outside_imports,
+    hook_items,
+    server_items,
+)
 """Each returns what the project in a folder brings of one kind. It blocks briefly, and never raises."""
 
 

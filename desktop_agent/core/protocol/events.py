@@ -28,6 +28,7 @@ from desktop_agent.core.protocol.model import (
     ContextUse,
     Decision,
     FileChange,
+    FileDiagnostics,
     FileOutcome,
     Finite,
     Flaw,
@@ -491,6 +492,15 @@ class ChangesRecorded(DurableEvent, frozen=True, kw_only=True):
     """Whether the changes were made in a worktree, and count as undone here until they are redone."""
 
 
+class DiagnosticsFound(DurableEvent, frozen=True, kw_only=True):
+    """Language servers checked files that the agent had changed."""
+
+    turn: int
+    call_id: CallId
+    """The call whose result tells the model what is new."""
+    files: tuple[FileDiagnostics, ...]
+
+
 class ChangesUndone(DurableEvent, frozen=True, kw_only=True):
     """Changes were undone. Files that changed since in the same place were left alone and are listed."""
 
@@ -779,6 +789,7 @@ KnownEvent = (
     | RuleRevoked
     | ChangesPrepared
     | ChangesRecorded
+    | DiagnosticsFound
     | ChangesUndone
     | ChangesRedone
     | ChangesCommitted

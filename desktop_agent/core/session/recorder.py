@@ -31,7 +31,7 @@ Sink = Callable[[ev.Event], None]
 
 _LATER = (
     ev.TurnStarted, ev.UsageReported, ev.ToolCallFinished, ev.Notice, ev.ReviewMarked, ev.GuidanceLoaded,
-    ev.CommandRun, ev.HookRan,
+    ev.CommandRun, ev.HookRan, ev.DiagnosticsFound,
 )  # fmt: skip
 """Events that no caller waits to see on disk. They are written together with the next event of another type."""
 

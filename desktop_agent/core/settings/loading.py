@@ -93,7 +93,7 @@ class FileProblem(Struct, frozen=True):
         return not self.key
 
 
-LISTS = frozenset({"mcp.definitions", "agents", "hooks.definitions"})
+LISTS = frozenset({"mcp.definitions", "agents", "hooks.definitions", "diagnostics.definitions"})
 
 
 class FoundTable(Struct, frozen=True, kw_only=True):

@@ -484,6 +484,29 @@ class HookSettings(Section, frozen=True, kw_only=True):
     off: tuple[str, ...] = setting((), "Switched off", "The digests of hooks that do not run.", is_advanced=True)
 
 
+class DiagnosticsSettings(Section, frozen=True, kw_only=True):
+    enabled: bool = setting(
+        True,
+        "Use language servers",
+        "Have the language servers that are installed check the files that a call of the agent changed.",
+    )
+    tell: Literal["errors", "warnings", "nothing"] = setting(
+        "errors",
+        "Told to the model",
+        "What the model is told of the new problems of these files.",
+        words={"errors": "Errors", "warnings": "Errors and warnings", "nothing": "Nothing"},
+    )
+    wait_seconds: float = setting(
+        2.0,
+        "Longest wait",
+        "How long a call waits for servers that run. What comes later is told after a later call.",
+        unit="seconds",
+        least=0,
+        most=30,
+    )
+    off: tuple[str, ...] = setting((), "Switched off", "The names of language servers that do not run.")
+
+
 class RunnerSettings(Section, frozen=True, kw_only=True):
     max_turns: int = setting(
         8,
@@ -596,6 +619,12 @@ class Settings(Section, frozen=True, kw_only=True):
     )
     hooks: HookSettings = section(
         HookSettings, "Hooks", "Your commands that run at moments of a session. They run outside the sandbox, as you."
+    )
+    diagnostics: DiagnosticsSettings = section(
+        DiagnosticsSettings,
+        "Diagnostics",
+        "Errors that language servers find in files that the agent changed. The servers run in the sandbox: they read "
+        "the folder, write nothing and reach no network.",
     )
     ui: UiSettings = section(UiSettings, "Appearance", "The look of the window, and its notifications.")
     keys: KeySettings = section(

@@ -55,12 +55,12 @@ class Tightened(Struct, frozen=True):
 class ProjectItem(Struct, frozen=True, kw_only=True):
     """What a project brings beside its settings, as the question about trust shows it."""
 
-    kind: Literal["skill", "agent", "import", "hook", "plugin"]
+    kind: Literal["skill", "agent", "import", "hook", "language server", "plugin"]
     """`import`: a file outside of the folder, named `~/…`, that the folder's instructions import."""
     name: str
     path: Path
     detail: str = ""
-    """What it is for; what a hook or a plugin would run, in full."""
+    """What it is for; what a hook, a language server or a plugin would run, in full."""
     digest: str = ""
     """Of all that a program would do. It is the same in each copy of the project, so it covers no absolute path."""
 
@@ -182,7 +182,7 @@ class Trust(Struct, frozen=True, kw_only=True):
     texts: Answer | None = None
     """The answer about skills and agents. It holds for those that come later, too."""
     programs: Mapping[str, Answer] = {}
-    """The answers about imports, hooks and plugins, by their digests."""
+    """The answers about imports, hooks, language servers and plugins, by their digests."""
     is_broken: bool = False
 
     def answer_to(self, text: str) -> Answer | None:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from datetime import datetime
+from itertools import takewhile
 from typing import Final, Self
 
 from msgspec import Struct, field
@@ -13,6 +14,7 @@ from desktop_agent.core.base.ids import CallId, ChangeId, HunkKey, change_number
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
     FileChange,
+    FileDiagnostics,
     FileImage,
     FileOutcome,
     LineComment,
@@ -107,8 +109,9 @@ def step_of(
 
 
 CHANGE_EVENTS: Final = frozenset({
-    ev.ToolCallStarted, ev.ApprovalRequested, ev.ChangesPrepared, ev.ChangesRecorded, ev.ChangesUndone,
-    ev.ChangesRedone, ev.ChangesCommitted, ev.CommitUndone, ev.ReviewMarked, ev.CommentAdded, ev.CommentsRemoved,
+    ev.ToolCallStarted, ev.ApprovalRequested, ev.ChangesPrepared, ev.ChangesRecorded, ev.DiagnosticsFound,
+    ev.ChangesUndone, ev.ChangesRedone, ev.ChangesCommitted, ev.CommitUndone, ev.ReviewMarked, ev.CommentAdded,
+    ev.CommentsRemoved,
 })  # fmt: skip
 """The events that `ChangeState.apply` folds; it ignores all others."""
 
@@ -119,6 +122,8 @@ class ChangeState(Fold):
     kept: dict[str, set[HunkKey]] = field(default_factory=dict[str, set[HunkKey]])
     """The hunks that the user decided to keep, by path."""
     comments: dict[str, LineComment] = field(default_factory=dict[str, LineComment])
+    diagnosed: dict[tuple[str, str], FileDiagnostics] = field(default_factory=dict[tuple[str, str], FileDiagnostics])
+    """What each server said last of each file, by path and server."""
     undos: list[UndoEntry] = field(default_factory=list[UndoEntry])
     steps: list[UndoStep] = field(default_factory=list[UndoStep])
     turned: list[UndoEffect] = field(default_factory=list[UndoEffect])
@@ -150,6 +155,11 @@ class ChangeState(Fold):
 
     def undone(self) -> list[ChangeRecord]:
         return [record for record in self._agent_records(None) if record.is_undone or record.undone_hunks]
+
+    def of_call(self, turn: int, call_id: CallId) -> list[FileChange]:
+        """Return the changes of a call in this turn or a later one, in order."""
+        recent = takewhile(lambda record: record.turn >= turn, reversed(self.changes.values()))
+        return [record.change for record in recent if record.call_id == call_id][::-1]
 
     def _agent_records(self, turn: int | None) -> Iterator[ChangeRecord]:
         records = (record for record in self.changes.values() if record.change.is_by_agent)
@@ -184,14 +194,12 @@ class ChangeState(Fold):
                 self._count(changes)
             case ev.ChangesRecorded():
                 self._record(event, tool)
+            case ev.DiagnosticsFound(files=files):
+                self.diagnosed |= {(file.path, file.server): file for file in files}
             case ev.ChangesUndone() | ev.ChangesRedone():
                 self._revert(event, turn)
-            case ev.ChangesCommitted():
-                self.commits.append(event)
-                self.message_back = ""
-            case ev.CommitUndone(commit=commit):
-                self.message_back = "".join(one.message for one in self.commits if one.commit == commit)
-                self.commits = [one for one in self.commits if one.commit != commit]
+            case ev.ChangesCommitted() | ev.CommitUndone():
+                self._commit(event)
             case ev.ReviewMarked(path=path, hunks=hunks, state=state):
                 kept = self.kept.setdefault(path, set())
                 kept.update(hunks) if state == "kept" else kept.difference_update(hunks)
@@ -285,6 +293,14 @@ class ChangeState(Fold):
             self.files_put_back.update((call_id, file) for file in event.outside)
         self.undos.append(entry)
         self._note_recovered()
+
+    def _commit(self, event: ev.ChangesCommitted | ev.CommitUndone) -> None:
+        if isinstance(event, ev.ChangesCommitted):
+            self.commits.append(event)
+            self.message_back = ""
+        else:
+            self.message_back = "".join(one.message for one in self.commits if one.commit == event.commit)
+            self.commits = [one for one in self.commits if one.commit != event.commit]
 
     def _count(self, changes: Iterable[FileChange]) -> None:
         for change in changes:

@@ -79,6 +79,8 @@ class ProjectPage(Page):
         self._show_programs(about_agents, agent_lines(agents))
         about_run = self.tr("These hooks and plugins would run as you do, outside the sandbox:")
         self._show_programs(about_run, program_lines(proposal.items))
+        about_checks = self.tr("These language servers would run in the sandbox, where they read the folder:")
+        self._show_programs(about_checks, checker_lines(proposal.items))
         about_imports = self.tr("The model would be given these files from outside of the folder:")
         self._show_programs(about_imports, import_lines(proposal.items))
         self._show_texts(proposal.items)
@@ -130,8 +132,16 @@ def agent_lines(agents: AgentDefinitions) -> list[str]:
 
 def program_lines(items: Sequence[ProjectItem]) -> list[str]:
     """Return a line, not shortened, for each hook and plugin that would run something if the project is trusted."""
-    programs = (item for item in items if item.is_program)
-    return [_breakable(f"{named(item.name)}: {named(item.detail)} [{item.digest[:12]}]") for item in programs]
+    return [_program_line(item) for item in items if item.is_program]
+
+
+def checker_lines(items: Sequence[ProjectItem]) -> list[str]:
+    """Return a line, not shortened, for each language server that would run if the project is trusted."""
+    return [_program_line(item) for item in items if item.kind == "language server"]
+
+
+def _program_line(item: ProjectItem) -> str:
+    return _breakable(f"{named(item.name)}: {named(item.detail)} [{item.digest[:12]}]")
 
 
 def import_lines(items: Sequence[ProjectItem]) -> list[str]:

@@ -36,8 +36,8 @@ from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 _GENERATED: Final[Mapping[Section, tuple[str, ...]]] = {
     "spending": ("spending",), "appearance": ("ui",), "conversations": ("compaction", "context"),
-    "tools": ("tools.limits", "subagents", "hooks"), "changes": ("capture", "safety_copy"), "command line": ("runner",),
-    "telemetry": ("telemetry",),
+    "tools": ("tools.limits", "subagents", "hooks", "diagnostics"), "changes": ("capture", "safety_copy"),
+    "command line": ("runner",), "telemetry": ("telemetry",),
 }  # fmt: skip
 
 

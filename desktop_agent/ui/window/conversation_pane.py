@@ -57,6 +57,7 @@ class ProjectBanner(BannerFrame):
         from desktop_agent.ui.settings.project_page import (
             agent_lines,
             change_lines,
+            checker_lines,
             import_lines,
             problem_lines,
             program_lines,
@@ -64,15 +65,17 @@ class ProjectBanner(BannerFrame):
         )
 
         servers, agents = read_definitions(proposal.tables), read_agents(proposal.tables)
-        starts, offers, runs, imports = (
+        starts, offers, runs, checks, imports = (
             self.tr("These settings would start the MCP server {0}"),
             self.tr("These settings would offer the agent {0}"),
             self.tr("This would run outside the sandbox: {0}"),
+            self.tr("This language server would run in the sandbox: {0}"),
             self.tr("The model would be given this file from outside of the folder: {0}"),
         )
         programs = [starts.format(line) for line in server_lines(servers)]
         programs += [offers.format(line) for line in agent_lines(agents)]
         programs += [runs.format(line) for line in program_lines(proposal.items)]
+        programs += [checks.format(line) for line in checker_lines(proposal.items)]
         programs += [imports.format(line) for line in import_lines(proposal.items)]
         texts = ", ".join(visible_line(item.name).text for item in proposal.items if item.is_text)
         told = [self.tr("The model would be told of these skills and sub-agents: {0}").format(texts)] if texts else []

@@ -155,6 +155,7 @@ LATER = {
     "guidance_loaded",
     "command_run",
     "hook_ran",
+    "diagnostics_found",
 }
 """The records that by docs/session-format.md do not wait for the disk."""
 

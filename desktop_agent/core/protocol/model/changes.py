@@ -49,6 +49,32 @@ class FileImage(Struct, frozen=True, kw_only=True):
         return self.digest, self.size, self.mode, self.kind
 
 
+DiagnosticSeverity = Literal["error", "warning", "info"]
+
+
+class Diagnostic(Struct, frozen=True, kw_only=True):
+    """What a language server says of some lines of a file. Lines count from 1."""
+
+    line: int
+    last_line: int
+    severity: DiagnosticSeverity
+    message: str
+    code: str = ""
+    is_new: bool = False
+    """Whether the server did not say it of the file before the call."""
+
+
+class FileDiagnostics(Struct, frozen=True, kw_only=True):
+    """All that one server said of one file, the worst first."""
+
+    path: str
+    server: str
+    digest: Digest
+    """The content that the server was shown."""
+    found: tuple[Diagnostic, ...] = ()
+    left_out: int = 0
+
+
 class Reverted(Struct, frozen=True, kw_only=True):
     """What an undo or redo did to an earlier change."""
 

@@ -1,8 +1,8 @@
-"""A program that is spoken to line by line: its output is limited, and none of its processes remains when it ends."""
+"""A program that is spoken to in messages: its output is limited, and none of its processes remains when it ends."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from typing import Final
+from typing import Final, Protocol
 
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.system.processes.child import ChildProcess
@@ -10,7 +10,7 @@ from desktop_agent.core.system.processes.output import RecordSplitter, Sink
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 
 MOST_BYTES: Final = 16 * 1024 * 1024
-"""How long a line may be."""
+"""How long a message may be."""
 
 GRACE_S: Final = 2.0
 """How many seconds a program may take to end when its input is closed, before it gets TERM."""
@@ -25,14 +25,82 @@ _HINTS = {
 }
 _WAITING_BYTES = 1024 * 1024
 _SHOWN_BYTES = 200
+_MOST_DIGITS = 12
+_TOO_LONG = f"It sent a message of more than {MOST_BYTES // 1024**2} MiB."
+NO_PROTOCOL: Final = "What it prints on its standard output is not the protocol."
 _SIGNALLED = 128
 
 
-class LineProcess:
-    def __init__(self, say: Callable[[str], None]) -> None:
-        """`say` takes sentences for the program's log."""
-        self._say = say
+class Framing(Protocol):
+    """How messages follow each other in a stream."""
+
+    def framed(self, message: bytes) -> bytes: ...
+
+    def feed(self, content: bytes) -> list[bytes]:
+        """Return the messages that end in `content`, the next piece. Raises `ValueError` for a broken stream."""
+        ...
+
+
+class _Lines:
+    def __init__(self) -> None:
         self._splitter = RecordSplitter(b"\n", MOST_BYTES)
+
+    def framed(self, message: bytes) -> bytes:
+        return message + b"\n"
+
+    def feed(self, content: bytes) -> list[bytes]:
+        lines = self._splitter.feed(content)
+        if self._splitter.too_long:
+            raise ValueError(_TOO_LONG)
+        return lines
+
+
+_HEADER_END = b"\r\n\r\n"
+_LONGEST_HEADER = 4096
+
+
+class Headers:
+    """Messages after a header with their length, as in the Language Server Protocol."""
+
+    def __init__(self) -> None:
+        self._waiting = bytearray()
+        self._length: int | None = None
+
+    def framed(self, message: bytes) -> bytes:
+        return b"Content-Length: %d\r\n\r\n%s" % (len(message), message)
+
+    def feed(self, content: bytes) -> list[bytes]:
+        self._waiting += content
+        messages: list[bytes] = []
+        while (length := self._next_length()) is not None and len(self._waiting) >= length:
+            messages.append(bytes(self._waiting[:length]))
+            del self._waiting[:length]
+            self._length = None
+        return messages
+
+    def _next_length(self) -> int | None:
+        if self._length is None:
+            end = self._waiting.find(_HEADER_END, 0, _LONGEST_HEADER)
+            if end < 0:
+                if len(self._waiting) >= _LONGEST_HEADER:
+                    raise ValueError(NO_PROTOCOL)
+                return None
+            fields = (line.partition(b":") for line in bytes(self._waiting[:end]).split(b"\r\n"))
+            length = next((value.strip() for name, _, value in fields if name.lower() == b"content-length"), b"")
+            if not length.isdigit():
+                raise ValueError(NO_PROTOCOL)
+            if len(length) > _MOST_DIGITS or int(length) > MOST_BYTES:
+                raise ValueError(_TOO_LONG)
+            del self._waiting[: end + len(_HEADER_END)]
+            self._length = int(length)
+        return self._length
+
+
+class LineProcess:
+    def __init__(self, say: Callable[[str], None], framing: Framing | None = None) -> None:
+        """`say` takes sentences for the program's log. Without `framing`, each message is a line."""
+        self._say = say
+        self._framing = framing or _Lines()
         self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._waiting_bytes = 0
         self._flows: asyncio.Future[None] | None = None
@@ -47,10 +115,10 @@ class LineProcess:
         assert self._child is not None, "the program runs"
         return self._child
 
-    async def start(self, runner: ProcessRunner, command: Command, errors: Sink) -> None:
+    async def start(self, runner: ProcessRunner, command: Command, errors: Sink, *, is_limited: bool = False) -> None:
         """`errors` takes the program's standard error. Raises `ServerError` if the program cannot be started."""
         try:
-            self._child = await runner.start(command, self._take, errors)
+            self._child = await runner.start(command, self._take, errors, is_limited=is_limited)
         except FileNotFoundError as error:
             name = command.argv[0]
             hint = _HINTS.get(name, "Install it, or give its whole path.")
@@ -70,7 +138,7 @@ class LineProcess:
             yield line
             self._stray_lines = self._stray_lines + 1 if self._is_stray else 0
             if self._stray_lines == MOST_STRAY_LINES:
-                self.break_off("What it prints on its standard output is not the protocol.")
+                self.break_off(NO_PROTOCOL)
 
     def pass_over(self, line: bytes) -> None:
         """Log the last line: it is no message. Many programs print a greeting; one that goes on with it is ended."""
@@ -79,8 +147,8 @@ class LineProcess:
         self._is_stray = True
 
     async def send(self, line: bytes) -> bool:
-        """Send a line; False if the program no longer reads."""
-        if await self.child.send(line + b"\n"):
+        """Send a message; False if the program no longer reads."""
+        if await self.child.send(self._framing.framed(line)):
             return True
         self._lines.put_nowait(None)
         return False
@@ -113,9 +181,10 @@ class LineProcess:
     def _take(self, content: bytes) -> asyncio.Future[None] | None:
         if self._problem:
             return None
-        lines = self._splitter.feed(content)
-        if self._splitter.too_long:
-            self.break_off(f"It sent a message of more than {MOST_BYTES // 1024**2} MiB.")
+        try:
+            lines = self._framing.feed(content)
+        except ValueError as error:
+            self.break_off(str(error))
             return None
         for line in filter(bytes.strip, lines):
             self._waiting_bytes += len(line)

@@ -19,6 +19,7 @@ from desktop_agent.core.base.errors import StorageError, ToolError, WorkspaceErr
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.base.plain_text import named, shortened
 from desktop_agent.core.base.secrets import mask
+from desktop_agent.core.diagnostics.diagnostics import Diagnostics
 from desktop_agent.core.extensions.hook_runs import NOTHING, HookOutcome, Hooks
 from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.mcp.client import AskUser, SampleModel
@@ -172,6 +173,7 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
     sample_during: Callable[[int, AskUser], SampleModel]
     """Returns the function through which a server asks the session's model during a call."""
     effects: Effects
+    diagnostics: Diagnostics
     servers: SessionServers
     log: EventLog
     clock: Clock
@@ -328,9 +330,19 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
             ran = shortened(json.dumps(call.block.arguments, ensure_ascii=False), _LONGEST_CHANGED)
             note = f"[A hook of the user's changed this call. What ran: {ran}]\n"
             result = replace(result, content=note + result.content)
-        result = await self.fit_result(result)
+        result = await self._diagnosed(call, await self.fit_result(result))
         await self.hooks.after_call(call.turn, call.as_model(), result)
         return result
+
+    async def _diagnosed(self, call: ActiveCall, result: ToolResult) -> ToolResult:
+        """Return the result with what language servers newly say of the files that the call changed."""
+        call.partial = result  # what counts if the user stops the wait
+        asked = self.clock.monotonic()
+        try:
+            told = await self.diagnostics.after_call(*self._recorded_as(call))
+        finally:
+            call.waited_s += self.clock.monotonic() - asked
+        return replace(result, content=result.content + told) if told else result
 
     async def _ask_hooks(self, call: ActiveCall, tool: AnyTool) -> ToolArguments:
         """Have the hooks judge a call before the policy does, and return its arguments, which they may have changed.

@@ -1,0 +1,431 @@
+"""One language server: its process, and what it says of a file, by the Language Server Protocol (3.17).
+
+Nothing that it sends is trusted: messages, their number, and what is kept of them are limited.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, aclosing, nullcontext, suppress
+from pathlib import Path
+from typing import Final, Literal, cast
+from urllib.parse import unquote, urlsplit
+
+from msgspec import Struct, field
+
+from desktop_agent.core.agents.peer import Handler, Peer, RpcError
+from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.base.errors import ServerError
+from desktop_agent.core.base.package import __version__
+from desktop_agent.core.base.plain_text import named, shortened
+from desktop_agent.core.extensions.language_servers import LanguageServer, StandingServer
+from desktop_agent.core.mcp.confining import ServerConfiner
+from desktop_agent.core.mcp.definition import Program, ServerSandbox
+from desktop_agent.core.mcp.server_log import ServerLog
+from desktop_agent.core.protocol.codec import as_object
+from desktop_agent.core.protocol.model import Diagnostic, DiagnosticSeverity, JsonObject
+from desktop_agent.core.system.environment import child_environment
+from desktop_agent.core.system.processes.child import unhurried
+from desktop_agent.core.system.processes.line_process import Headers, LineProcess
+from desktop_agent.core.system.processes.runner import Command, ProcessRunner
+
+IDLE_S: Final = 600.0
+"""After so long without a change, a server is ended. The next one starts it again."""
+MOST_KEPT: Final = 50
+"""How many diagnostics of a file are kept, the worst ones."""
+_MOST_READ = 5_000
+_LONGEST_MESSAGE = 400
+_LONGEST_CODE = 80
+_MOST_OPEN = 8
+"""How many files stay open in a server, which need not read and understand them again."""
+_QUIET_S = 0.3
+"""A server that does not say which version it means has said all when it was silent for so long."""
+_MOST_TRIES = 3
+_TRY_AGAIN: Final = (-32801, -32802)  # ContentModified, ServerCancelled
+
+_FLOOD_S = 10.0
+_MOST_MESSAGES = 5_000
+_MOST_FLOOD_BYTES = 64 * 2**20
+_MOST_UNSENT = 1_000
+_MESSAGES_AT_ONCE = 20
+
+Phase = Literal["idle", "starting", "running", "failed"]
+_MEANT: Mapping[object, DiagnosticSeverity] = {1: "error", 2: "warning", 3: "info"}
+SEVERITIES: Final[tuple[DiagnosticSeverity, ...]] = ("error", "warning", "info")
+"""The worst first."""
+
+
+class ServerState(Struct, frozen=True, kw_only=True):
+    name: str
+    phase: Phase = "idle"
+    problem: str = ""
+    """Why it failed."""
+    pid: int | None = None
+
+
+class LspHost(Struct, frozen=True, kw_only=True, eq=False):
+    """What language servers run with."""
+
+    root: Path
+    environ: Mapping[str, str]
+    confiner: ServerConfiner
+    runner: ProcessRunner
+    clock: Clock
+    logs: Path | None = None
+
+    def confined(
+        self, server: LanguageServer, command: Command, log: ServerLog
+    ) -> AbstractAsyncContextManager[Command]:
+        if not server.is_confined:
+            return nullcontext(command)
+        limits = ServerSandbox(read_folders=server.read_folders)
+        program = Program(command=server.command, args=server.args, sandbox=limits)
+        return self.confiner.confining(program, self.root, command, log, self.runner)
+
+
+class _Document(Struct):
+    text: str
+    version: int = 1
+    said: tuple[Diagnostic, ...] = ()
+    said_of: int | None = None
+    """The version that `said` is about; `None` if the server does not tell."""
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class LspConnection:
+    def __init__(self, standing: StandingServer, host: LspHost, changed: Callable[[ServerState], None]) -> None:
+        """`changed` is called on the loop when the state is another."""
+        self.standing = standing
+        self.server = standing.server
+        self.state = ServerState(name=self.server.name)
+        self._host = host
+        self._changed = changed
+        self._life: asyncio.Task[None] | None = None
+        self._settled = asyncio.Event()
+        self._starts = 0
+        self._peer: Peer | None = None
+        self._pulls = False
+        self._documents: dict[str, _Document] = {}
+        self._last_used = 0.0
+
+    # -- its life --
+
+    def start(self) -> bool:
+        """Start the server unless it runs. False if it has ended too often."""
+        self._last_used = self._host.clock.monotonic()
+        if self._life is not None and not self._life.done():
+            return True
+        if self._starts > self.server.max_restarts:
+            return False
+        self._starts += 1
+        self._settled.clear()
+        self._life = asyncio.create_task(self._live(), name=f"language server {self.server.name}")
+        return True
+
+    async def aclose(self) -> None:
+        """End the server. It holds nothing that is worth waiting for."""
+        if self._life is not None:
+            self._life.cancel()
+            await unhurried(asyncio.wait({self._life}))
+
+    async def _live(self) -> None:
+        self._become("starting")
+        log = ServerLog(self._host.logs / f"{self.server.name}.log" if self._host.logs is not None else None)
+        try:
+            environ = {**child_environment(self._host.environ), **self.server.env}
+            argv = (self.standing.program, *self.server.args)
+            command = Command(argv=argv, cwd=self._host.root, environ=environ, takes_input=True)
+            async with self._host.confined(self.server, command, log) as confined:
+                process = LineProcess(log.say, Headers())
+                await process.start(self._host.runner, confined, log.feed, is_limited=True)
+                try:
+                    await self._serve(process)
+                finally:
+                    await unhurried(process.end(0))
+        except ServerError as error:
+            last = log.tail(1)
+            self._become("failed", shortened(" ".join(filter(None, (error.title, named(last)))), _LONGEST_MESSAGE))
+        except asyncio.CancelledError:
+            self._become("idle")
+            raise
+        else:
+            self._starts -= 1
+            self._become("idle")
+        finally:
+            self._peer = None
+            self._documents.clear()
+
+    def _become(self, phase: Phase, problem: str = "", pid: int | None = None) -> None:
+        self.state = ServerState(name=self.server.name, phase=phase, problem=problem, pid=pid)
+        if phase != "starting":
+            self._settled.set()
+        self._changed(self.state)
+
+    async def _serve(self, process: LineProcess) -> None:
+        """Serve a process that has started, until nothing was asked for long. Raises `ServerError` if it ends."""
+        unsent: asyncio.Queue[bytes] = asyncio.Queue()
+
+        def send(message: str) -> None:
+            unsent.put_nowait(message.encode("utf-8", "replace"))
+            if unsent.qsize() > _MOST_UNSENT:
+                process.break_off("It does not read what it is sent.")
+
+        answers: dict[str, Handler] = {
+            "workspace/configuration": self._configuration,
+            "workspace/workspaceFolders": self._folders,
+            "client/registerCapability": self._nothing,
+            "client/unregisterCapability": self._nothing,
+            "window/workDoneProgress/create": self._nothing,
+            "window/showMessageRequest": self._nothing,
+        }
+        peer = Peer(send, answers, {"textDocument/publishDiagnostics": self._published})
+        tasks = {
+            asyncio.create_task(peer.serve(self._messages(process)), name=f"reader of {self.server.name}"),
+            asyncio.create_task(_write(process, unsent), name=f"writer to {self.server.name}"),
+        }
+        try:
+            await self._initialize(peer)
+            self._peer = peer
+            self._become("running", pid=process.child.pid)
+            while not any(task.done() for task in tasks):
+                await asyncio.wait(tasks, timeout=IDLE_S, return_when=asyncio.FIRST_COMPLETED)
+                if self._host.clock.monotonic() - self._last_used >= IDLE_S:
+                    return
+            process.child.ask_to_end()
+            raise ServerError(await process.ended())
+        except _LostError as error:
+            process.child.ask_to_end()
+            raise ServerError(await process.ended()) from error
+        finally:
+            for task in tasks:
+                task.cancel()
+            await unhurried(asyncio.wait(tasks))
+
+    async def _messages(self, process: LineProcess) -> AsyncGenerator[bytes]:
+        clock = self._host.clock
+        begun, count, size = clock.monotonic(), 0, 0
+        async with aclosing(process.lines()) as messages:
+            async for message in messages:
+                count, size = count + 1, size + len(message)
+                if clock.monotonic() - begun > _FLOOD_S:
+                    begun, count, size = clock.monotonic(), 0, 0
+                if count > _MOST_MESSAGES or size > _MOST_FLOOD_BYTES:
+                    process.break_off("It sends more messages than can be read.")
+                    return
+                if count % _MESSAGES_AT_ONCE == 0:  # whatever it sends, the window draws in between
+                    await asyncio.sleep(0)
+                yield message
+
+    async def _initialize(self, peer: Peer) -> None:
+        server, root = self.server, self._host.root.as_uri()
+        synchronisation: JsonObject = {"didSave": True}
+        params: JsonObject = {
+            "processId": None,  # in its sandbox, it could not find us by our number
+            "clientInfo": {"name": "Desktop Agent", "version": __version__},
+            "rootUri": root,
+            "workspaceFolders": [{"uri": root, "name": self._host.root.name}],
+            "initializationOptions": server.initialization_options,
+            "capabilities": {
+                "workspace": {"configuration": True, "workspaceFolders": True},
+                "textDocument": {
+                    "synchronization": synchronisation,
+                    "publishDiagnostics": {"versionSupport": True},
+                    "diagnostic": {},
+                },
+            },
+        }
+        try:
+            answer = await _asked(peer, "initialize", params, server.startup_timeout_s)
+        except TimeoutError as error:
+            title = f"It did not answer within {server.startup_timeout_s:g} s of its start."
+            raise ServerError(title) from error
+        provider = as_object(answer.get("capabilities")).get("diagnosticProvider")
+        self._pulls = isinstance(provider, dict)
+        peer.tell("initialized", {})
+        if server.settings:
+            peer.tell("workspace/didChangeConfiguration", {"settings": server.settings})
+
+    # -- what it asks and tells --
+
+    async def _configuration(self, params: JsonObject) -> object:
+        items = params.get("items")
+        asked = cast("list[object]", items)[:100] if isinstance(items, list) else []
+        return [self._section(str(as_object(item).get("section") or "")) for item in asked]
+
+    def _section(self, name: str) -> object:
+        value: object = self.server.settings
+        for part in filter(None, name.split(".")):
+            value = as_object(value).get(part)
+        return value
+
+    async def _folders(self, _: JsonObject) -> object:
+        return [{"uri": self._host.root.as_uri(), "name": self._host.root.name}]
+
+    async def _nothing(self, _: JsonObject) -> object:
+        return None
+
+    def _published(self, params: JsonObject) -> None:
+        document = self._documents.get(_path_of(params.get("uri")))
+        if document is not None:  # it also tells of files that nobody asked about
+            version = params.get("version")
+            document.said_of = version if isinstance(version, int) else None
+            document.said = diagnostics_in(params.get("diagnostics"))
+            document.news.set()
+
+    # -- what it is asked --
+
+    async def ready(self) -> None:
+        """Wait until the server has started. Raises `ServerError` if it does not run."""
+        await self._settled.wait()
+        self._running()
+
+    def _running(self) -> Peer:
+        if self._peer is None:
+            raise ServerError(self.state.problem or "It does not run.")
+        return self._peer
+
+    async def follow(self, changed: Mapping[Path, int]) -> None:
+        """Tell the server of files that are created (1), changed (2) or deleted (3). Others are closed if they were."""
+        peer = self._running()
+        events = [{"uri": path.as_uri(), "type": kind} for path, kind in changed.items()]
+        peer.tell("workspace/didChangeWatchedFiles", {"changes": events})
+        texts = {path: document.text for path, document in self._documents.items() if Path(path) not in changed}
+        stale = await asyncio.to_thread(lambda: [path for path, text in texts.items() if not _is_on_disk(path, text)])
+        excess = [path for path in texts if path not in stale][: max(0, len(texts) - len(stale) - _MOST_OPEN)]
+        for path in (*stale, *excess, *(str(path) for path, kind in changed.items() if kind == 3)):
+            if self._documents.pop(path, None) is not None:
+                peer.tell("textDocument/didClose", {"textDocument": {"uri": Path(path).as_uri()}})
+
+    def show(self, path: Path, language: str, text: str) -> None:
+        """Show the server a text as that of the file, which need not be on disk. Raises `ServerError`."""
+        peer, uri = self._running(), path.as_uri()
+        document = self._documents.pop(str(path), None)
+        if document is None:
+            document = _Document(text)
+            opened = {"uri": uri, "languageId": language, "version": document.version, "text": text}
+            peer.tell("textDocument/didOpen", {"textDocument": opened})
+        elif document.text != text:
+            document.text, document.version = text, document.version + 1
+            document.news.clear()
+            versioned = {"uri": uri, "version": document.version}
+            peer.tell("textDocument/didChange", {"textDocument": versioned, "contentChanges": [{"text": text}]})
+            peer.tell("textDocument/didSave", {"textDocument": {"uri": uri}})
+        self._documents[str(path)] = document  # the last ones used stay open
+
+    async def problems_of(self, path: Path) -> tuple[Diagnostic, ...]:
+        """Return what the server says of the text that it was shown, however long it takes. Raises `ServerError`."""
+        document = self._documents.get(str(path))
+        if document is None:
+            raise ServerError("It was started again meanwhile.")
+        if not self._pulls:
+            return await self._pushed(document)
+        params: JsonObject = {"textDocument": {"uri": path.as_uri()}}
+        for _ in range(_MOST_TRIES):
+            try:
+                answer = await _asked(self._running(), "textDocument/diagnostic", params)
+            except _RefusedError as error:
+                if error.code not in _TRY_AGAIN:
+                    raise
+            else:
+                return diagnostics_in(answer.get("items"))
+        raise ServerError("It did not come to an answer.")
+
+    async def _pushed(self, document: _Document) -> tuple[Diagnostic, ...]:
+        """Wait for what the server says of the last version by itself. Nothing was changed since if `news` are set."""
+        while True:
+            await self._news_of(document)
+            if document.said_of == document.version:
+                return document.said
+            document.news.clear()
+            if document.said_of is None:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_QUIET_S):
+                        await document.news.wait()
+                if not document.news.is_set():
+                    document.news.set()
+                    return document.said
+
+    async def _news_of(self, document: _Document) -> None:
+        assert self._life is not None, "it was started"
+        news = asyncio.create_task(document.news.wait(), name=f"news of {self.server.name}")
+        try:
+            await asyncio.wait({news, self._life}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            news.cancel()
+        if not document.news.is_set():
+            raise ServerError(self.state.problem or "It ended.")
+
+
+class _LostError(ServerError):
+    """The server ended, or closed its output."""
+
+
+class _RefusedError(ServerError):
+    def __init__(self, error: RpcError) -> None:
+        super().__init__(f"It refused: {shortened(named(error.message), _LONGEST_MESSAGE)}")
+        self.code = error.code
+
+
+async def _asked(peer: Peer, method: str, params: JsonObject, timeout_s: float | None = None) -> JsonObject:
+    """Raises `TimeoutError`, and `ServerError` if the server ends or refuses."""
+    asked = asyncio.create_task(peer.ask(method, params), name=method)
+    try:
+        await asyncio.wait({asked}, timeout=timeout_s)
+    finally:
+        is_late = not asked.done()
+        if is_late:
+            asked.cancel()
+            await asyncio.wait({asked})
+    if is_late:
+        raise TimeoutError
+    if asked.cancelled():
+        raise _LostError("It ended.")
+    try:
+        return asked.result()
+    except RpcError as error:
+        raise _RefusedError(error) from error
+
+
+async def _write(process: LineProcess, unsent: "asyncio.Queue[bytes]") -> None:
+    while await process.send(await unsent.get()):
+        pass
+
+
+def _path_of(uri: object) -> str:
+    """Return the path of a file's address; servers differ in what they escape."""
+    if not isinstance(uri, str):
+        return ""
+    with suppress(ValueError):
+        parts = urlsplit(uri)
+        return unquote(parts.path) if parts.scheme == "file" else ""
+    return ""
+
+
+def _is_on_disk(path: str, text: str) -> bool:
+    try:
+        return Path(path).read_bytes() == text.encode()
+    except OSError:
+        return False
+
+
+def diagnostics_in(items: object) -> tuple[Diagnostic, ...]:
+    """Return the diagnostics among what a server sent, the worst first. Never raises."""
+    given = cast("list[object]", items)[:_MOST_READ] if isinstance(items, list) else []
+    found = (_diagnostic(as_object(item)) for item in given)
+    return tuple(sorted(filter(None, found), key=lambda each: (SEVERITIES.index(each.severity), each.line)))
+
+
+def _diagnostic(fields: JsonObject) -> Diagnostic | None:
+    spread = as_object(fields.get("range"))
+    line, last = (as_object(spread.get(end)).get("line") for end in ("start", "end"))
+    severity = _MEANT.get(fields.get("severity", 1))
+    message, code = fields.get("message"), fields.get("code", "")
+    if severity is None or not isinstance(line, int) or not isinstance(message, str) or not 0 <= line < 2**31:
+        return None
+    last = last if isinstance(last, int) and line <= last < 2**31 else line
+    return Diagnostic(
+        line=line + 1,
+        last_line=last + 1,
+        severity=severity,
+        message=shortened(named(" ".join(message[: 4 * _LONGEST_MESSAGE].split())), _LONGEST_MESSAGE),
+        code=shortened(named(str(code)[: 4 * _LONGEST_CODE]), _LONGEST_CODE) if isinstance(code, str | int) else "",
+    )
