@@ -16,7 +16,7 @@ from desktop_agent.core.system.environment import take_environment
 
 COMMANDS = (
     "run", "batch", "sessions", "changes", "worktrees", "costs", "storage", "tools", "auth", "models", "mcp", "agents",
-    "skills", "hooks", "config", "acp", "serve", "desktop", "doctor",
+    "skills", "hooks", "plugins", "config", "acp", "serve", "desktop", "doctor",
 )  # fmt: skip
 
 WITH_VALUE = ("--resume", "--provider", "--model", "--base-url", "--account")

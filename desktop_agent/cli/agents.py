@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from desktop_agent.cli.config import lines_about_unused, settings_in, tables_waiting_for_trust, unread_files
+from desktop_agent.cli.config import lines_about_unused, live_settings, tables_waiting_for_trust, unread_files
 from desktop_agent.cli.console import Console, table, typed_secret
 from desktop_agent.core.agents.definition import (
     LIST,
@@ -24,8 +24,9 @@ from desktop_agent.core.agents.new_agents import agent_of_registry, agents_of_ze
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.base.plain_text import named, shortened
-from desktop_agent.core.extensions.agent_files import ListedRole, RoleFolders, listed
-from desktop_agent.core.extensions.project_items import home_of
+from desktop_agent.core.extensions.agent_files import ListedRole, listed
+from desktop_agent.core.extensions.plugin_store import PluginStore
+from desktop_agent.core.extensions.project_items import extensions_of
 from desktop_agent.core.extensions.skills import secret_by_name
 from desktop_agent.core.protocol.codec import picked
 from desktop_agent.core.protocol.model import JsonObject
@@ -34,8 +35,10 @@ from desktop_agent.core.system.workspace import current_folder
 
 def list_agents(args: argparse.Namespace, console: Console) -> None:
     paths, root = AppPaths.from_environment(), real_path(args.workspace or current_folder())
-    settings = settings_in(paths, root)
-    roles = RoleFolders(root, paths.config, home_of(os.environ), lambda: secret_by_name).read()
+    live, store = live_settings(paths, None), PluginStore(paths.plugins, os.environ)
+    extensions = extensions_of(root, live, paths, os.environ, lambda: secret_by_name, store)
+    settings, roles = extensions.settings, extensions.roles.read()
+    settings.look()
     found = read_agents(settings.loaded.tables)
     here = look_for_agents(found.agents, os.environ, settings.root)
     documents = [_document(one) for one in here.agents]

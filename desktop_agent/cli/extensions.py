@@ -10,6 +10,7 @@ from desktop_agent.core.agents.definition import AgentDefinitions, read_agents
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.base.plain_text import named, shortened
+from desktop_agent.core.extensions.plugin_store import PluginStore
 from desktop_agent.core.extensions.project_items import Extensions, extensions_of
 from desktop_agent.core.extensions.skills_in_force import ListedSkill
 from desktop_agent.core.mcp.definition_file import Definitions, read_definitions
@@ -25,7 +26,8 @@ def extensions_in(paths: AppPaths, workspace: Path, console: Console | None = No
     """Return what a folder has, with settings that know all that the project brings. Blocks."""
     secrets = finder_of_secrets(workspace, os.environ)
     live = live_settings(paths, console)
-    found = extensions_of(workspace, live, paths, os.environ, lambda: secrets().secret_at)
+    store = PluginStore(paths.plugins, os.environ)
+    found = extensions_of(workspace, live, paths, os.environ, lambda: secrets().secret_at, store)
     found.settings.look()
     return found
 

@@ -27,7 +27,9 @@ def list_hooks(args: argparse.Namespace, console: Console) -> None:
     lines = [table(rows)] if rows else ["No hook is defined."]
     if problems:
         lines += ["", "Not used, because of what is wrong with it:", *(named(str(problem)) for problem in problems)]
-    if any(one.standing == "waiting" for one in hooks):
+    if any(one.standing == "waiting" and one.hook.plugin is not None for one in hooks):
+        lines += ["", "A plugin's wait until it is let in: `desktop-agent plugins list` says how."]
+    if any(one.standing == "waiting" and one.hook.plugin is None for one in hooks):
         lines += ["", "Those that wait run once you trust them: `desktop-agent hooks trust`."]
     if any(one.standing == "off" and one.hook.scope == "home" for one in hooks):
         lines += ["", "Those of other programs run with `desktop-agent config set hooks.from_home true`."]
@@ -37,7 +39,7 @@ def list_hooks(args: argparse.Namespace, console: Console) -> None:
 
 def trust(args: argparse.Namespace, console: Console) -> None:
     book = _book(args)
-    waiting = [one for one in book.read()[0] if one.standing == "waiting"]
+    waiting = [one for one in book.read()[0] if one.standing == "waiting" and one.hook.scope == "project"]
     if not waiting:
         raise UsageError("No hook of this project waits for your answer.", hint="`hooks list` shows them all.")
     items = [item_of(one.hook, book.root) for one in waiting]
@@ -51,10 +53,13 @@ def trust(args: argparse.Namespace, console: Console) -> None:
 
 def _book(args: argparse.Namespace) -> HookBook:
     root = real_path(args.workspace or current_folder())
-    settings = extensions_in(AppPaths.from_environment(), root).settings
+    found = extensions_in(AppPaths.from_environment(), root)
     secrets = finder_of_secrets(root, os.environ)
     return HookBook(
-        workspace=settings, environ=os.environ, secret_at=lambda path, status: secrets().secret_at(path, status)
+        workspace=found.settings,
+        plugins=found.plugins,
+        environ=os.environ,
+        secret_at=lambda path, status: secrets().secret_at(path, status),
     )
 
 

@@ -8,8 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
-from desktop_agent.cli.config import lines_about_unused, settings_in, tables_waiting_for_trust, unread_files
+from desktop_agent.cli.config import lines_about_unused, tables_waiting_for_trust, unread_files
 from desktop_agent.cli.console import Console, table, typed_secret
+from desktop_agent.cli.extensions import extensions_in
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import CredentialsError, UsageError
 from desktop_agent.core.base.paths import AppPaths, real_path
@@ -36,7 +37,7 @@ NOTHING = "No MCP server is defined. `desktop-agent mcp add NAME -- COMMAND ARGS
 
 def required_definition(paths: AppPaths, workspace: Path, name: str) -> ServerDefinition:
     """Return a server's definition. Raises `UsageError` when there is no server with this name. Blocks."""
-    settings = settings_in(paths, workspace)
+    settings = extensions_in(paths, workspace).settings
     definition = read_definitions(settings.loaded.tables).named(name)
     if definition is None:
         hint = "`desktop-agent mcp list` lists those that are."
@@ -46,7 +47,8 @@ def required_definition(paths: AppPaths, workspace: Path, name: str) -> ServerDe
 
 
 def list_servers(args: argparse.Namespace, console: Console) -> None:
-    settings = settings_in(AppPaths.from_environment(), real_path(args.workspace or current_folder()))
+    folder = real_path(args.workspace or current_folder())
+    settings = extensions_in(AppPaths.from_environment(), folder).settings
     found = read_definitions(settings.loaded.tables)
     rows = [
         (server.name, _state(server, settings.root), server.defined_by, _short(server), server.where)

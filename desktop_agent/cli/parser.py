@@ -449,6 +449,28 @@ def _add_skills(commands: Commands) -> None:
     command(actions, "list", "List the skills of a folder and of your home folder, and their state.", "skills list")
 
 
+def _add_plugins(commands: Commands) -> None:
+    actions = group(
+        commands, "plugins", "Add and remove plugins, which bring skills, sub-agents, hooks and MCP servers together."
+    )
+    command(actions, "list", "List the plugins of a folder and yours, and what each brings and starts.", "plugins list")
+    summary = "Show what a plugin brings and starts, and add a copy of it. Nothing of it runs before."
+    add = command(actions, "add", summary, "plugins add https://github.com/obra/superpowers", "SOURCE")
+    add.add_argument("--folder", default="", metavar="DIR", help="the folder of the plugin in the source")
+    add.add_argument("--yes", action="store_true", help="add it without asking")
+    add.add_argument("--dry-run", action="store_true", help="only show what it brings and starts")
+    enable = command(
+        actions,
+        "enable",
+        "Use a plugin. One that changed is shown, and let in as it is now.",
+        "plugins enable mine",
+        "NAME",
+    )
+    enable.add_argument("--yes", action="store_true", help="let it in without asking")
+    command(actions, "disable", "Use a plugin no longer.", "plugins disable mine", "NAME")
+    command(actions, "remove", "Remove a plugin, with all that its programs kept.", "plugins remove mine", "NAME")
+
+
 def _add_agents(commands: Commands) -> None:
     actions = group(commands, "agents", "Define and test agents of other programs, which work in sessions here.")
     command(actions, "list", "List the agents that are defined or installed. Starts none.", "agents list")
@@ -552,6 +574,7 @@ _COMMANDS: Mapping[str, Callable[[Commands], None]] = {
     "run": _add_run, "batch": _add_batch, "sessions": _add_sessions, "changes": _add_changes,
     "worktrees": _add_worktrees, "costs": _add_costs, "storage": _add_storage, "tools": _add_tools, "auth": _add_auth,
     "models": _add_models, "mcp": _add_mcp, "agents": _add_agents, "skills": _add_skills, "hooks": _add_hooks,
+    "plugins": _add_plugins,
     "config": _add_config, "acp": _add_acp, "serve": _add_serve, "desktop": _add_desktop, "doctor": _add_doctor,
 }  # fmt: skip
 

@@ -6,8 +6,9 @@ import json
 import os
 import sys
 
-from desktop_agent.cli.config import SettingsWarnings, settings_in
+from desktop_agent.cli.config import SettingsWarnings
 from desktop_agent.cli.console import Console, table
+from desktop_agent.cli.extensions import extensions_in
 from desktop_agent.cli.signals import run_to_end
 from desktop_agent.core.base.errors import ToolError, UsageError
 from desktop_agent.core.base.paths import AppPaths, real_path
@@ -54,7 +55,7 @@ _NOT_LISTED = (
 
 def _registry_and_settings(args: argparse.Namespace) -> tuple[ToolRegistry, WorkspaceSettings]:
     paths = AppPaths.from_environment()
-    settings = settings_in(paths, real_path(args.workspace or current_folder()))
+    settings = extensions_in(paths, real_path(args.workspace or current_folder())).settings
     return ToolRegistry(builtin_tools(paths.cache)), settings
 
 

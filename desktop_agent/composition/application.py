@@ -23,6 +23,7 @@ from desktop_agent.core.extensions.agent_files import roles_in_force
 from desktop_agent.core.extensions.agent_roles import AgentRole
 from desktop_agent.core.extensions.hook_runs import HookBook
 from desktop_agent.core.extensions.language_servers import LanguageServerBook
+from desktop_agent.core.extensions.plugin_store import Plugins, PluginStore
 from desktop_agent.core.extensions.project_items import Extensions, extensions_of
 from desktop_agent.core.extensions.skills_in_force import Skills
 from desktop_agent.core.extensions.untrusted import SecretAt
@@ -130,6 +131,7 @@ class Application:
         self.accounts = AccountsFile(paths.config / ACCOUNTS_NAME)
         self.models_file = ModelsFile(paths.config / MODELS_FILE_NAME)
         self._extensions: dict[Path, Extensions] = {}
+        self.plugin_store = PluginStore(paths.plugins, self.environ)
         self.trust = ProjectTrust(paths.project_answers)
         self.blobs = Blobs(paths.blobs)
         self.catalog = SessionCatalog(paths.sessions, self.blobs, paths.cache)
@@ -185,6 +187,9 @@ class Application:
     def skills_in(self, root: Path) -> Skills:
         return self._extensions_in(root).skills
 
+    def plugins_in(self, root: Path) -> Plugins:
+        return self._extensions_in(root).plugins
+
     def roles_in(self, root: Path) -> tuple[AgentRole, ...]:
         """Return the roles that sub-agents can have in a workspace, as they are now. Blocks; never raises."""
         found = self._extensions_in(root)
@@ -193,7 +198,9 @@ class Application:
     def _extensions_in(self, root: Path) -> Extensions:
         if root not in self._extensions:
             secrets = finder_of_secrets(root, self.environ)
-            made = extensions_of(root, self.live, self.paths, self.environ, lambda: secrets().secret_at)
+            made = extensions_of(
+                root, self.live, self.paths, self.environ, lambda: secrets().secret_at, self.plugin_store
+            )
             self._extensions[root] = made
         return self._extensions[root]
 
@@ -203,7 +210,12 @@ class Application:
 
     def hooks_in(self, root: Path) -> HookBook:
         secret_at = self._secrets_in(root)
-        return HookBook(workspace=self.settings_in(root), environ=self.environ, secret_at=secret_at)
+        return HookBook(
+            workspace=self.settings_in(root),
+            plugins=self.plugins_in(root),
+            environ=self.environ,
+            secret_at=secret_at,
+        )
 
     def language_servers_in(self, root: Path) -> LanguageServerBook:
         secret_at = self._secrets_in(root)

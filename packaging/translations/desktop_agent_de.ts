@@ -4819,6 +4819,10 @@
         <translation>Er nimmt einen Schlüssel in {0}: `{1}` legt ihn in Ihren Schlüsselbund.</translation>
     </message>
     <message>
+        <source>It took too long.</source>
+        <translation>Es hat zu lange gedauert.</translation>
+    </message>
+    <message>
         <source>It was a hard link to a file that is not a regular file of this folder, and that file keeps the previous content.</source>
         <translation>Sie war ein Hardlink auf eine Datei, die keine gewöhnliche Datei dieses Ordners ist und den vorherigen Inhalt behält.</translation>
     </message>
@@ -4933,6 +4937,10 @@
     <message>
         <source>Name one with `git config remote.pushDefault`.</source>
         <translation>Nennen Sie einen mit `git config remote.pushDefault`.</translation>
+    </message>
+    <message>
+        <source>Name the folder of the plugin in it.</source>
+        <translation>Nennen Sie den Ordner des Plugins darin.</translation>
     </message>
     <message>
         <source>No agent is named.</source>
@@ -5303,6 +5311,10 @@
         <translation>Der Entwurf konnte nicht gespeichert werden.</translation>
     </message>
     <message>
+        <source>The fetched repository could not be read.</source>
+        <translation>Das abgerufene Repository konnte nicht gelesen werden.</translation>
+    </message>
+    <message>
         <source>The files in this folder exceed the limit of {0} MiB for copies.</source>
         <translation>Die Dateien in diesem Ordner überschreiten das Limit von {0} MiB für Kopien.</translation>
     </message>
@@ -5439,8 +5451,28 @@
         <translation>Das Wiederherstellen von Runde {0} hat sie seither geändert; diese Fassung wurde unberührt gelassen.</translation>
     </message>
     <message>
+        <source>The repository could not be fetched.</source>
+        <translation>Das Repository konnte nicht abgerufen werden.</translation>
+    </message>
+    <message>
         <source>The repository has no commit yet.</source>
         <translation>Das Repository hat noch keinen Commit.</translation>
+    </message>
+    <message>
+        <source>The repository has no folder {0}.</source>
+        <translation>Das Repository hat keinen Ordner {0}.</translation>
+    </message>
+    <message>
+        <source>The repository has too many or too large files.</source>
+        <translation>Das Repository hat zu viele oder zu große Dateien.</translation>
+    </message>
+    <message>
+        <source>The repository is empty.</source>
+        <translation>Das Repository ist leer.</translation>
+    </message>
+    <message>
+        <source>The repository is too large to be fetched.</source>
+        <translation>Das Repository ist zu groß, um abgerufen zu werden.</translation>
     </message>
     <message>
         <source>The repository of the worktree {0} is not at {1} any more.</source>
@@ -6439,10 +6471,6 @@
         <translation>sie enthält einen Benutzernamen oder ein Passwort vor dem @; ein Schlüssel gehört in den Schlüsselbund</translation>
     </message>
     <message>
-        <source>it is not an object</source>
-        <translation>der Eintrag ist kein Objekt</translation>
-    </message>
-    <message>
         <source>it looks like a key, and a name is shown everywhere</source>
         <translation>er sieht wie ein Schlüssel aus, und ein Name wird überall angezeigt</translation>
     </message>
@@ -6767,10 +6795,6 @@
         <translation>hosts enthält {0}, was kein Host ist: schreiben Sie example.org, *.example.org, example.org:8080 oder *</translation>
     </message>
     <message>
-        <source>it asks for a value with {0}; add the server by hand, with that value</source>
-        <translation>er fragt mit {0} nach einem Wert; fügen Sie den Server von Hand hinzu, mit diesem Wert</translation>
-    </message>
-    <message>
         <source>it contains a space or an invisible character</source>
         <translation>sie enthält ein Leerzeichen oder ein unsichtbares Zeichen</translation>
     </message>
@@ -6789,10 +6813,6 @@
     <message>
         <source>it must not contain ? or #, {0}</source>
         <translation>sie darf weder ? noch # enthalten, {0}</translation>
-    </message>
-    <message>
-        <source>it needs the variable {0}, which is not set: set {1}, then import it again</source>
-        <translation>er braucht die Variable {0}, die nicht gesetzt ist: setzen Sie {1}, und importieren Sie ihn dann noch einmal</translation>
     </message>
     <message>
         <source>its host or port is not valid, {0}</source>
@@ -6829,10 +6849,6 @@
     <message>
         <source>the application sets this header itself</source>
         <translation>die Anwendung setzt diesen Header selbst</translation>
-    </message>
-    <message>
-        <source>the old SSE transport is not supported; use the server&apos;s streamable HTTP address</source>
-        <translation>der alte SSE-Transport wird nicht unterstützt; verwenden Sie die Streamable-HTTP-Adresse des Servers</translation>
     </message>
     <message>
         <source>too different to compare line by line: everything from the first to the last difference is shown as changed</source>
@@ -12503,6 +12519,10 @@
         <translation>Dateien mit Anweisungen, die das Modell nicht bekommt: Pfade oder Muster wie `GEMINI.md` und `.cursor/rules/**`; `**` steht für alle. „Was das Modell sieht“ hat einen Schalter für jede Datei.</translation>
     </message>
     <message>
+        <source>Folders that bring skills, commands, sub-agents, hooks and MCP servers together.</source>
+        <translation>Ordner, die Skills, Befehle, Unteragenten, Hooks und MCP-Server gemeinsam mitbringen.</translation>
+    </message>
+    <message>
         <source>Google Vertex AI</source>
         <translation>Google Vertex AI</translation>
     </message>
@@ -12585,6 +12605,14 @@
     <message>
         <source>Other folders</source>
         <translation>Andere Ordner</translation>
+    </message>
+    <message>
+        <source>Plugins</source>
+        <translation>Plugins</translation>
+    </message>
+    <message>
+        <source>Plugins switched off</source>
+        <translation>Ausgeschaltete Plugins</translation>
     </message>
     <message>
         <source>Processes of a command</source>
@@ -12935,6 +12963,10 @@
         <translation>Die Namen der Language-Server, die nicht laufen.</translation>
     </message>
     <message>
+        <source>The names of plugins that are not used.</source>
+        <translation>Die Namen von Plugins, die nicht verwendet werden.</translation>
+    </message>
+    <message>
         <source>The names of skills that the model is not told of and that are no slash commands.</source>
         <translation>Die Namen von Skills, von denen das Modell nichts erfährt und die keine Slash-Befehle sind.</translation>
     </message>
@@ -12955,8 +12987,16 @@
         <translation>Language-Server verwenden</translation>
     </message>
     <message>
+        <source>Use plugins</source>
+        <translation>Plugins verwenden</translation>
+    </message>
+    <message>
         <source>Use skills</source>
         <translation>Skills verwenden</translation>
+    </message>
+    <message>
+        <source>Use the skills, commands, sub-agents, hooks and MCP servers of the plugins that you added, and of those that a trusted project brings.</source>
+        <translation>Die Skills, Befehle, Unteragenten, Hooks und MCP-Server der Plugins verwenden, die Sie hinzugefügt haben, und derer, die ein vertrautes Projekt mitbringt.</translation>
     </message>
     <message>
         <source>Variables passed on</source>

@@ -4801,6 +4801,10 @@
         <translation>它通过 {0} 接受密钥：`{1}` 会把密钥存入您的密钥环。</translation>
     </message>
     <message>
+        <source>It took too long.</source>
+        <translation>耗时过长。</translation>
+    </message>
+    <message>
         <source>It was a hard link to a file that is not a regular file of this folder, and that file keeps the previous content.</source>
         <translation>其另一个名称（硬链接）不是此文件夹的普通文件，保留原有内容。</translation>
     </message>
@@ -4915,6 +4919,10 @@
     <message>
         <source>Name one with `git config remote.pushDefault`.</source>
         <translation>请用 `git config remote.pushDefault` 指定一个。</translation>
+    </message>
+    <message>
+        <source>Name the folder of the plugin in it.</source>
+        <translation>请指定插件在其中的文件夹。</translation>
     </message>
     <message>
         <source>No agent is named.</source>
@@ -5285,6 +5293,10 @@
         <translation>无法保留此处书写的内容。</translation>
     </message>
     <message>
+        <source>The fetched repository could not be read.</source>
+        <translation>无法读取获取到的仓库。</translation>
+    </message>
+    <message>
         <source>The files in this folder exceed the limit of {0} MiB for copies.</source>
         <translation>文件夹超过保留副本的 {0} MiB 上限。</translation>
     </message>
@@ -5421,8 +5433,28 @@
         <translation>第 {0} 轮的重做此后更改了它；该版本保留不动。</translation>
     </message>
     <message>
+        <source>The repository could not be fetched.</source>
+        <translation>无法获取该仓库。</translation>
+    </message>
+    <message>
         <source>The repository has no commit yet.</source>
         <translation>该仓库还没有提交。</translation>
+    </message>
+    <message>
+        <source>The repository has no folder {0}.</source>
+        <translation>仓库中没有文件夹 {0}。</translation>
+    </message>
+    <message>
+        <source>The repository has too many or too large files.</source>
+        <translation>仓库中的文件过多或过大。</translation>
+    </message>
+    <message>
+        <source>The repository is empty.</source>
+        <translation>仓库是空的。</translation>
+    </message>
+    <message>
+        <source>The repository is too large to be fetched.</source>
+        <translation>仓库过大，无法获取。</translation>
     </message>
     <message>
         <source>The repository of the worktree {0} is not at {1} any more.</source>
@@ -6421,10 +6453,6 @@
         <translation>@ 之前有用户名或密码；密钥应保存在密钥环中</translation>
     </message>
     <message>
-        <source>it is not an object</source>
-        <translation>它不是对象</translation>
-    </message>
-    <message>
         <source>it looks like a key, and a name is shown everywhere</source>
         <translation>它看起来像密钥，而名称会到处显示</translation>
     </message>
@@ -6749,10 +6777,6 @@
         <translation>hosts 中的 {0} 不是主机：请写 example.org、*.example.org、example.org:8080 或 *</translation>
     </message>
     <message>
-        <source>it asks for a value with {0}; add the server by hand, with that value</source>
-        <translation>它用 {0} 要求输入一个值；请手动填入该值来添加</translation>
-    </message>
-    <message>
         <source>it contains a space or an invisible character</source>
         <translation>其中有空格或看不见的字符</translation>
     </message>
@@ -6771,10 +6795,6 @@
     <message>
         <source>it must not contain ? or #, {0}</source>
         <translation>必须在 ? 和 # 之前结束，{0}</translation>
-    </message>
-    <message>
-        <source>it needs the variable {0}, which is not set: set {1}, then import it again</source>
-        <translation>它需要变量 {0}，但该变量未设置：请在设置了 {1} 的环境中重新导入</translation>
     </message>
     <message>
         <source>its host or port is not valid, {0}</source>
@@ -6811,10 +6831,6 @@
     <message>
         <source>the application sets this header itself</source>
         <translation>由应用自行设置</translation>
-    </message>
-    <message>
-        <source>the old SSE transport is not supported; use the server&apos;s streamable HTTP address</source>
-        <translation>不支持使用旧 SSE 传输的服务器；请索取其 Streamable HTTP 地址</translation>
     </message>
     <message>
         <source>too different to compare line by line: everything from the first to the last difference is shown as changed</source>
@@ -12456,6 +12472,10 @@
         <translation>模型不会收到的指令文件：路径，或 `GEMINI.md`、`.cursor/rules/**` 这样的通配模式；`**` 表示全部。“模型看到的内容”中每个文件都有一个开关。</translation>
     </message>
     <message>
+        <source>Folders that bring skills, commands, sub-agents, hooks and MCP servers together.</source>
+        <translation>一并带来技能、命令、子代理、钩子和 MCP 服务器的文件夹。</translation>
+    </message>
+    <message>
         <source>Google Vertex AI</source>
         <translation>Google Vertex AI</translation>
     </message>
@@ -12538,6 +12558,14 @@
     <message>
         <source>Other folders</source>
         <translation>其他文件夹</translation>
+    </message>
+    <message>
+        <source>Plugins</source>
+        <translation>插件</translation>
+    </message>
+    <message>
+        <source>Plugins switched off</source>
+        <translation>已关闭的插件</translation>
     </message>
     <message>
         <source>Processes of a command</source>
@@ -12888,6 +12916,10 @@
         <translation>不运行的语言服务器的名称。</translation>
     </message>
     <message>
+        <source>The names of plugins that are not used.</source>
+        <translation>不使用的插件的名称。</translation>
+    </message>
+    <message>
         <source>The names of skills that the model is not told of and that are no slash commands.</source>
         <translation>不告知模型、也不作为斜杠命令的技能名称。</translation>
     </message>
@@ -12908,8 +12940,16 @@
         <translation>使用语言服务器</translation>
     </message>
     <message>
+        <source>Use plugins</source>
+        <translation>使用插件</translation>
+    </message>
+    <message>
         <source>Use skills</source>
         <translation>使用技能</translation>
+    </message>
+    <message>
+        <source>Use the skills, commands, sub-agents, hooks and MCP servers of the plugins that you added, and of those that a trusted project brings.</source>
+        <translation>使用您添加的插件以及受信任项目带来的插件中的技能、命令、子代理、钩子和 MCP 服务器。</translation>
     </message>
     <message>
         <source>Variables passed on</source>

@@ -33,7 +33,7 @@ def parse_arguments(argv: Sequence[str]) -> WindowArguments:
         prog="desktop-agent",
         description="Open the window. Commands without a window: "
         "run, batch, sessions, changes, worktrees, costs, storage, tools, auth, models, mcp, agents, skills, hooks, "
-        "config, acp, serve, desktop, doctor.",
+        "plugins, config, acp, serve, desktop, doctor.",
         epilog="Example: desktop-agent ~/code/app --continue",
     )
     parser.add_argument("workspace", nargs="?", type=real_path_named, metavar="WORKSPACE", help="the folder to work in")

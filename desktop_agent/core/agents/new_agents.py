@@ -11,7 +11,7 @@ from typing import cast
 from desktop_agent.core.agents.definition import AgentDefinition, agent_in
 from desktop_agent.core.agents.installed import known_agent
 from desktop_agent.core.base.errors import UsageError
-from desktop_agent.core.mcp.new_servers import plain_name
+from desktop_agent.core.extensions.plugins import plain_name
 from desktop_agent.core.protocol.codec import as_object, text_in
 from desktop_agent.core.settings.loading import UnreadableError, read_plain
 from desktop_agent.core.settings.table_file import words_in

@@ -74,6 +74,11 @@ class AppPaths(Struct, frozen=True):
         return self.data / "variants"
 
     @property
+    def plugins(self) -> Path:
+        """The plugins that the user added, one folder per plugin."""
+        return self.data / "plugins"
+
+    @property
     def project_answers(self) -> Path:
         """The user's answers about projects, one file per project."""
         return self.config / "projects"

@@ -5,11 +5,12 @@ A role narrows what a sub-agent may do, and grants nothing. Files are read as th
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from desktop_agent.core.base.plain_text import shortened
 from desktop_agent.core.extensions.agent_roles import OWN_ROLES, AgentRole
@@ -48,8 +49,13 @@ class RoleFile(Struct, frozen=True, kw_only=True):
     place: str
     """The folder it is in, as the user knows it: `.claude/agents`."""
     origin: Origin
+    plugin: str = ""
     problem: str = ""
     """Why it cannot be used."""
+
+    @property
+    def needs_trust(self) -> bool:
+        return self.origin == "project" and not self.plugin
 
 
 State = Literal["ready", "untrusted", "unusable"]
@@ -64,18 +70,26 @@ class ListedRole(Struct, frozen=True):
 class RoleFolders:
     """Finds the role files for one workspace."""
 
-    def __init__(self, root: Path, config: Path, home: Path, secret_at: Callable[[], SecretAt]) -> None:
-        """`root` and `home` have no links in them. `secret_at` is called at each look."""
+    def __init__(
+        self,
+        root: Path,
+        config: Path,
+        home: Path,
+        secret_at: Callable[[], SecretAt],
+        of_plugins: Callable[[], Iterable[Source]] = tuple,
+    ) -> None:
+        """`root` and `home` have no links in them. `secret_at` and `of_plugins` are called at each look."""
         self._root = root
         self._config = config
         self._home = home
         self._secret_at = secret_at
+        self._of_plugins = of_plugins
 
     def read(self) -> tuple[RoleFile, ...]:
-        """Return the project's roles, then the user's. Blocks; never raises."""
+        """Return the project's roles, then the user's, then the plugins'. Blocks; never raises."""
         folders = iter(range(_MAX_FOLDERS))
         found = [
-            _read(Path(path), parts[-1], source)
+            role_at(Path(path), parts[-1], source)
             for source in self._sources()
             for path, parts in files_of(source, folders)
         ]
@@ -90,6 +104,7 @@ class RoleFolders:
         yield Source(folder=self._config / "agents", place="agents", suffix=".md", origin="person")
         for place, suffix in _OF_HOME:
             yield Source(folder=self._home / place, place=f"~/{place}", suffix=suffix, origin="person")
+        yield from self._of_plugins()
 
 
 def listed(files: Sequence[RoleFile], *, is_trusted: bool) -> tuple[ListedRole, ...]:
@@ -99,7 +114,7 @@ def listed(files: Sequence[RoleFile], *, is_trusted: bool) -> tuple[ListedRole, 
     def state(file: RoleFile) -> ListedRole:
         if file.problem:
             return ListedRole(file, "unusable", file.problem)
-        if file.origin == "project" and not is_trusted:
+        if file.needs_trust and not is_trusted:
             return ListedRole(file, "untrusted")
         first = taken.setdefault(file.role.name, file)
         if first is not file:
@@ -121,11 +136,11 @@ def role_items(files: Sequence[RoleFile]) -> tuple[ProjectItem, ...]:
     return tuple(
         ProjectItem(kind="agent", name=file.role.name, path=file.path, detail=file.role.description)
         for file in files
-        if file.origin == "project" and not file.problem
+        if file.needs_trust and not file.problem
     )
 
 
-def _read(path: Path, stem: str, source: Source) -> RoleFile:
+def role_at(path: Path, stem: str, source: Source) -> RoleFile:
     try:
         real, text = text_of(path, source)
         found = _of_toml(text) if source.suffix == ".toml" else split(text)
@@ -142,7 +157,10 @@ def _read(path: Path, stem: str, source: Source) -> RoleFile:
         problem = "it has no description"
     if not problem and not found.body:
         problem = "it has no instructions"
-    return RoleFile(role=_role(name, description, found, real), path=real, place=source.place, origin=source.origin,
+    if source.plugin:
+        found = replace(found, body=found.body.replace("${CLAUDE_PLUGIN_ROOT}", str(source.within)))
+    role = _role(source.full_name(name), description, found, real)
+    return RoleFile(role=role, path=real, place=source.place, origin=source.origin, plugin=source.plugin,
                     problem=problem)  # fmt: skip
 
 

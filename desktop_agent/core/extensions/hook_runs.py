@@ -35,6 +35,7 @@ from desktop_agent.core.extensions.hooks import (
     own_hooks,
     project_hooks,
 )
+from desktop_agent.core.extensions.plugin_store import Plugins
 from desktop_agent.core.extensions.untrusted import SecretAt
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.events import EventLog
@@ -46,7 +47,7 @@ from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 from desktop_agent.core.system.processes.shell import find_shell
 
 Standing = Literal["in force", "waiting", "off"]
-"""`waiting`: the project's, and the user has not said that they trust it as it is now."""
+"""`waiting`: a project's or a plugin's, and the user has not said that they trust it as it is now."""
 
 
 class StandingHook(Struct, frozen=True):
@@ -59,6 +60,7 @@ class HookBook(Struct, frozen=True, kw_only=True, eq=False):
     """What is defined for a workspace, and what of it is in force."""
 
     workspace: WorkspaceSettings
+    plugins: Plugins
     environ: Mapping[str, str]
     secret_at: SecretAt
 
@@ -71,10 +73,17 @@ class HookBook(Struct, frozen=True, kw_only=True, eq=False):
         settings, root = self.workspace.current.hooks, self.root
         found = own_hooks(self.workspace.loaded.tables) + home_hooks(self.environ) + project_hooks(root, self.secret_at)
         made: list[StandingHook] = []
-        for hook in found.hooks:
-            digest, standing = hook.digest(root), self._standing(hook)
+
+        def put(hook: Hook, standing: Standing) -> None:
+            digest = hook.digest(root)
             is_on = settings.enabled and digest not in settings.off
             made.append(StandingHook(hook, digest, standing if is_on else "off"))
+
+        for hook in found.hooks:
+            put(hook, self._standing(hook))
+        for one in self.plugins.look():
+            for hook in one.plugin.hooks if one.plugin is not None else ():
+                put(hook, _STANDINGS.get(one.state, "off"))
         return tuple(made), found.problems
 
     def _standing(self, hook: Hook) -> Standing:
@@ -83,13 +92,19 @@ class HookBook(Struct, frozen=True, kw_only=True, eq=False):
                 return "in force"
             case "home":
                 return "in force" if self.workspace.current.hooks.from_home else "off"
-            case "project":
+            case _:
                 answer = self.workspace.answer_about(item_of(hook, self.root))
                 return "in force" if answer == "trusted" else "off" if answer == "ignored" else "waiting"
 
     def holds(self, one: StandingHook) -> bool:
         """Whether a hook is still what it was when it was judged, down to its scripts. Blocks."""
+        if one.hook.plugin is not None:
+            return self.plugins.starts(one.hook.plugin)
         return one.hook.scope != "project" or one.hook.digest(self.root) == one.digest
+
+
+_STANDINGS: Mapping[str, Standing] = {"on": "in force", "waiting": "waiting", "changed": "waiting"}
+"""How the hooks of a plugin stand in each state of it."""
 
 
 class HookOutcome(Struct, frozen=True, kw_only=True):
@@ -356,7 +371,7 @@ class Hooks:
 
     async def _carry_out(self, hook: Hook, given: JsonObject, event: HookEvent) -> _Run:
         root = self._book.root
-        environ = {**self._host.environ(), "CLAUDE_PROJECT_DIR": str(root)}
+        environ = {**self._host.environ(), "CLAUDE_PROJECT_DIR": str(root), **hook.variables}
         argv = await asyncio.to_thread(_argv, hook, environ, root)
         if argv is None:
             return _Run(hook=hook, state="not_started", answer=HookAnswer(reason="There is no shell to run it with."))

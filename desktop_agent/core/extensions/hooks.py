@@ -30,8 +30,8 @@ HOOK_EVENTS: Final = cast("tuple[HookEvent, ...]", get_args(HookEvent))
 OF_CALLS: Final = frozenset[HookEvent]({"PreToolUse", "PermissionRequest", "PostToolUse"})
 
 Dialect = Literal["claude", "codex", "cursor", "copilot"]
-Scope = Literal["own", "home", "project"]
-"""Whose a hook is: the user's for this application, the user's for another program, or the project's."""
+Scope = Literal["own", "home", "project", "plugin"]
+"""Whose a hook is: the user's for this application, the user's for another program, the project's, or a plugin's."""
 
 LONGEST_FILE = 256 * 1024
 MOST_HOOKS = 100
@@ -55,6 +55,10 @@ class Hook(Struct, frozen=True, kw_only=True):
     """As `if`: a tool with a pattern for what it is called with, `Bash(rm *)`."""
     timeout_s: float | None = None
     is_async: bool = False
+    plugin: Path | None = None
+    """The folder of the plugin that brings it."""
+    variables: Mapping[str, str] = {}
+    """What is added to its environment."""
 
     @property
     def line(self) -> str:

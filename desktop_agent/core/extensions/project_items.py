@@ -10,6 +10,7 @@ from desktop_agent.core.extensions.agent_files import RoleFolders, role_items
 from desktop_agent.core.extensions.hooks import hook_items
 from desktop_agent.core.extensions.instructions import UserFolders, outside_imports
 from desktop_agent.core.extensions.language_servers import server_items
+from desktop_agent.core.extensions.plugin_store import Plugins, PluginStore
 from desktop_agent.core.extensions.skills import SkillFolders
 from desktop_agent.core.extensions.skills_in_force import Skills, SkillUses, skill_items
 from desktop_agent.core.extensions.untrusted import SecretAt
@@ -34,21 +35,30 @@ class Extensions(Struct, frozen=True):
     settings: WorkspaceSettings
     skills: Skills
     roles: RoleFolders
+    plugins: Plugins
 
 
 def extensions_of(
-    root: Path, live: LiveSettings, paths: AppPaths, environ: Mapping[str, str], secret_at: Callable[[], SecretAt]
+    root: Path,
+    live: LiveSettings,
+    paths: AppPaths,
+    environ: Mapping[str, str],
+    secret_at: Callable[[], SecretAt],
+    store: PluginStore,
 ) -> Extensions:
     """Return what a workspace has.
 
     Reads nothing yet. `secret_at` returns how to judge the workspace's files, and is called at each look.
     """
-    folders = SkillFolders(root, UserFolders.of(paths.config, environ), secret_at)
-    roles = RoleFolders(root, paths.config, home_of(environ), secret_at)
 
     def find_items(root: Path) -> tuple[ProjectItem, ...]:
         others = (item for find in FINDERS for item in find(root, secret_at()))
-        return (*skill_items(folders.read()), *role_items(roles.read()), *others)
+        return (*skill_items(folders.read()), *role_items(roles.read()), *plugins.items(), *others)
 
-    settings = WorkspaceSettings(live, root, ProjectTrust(paths.project_answers), find_items)
-    return Extensions(settings, Skills(folders, settings, SkillUses(paths.data / "skill-uses.json")), roles)
+    trust = ProjectTrust(paths.project_answers)
+    settings = WorkspaceSettings(live, root, trust, find_items, lambda: plugins.server_tables())  # noqa: PLW0108 - it is made below
+    plugins = Plugins(store, settings, secret_at)
+    folders = SkillFolders(root, UserFolders.of(paths.config, environ), secret_at, plugins.skill_sources)
+    roles = RoleFolders(root, paths.config, home_of(environ), secret_at, plugins.role_sources)
+    skills = Skills(folders, settings, SkillUses(paths.data / "skill-uses.json"))
+    return Extensions(settings, skills, roles, plugins)

@@ -8,7 +8,7 @@ the project, none that holds secrets, and none of its skills is offered before t
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, cast
 
@@ -73,6 +73,8 @@ class Skill(Struct, frozen=True, kw_only=True):
     """Whether the files in the folder of `path` belong to it."""
     is_ours: bool = False
     """Whether it is a command of our own folders, which only the user calls for, by its name."""
+    plugin: str = ""
+    """The plugin that brings it. What is answered about that holds for the skill."""
     is_for_model: bool = True
     is_for_user: bool = True
     problem: str = ""
@@ -81,7 +83,7 @@ class Skill(Struct, frozen=True, kw_only=True):
 
     @property
     def needs_trust(self) -> bool:
-        return self.origin == "project" and not self.is_ours
+        return self.origin == "project" and not self.is_ours and not self.plugin
 
     @property
     def tokens(self) -> int:
@@ -123,20 +125,35 @@ class Source(Struct, frozen=True, kw_only=True):
     """Its real folder that no link may lead out of; `None` for the user's own files, which may be anywhere."""
     secret_at: SecretAt | None = None
     is_ours: bool = False
+    plugin: str = ""
+    """The name of the plugin that brings it, which begins the names of all that is in it."""
+
+    def full_name(self, name: str) -> str:
+        return f"{self.plugin}:{name}" if self.plugin else name
 
 
 class SkillFolders:
     """Finds the skills for one workspace. What did not change since the last time is not read again."""
 
-    def __init__(self, root: Path, homes: UserFolders, secret_at: Callable[[], SecretAt]) -> None:
-        """`root` has no links in it. `secret_at` is called at each look."""
+    def __init__(
+        self,
+        root: Path,
+        homes: UserFolders,
+        secret_at: Callable[[], SecretAt],
+        of_plugins: Callable[[], Iterable[Source]] = tuple,
+    ) -> None:
+        """`root` has no links in it. `secret_at` and `of_plugins` are called at each look."""
         self._root = root
         self._homes = homes
         self._secret_at = secret_at
+        self._of_plugins = of_plugins
         self._known: dict[str, tuple[FileStamp, Skill]] = {}
 
     def read(self) -> tuple[Skill, ...]:
-        """Return all skills: ours, then the project's, nearest first, then the user's. Blocks; never raises."""
+        """Return all skills: ours, then the project's, nearest first, then the user's, then the plugins'.
+
+        Blocks; never raises.
+        """
         folders, text = iter(range(_MAX_FOLDERS)), 0
         found: dict[Path, Skill] = {}
         known: dict[str, tuple[FileStamp, Skill]] = {}
@@ -156,13 +173,13 @@ class SkillFolders:
         try:
             stamp = FileStamp.of(os.stat(path))  # noqa: PTH116 - for hundreds of files at each turn
         except (OSError, ValueError):
-            return _read(Path(path), parts, source)
+            return skill_at(Path(path), parts, source)
         key = f"{source.origin}\0{path}"
         earlier = self._known.get(key)
         if earlier is not None and is_unchanged(stamp, earlier[0]):
             skill = earlier[1]
         else:
-            skill = _read(Path(path), parts, source)
+            skill = skill_at(Path(path), parts, source)
         known[key] = (stamp, skill)
         return skill
 
@@ -183,6 +200,7 @@ class SkillFolders:
                 )  # fmt: skip
         for place, suffix in (*_skill_places(), *_COMMANDS, *_OF_HOME):
             yield Source(folder=self._at_home(place), place=f"~/{place}", suffix=suffix, origin="person")
+        yield from self._of_plugins()
 
     def _at_home(self, place: str) -> Path:
         agent, _, rest = place.partition("/")
@@ -220,10 +238,22 @@ def files_of(source: Source, folders: Iterator[int]) -> Iterator[tuple[str, tupl
             return
     except (OSError, RuntimeError):  # it is not there, or its links go in circles
         return
+    if source.plugin and (own := _named_itself(top, source)) is not None:
+        yield own
+        return
     for count, found in enumerate(_files_below(os.fspath(top), (), source, folders)):
         if count == MAX_FILES:
             return
         yield found
+
+
+def _named_itself(top: Path, source: Source) -> tuple[str, tuple[str, ...]] | None:
+    """Return the one file of a source that is no folder of skills: a plugin may name a file, or one skill's folder."""
+    if source.suffix and top.name.lower().endswith(source.suffix) and top.is_file():
+        return os.fspath(top), (top.name[: -len(source.suffix)],)
+    if not source.suffix and os.path.lexists(top / SKILL_FILE):
+        return os.fspath(top / SKILL_FILE), (top.name,)
+    return None
 
 
 def _files_below(
@@ -250,7 +280,7 @@ def _files_below(
             yield entry.path, (*parts, entry.name[: -len(source.suffix)])
 
 
-def _read(path: Path, parts: tuple[str, ...], source: Source) -> Skill:
+def skill_at(path: Path, parts: tuple[str, ...], source: Source) -> Skill:
     is_folder = not source.suffix
     try:
         real, text = text_of(path, source)
@@ -263,20 +293,22 @@ def _read(path: Path, parts: tuple[str, ...], source: Source) -> Skill:
     description = " ".join(found.text("description").split())
     if is_folder and not problem and not description:
         problem = found.problem or "its front matter has no description"
+    body = found.body.replace("${CLAUDE_PLUGIN_ROOT}", str(source.within)) if source.plugin else found.body
     name, warning = _name(found.text("name") if is_folder else "", parts, is_lenient=not source.is_ours)
     if not name:
         name, problem = ":".join(parts).lower(), problem or warning
     return Skill(
-        name=name,
+        name=source.full_name(name),
         description=_one_line(description, _MAX_DESCRIPTION) or _first_line(found.body) or path.name,
         path=real,
         origin=source.origin,
         place=source.place,
-        body=found.body,
+        body=body,
         arguments=_one_line(found.text("argument-hint"), _MAX_LINE),
         allowed_tools=_one_line(found.text("allowed-tools"), _MAX_LINE),
         has_folder=is_folder,
         is_ours=source.is_ours,
+        plugin=source.plugin,
         # Without a description, the model could not know what a command is for.
         is_for_model=bool(description)
         and not source.is_ours

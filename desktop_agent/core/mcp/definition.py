@@ -107,8 +107,8 @@ def _listed(texts: Iterable[str], most: int | None) -> str:
 
 _WORDS = {".": "the open folder", "*": "every public host"}
 
-DefinedBy = Literal["user", "project"]
-"""Who wrote a definition. A project's servers are not started before the user trusts the project."""
+DefinedBy = Literal["user", "project", "plugin"]
+"""Who wrote a definition. Those of a project and of a plugin are not started before the user trusts it."""
 
 Grant = Literal["authorization_code", "client_credentials"]
 """How tokens are obtained: by consent in the browser, or by the application's own credentials (RFC 6749 4.4)."""

@@ -165,6 +165,8 @@ def read_definitions(tables: Iterable[FoundTable]) -> Definitions:
 
 def _defined(table: FoundTable) -> ServerDefinition:
     definition = definition_in(table.value)
+    if table.plugin:  # its values are in no file: variables of the user's were filled in
+        return replace(definition, defined_by="plugin")
     _require_no_secrets(definition, is_project=table.is_project)
     origin: DefinedBy = "project" if table.is_project else "user"
     folder = table.path.parent.parent if table.is_project else table.path.parent

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import cast
@@ -12,6 +11,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import real_path
+from desktop_agent.core.extensions.plugins import foreign_server
 from desktop_agent.core.mcp.definition import (
     NOT_CONFINED,
     Address,
@@ -150,8 +150,6 @@ def typed_sandbox(folders: str, read_folders: str, hosts: str) -> ServerSandbox:
 
 
 _PLACES = (("mcpServers",), ("servers",), ("mcp", "servers"), ("context_servers",))
-_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9-]+")
-_REFERENCE = re.compile(r"\$\{(?:(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?|[^}]*)\}")
 
 
 class ImportedServers(Struct, frozen=True, kw_only=True):
@@ -181,7 +179,7 @@ def servers_in_json(text: str, environ: Mapping[str, str] = os.environ) -> Impor
     problems: list[tuple[str, str]] = []
     for name, entry in _entries(document).items():
         try:
-            servers.append(_definition(name, entry, environ))
+            servers.append(definition_in(foreign_server(name, entry, environ)))
         except ValueError as error:
             problems.append((name, str(error)))
     return ImportedServers(servers=tuple(servers), problems=tuple(problems))
@@ -195,40 +193,3 @@ def _entries(document: object) -> Mapping[str, object]:
         if isinstance(found, dict):
             return as_object(cast("object", found))
     raise UsageError("There is no list of MCP servers in the file.", hint='It should have a key "mcpServers".')
-
-
-def _definition(name: str, entry: object, environ: Mapping[str, str]) -> ServerDefinition:
-    if not isinstance(entry, dict):
-        raise ValueError("it is not an object")  # noqa: TRY004 -- one kind of error for all that is wrong with an entry
-    values = cast("dict[str, object]", entry)
-    if values.get("type") == "sse":
-        raise ValueError("the old SSE transport is not supported; use the server's streamable HTTP address")
-    taken = {key: values[key] for key in ("command", "args", "env", "cwd", "url", "headers") if values.get(key)}
-    if "serverUrl" in values:  # as Windsurf writes it
-        taken["url"] = values["serverUrl"]
-    taken = {key: _resolved(value, environ) for key, value in taken.items()}
-    is_enabled = not values.get("disabled") and values.get("enabled", True) is True
-    return definition_in({"name": plain_name(name), **taken, **({} if is_enabled else {"enabled": False})})
-
-
-def _resolved(value: object, environ: Mapping[str, str]) -> object:
-    if isinstance(value, dict):
-        return {key: _resolved(inner, environ) for key, inner in as_object(cast("object", value)).items()}
-    if isinstance(value, list):
-        return [_resolved(inner, environ) for inner in cast("list[object]", value)]
-    return _REFERENCE.sub(lambda match: _value_of(match, environ), value) if isinstance(value, str) else value
-
-
-def _value_of(reference: re.Match[str], environ: Mapping[str, str]) -> str:
-    name: str | None = reference["name"]
-    default: str | None = reference["default"]
-    if name is None:
-        raise ValueError(f"it asks for a value with {reference[0]}; add the server by hand, with that value")
-    value = environ.get(name, default)
-    if value is None:
-        raise ValueError(f"it needs the variable {name}, which is not set: set {name}, then import it again")
-    return value or default or ""
-
-
-def plain_name(name: str) -> str:
-    return _NOT_IN_NAMES.sub("-", name).strip("-")[:32].strip("-") or "server"

@@ -106,6 +106,8 @@ class FoundTable(Struct, frozen=True, kw_only=True):
     line: int | None
     """The line where the table begins in the file; `None` if it shares that line with others."""
     is_project: bool = False
+    plugin: str = ""
+    """The name of the plugin that brings it."""
 
     def problem(self, message: str, *, is_fault: bool = False) -> FileProblem:
         """Return a problem with this table, whose key is the table's number in the file: `rule 1`."""

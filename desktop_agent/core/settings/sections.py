@@ -507,6 +507,18 @@ class DiagnosticsSettings(Section, frozen=True, kw_only=True):
     off: tuple[str, ...] = setting((), "Switched off", "The names of language servers that do not run.")
 
 
+class PluginsSettings(Section, frozen=True, kw_only=True):
+    enable: bool = setting(
+        True,
+        "Use plugins",
+        "Use the skills, commands, sub-agents, hooks and MCP servers of the plugins that you added, and of those that "
+        "a trusted project brings.",
+    )
+    off: tuple[str, ...] = setting(
+        (), "Plugins switched off", "The names of plugins that are not used.", is_advanced=True
+    )
+
+
 class RunnerSettings(Section, frozen=True, kw_only=True):
     max_turns: int = setting(
         8,
@@ -625,6 +637,9 @@ class Settings(Section, frozen=True, kw_only=True):
         "Diagnostics",
         "Errors that language servers find in files that the agent changed. The servers run in the sandbox: they read "
         "the folder, write nothing and reach no network.",
+    )
+    plugins: PluginsSettings = section(
+        PluginsSettings, "Plugins", "Folders that bring skills, commands, sub-agents, hooks and MCP servers together."
     )
     ui: UiSettings = section(UiSettings, "Appearance", "The look of the window, and its notifications.")
     keys: KeySettings = section(

@@ -253,6 +253,8 @@ class ProjectTrust:
 
 FindItems = Callable[[Path], tuple[ProjectItem, ...]]
 """Returns what the project in a folder brings beside its settings. Blocks; never raises."""
+FindTables = Callable[[], tuple[FoundTable, ...]]
+"""Returns what plugins define, as far as the last answer about the project allows. Blocks; never raises."""
 
 
 class _Project(Struct, frozen=True):
@@ -260,17 +262,25 @@ class _Project(Struct, frozen=True):
     trust: Trust = field(default_factory=Trust)
     stamps: tuple[FileStamp | None, FileStamp | None] = (None, None)
     items: tuple[ProjectItem, ...] = ()
+    tables: tuple[FoundTable, ...] = ()
+    """Those of plugins."""
 
 
 class WorkspaceSettings:
     def __init__(
-        self, live: LiveSettings, root: Path, trust: ProjectTrust, find_items: FindItems = lambda _root: ()
+        self,
+        live: LiveSettings,
+        root: Path,
+        trust: ProjectTrust,
+        find_items: FindItems = lambda _root: (),
+        find_tables: FindTables = tuple,
     ) -> None:
         """Does not access the disk. Until the first `refresh`, the user's settings apply."""
         self.live = live
         self.root = root
         self._trust = trust
         self._find_items = find_items
+        self._find_tables = find_tables
         self._project = _Project()
         self._has_accepted_faults = False
         self._combined: tuple[LoadedSettings, _Project, LoadedSettings] | None = None
@@ -339,19 +349,25 @@ class WorkspaceSettings:
         await asyncio.to_thread(self.look)
 
     def look(self) -> None:
-        """Read again what the project brings and the answer about it, if they changed. Blocks."""
+        """Read again what the project and plugins bring and the answer about it, if they changed. Blocks."""
+        self._look_at_project()
+        tables = self._find_tables()
+        if tables != self._project.tables:
+            self._project = replace(self._project, tables=tables)
+
+    def _look_at_project(self) -> None:
         stamps = (stamp_of(self.root / PROJECT_FOLDER / PROJECT_FILE), stamp_of(self._trust.path_for(self.root)))
         items = self._find_items(self.root)
         if stamps == (None, None) or all(map(is_unchanged, stamps, self._project.stamps)):
             if stamps == (None, None) and self._project.stamps != stamps:
-                self._project = _Project(items=items)
+                self._project = _Project(items=items, tables=self._project.tables)
             elif items != self._project.items:
                 self._project = replace(self._project, items=items)
             return
         trust = self._trust.read(self.root)
         if trust.is_broken and not self._project.trust.is_broken and self._project.trust.answer is not None:
             trust = self._project.trust  # what was answered holds on
-        self._project = _Project(read_project(self.root), trust, stamps, items)
+        self._project = _Project(read_project(self.root), trust, stamps, items, self._project.tables)
 
     def remember(self, answer: Answer, text: str, items: Sequence[ProjectItem] = ()) -> None:
         """Store the user's answer about the settings file with the content `text`, and about these items. Blocks.
@@ -387,6 +403,10 @@ class WorkspaceSettings:
     def _combine(self, user_loaded: LoadedSettings) -> LoadedSettings:
         """Return the user's settings, tightened by the project's: by the last trusted ones, if the file has changed."""
         file, trust = self._project.file, self._project.trust
+        plugins = user_loaded.settings.plugins
+        of_plugins = [table for table in self._project.tables if plugins.enable and table.plugin not in plugins.off]
+        if of_plugins:
+            user_loaded = replace(user_loaded, tables=(*user_loaded.tables, *of_plugins))
         if file is None or not trust.text or trust.answer_to(file.text) == "ignored":
             return user_loaded
         proposal = proposal_of(parse_file(file.path, trust.text), user_loaded.settings)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import CredentialsError, ServerError, UsageError
+from desktop_agent.core.extensions.plugins import plain_name
 from desktop_agent.core.mcp.connection import ServerPool
 from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition, ServerSandbox
 from desktop_agent.core.mcp.definition_file import (
@@ -26,7 +27,7 @@ from desktop_agent.core.mcp.definition_file import (
     switch_tool,
     without_secrets,
 )
-from desktop_agent.core.mcp.new_servers import plain_name, servers_in_json
+from desktop_agent.core.mcp.new_servers import servers_in_json
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.providers.auth.server_sign_ins import KeyringCredentials, ServerKeyring
 from desktop_agent.core.settings.loading import FoundTable, load_settings

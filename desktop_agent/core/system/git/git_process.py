@@ -189,6 +189,66 @@ class UsersGit(Struct, frozen=True):
         return output
 
 
+FETCH_LIMIT_S: Final = 180.0
+_FETCHED_BYTES: Final = 256 * 2**20
+
+
+async def fetch_newest(address: str, folder: Path, inside: str, *, most_files: int, most_bytes: int) -> str:
+    """Write the files of the newest commit, or those in its folder `inside`, to `folder`; return the commit.
+
+    Nothing of the repository runs: no hook, no filter, no submodule, and git asks nothing. Raises `AgentError`.
+    """
+    repository = folder / ".git"
+    await asyncio.to_thread(folder.mkdir, parents=True)
+    environ = {name: value for name, value in child_environment(os.environ).items() if not name.startswith("GIT_")}
+    quiet = {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "", "SSH_ASKPASS_REQUIRE": "never"}
+    environ |= quiet | {"PATH": search_path(os.environ) or _NOWHERE, "GIT_ALLOW_PROTOCOL": "https:ssh:file"}
+    options = ("--quiet", "--depth=1", "--no-checkout", "--no-tags", "--single-branch", "--no-recurse-submodules")
+    fetching = asyncio.create_task(
+        _run(
+            (*_ALWAYS, "clone", *options, "--template=", "--", address, str(folder)), folder, environ, 0, FETCH_LIMIT_S
+        ),
+        name="fetch a repository",
+    )
+    try:
+        while not (await asyncio.wait((fetching,), timeout=0.2))[0]:
+            if await asyncio.to_thread(_size_below, repository / "objects" / "pack") > _FETCHED_BYTES:
+                raise AgentError("The repository is too large to be fetched.", detail=address)
+    finally:
+        fetching.cancel()
+        await asyncio.wait((fetching,))
+    _require(fetching.result(), "The repository could not be fetched.")
+    # From here on without the user's configuration, in which filters may be defined.
+    environ |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_ALLOW_PROTOCOL": "none"}
+    git = (*_ALWAYS, f"--git-dir={repository}", f"--work-tree={folder}", "-c", f"core.attributesFile={os.devnull}")
+    failure = "The fetched repository could not be read."
+    below = ("--", inside) if inside else ()
+    tree = ("ls-tree", "-r", "-l", "-z", "--full-tree", "HEAD", *below)
+    listed = _require(await _run((*git, *tree), folder, environ, _SETTINGS_LIMIT_BYTES), failure)
+    sizes = [line.split(None, 4)[3] for line in listed.split(b"\0")[:-1]]
+    if not sizes:
+        raise UsageError(f"The repository has no folder {inside}." if inside else "The repository is empty.")
+    if len(sizes) > most_files or sum(int(size) for size in sizes if size.isdigit()) > most_bytes:
+        hint = "Name the folder of the plugin in it." if not inside else ""
+        raise UsageError("The repository has too many or too large files.", hint=hint)
+    _require(await _run((*git, "checkout", "--quiet", "HEAD", "--", inside or "."), folder, environ, 0), failure)
+    return os.fsdecode(_require(await _run((*git, "rev-parse", "HEAD"), folder, environ, 100), failure)).strip()
+
+
+def _require(answer: tuple[bytes, bool] | NoStatus, failure: str) -> bytes:
+    if isinstance(answer, NoStatus):
+        hint = "Install git." if answer.reason == "git_missing" else ""
+        detail = "It took too long." if answer.reason == "too_slow" else answer.detail
+        raise AgentError(failure, hint=hint, detail=detail)
+    return answer[0]
+
+
+def _size_below(folder: Path) -> int:
+    with contextlib.suppress(OSError):
+        return sum(entry.stat().st_size for entry in os.scandir(folder))
+    return 0
+
+
 async def run_git(repository: Repository, *arguments: str, limit_bytes: int) -> tuple[bytes, bool] | NoStatus:
     async with pinned(repository) as git:
         return git if isinstance(git, NoStatus) else await git.run(*arguments, limit_bytes=limit_bytes)
@@ -226,7 +286,7 @@ async def _ask_about_settings(repository: Repository, *arguments: str) -> bytes 
 
 
 async def _run(
-    argv: Sequence[str], folder: Path, environ: Mapping[str, str], limit_bytes: int
+    argv: Sequence[str], folder: Path, environ: Mapping[str, str], limit_bytes: int, limit_s: float = TIME_LIMIT_S
 ) -> tuple[bytes, bool] | NoStatus:
     try:
         process = await _start_git(argv, folder, environ)
@@ -237,7 +297,7 @@ async def _run(
     assert process.stdout is not None
     assert process.stderr is not None
     try:
-        async with asyncio.timeout(TIME_LIMIT_S):
+        async with asyncio.timeout(limit_s):
             (output, is_complete), complaint = await asyncio.gather(
                 _read_output(process, process.stdout, limit_bytes), _read_complaint(process.stderr)
             )

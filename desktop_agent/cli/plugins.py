@@ -1,0 +1,165 @@
+"""`desktop-agent plugins`: shows plugins with what they bring and start, and adds, switches and removes them."""
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+
+from desktop_agent.cli.config import live_settings
+from desktop_agent.cli.console import Console, table
+from desktop_agent.cli.extensions import extensions_in
+from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.paths import AppPaths, real_path
+from desktop_agent.core.base.plain_text import named, shortened
+from desktop_agent.core.extensions.plugin_store import PluginStore, StandingPlugin
+from desktop_agent.core.extensions.plugins import Plugin, brought_by
+from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.core.system.workspace import current_folder
+
+
+def list_plugins(args: argparse.Namespace, console: Console) -> None:
+    folder = real_path(args.workspace or current_folder())
+    found = extensions_in(AppPaths.from_environment(), folder).plugins.look()
+    documents = list(map(_document, found))
+    rows = [[one.name, one.state, _summary(one), shortened(named(str(one.root)), 80)] for one in found]
+    lines = [table(rows)] if rows else ["There are no plugins. `desktop-agent plugins add SOURCE` shows and adds one."]
+    lines += [f"{one.name}: {named(one.reason)}" for one in found if one.reason]
+    lines += [f"{one.name}: {line}" for one in found if one.plugin is not None for line in one.plugin.problem_lines]
+    if waiting := [one.name for one in found if one.state == "waiting"]:
+        lines.append(f"Not used before you trust the project (`desktop-agent config trust`): {', '.join(waiting)}.")
+    for one in found:
+        if one.state == "changed":
+            lines.append(f"{one.name} changed since you let it in: `desktop-agent plugins enable {one.name}` shows it.")
+    console.result({"plugins": documents}, "\n".join(lines))
+
+
+def add(args: argparse.Namespace, console: Console) -> int:
+    store = _store()
+    staged = asyncio.run(store.stage(args.source, args.folder))  # noqa: TID251 - entry point
+    try:
+        lines, about = _lines(staged.plugin), _about(staged.plugin)
+        lines += [f"  left out, because it leads out of the plugin or is no file: {place}" for place in staged.left_out]
+        is_added = not args.dry_run and _is_confirmed(args, console, lines, f"Add {staged.plugin.name}?")
+        if is_added:
+            store.add(staged)
+    finally:
+        store.discard(staged)
+    heads = {True: f"{staged.plugin.name} is added. It brings:", False: f"{staged.plugin.name} would bring:"}
+    document: JsonObject = {**about, "added": is_added, "left_out": list(staged.left_out)}
+    document |= {"source": staged.record.source, "commit": staged.record.commit, "digest": staged.record.digest}
+    console.result(document, "\n".join([heads[is_added], *lines] if args.dry_run or args.yes else [heads[is_added]]))
+    return 0 if is_added or args.dry_run else 1
+
+
+def enable(args: argparse.Namespace, console: Console) -> int:
+    paths, store = AppPaths.from_environment(), _store()
+    added = store.named(args.name)
+    name = added.folder.name
+    if added.plugin is None:
+        raise UsageError(f"{name} cannot be used: {added.problem}.")
+    if added.digest != added.record.digest:
+        if not _is_confirmed(args, console, _lines(added.plugin), f"{name} changed. Let it in as it is now?"):
+            return 1
+        store.renew(name, added.digest)
+    _switch(paths, name, is_on=True)
+    console.result({"name": name, "enabled": True}, f"{name} is used.")
+    return 0
+
+
+def disable(args: argparse.Namespace, console: Console) -> None:
+    paths = AppPaths.from_environment()
+    found = extensions_in(paths, real_path(args.workspace or current_folder())).plugins.look()
+    if args.name.lower() not in (one.name for one in found):
+        raise UsageError(f"There is no plugin named {named(args.name)}.", hint="`plugins list` shows them all.")
+    _switch(paths, args.name.lower(), is_on=False)
+    console.result({"name": args.name.lower(), "enabled": False}, f"{args.name.lower()} is not used.")
+
+
+def remove(args: argparse.Namespace, console: Console) -> None:
+    removed = _store().remove(args.name)
+    name = removed.folder.name
+    _switch(AppPaths.from_environment(), name, is_on=True)  # another one of this name is not the same
+    console.result({"name": name, "removed": True}, f"{name} is removed.")
+
+
+def _store() -> PluginStore:
+    return PluginStore(AppPaths.from_environment().plugins, os.environ)
+
+
+def _switch(paths: AppPaths, name: str, *, is_on: bool) -> None:
+    live = live_settings(paths, None)
+    off = live.current.plugins.off
+    wanted = [other for other in off if other != name] + ([] if is_on else [name])
+    if wanted != list(off):
+        live.change_now("plugins.off", wanted)
+
+
+def _is_confirmed(args: argparse.Namespace, console: Console, lines: Sequence[str], question: str) -> bool:
+    """Ask the user on the terminal. Raises `UsageError` where no user can answer."""
+    if args.yes:
+        return True
+    for line in lines:
+        console.say(line)
+    if not sys.stdin.isatty():
+        raise UsageError("This has to be confirmed.", hint="Confirm it with --yes.")
+    console.say(f"{question} [y/N]")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _about(plugin: Plugin) -> JsonObject:
+    brought = brought_by(plugin)
+    return {
+        "name": plugin.name,
+        "version": plugin.version,
+        "description": plugin.description,
+        "form": plugin.form,
+        "brings": {
+            "skills": list(brought.skills),
+            "commands": list(brought.commands),
+            "agents": list(brought.agents),
+            "hooks": [f"{hook.name}: {named(hook.line)}" for hook in plugin.hooks],
+            "servers": list(plugin.server_lines),
+            "language_servers": [str(path) for path in plugin.language_servers],
+        },
+        "problems": list(plugin.problem_lines),
+    }
+
+
+def _lines(plugin: Plugin) -> list[str]:
+    """Return what a plugin brings, and in full what it starts."""
+    brought = brought_by(plugin)
+    texts = {"skills": brought.skills, "commands": brought.commands, "sub-agents": brought.agents}
+    lines = [f"  {plugin.description}"] if plugin.description else []
+    lines += [f"  {kind}: {named(', '.join(names))}" for kind, names in texts.items() if names]
+    lines += [f"  runs as you do, outside the sandbox: {line}" for line in plugin.starts]
+    return [*lines, *(f"  not used: {line}" for line in plugin.problem_lines)]
+
+
+def _document(one: StandingPlugin) -> JsonObject:
+    about: JsonObject = {"name": one.name, "brings": {}, "problems": []}
+    if one.plugin is not None:
+        about = _about(one.plugin)
+    record = one.record
+    return {
+        **about,
+        "path": str(one.root),
+        "state": one.state,
+        "is_enabled": one.state == "on",
+        "reason": one.reason,
+        "origin": "project" if record is None else "person",
+        "source": record.source if record is not None else "",
+        "commit": record.commit if record is not None else "",
+        "digest": one.digest,
+    }
+
+
+def _summary(one: StandingPlugin) -> str:
+    if one.plugin is None:
+        return ""
+    brought = brought_by(one.plugin)
+    counts = {
+        "skills": brought.skills, "commands": brought.commands, "sub-agents": brought.agents,
+        "hooks": one.plugin.hooks, "servers": one.plugin.servers,
+    }  # fmt: skip
+    return ", ".join(f"{len(found)} {kind}" for kind, found in counts.items() if found)
