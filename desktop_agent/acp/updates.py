@@ -25,7 +25,7 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.slash.declarations import bullets, fenced
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.transcript import Transcript, asked_call, todos_of
+from desktop_agent.core.transcript import BACKGROUND_KEY, Transcript, asked_call, todos_of
 from desktop_agent.core.transcript.entries import readable
 
 Update = JsonObject
@@ -69,7 +69,10 @@ class Updates:
             case ev.ChangesRecorded(call_id=call_id, changes=changes) if call_id and changes:
                 self._changes.setdefault(call_id, []).extend(changes)
                 return [await self._with_content(call_id, {}, "")]
-            case ev.ToolCallFinished(call_id=call_id, result=result, state=state):
+            case ev.ToolCallFinished(result=result) if BACKGROUND_KEY in result.metadata:
+                return ()  # it is shown as one that goes on, until its sub-agent has ended
+            case ev.ToolCallFinished() | ev.SubagentEnded():
+                call_id, result, state = event.call_id, event.result, event.state
                 self._output.pop(call_id, None)
                 head: Update = {"status": state}
                 updates = [await self._with_content(call_id, head, _readable(result.content))]

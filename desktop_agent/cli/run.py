@@ -155,7 +155,10 @@ class RunListener:
         match event:
             case ev.ToolCallStarted(call=call, title=title):
                 self._console.report(f"▸ {call.name} {title}" if title != call.name else f"▸ {call.name}")
-            case ev.ToolCallFinished(state=state, duration_s=duration_s):
+            case (
+                ev.ToolCallFinished(state=state, duration_s=duration_s)
+                | ev.SubagentEnded(state=state, duration_s=duration_s)
+            ):
                 self._console.report(f"  {state} after {duration_s:.1f} s")
             case ev.Notice(title=title, hint=hint):
                 self._console.report(f"! {title} {hint}".rstrip())

@@ -264,7 +264,7 @@ class SessionContext:
                 judging=LiveJudging(gate, approvals, judge, recorder),
                 rulebook=self.rulebook,
                 runtime=self._make_runtime(gate, approvals, sampling, subagents),
-                stop_subagent=subagents.stop,
+                subagents=subagents,
                 hooks=self.hooks,
                 jobs=self.jobs,
                 ledger=self.ledger,
@@ -629,7 +629,8 @@ class _SubagentSessions:
                 budget=budget,
             )
 
-        return Subagents(parent_of, self._open, lambda: self._above.settings.current.subagents.most_at_once)
+        above = self._above
+        return Subagents(parent_of, self._open, lambda: above.settings.current.subagents.most_at_once, above.app.clock)
 
     async def _open(self, parent: Parent, order: TaskOrder, sink: Sink) -> tuple[Session, ModelRef]:
         """Make the session of a sub-agent, which works in the same folder. Raises `AgentError`."""

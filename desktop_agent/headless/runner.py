@@ -285,7 +285,7 @@ class RunLogs:
     def note(self, event: ev.Event, transcript: Transcript) -> None:
         """Write `event` to the logs. `transcript` must already include it. Raises `StorageError`, which names a log."""
         match event:
-            case ev.ToolCallFinished(call_id=call_id):
+            case ev.ToolCallFinished(call_id=call_id) | ev.SubagentEnded(call_id=call_id):
                 entry = transcript.paged.tool_entry(call_id)
                 if entry is not None:
                     record = tool_event(entry, transcript.session.approval)

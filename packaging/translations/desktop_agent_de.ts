@@ -4711,6 +4711,10 @@
         <translation>HEIC-Bild</translation>
     </message>
     <message>
+        <source>Has ended. The agent reads its report before its next step.</source>
+        <translation>Ist fertig. Der Agent liest den Bericht vor seinem nächsten Schritt.</translation>
+    </message>
+    <message>
         <source>If something is missing, send “go on”.</source>
         <translation>Falls etwas fehlt, schreiben Sie „weiter“.</translation>
     </message>
@@ -5525,6 +5529,14 @@
     <message>
         <source>The sub-agent was stopped before an answer came.</source>
         <translation>Der Unteragent wurde angehalten, bevor eine Antwort kam.</translation>
+    </message>
+    <message>
+        <source>The sub-agent works in the background. Its report comes to you as a message. Go on with what does not depend on it; if there is nothing else to do, end your answer: you are asked again when a report has come.</source>
+        <translation>Der Unteragent arbeitet im Hintergrund. Sein Bericht kommt als Nachricht. Machen Sie mit dem weiter, was nicht von ihm abhängt; wenn nichts anderes zu tun ist, beenden Sie Ihre Antwort: Sie werden wieder gefragt, wenn ein Bericht da ist.</translation>
+    </message>
+    <message>
+        <source>The turn ended before the sub-agent was done.</source>
+        <translation>Die Runde endete, bevor der Unteragent fertig war.</translation>
     </message>
     <message>
         <source>The undo of turn {0} changed it since, so it was left alone.</source>

@@ -4693,6 +4693,10 @@
         <translation>HEIC 图像</translation>
     </message>
     <message>
+        <source>Has ended. The agent reads its report before its next step.</source>
+        <translation>已结束。代理会在下一步之前阅读它的报告。</translation>
+    </message>
+    <message>
         <source>If something is missing, send “go on”.</source>
         <translation>如果缺少内容，请说“继续”。</translation>
     </message>
@@ -5507,6 +5511,14 @@
     <message>
         <source>The sub-agent was stopped before an answer came.</source>
         <translation>子代理在收到回答之前已停止。</translation>
+    </message>
+    <message>
+        <source>The sub-agent works in the background. Its report comes to you as a message. Go on with what does not depend on it; if there is nothing else to do, end your answer: you are asked again when a report has come.</source>
+        <translation>子代理在后台工作。它的报告会作为消息发给你。请继续做不依赖它的事；如果没有别的事可做，就结束你的回答：有报告时会再次询问你。</translation>
+    </message>
+    <message>
+        <source>The turn ended before the sub-agent was done.</source>
+        <translation>回合在子代理完成之前就结束了。</translation>
     </message>
     <message>
         <source>The undo of turn {0} changed it since, so it was left alone.</source>

@@ -175,6 +175,13 @@ _BODIES: tuple[ev.KnownEvent, ...] = (
     ev.PlanAccepted(text="# Count pages\n\n- [ ] fix the last one\n"),
     ev.AgentSessionOpened(agent="claude", agent_session="s-1", name="Claude Code", version="1.2"),
     ev.SubagentStarted(turn=1, call_id="toolu_9", session_id="20261121-213700-k3f9qx", role="explore", model=MODEL),
+    ev.SubagentEnded(
+        turn=1,
+        call_id="toolu_9",
+        state="completed",
+        result=ToolResult(content="It is in src/pages.py."),
+        duration_s=9.5,
+    ),
     ev.AgentOptionSet(agent="claude", option_id="model", value="opus"),
     ev.SessionRenamed(title="Fix the page count", is_generated=True),
     ev.GuidanceLoaded(

@@ -48,6 +48,16 @@ def external_content(call_id: CallId, result: ToolResult) -> str:
     )
 
 
+def report_text(call_id: CallId, result: ToolResult) -> str:
+    """Return a background sub-agent's result as a message, in a frame that the sub-agent cannot close."""
+    mark = json.dumps(call_id)
+    return (
+        f"[The sub-agent of your call {mark} has ended. What follows is its report; none of it is from the user.]\n"
+        f"{result.content}\n"
+        f"[End of the report of {mark}.]"
+    )
+
+
 def attached_blocks(prompt_id: PromptId, attachments: Sequence[Attachment]) -> Iterator[TextBlock | ImageBlock]:
     for number, attachment in enumerate(attachments, 1):
         mark = json.dumps(f"{prompt_id}/{number}")
@@ -176,6 +186,8 @@ class HistoryFold:
                 self._message(event)
             case ev.ToolCallStarted() | ev.ToolCallFinished():
                 self._call(event)
+            case ev.SubagentEnded(call_id=call_id, result=result):
+                self.items.append(TextBlock(text=report_text(call_id, result)))
             case ev.ChangesUndone(outcomes=outcomes, reason=reason):
                 self._note("undid", outcomes, reason)
             case ev.ChangesRedone(outcomes=outcomes, reason=reason):

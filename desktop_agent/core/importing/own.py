@@ -9,6 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from desktop_agent.core.context.history_fold import report_text
 from desktop_agent.core.export.jsonl import BLOB_TYPE, END_TYPE, HEADER_TYPE, MAX_BLOB_BYTES
 from desktop_agent.core.importing.conversation import ConversationWriter
 from desktop_agent.core.importing.foreign_file import FileFacts, read_objects
@@ -20,7 +21,7 @@ from desktop_agent.core.store.journal.journal_reader import migrated
 _SILENT = frozenset({
     "turn_started", "tool_call_started", "session_opened", "queued", "unqueued", "mode_set", "session_archived",
     "session_pinned", "session_forked", "guidance_loaded", "command_run", "review_marked", "summary_edited",
-    "compaction_undone", "agent_session_opened", "agent_option_set",
+    "compaction_undone", "agent_session_opened", "agent_option_set", "subagent_started",
 })  # fmt: skip
 """Records that concern only the other machine, or that follow from other records."""
 
@@ -95,6 +96,8 @@ class _Telling(Struct):
                 if missing := len(result.images) - len(images):
                     conversation.left_out["pictures that are not in the file"] += missing
                 conversation.answer(call_id, result.content, event.at, is_error=result.is_error, images=images)
+            case ev.SubagentEnded(call_id=call_id, result=result):
+                conversation.steer(report_text(call_id, result), event.at)
             case ev.UsageReported(usage=usage):
                 conversation.use(usage, event.at)
             case ev.TurnEnded(reason=reason):

@@ -396,6 +396,16 @@ class SubagentStarted(DurableEvent, frozen=True, kw_only=True):
     model: ModelRef
 
 
+class SubagentEnded(DurableEvent, frozen=True, kw_only=True):
+    """A sub-agent in the background ended, and its result entered the conversation; the next request includes it."""
+
+    turn: int
+    call_id: CallId
+    state: Literal["completed", "failed"]
+    result: ToolResult
+    duration_s: Finite
+
+
 class ApprovalRequested(DurableEvent, frozen=True, kw_only=True):
     """A call waits for the user."""
 
@@ -782,6 +792,7 @@ KnownEvent = (
     | CommandRun
     | ToolCallStarted
     | SubagentStarted
+    | SubagentEnded
     | ToolCallFinished
     | ApprovalRequested
     | ApprovalResolved

@@ -21,6 +21,9 @@ from desktop_agent.core.transcript.entries import QueuedPrompt
 
 logger = logging.getLogger(__name__)
 
+MaySay = Callable[[int, str], Awaitable[bool]]
+"""Whether the user may say this in the turn, by the hooks."""
+
 
 class ArrivedPrompt(Struct, frozen=True, kw_only=True):
     """A prompt with its fetched mentions, or with the reason why fetching failed; neither if it was stopped."""
@@ -104,9 +107,11 @@ class ArrivingPrompts:
 
 
 class PromptQueue:
-    def __init__(self, log: EventLog, transcript: Transcript) -> None:
+    def __init__(self, log: EventLog, transcript: Transcript, on_added: Callable[[], None]) -> None:
+        """`on_added` is called when a prompt has begun to wait, was moved, or begins to steer."""
         self._log = log
         self._transcript = transcript
+        self._on_added = on_added
         self._gone: set[PromptId] = set()
         """The prompts that left the queue, including those whose leaving is still being recorded."""
         self.on_steering: Callable[[], None] = lambda: None
@@ -131,6 +136,7 @@ class PromptQueue:
         await self._log.record(
             ev.Queued(prompt_id=prompt_id, text=text, attachments=attachments, is_steering=is_steering, before=before)
         )
+        self._on_added()
         if is_steering:
             self.on_steering()
 
@@ -154,17 +160,26 @@ class PromptQueue:
     def steering(self) -> list[QueuedPrompt]:
         return [prompt for prompt in self.waiting if prompt.is_steering]
 
-    async def take_steering(self, turn: int, may_say: Callable[[int, str], Awaitable[bool]] | None = None) -> None:
+    async def take_steering(self, turn: int, may_say: MaySay | None = None) -> None:
         """Take the steering prompts into the conversation; called between two requests. Raises `StorageError`.
 
         Those that `may_say` refuses go back to the user.
         """
         for prompt in self.steering:
-            if may_say is None or await may_say(turn, prompt.text):
-                await self.take(prompt, turn)
-            else:
-                await self.remove(prompt.prompt_id)
-                self._log.emit(ev.PromptRejected(text=prompt.text))
+            await self._take_if(may_say, prompt, turn)
+
+    async def take_all(self, turn: int, may_say: MaySay) -> bool:
+        """Take the waiting prompts as steering ones are taken. Return whether one was not refused."""
+        return any([await self._take_if(may_say, prompt, turn) for prompt in self.waiting])
+
+    async def _take_if(self, may_say: MaySay | None, prompt: QueuedPrompt, turn: int) -> bool:
+        is_heard = may_say is None or await may_say(turn, prompt.text)
+        if is_heard:
+            await self.take(prompt, turn)
+        else:
+            await self.remove(prompt.prompt_id)
+            self._log.emit(ev.PromptRejected(text=prompt.text))
+        return is_heard
 
     async def take(self, prompt: QueuedPrompt, turn: int) -> None:
         steered = ev.Steered(turn=turn, prompt_id=prompt.prompt_id, text=prompt.text, attachments=prompt.attachments)

@@ -140,6 +140,8 @@ class Readiness:
         for block in list(unfinished.calls.values()):
             is_started, is_untouched = block.id in unfinished.started, block.id in untouched
             await self._answer(turn, block, is_started=is_started, is_untouched=is_untouched, is_cut_off=is_cut_off)
+        for ended in unfinished.lost_subagents(turn):
+            await self._log.record(ended)
         self.failure = ""
 
     async def _settle_begun(self) -> OpenCalls:
@@ -149,6 +151,8 @@ class Readiness:
         for block in begun:
             if block.id not in unfinished.asked:
                 await self._answer(unfinished.turn, block, is_started=True, is_untouched=False, is_cut_off=True)
+        for ended in unfinished.lost_subagents(unfinished.turn):
+            await self._log.record(ended)
         return OpenCalls(
             calls=tuple(unfinished.calls.values()), started=frozenset(unfinished.asked), requests=unfinished.requests
         )

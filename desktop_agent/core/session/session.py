@@ -346,7 +346,7 @@ class Session:
                 self._drafting.stop()
                 await self._turns.interrupt()
             case ops.StopSubagent(call_id=call_id):
-                self._parts.stop_subagent(call_id)
+                self._parts.subagents.stop(call_id)
             case ops.TryNow():
                 self._parts.retries.skip()
             case ops.SendComments(text=text):

@@ -8,7 +8,7 @@ from msgspec import Struct
 from desktop_agent.core.agents.connection import SessionAgents
 from desktop_agent.core.approvals import Approvals, RuleBook
 from desktop_agent.core.base.clock import Clock
-from desktop_agent.core.base.ids import CallId, SessionId
+from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.context_window import ContextManager
 from desktop_agent.core.extensions.hook_runs import Hooks
@@ -22,6 +22,7 @@ from desktop_agent.core.providers.provider import ProviderSource
 from desktop_agent.core.session.aside_requests import Retries, Titling
 from desktop_agent.core.session.recorder import Recorder, SessionState
 from desktop_agent.core.session.spending import SpendingGuard, TurnLimits
+from desktop_agent.core.session.subagents import Subagents
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.slash.session_commands import CommandParts
@@ -43,7 +44,7 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     judging: LiveJudging
     rulebook: RuleBook
     runtime: ToolRuntime
-    stop_subagent: Callable[[CallId], None]
+    subagents: Subagents
     hooks: Hooks
     jobs: Jobs
     ledger: Ledger

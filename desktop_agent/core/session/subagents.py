@@ -1,20 +1,21 @@
 """Sub-agents: sessions that calls of a session start, and what connects each with its parent (ADR 30).
 
 A sub-agent's session has its own journal. Its changes and questions are recorded in its parent's, for the call that
-started it; its requests count as its parent's spending. It ends with its call.
+started it; its requests count as its parent's spending. It ends with its call, or in the background with its turn.
 """
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Final, Protocol
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from desktop_agent.core.approvals import Approvals
+from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import AgentError, StorageError, ToolError
-from desktop_agent.core.base.ids import CallId
+from desktop_agent.core.base.ids import CallId, SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.events import EventLog
@@ -28,15 +29,21 @@ from desktop_agent.core.protocol.model import (
     ToolResult,
 )
 from desktop_agent.core.session.recorder import Sink
-from desktop_agent.core.session.session import Session
 from desktop_agent.core.session.spending import SpendingGuard
 from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.tools.execution.runtime import CallOutcome, KeepPartial
 from desktop_agent.core.tools.gate import Case
 from desktop_agent.core.tools.tool import STOPPED_KEY, TaskOrder
+from desktop_agent.core.transcript import BACKGROUND_KEY
 
 WAITS: Final = "Waits until another sub-agent ends."
+HAS_ENDED: Final = "Has ended. The agent reads its report before its next step."
+_BEGUN: Final = (
+    "The sub-agent works in the background. Its report comes to you as a message. Go on with what does not depend on "
+    "it; if there is nothing else to do, end your answer: you are asked again when a report has come."
+)
 _NOTHING_SAID: Final = "The sub-agent ended without a report."
+_WITH_TURN: Final = "The turn ended before the sub-agent was done."
 _ENDS: dict[ev.TurnEndReason, str] = {
     "interrupted": "The user stopped the sub-agent before it was done.",
     "max_turns": "The sub-agent was stopped at its limit of requests before it was done.",
@@ -44,6 +51,19 @@ _ENDS: dict[ev.TurnEndReason, str] = {
     "approval_required": "The sub-agent needed an approval, and nobody could give it.",
     "refused": "The model declined to answer the sub-agent.",
 }
+
+
+class ChildSession(Protocol):
+    """What is used here of `Session`, whose parts include the sub-agents."""
+
+    @property
+    def id(self) -> SessionId: ...
+
+    def submit(self, op: ops.Op) -> None: ...
+
+    def submit_text(self, text: str) -> None: ...
+
+    async def run(self) -> None: ...
 
 
 class Parent(Struct, frozen=True, kw_only=True, eq=False):
@@ -138,7 +158,7 @@ class _Work:
     def __init__(self, parent: Parent, order: TaskOrder) -> None:
         self.parent = parent
         self.order = order
-        self.session: Session | None = None
+        self.session: ChildSession | None = None
         self.is_stopped = False
         self.said = ""
         self.ended: asyncio.Future[ev.TurnEnded | None] = asyncio.get_running_loop().create_future()
@@ -177,13 +197,14 @@ class _Work:
         if self.session is not None:
             self.session.submit(ops.Interrupt())
 
-    def outcome(self) -> CallOutcome:
+    def outcome(self, ended_by: str = "") -> CallOutcome:
+        """Return the result. `ended_by` says what ended it before it was done."""
         end = self.ended.result() if self.ended.done() else None
         metadata: JsonObject = {"session_id": self.session.id if self.session is not None else ""}
-        if end is not None and end.reason == "completed":
+        if not ended_by and end is not None and end.reason == "completed":
             return CallOutcome(ToolResult(content=self.said or _NOTHING_SAID, metadata=metadata))
         reason = "interrupted" if self.is_stopped else end.reason if end is not None else "internal_error"
-        words = _ENDS.get(reason) or f"The sub-agent failed: {self._failure or reason}"
+        words = ended_by or _ENDS.get(reason) or f"The sub-agent failed: {self._failure or reason}"
         said = f"\nUntil then it had said:\n{self.said}" if self.said else ""
         result = ToolResult(
             content=f"{words} Check what it has done before you rely on it.{said}",
@@ -194,20 +215,32 @@ class _Work:
         return CallOutcome(result, is_unanswered=reason == "approval_required")
 
 
-OpenSubagent = Callable[[Parent, TaskOrder, Sink], Awaitable[tuple[Session, ModelRef]]]
+class _Background(Struct, frozen=True):
+    work: _Work
+    task: asyncio.Task[CallOutcome]
+    began: float
+
+
+OpenSubagent = Callable[[Parent, TaskOrder, Sink], Awaitable[tuple[ChildSession, ModelRef]]]
 MakeParent = Callable[[int, CallId, TaskOrder], Parent]
 
 
 class Subagents:
-    def __init__(self, make_parent: MakeParent, open_session: OpenSubagent, most_at_once: Callable[[], int]) -> None:
+    def __init__(
+        self, make_parent: MakeParent, open_session: OpenSubagent, most_at_once: Callable[[], int], clock: Clock
+    ) -> None:
         """`open_session` makes a session that is not running yet, and names its model. Raises `AgentError`."""
         self._make_parent = make_parent
         self._open = open_session
         self._most_at_once = most_at_once
+        self._clock = clock
         self._works: dict[CallId, _Work] = {}
         self._waiting: dict[CallId, asyncio.Future[None]] = {}
         """The calls that wait for a place, in the order in which they came."""
         self._working = 0
+        self._background: dict[CallId, _Background] = {}
+        """The calls of the running turn that have their result, and whose sub-agents have not reported."""
+        self._changed = asyncio.Event()
 
     def stop(self, call_id: CallId) -> None:
         """Stop the sub-agent of this call, if it still works or waits. Its call ends with what it has said."""
@@ -218,21 +251,92 @@ class Subagents:
     async def run(self, turn: int, call_id: CallId, order: TaskOrder, keep_partial: KeepPartial) -> CallOutcome:
         """Carry out one call. If cancelled, its session has ended before the cancellation is raised."""
         work = self._works[call_id] = _Work(self._make_parent(turn, call_id, order), order)
+        if order.is_background:
+            task = asyncio.create_task(self._carry_out_behind(call_id, work), name=f"background sub-agent {call_id}")
+            self._background[call_id] = _Background(work, task, self._clock.monotonic())
+            return CallOutcome(ToolResult(content=_BEGUN, metadata={BACKGROUND_KEY: True}))
         try:
-            async with self._place(call_id, work):
-                if not work.is_stopped:
-                    await self._carry_out(work)
+            await self._carry_out(call_id, work)
         except asyncio.CancelledError:
             if work.said:
                 keep_partial(ToolResult(content=work.said))
             raise
+        return work.outcome()
+
+    # -- in the background --
+
+    @property
+    def are_in_background(self) -> bool:
+        return bool(self._background)
+
+    @property
+    def have_reports(self) -> bool:
+        return any(one.task.done() for one in self._background.values())
+
+    def wake(self) -> None:
+        """End the wait of `wait`."""
+        self._changed.set()
+
+    async def wait(self) -> None:
+        """Return when a sub-agent in the background may have ended, or `wake` was called."""
+        await self._changed.wait()
+        self._changed.clear()
+
+    async def report(self) -> bool:
+        """Record the results of those that have ended; return whether one needed an answer that nobody could give."""
+        ended = [(call_id, one) for call_id, one in self._background.items() if one.task.done()]
+        outcomes = [(call_id, one, one.task.result()) for call_id, one in ended]
+        for call_id, one, outcome in outcomes:
+            await self._record_end(call_id, one, outcome)
+        return any(outcome.is_unanswered for _, _, outcome in outcomes)
+
+    async def end(self) -> None:
+        """End those in the background, because the turn ends, and record what they have said."""
+        left = dict(self._background)
+        for one in left.values():
+            one.task.cancel()
+        if left:
+            await asyncio.wait({one.task for one in left.values()})
+        for call_id, one in left.items():
+            is_done = not one.task.cancelled()
+            await self._record_end(call_id, one, one.task.result() if is_done else one.work.outcome(_WITH_TURN))
+
+    async def _record_end(self, call_id: CallId, one: _Background, outcome: CallOutcome) -> None:
+        parent, result = one.work.parent, outcome.result
+        ended = ev.SubagentEnded(
+            turn=parent.turn,
+            call_id=call_id,
+            state="failed" if result.is_error else "completed",
+            result=result,
+            duration_s=round(self._clock.monotonic() - one.began, 3),
+        )
+        await parent.log.record(ended)
+        self._background.pop(call_id, None)
+
+    async def _carry_out_behind(self, call_id: CallId, work: _Work) -> CallOutcome:
+        try:
+            await self._carry_out(call_id, work)
+            return work.outcome()
+        except ToolError as error:
+            return CallOutcome(ToolResult(content=str(error), is_error=True, error_type="recoverable"))
+        finally:
+            work.tell(HAS_ENDED)
+            self._changed.set()
+
+    # -- one sub-agent --
+
+    async def _carry_out(self, call_id: CallId, work: _Work) -> None:
+        """Raises `ToolError` if the session could not be made."""
+        try:
+            async with self._place(call_id, work):
+                if not work.is_stopped:
+                    await self._run_session(work)
         except StorageError:
             raise
         except AgentError as error:
             raise ToolError(f"The sub-agent was not started: {error}") from error
         finally:
             del self._works[call_id]
-        return work.outcome()
 
     @asynccontextmanager
     async def _place(self, call_id: CallId, work: _Work) -> AsyncGenerator[None]:
@@ -256,7 +360,7 @@ class Subagents:
         if waiting is not None and not waiting.done():
             waiting.set_result(None)
 
-    async def _carry_out(self, work: _Work) -> None:
+    async def _run_session(self, work: _Work) -> None:
         parent = work.parent
         session, model = await self._open(parent, work.order, work.hear)
         work.session = session

@@ -109,6 +109,8 @@ class Turn:
             return "hook"
         limit = self.parts.limits.max_requests
         while limit is None or self.answers < limit:
+            if await self.parts.subagents.report():
+                return "approval_required"
             if (reason := await self.parts.spending.why_stop(self.number)) is not None:
                 return reason
             try:
@@ -120,7 +122,9 @@ class Turn:
                 return error.reason
             self.answers += 1
             reason = await self._act_on(completion)
-            if reason == "completed" and await self.parts.hooks.before_end(self.number, completion.text):
+            if reason == "completed" and (
+                await self._goes_on() or await self.parts.hooks.before_end(self.number, completion.text)
+            ):
                 continue
             if reason is not None:
                 return "hook" if self.parts.hooks.why_stopped(self.number) is not None else reason
@@ -130,6 +134,16 @@ class Turn:
         """Ask the hooks about the prompt. A session that has had turns in another process is resumed."""
         prompt = self.parts.state.transcript.turns.prompts.get(self.number, "")
         return await self.parts.hooks.before_turn(self.number, prompt, is_resumed=self.number > 1)
+
+    async def _goes_on(self) -> bool:
+        """Wait while sub-agents work in the background, until one has a report or the user says something."""
+        subagents = self.parts.subagents
+        while subagents.are_in_background and not subagents.have_reports:
+            if not self.queue.waiting:
+                await subagents.wait()
+            elif await self.queue.take_all(self.number, self.parts.hooks.may_say):
+                return True
+        return subagents.are_in_background
 
     async def _act_on(self, completion: Completion) -> ev.TurnEndReason | None:
         """Run the calls of the message; return how the turn ends, or `None` if it continues."""

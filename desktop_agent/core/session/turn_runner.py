@@ -40,7 +40,7 @@ class TurnRunner:
         self._parts = parts
         self._record = parts.recorder.record
         self._transcript = parts.state.transcript
-        self.queue = PromptQueue(parts.recorder, parts.state.transcript)
+        self.queue = PromptQueue(parts.recorder, parts.state.transcript, parts.subagents.wake)
         self._readiness = Readiness(parts)
         self._providers = providers
         self._on_end = on_end
@@ -233,6 +233,7 @@ class TurnRunner:
             self._is_interruptible = False
             if reason == "provider_error":
                 await self._providers.forget(model)
+            await self._parts.subagents.end()
             if notice is not None:
                 await self._record(notice)
             async with self._parts.effects.jobs.looking:  # an undo that began while the turn waited

@@ -6,7 +6,10 @@ from msgspec import Struct, field
 
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, ModelRef, ToolUseBlock
+from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, ModelRef, ToolResult, ToolUseBlock
+from desktop_agent.core.transcript.entries import BACKGROUND_KEY
+
+_LOST = "The application ended before the sub-agent was done. Check what it has done before you rely on it."
 
 
 class Unfinished(Struct):
@@ -24,6 +27,8 @@ class Unfinished(Struct):
     jobs: dict[CallId, ev.ChangesPrepared] = field(default_factory=dict[CallId, ev.ChangesPrepared])
     """Background commands whose final changes are not recorded yet. A turn can end while they run."""
     job_paths: dict[CallId, set[str]] = field(default_factory=dict[CallId, set[str]])
+    background: set[CallId] = field(default_factory=set[CallId])
+    """Calls with a result whose sub-agents still work."""
     acted: set[CallId] = field(default_factory=set[CallId])
     """Unfinished calls that were allowed to have an effect or had prepared changes."""
 
@@ -62,6 +67,14 @@ class Unfinished(Struct):
         is_waiting = call_id in self.asked and call_id not in self.acted
         return is_waiting or (self._is_ours and call_id not in self.started)
 
+    def lost_subagents(self, turn: int) -> tuple[ev.SubagentEnded, ...]:
+        """Return the ends of those that worked in the background when the application ended."""
+        result = ToolResult(content=_LOST, is_error=True, error_type="recoverable")
+        return tuple(
+            ev.SubagentEnded(turn=turn, call_id=call_id, state="failed", result=result, duration_s=0.0)
+            for call_id in sorted(self.background)
+        )
+
     def apply(self, event: ev.Event) -> None:
         if self.turn is not None and isinstance(event, ev.DurableEvent) and event.at != ev.UNSTAMPED:
             self.seen_at = event.at
@@ -76,11 +89,8 @@ class Unfinished(Struct):
                 self.calls |= {block.id: block for block in content if isinstance(block, ToolUseBlock)}
             case ev.ToolCallStarted(call=call):
                 self.started.add(call.id)
-            case ev.ToolCallFinished(call_id=call_id):
-                self.calls.pop(call_id, None)
-                self.started.discard(call_id)
-                self.acted.discard(call_id)
-                self._conclude(call_id)
+            case ev.ToolCallFinished() | ev.SubagentEnded():
+                self._answer(event)
             case ev.ApprovalRequested(request=request):
                 self.asked[request.call_id] = request
                 if request.is_from_running_call:
@@ -93,6 +103,17 @@ class Unfinished(Struct):
                 self._write(event)
             case _:
                 pass
+
+    def _answer(self, event: ev.ToolCallFinished | ev.SubagentEnded) -> None:
+        call_id = event.call_id
+        self.calls.pop(call_id, None)
+        self.started.discard(call_id)
+        self.acted.discard(call_id)
+        if BACKGROUND_KEY in event.result.metadata:
+            self.background.add(call_id)
+        else:
+            self.background.discard(call_id)
+        self._conclude(call_id)
 
     def _write(self, event: ev.ChangesPrepared | ev.ChangesRecorded | ev.ChangesUndone | ev.ChangesRedone) -> None:
         match event:

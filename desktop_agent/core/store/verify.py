@@ -354,6 +354,7 @@ def _conclusions(unfinished: Unfinished, turn: int) -> Iterator[ev.KnownEvent]:
             )
         result = ToolResult(content=NO_RESULT, is_error=True, error_type="recoverable")
         yield ev.ToolCallFinished(turn=turn, call_id=block.id, state="failed", result=result, duration_s=0.0)
+    yield from unfinished.lost_subagents(asked_in)
 
 
 def _line_of(event: ev.KnownEvent, number: int, at: datetime, blobs: Blobs) -> bytes:

@@ -73,6 +73,7 @@ class TaskOrder(Struct, frozen=True):
     role: AgentRole
     description: str
     prompt: str
+    is_background: bool = False
 
     @property
     def title(self) -> str:

@@ -5,7 +5,7 @@ from desktop_agent.core.transcript.change_state import (
     undone_of as undone_of,
 )  # fmt: skip
 from desktop_agent.core.transcript.entries import (
-    CUT_OFF_KEY as CUT_OFF_KEY, ChangeRecord as ChangeRecord,
+    BACKGROUND_KEY as BACKGROUND_KEY, CUT_OFF_KEY as CUT_OFF_KEY, ChangeRecord as ChangeRecord,
     CompactionEntry as CompactionEntry, Destroyed as Destroyed, Entry as Entry,
     HookEntry as HookEntry, JournalPage as JournalPage,
     NoticeEntry as NoticeEntry, PageEntry as PageEntry, SpendingEntry as SpendingEntry, TextEntry as TextEntry,

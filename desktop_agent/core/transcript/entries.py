@@ -313,6 +313,9 @@ def spending_line(entry: SpendingEntry) -> str:
 CUT_OFF_KEY = "cut_off"
 """The metadata key that is true if the application ended before the call had its result."""
 
+BACKGROUND_KEY = "background"
+"""The metadata key that is true if a sub-agent goes on after its call. `SubagentEnded` follows in the same turn."""
+
 
 def how_it_ended(end: TurnEnded) -> str:
     if end.is_cut_off:

@@ -43,6 +43,7 @@ CHANGES = Patch("changes")
 LateEvent = (
     ev.ToolCallFinished
     | ev.SubagentStarted
+    | ev.SubagentEnded
     | ev.UsageReported
     | ev.ApprovalRequested
     | ev.ApprovalResolved

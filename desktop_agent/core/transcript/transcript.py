@@ -28,6 +28,7 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.transcript.change_state import CHANGE_EVENTS, ChangeState
 from desktop_agent.core.transcript.entries import (
+    BACKGROUND_KEY,
     CUT_OFF_KEY,
     ChangeRecord,
     CompactionEntry,
@@ -184,7 +185,7 @@ ENTRY_EVENTS: Final = frozenset({
     ev.Steered, ev.TurnEnded, ev.ToolCallStarted, ev.ToolCallFinished, ev.ChangesRecorded, ev.ApprovalRequested,
     ev.ApprovalResolved, ev.CommandJudged, ev.Notice, ev.RetryWaitReported, ev.Compacted, ev.SummaryEdited,
     ev.CompactionUndone, ev.Rewound, ev.SessionForked, ev.CommandRun, ev.AgentSessionOpened, ev.SubagentStarted,
-    ev.UsageReported, ev.ToolProgress, ev.HookRan,
+    ev.SubagentEnded, ev.UsageReported, ev.ToolProgress, ev.HookRan,
 })  # fmt: skip
 """The events that `EntryFold.apply` folds; it ignores all others."""
 
@@ -243,7 +244,7 @@ class EntryFold(Fold):
                 return self._update_call(request.call_id, event)
             case ev.ApprovalResolved(call_id=call_id) if self.paged.is_question(call_id):
                 return self._answer_question(event)
-            case ev.ApprovalResolved() | ev.ToolCallFinished() | ev.ChangesRecorded():
+            case ev.ApprovalResolved() | ev.ToolCallFinished() | ev.SubagentEnded() | ev.ChangesRecorded():
                 return self._update_call(event.call_id, event)
             case _:
                 return []
@@ -371,6 +372,7 @@ class EntryFold(Fold):
         | ev.ToolCallFinished
         | ev.ChangesRecorded
         | ev.SubagentStarted
+        | ev.SubagentEnded
         | ev.UsageReported,
     ) -> list[Patch]:
         index, entry = self.paged.locate(call_id, event)
@@ -385,7 +387,9 @@ class EntryFold(Fold):
                 entry.subagent = event
             case ev.UsageReported(usage=usage):
                 entry.usage += usage
-            case ev.ToolCallFinished():
+            case ev.ToolCallFinished() if BACKGROUND_KEY in event.result.metadata:
+                pass  # its sub-agent still works
+            case ev.ToolCallFinished() | ev.SubagentEnded():
                 entry.state, entry.result, entry.duration_s = event.state, event.result, event.duration_s
                 if CUT_OFF_KEY in event.result.metadata:
                     entry.duration_s = None  # nobody saw when it ended

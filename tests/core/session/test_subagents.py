@@ -18,6 +18,7 @@ from desktop_agent.core.protocol.model import (
     ApprovalPolicy,
     ChangeSelection,
     Denied,
+    JsonObject,
     ModelRef,
     ModelRequest,
     TextBlock,
@@ -35,8 +36,13 @@ def ground(tmp_path: Path) -> Ground:
     return Ground(tmp_path / "ground")
 
 
-def task(prompt: str, role: str = "general") -> Call:
-    return Call("task", {"description": f"Do {prompt}", "prompt": prompt, "role": role})
+def task(prompt: str, role: str = "general", *, is_background: bool = False) -> Call:
+    arguments: JsonObject = {"description": f"Do {prompt}", "prompt": prompt, "role": role, "background": is_background}
+    return Call("task", arguments)
+
+
+def behind(prompt: str) -> Call:
+    return task(prompt, is_background=True)
 
 
 def create(path: str, text: str = "new\n") -> Call:
@@ -498,17 +504,17 @@ from pathlib import Path
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.providers.scripted import Call, Hang, Say
-from tests.core.session.test_subagents import create, family, task
+from tests.core.session.test_subagents import behind, create, family, task
 from tests.harness import Ground
 
 async def main():
     late = Call("run_terminal_cmd", {"command": "echo late > late.txt; sleep 600"})
     async with family(
-        Ground(Path(sys.argv[1])), go=[[task("one"), task("two")]], one=[[create("one.txt")], [late]], two=[[Hang()]]
+        Ground(Path(sys.argv[1])), go=[[behind("two"), task("one")]], one=[[create("one.txt")], [late]], two=[[Hang()]]
     ) as f:
         f.parent.submit(ops.SubmitPrompt(text="go"))
         await f.rx.expect(ev.ChangesPrepared, lambda event: event.snapshot is not None)
-        while not (f.parent.workspace / "late.txt").exists():
+        while len(f.rx.all(ev.SubagentStarted)) < 2 or not (f.parent.workspace / "late.txt").exists():
             await asyncio.sleep(0.01)
         print(f.parent.id, *(event.session_id for event in f.rx.all(ev.SubagentStarted)), flush=True)
         await asyncio.Event().wait()
@@ -534,6 +540,7 @@ async def test_a_process_that_is_killed_loses_nothing_that_its_sub_agents_change
         changed = {change.path for event in resumed.rx.all(ev.ChangesRecorded) for change in event.changes}
         assert changed == {"late.txt"}, "what the command had written until then"
         assert {event.state for event in resumed.rx.all(ev.ToolCallFinished)} == {"failed"}
+        assert [event.state for event in resumed.rx.all(ev.SubagentEnded)] == ["failed"], "the one in the background"
         await resumed.undo()
         assert list(ground.workspace.iterdir()) == []
     for one in children:
@@ -551,3 +558,126 @@ async def test_many_sub_agents_do_not_hide_what_agents_of_other_sessions_left(gr
         await f.parent.prompt()
     left = f.parent.bench.catalog.left_by_agents(str(ground.workspace.resolve()), without=f.parent.id)
     assert set(left) == {"before.txt"}
+
+
+def said_last(request: ModelRequest) -> str:
+    """Return the text of the request's last message, without results of calls."""
+    last = request.messages[-1]
+    assert isinstance(last, UserMessage)
+    return "\n".join(block.text for block in last.content if isinstance(block, TextBlock))
+
+
+async def test_in_the_background_the_call_returns_at_once_and_the_report_comes_as_a_message(ground: Ground) -> None:
+    async with family(
+        ground,
+        go=[[behind("one"), create("own.txt")], [Say("I wait")], [Say("all done")]],
+        one=[[create("one.txt")], [Say("found one")]],
+    ) as f:
+        end = await f.parent.prompt()
+        assert end.reason == "completed"
+        assert len(f.rx.all(ev.TurnEnded)) == 1
+        first, after, *_ = f.requests_of("go")
+        results = [str(block.content) for block in after.messages[-1].content if block.type == "tool_result"]
+        assert "works in the background" in results[0]
+        assert any("found one" in said_last(request) and "none of it is from the user" in said_last(request)
+                   for request in f.requests_of("go"))  # fmt: skip
+        assert first is not after
+        (ended,) = f.rx.all(ev.SubagentEnded)
+        entry = f.entries()["one"]
+        assert (entry.state, entry.result) == ("completed", ended.result)
+        assert {change.path for change in entry.changes} == {"one.txt"}
+        await f.parent.undo(ChangeSelection(call_id=entry.call.id))
+        assert [path.name for path in ground.workspace.iterdir()] == ["own.txt"]
+
+
+async def test_while_the_turn_waits_for_one_in_the_background_a_message_of_the_user_is_heard(ground: Ground) -> None:
+    async with family(
+        ground,
+        go=[[behind("one")], [Say("I wait")], [Say("hello")], [Say("all done")]],
+        one=[[Hang()]],
+    ) as f:
+        f.parent.submit(ops.SubmitPrompt(text="go"))
+        await f.rx.expect(ev.MessageDone, lambda event: "I wait" in str(event.content))  # perhaps not waiting yet
+        f.parent.submit(ops.SubmitPrompt(text="are you there?"))
+        assert (await f.rx.expect((ev.Steered, ev.TurnEnded))).type == "steered"
+        await f.rx.expect(ev.MessageDone, lambda event: "hello" in str(event.content))
+        f.parent.submit(ops.StopSubagent(call_id=f.entries()["one"].call.id))
+        ended = await f.rx.expect(ev.SubagentEnded)
+        assert ended.state == "failed"
+        assert "The user stopped the sub-agent" in ended.result.content
+        assert (await f.rx.expect(ev.TurnEnded)).reason == "completed"
+        assert "The user stopped the sub-agent" in said_last(f.requests_of("go")[-1])
+
+
+async def test_a_stop_ends_those_in_the_background_and_each_has_one_end(ground: Ground) -> None:
+    names = [f"task{number}" for number in range(8)]
+    async with family(
+        ground,
+        go=[[behind(name) for name in names], [Say("I wait")], [Say("and now?")]],
+        **{name: [[Say("so far"), Call("list_files")], [Hang()]] for name in names},
+    ) as f:
+        f.parent.submit(ops.SubmitPrompt(text="go"))
+        for _ in range(6):  # as many as work at once; the others wait for a place
+            await f.rx.expect(ev.SubagentStarted)
+        f.parent.submit(ops.Interrupt())
+        assert (await f.rx.expect(ev.TurnEnded)).reason == "interrupted"
+        ended = f.rx.all(ev.SubagentEnded)
+        assert sorted(event.call_id for event in ended) == sorted(entry.call.id for entry in f.entries().values())
+        assert {entry.state for entry in f.entries().values()} == {"failed"}
+        end = await f.parent.prompt("go on")
+        assert end.reason == "completed"
+        assert len(f.rx.all(ev.SubagentEnded)) == 8
+
+
+async def test_a_question_of_one_in_the_background_is_asked_while_the_agent_goes_on(ground: Ground) -> None:
+    async with asking(
+        ground,
+        go=[[behind("one")], [Say("I wait")], [Say("all done")]],
+        one=[[create("one.txt")], [Say("made it")]],
+    ) as f:
+        f.parent.submit(ops.SubmitPrompt(text="go"))
+        asked = await f.rx.expect(ev.ApprovalRequested)
+        assert asked.request.subagent == "general: Do one"
+        assert [request.call_id for request in f.parent.session.transcript.pending_approvals] == [asked.request.call_id]
+        f.parent.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
+        assert (await f.rx.expect(ev.TurnEnded)).reason == "completed"
+        assert (ground.workspace / "one.txt").exists()
+
+
+async def test_after_a_kill_the_model_is_told_of_those_in_the_background(ground: Ground) -> None:
+    async with family(
+        ground, go=[[behind("one"), behind("two")], [Say("I wait")]], one=[[Hang()]], two=[[Hang()]]
+    ) as f:
+        f.parent.submit(ops.SubmitPrompt(text="go"))
+        for _ in range(4):  # in any order
+            await f.rx.expect((ev.SubagentStarted, ev.MessageDone))
+        content = ground.journal(f.parent.id).read_bytes()
+    ground.journal(f.parent.id).write_bytes(content)  # what a process leaves that is killed now
+    ground.journal(f.parent.id).with_name("snapshot.jsonl").unlink(missing_ok=True)
+    asked: list[ModelRequest] = []
+
+    def script(request: ModelRequest) -> Reply:
+        check_messages(request.messages)
+        asked.append(request)
+        return [Say("I see")]
+
+    async with ground.session(script, resume=f.parent.id) as resumed:
+        end = await resumed.rx.expect(ev.TurnEnded)
+        assert end.is_cut_off
+        assert len(resumed.rx.all(ev.SubagentEnded)) == 2
+        await resumed.prompt("what now?")
+        assert said_last(asked[0]).count("The application ended before the sub-agent was done.") == 2
+    async with ground.session(script, resume=f.parent.id) as again:
+        assert not again.rx.all(ev.SubagentEnded)
+
+
+async def test_the_failure_of_one_in_the_background_reaches_the_model_as_its_report(ground: Ground) -> None:
+    async with family(
+        ground,
+        go=[[behind("one")], [Say("I wait")], [Say("all done")]],
+        one=[[Fail(ProviderError("The key was refused.", fault="authentication"))]],
+    ) as f:
+        assert (await f.parent.prompt()).reason == "completed"
+        (ended,) = f.rx.all(ev.SubagentEnded)
+        assert ended.state == "failed"
+        assert "The key was refused." in ended.result.content

@@ -32,6 +32,9 @@ class TaskArguments(ToolArguments):
     prompt: Annotated[str, AfterValidator(_not_blank)] = Field(
         max_length=100_000, description="The whole task: what to do, what is known, and what to report."
     )
+    background: bool = Field(
+        default=False, description="Return at once. The report comes as a message when the sub-agent has ended."
+    )
     role: str = Field(default=GENERAL.name, max_length=100, description="The name of its role.")
 
 
@@ -58,4 +61,4 @@ class Task(ReadTool[TaskArguments]):
         if role is None:
             text = f"There is no role {arguments.role!r}. The roles are: {', '.join(self._roles)}."
             raise ArgumentsError(text, ["role"])
-        return await context.run_task(TaskOrder(role, arguments.description, arguments.prompt))
+        return await context.run_task(TaskOrder(role, arguments.description, arguments.prompt, arguments.background))
