@@ -2,6 +2,7 @@
 
 import argparse
 import os
+from collections.abc import Collection
 from pathlib import Path
 
 from desktop_agent.cli.config import live_settings
@@ -57,7 +58,12 @@ def trust(args: argparse.Namespace, console: Console) -> None:
     ]
     result["agents"] = [{"name": agent.name, "runs": agent.in_full} for agent in agents.agents]
     result["items"] = [
-        {**picked(item, "kind", "name", "detail", "digest"), "path": str(item.path)} for item in proposal.items
+        {
+            **picked(item, "kind", "name", "detail", "digest"),
+            "path": str(item.path),
+            "changed": item.key in proposal.changed,
+        }
+        for item in proposal.items
     ]
     console.result(result, _as_text(proposal, servers, agents, answer))
 
@@ -77,16 +83,17 @@ def _as_text(proposal: ProjectProposal, servers: Definitions, agents: AgentDefin
         changes.append(f"  {starts} the MCP server {server.name} start: {server.in_full}{off}")
     offers = "offers" if answer == "trusted" else "would offer"
     changes += [f"  {offers} the agent {agent.name}: {agent.in_full}" for agent in agents.agents]
-    changes += [_item_line(item, is_trusted=answer == "trusted") for item in proposal.items]
+    would = "" if answer == "trusted" else "would "
+    changes += [f"  {would}{_what_it_does(item, proposal.changed)}" for item in proposal.items]
     return "\n".join([heads[answer], *(changes or ["  nothing"])])
 
 
-def _item_line(item: ProjectItem, *, is_trusted: bool) -> str:
-    would = "" if is_trusted else "would "
+def _what_it_does(item: ProjectItem, changed: Collection[str]) -> str:
     if item.kind == "import":
-        return f"  {would}give the model the file {named(item.name)}, which {named(str(item.path))} imports"
-    line = f"  {would}{'tell the model of' if item.is_text else 'run'} the {item.kind} {named(item.name)}"
-    digest = f" (sha256 {item.digest})" if item.digest else ""
+        return f"give the model the file {named(item.name)}, which {named(str(item.path))} imports"
+    line = f"{'tell the model of' if item.is_text else 'run'} the {item.kind} {named(item.name)}"
+    since = ", changed since your last answer" if item.key in changed else ""
+    digest = f" (sha256 {item.digest}{since})" if item.digest else ""
     return f"{line}: {named(item.detail)}{digest}, from {named(str(item.path))}"
 
 
@@ -97,7 +104,7 @@ def list_skills(args: argparse.Namespace, console: Console) -> None:
     folder = real_path(args.workspace or current_folder())
     skills = extensions_in(AppPaths.from_environment(), folder, console).skills
     found = [each for each in skills.look() if not each.skill.is_ours]
-    documents = list(map(_skill, found))
+    documents = [_skill(each, trusts_texts=skills.settings.trusts_texts) for each in found]
     rows = [[shortened(named(str(document[column])), 60) for column in _COLUMNS] for document in documents]
     lines = [table(rows)] if rows else ["There are no skills. Put one at .agents/skills/NAME/SKILL.md."]
     lines += [
@@ -110,11 +117,13 @@ def list_skills(args: argparse.Namespace, console: Console) -> None:
     console.result({"skills": documents}, "\n".join(lines))
 
 
-def _skill(found: ListedSkill) -> JsonObject:
+def _skill(found: ListedSkill, *, trusts_texts: bool) -> JsonObject:
     skill = found.skill
     return {
         **picked(skill, "name", "description"),
         **picked(found, "state", "reason"),
+        "source": skill.origin,
+        "is_trusted": trusts_texts or not skill.needs_trust,
         "place": skill.place,
         "path": str(skill.path),
         "tokens": skill.tokens,

@@ -21,7 +21,7 @@ _LONGEST = 80
 def list_hooks(args: argparse.Namespace, console: Console) -> None:
     hooks, problems = _book(args).read()
     rows = [
-        (one.standing, one.hook.name, shortened(named(one.hook.line), _LONGEST), named(str(one.hook.path)))
+        (_state(one), one.hook.name, shortened(named(one.hook.line), _LONGEST), named(str(one.hook.path)))
         for one in hooks
     ]
     lines = [table(rows)] if rows else ["No hook is defined."]
@@ -47,7 +47,10 @@ def trust(args: argparse.Namespace, console: Console) -> None:
         book.workspace.remember_items("ignored" if args.ignore else "trusted", items)
     verb = "would run" if args.dry_run else "will not run" if args.ignore else "will run"
     lines = [f"{number_of(len(items), 'hook')} of this project {verb}, as you do, outside the sandbox:"]
-    lines += [f"  {item.name}: {item.detail} (sha256 {item.digest}), from {named(str(item.path))}" for item in items]
+    lines += [
+        f"  {item.name}: {item.detail} (sha256 {item.digest}{_changed(one)}), from {named(str(item.path))}"
+        for one, item in zip(waiting, items, strict=True)
+    ]
     console.result({"hooks": list(map(_document, waiting)), "answer": verb}, "\n".join(lines))
 
 
@@ -63,10 +66,19 @@ def _book(args: argparse.Namespace) -> HookBook:
     )
 
 
+def _state(one: StandingHook) -> str:
+    return f"{one.standing}{_changed(one)}"
+
+
+def _changed(one: StandingHook) -> str:
+    return ", changed since your last answer" if one.trust == "changed" else ""
+
+
 def _document(one: StandingHook) -> JsonObject:
     hook = one.hook
     return {
         "state": one.standing,
+        **picked(one, "trust", "reason"),
         **picked(hook, "event", "matcher", "command", "args", "scope", "dialect", "timeout_s", "is_async"),
         "if": hook.condition,
         "path": str(hook.path),

@@ -50,6 +50,7 @@ class Workbench:
         self.rules = app.rules
         self.settings_in = app.settings_in
         self.skills_in = app.skills_in
+        self.hooks_in = app.hooks_in
         self.plugins_in = app.plugins_in
         self.faults_in = app.faults_in
         self.default_model = app.default_model

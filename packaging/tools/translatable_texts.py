@@ -305,6 +305,7 @@ _MODULES = (
 _REASONED = (
     *("core/base/web_address.py", "core/models/account.py"),
     *("core/agents/definition.py", "core/mcp/definition.py", "core/mcp/definition_file.py", "core/mcp/new_servers.py"),
+    "core/extensions/skills.py",
     *("core/policy/segments.py", "core/policy/shell.py", "core/policy/shell_words.py"),
 )
 """Where reasons are that end a sentence of the window, such as “This address cannot be used: …”."""
@@ -357,6 +358,11 @@ _MORE = (
         "none of your files",
         "no network",
     ),
+    *("all skills are switched off", "all hooks are switched off", "hooks of other programs are switched off"),
+    *("its plugin waits for your answer", "its plugin is not used"),
+    *("you ignore what this project brings", "it is empty", "its front matter has no description"),
+    *("its name is not that of its folder", "its name has other signs than letters, digits, - and _"),
+    "another skill has this name, in {0}",
     *("images", "embedded files", "resuming sessions", "MCP servers over HTTP"),
     *("the files of this folder", "branches, tags and stash entries"),
     "the files of this folder, branches, tags and stash entries",

@@ -6063,6 +6063,14 @@
         <translation>ein Wort, das hinter seiner Zeile beginnt</translation>
     </message>
     <message>
+        <source>all hooks are switched off</source>
+        <translation>alle Hooks sind ausgeschaltet</translation>
+    </message>
+    <message>
+        <source>all skills are switched off</source>
+        <translation>alle Skills sind ausgeschaltet</translation>
+    </message>
+    <message>
         <source>an API key</source>
         <translation>einem API-Schlüssel</translation>
     </message>
@@ -6087,6 +6095,10 @@
         <translation>ein Operator in einem Wort</translation>
     </message>
     <message>
+        <source>another skill has this name, in {0}</source>
+        <translation>ein anderer Skill hat diesen Namen, in {0}</translation>
+    </message>
+    <message>
         <source>backslashes inside backticks</source>
         <translation>umgekehrte Schrägstriche in Backticks</translation>
     </message>
@@ -6107,6 +6119,10 @@
         <translation>Expansionen in einem Here-Dokument</translation>
     </message>
     <message>
+        <source>hooks of other programs are switched off</source>
+        <translation>Hooks anderer Programme sind ausgeschaltet</translation>
+    </message>
+    <message>
         <source>images</source>
         <translation>Bilder</translation>
     </message>
@@ -6115,8 +6131,32 @@
         <translation>er enthält einen Teil unbekannter Art ({0})</translation>
     </message>
     <message>
+        <source>it has more than {0} KiB</source>
+        <translation>er hat mehr als {0} KiB</translation>
+    </message>
+    <message>
+        <source>it is a link that leads out of the folder</source>
+        <translation>er ist ein Link, der aus dem Ordner hinausführt</translation>
+    </message>
+    <message>
+        <source>it is empty</source>
+        <translation>er ist leer</translation>
+    </message>
+    <message>
         <source>it is nested too deeply</source>
         <translation>er ist zu tief verschachtelt</translation>
+    </message>
+    <message>
+        <source>it is no file</source>
+        <translation>er ist keine Datei</translation>
+    </message>
+    <message>
+        <source>it is not UTF-8 text</source>
+        <translation>er ist kein UTF-8-Text</translation>
+    </message>
+    <message>
+        <source>it is not valid TOML: {0}</source>
+        <translation>er ist kein gültiges TOML: {0}</translation>
     </message>
     <message>
         <source>it is not valid shell</source>
@@ -6129,6 +6169,26 @@
     <message>
         <source>it runs too many commands</source>
         <translation>er führt zu viele Befehle aus</translation>
+    </message>
+    <message>
+        <source>its front matter has no description</source>
+        <translation>sein Vorspann hat keine Beschreibung</translation>
+    </message>
+    <message>
+        <source>its name has other signs than letters, digits, - and _</source>
+        <translation>sein Name hat andere Zeichen als Buchstaben, Ziffern, - und _</translation>
+    </message>
+    <message>
+        <source>its name is not that of its folder</source>
+        <translation>sein Name ist nicht der seines Ordners</translation>
+    </message>
+    <message>
+        <source>its plugin is not used</source>
+        <translation>sein Plugin wird nicht verwendet</translation>
+    </message>
+    <message>
+        <source>its plugin waits for your answer</source>
+        <translation>sein Plugin wartet auf Ihre Antwort</translation>
     </message>
     <message>
         <source>name may have at most 32 letters, digits, &apos;-&apos;, &apos;_&apos; and &apos;.&apos;</source>
@@ -6163,12 +6223,20 @@
         <translation>der Wert von {0} kann später ausgeführt werden</translation>
     </message>
     <message>
+        <source>there is too much text in all skills together</source>
+        <translation>alle Skills zusammen haben zu viel Text</translation>
+    </message>
+    <message>
         <source>words of `{0}` that are not known</source>
         <translation>Wörter von `{0}`, die nicht bekannt sind</translation>
     </message>
     <message>
         <source>words that run together</source>
         <translation>Wörter, die ineinander übergehen</translation>
+    </message>
+    <message>
+        <source>you ignore what this project brings</source>
+        <translation>Sie ignorieren, was dieses Projekt mitbringt</translation>
     </message>
     <message>
         <source>your Entra sign-in</source>
@@ -7577,6 +7645,80 @@
     <message>
         <source>What does this project do?</source>
         <translation>Was macht dieses Projekt?</translation>
+    </message>
+</context>
+<context>
+    <name>ExtensionCard</name>
+    <message>
+        <source>About what its text takes, once it is read</source>
+        <translation>Ungefähr so viel, wie sein Text einnimmt, sobald er gelesen ist</translation>
+    </message>
+    <message>
+        <source>Answer whether you trust the project, for {0}</source>
+        <translation>Antworten, ob Sie dem Projekt vertrauen, für {0}</translation>
+    </message>
+    <message>
+        <source>Answer…</source>
+        <translation>Antworten …</translation>
+    </message>
+    <message>
+        <source>It cannot be used: {0}.</source>
+        <translation>Er kann nicht verwendet werden: {0}.</translation>
+    </message>
+    <message>
+        <source>It is not used: {0}.</source>
+        <translation>Er wird nicht verwendet: {0}.</translation>
+    </message>
+    <message>
+        <source>It waits until you trust the project.</source>
+        <translation>Er wartet, bis Sie dem Projekt vertrauen.</translation>
+    </message>
+    <message>
+        <source>It, or a script of it, changed since you answered, so it waits.</source>
+        <translation>Er oder ein Skript von ihm hat sich seit Ihrer Antwort geändert, daher wartet er.</translation>
+    </message>
+    <message>
+        <source>Only the model uses it.</source>
+        <translation>Nur das Modell verwendet ihn.</translation>
+    </message>
+    <message>
+        <source>Run the hook {0}</source>
+        <translation>Den Hook {0} ausführen</translation>
+    </message>
+    <message>
+        <source>The model is not told of it; you call for it by its name.</source>
+        <translation>Das Modell erfährt nichts von ihm; Sie rufen ihn mit seinem Namen auf.</translation>
+    </message>
+    <message>
+        <source>Use the skill {0}</source>
+        <translation>Den Skill {0} verwenden</translation>
+    </message>
+    <message>
+        <source>{0} tokens</source>
+        <translation>{0} Tokens</translation>
+    </message>
+</context>
+<context>
+    <name>ExtensionsPage</name>
+    <message>
+        <source>Commands that run at moments of a session, such as before a call: yours, and the project&apos;s once you trust them. They run as you do, outside the sandbox.</source>
+        <translation>Befehle, die zu bestimmten Zeitpunkten einer Sitzung laufen, etwa vor einem Aufruf: Ihre eigenen und, sobald Sie ihnen vertrauen, die des Projekts. Sie laufen mit Ihren Rechten, außerhalb der Sandbox.</translation>
+    </message>
+    <message>
+        <source>Instructions for particular tasks, from the folders of all agents. The model is told names and purposes, and reads the text of a skill when a task fits. You call for one with a slash and its name.</source>
+        <translation>Anleitungen für bestimmte Aufgaben, aus den Ordnern aller Agenten. Das Modell erfährt Namen und Zwecke und liest den Text eines Skills, wenn eine Aufgabe passt. Sie rufen einen mit einem Schrägstrich und seinem Namen auf.</translation>
+    </message>
+    <message>
+        <source>Their list takes about {0} tokens of each request.</source>
+        <translation>Ihre Liste nimmt etwa {0} Tokens jeder Anfrage ein.</translation>
+    </message>
+    <message>
+        <source>There are no hooks. Yours are tables [[hooks.definitions]] in the settings file; a project&apos;s are in files such as .claude/settings.json.</source>
+        <translation>Es gibt keine Hooks. Ihre sind Tabellen [[hooks.definitions]] in der Einstellungsdatei; die eines Projekts stehen in Dateien wie .claude/settings.json.</translation>
+    </message>
+    <message>
+        <source>There are no skills. One is a folder with a file SKILL.md, such as .agents/skills/release/SKILL.md, in this folder or in your home folder.</source>
+        <translation>Es gibt keine Skills. Einer ist ein Ordner mit einer Datei SKILL.md, etwa .agents/skills/release/SKILL.md, in diesem Ordner oder in Ihrem Home-Ordner.</translation>
     </message>
 </context>
 <context>
@@ -10337,6 +10479,10 @@
     <message>
         <source>You trust this project. It brings:</source>
         <translation>Sie vertrauen diesem Projekt. Es bringt mit:</translation>
+    </message>
+    <message>
+        <source>{0} (changed since you answered)</source>
+        <translation>{0} (seit Ihrer Antwort geändert)</translation>
     </message>
     <message>
         <source>{0} (switched off)</source>
@@ -13235,6 +13381,10 @@
         <translation>Befehlszeile</translation>
     </message>
     <message>
+        <source>Hooks</source>
+        <translation>Hooks</translation>
+    </message>
+    <message>
         <source>Keyboard</source>
         <translation>Tastatur</translation>
     </message>
@@ -13420,52 +13570,6 @@
     <message>
         <source>Preparing the sign-in…</source>
         <translation>Die Anmeldung wird vorbereitet …</translation>
-    </message>
-</context>
-<context>
-    <name>SkillCard</name>
-    <message>
-        <source>About what its text takes, once it is read</source>
-        <translation>Ungefähr so viel, wie sein Text einnimmt, sobald er gelesen ist</translation>
-    </message>
-    <message>
-        <source>It cannot be used: {0}.</source>
-        <translation>Er kann nicht verwendet werden: {0}.</translation>
-    </message>
-    <message>
-        <source>It waits until you trust the project.</source>
-        <translation>Er wartet, bis Sie dem Projekt vertrauen.</translation>
-    </message>
-    <message>
-        <source>Only the model uses it.</source>
-        <translation>Nur das Modell verwendet ihn.</translation>
-    </message>
-    <message>
-        <source>The model is not told of it; you call for it by its name.</source>
-        <translation>Das Modell erfährt nichts von ihm; Sie rufen ihn mit seinem Namen auf.</translation>
-    </message>
-    <message>
-        <source>Use the skill {0}</source>
-        <translation>Den Skill {0} verwenden</translation>
-    </message>
-    <message>
-        <source>{0} tokens</source>
-        <translation>{0} Tokens</translation>
-    </message>
-</context>
-<context>
-    <name>SkillsPage</name>
-    <message>
-        <source>Instructions for particular tasks, from the folders of all agents. The model is told names and purposes, and reads the text of a skill when a task fits. You call for one with a slash and its name.</source>
-        <translation>Anleitungen für bestimmte Aufgaben, aus den Ordnern aller Agenten. Das Modell erfährt Namen und Zwecke und liest den Text eines Skills, wenn eine Aufgabe passt. Sie rufen einen mit einem Schrägstrich und seinem Namen auf.</translation>
-    </message>
-    <message>
-        <source>Their list takes about {0} tokens of each request.</source>
-        <translation>Ihre Liste nimmt etwa {0} Tokens jeder Anfrage ein.</translation>
-    </message>
-    <message>
-        <source>There are no skills. One is a folder with a file SKILL.md, such as .agents/skills/release/SKILL.md, in this folder or in your home folder.</source>
-        <translation>Es gibt keine Skills. Einer ist ein Ordner mit einer Datei SKILL.md, etwa .agents/skills/release/SKILL.md, in diesem Ordner oder in Ihrem Home-Ordner.</translation>
     </message>
 </context>
 <context>

@@ -6045,6 +6045,14 @@
         <translation>有从所在行之后开始的单词</translation>
     </message>
     <message>
+        <source>all hooks are switched off</source>
+        <translation>所有钩子都已关闭</translation>
+    </message>
+    <message>
+        <source>all skills are switched off</source>
+        <translation>所有技能都已关闭</translation>
+    </message>
+    <message>
         <source>an API key</source>
         <translation>API 密钥</translation>
     </message>
@@ -6069,6 +6077,10 @@
         <translation>单词中有运算符</translation>
     </message>
     <message>
+        <source>another skill has this name, in {0}</source>
+        <translation>另一个技能已使用此名称，位于 {0}</translation>
+    </message>
+    <message>
         <source>backslashes inside backticks</source>
         <translation>反引号内有反斜杠</translation>
     </message>
@@ -6089,6 +6101,10 @@
         <translation>here 文档中有展开</translation>
     </message>
     <message>
+        <source>hooks of other programs are switched off</source>
+        <translation>其他程序的钩子已关闭</translation>
+    </message>
+    <message>
         <source>images</source>
         <translation>图片</translation>
     </message>
@@ -6097,8 +6113,32 @@
         <translation>其中有未知类型的部分（{0}）</translation>
     </message>
     <message>
+        <source>it has more than {0} KiB</source>
+        <translation>它超过 {0} KiB</translation>
+    </message>
+    <message>
+        <source>it is a link that leads out of the folder</source>
+        <translation>它是指向文件夹之外的链接</translation>
+    </message>
+    <message>
+        <source>it is empty</source>
+        <translation>它是空的</translation>
+    </message>
+    <message>
         <source>it is nested too deeply</source>
         <translation>嵌套过深</translation>
+    </message>
+    <message>
+        <source>it is no file</source>
+        <translation>它不是文件</translation>
+    </message>
+    <message>
+        <source>it is not UTF-8 text</source>
+        <translation>它不是 UTF-8 文本</translation>
+    </message>
+    <message>
+        <source>it is not valid TOML: {0}</source>
+        <translation>它不是有效的 TOML：{0}</translation>
     </message>
     <message>
         <source>it is not valid shell</source>
@@ -6111,6 +6151,26 @@
     <message>
         <source>it runs too many commands</source>
         <translation>运行的命令过多</translation>
+    </message>
+    <message>
+        <source>its front matter has no description</source>
+        <translation>其元数据中没有描述</translation>
+    </message>
+    <message>
+        <source>its name has other signs than letters, digits, - and _</source>
+        <translation>其名称含有字母、数字、- 和 _ 以外的字符</translation>
+    </message>
+    <message>
+        <source>its name is not that of its folder</source>
+        <translation>其名称与所在文件夹不同</translation>
+    </message>
+    <message>
+        <source>its plugin is not used</source>
+        <translation>其插件未被使用</translation>
+    </message>
+    <message>
+        <source>its plugin waits for your answer</source>
+        <translation>其插件正在等待您的回答</translation>
     </message>
     <message>
         <source>name may have at most 32 letters, digits, &apos;-&apos;, &apos;_&apos; and &apos;.&apos;</source>
@@ -6145,12 +6205,20 @@
         <translation>{0} 的值之后可能会被运行</translation>
     </message>
     <message>
+        <source>there is too much text in all skills together</source>
+        <translation>所有技能的文本总量过大</translation>
+    </message>
+    <message>
         <source>words of `{0}` that are not known</source>
         <translation>`{0}` 有未知的单词</translation>
     </message>
     <message>
         <source>words that run together</source>
         <translation>有连在一起的单词</translation>
+    </message>
+    <message>
+        <source>you ignore what this project brings</source>
+        <translation>您忽略了此项目带来的内容</translation>
     </message>
     <message>
         <source>your Entra sign-in</source>
@@ -7552,6 +7620,80 @@
     <message>
         <source>What does this project do?</source>
         <translation>这个项目是做什么的？</translation>
+    </message>
+</context>
+<context>
+    <name>ExtensionCard</name>
+    <message>
+        <source>About what its text takes, once it is read</source>
+        <translation>其文本被读取后大约占用的量</translation>
+    </message>
+    <message>
+        <source>Answer whether you trust the project, for {0}</source>
+        <translation>回答是否信任此项目（{0}）</translation>
+    </message>
+    <message>
+        <source>Answer…</source>
+        <translation>回答…</translation>
+    </message>
+    <message>
+        <source>It cannot be used: {0}.</source>
+        <translation>无法使用：{0}。</translation>
+    </message>
+    <message>
+        <source>It is not used: {0}.</source>
+        <translation>未使用：{0}。</translation>
+    </message>
+    <message>
+        <source>It waits until you trust the project.</source>
+        <translation>它会等到您信任该项目。</translation>
+    </message>
+    <message>
+        <source>It, or a script of it, changed since you answered, so it waits.</source>
+        <translation>自您回答以来，它或其脚本已更改，因此正在等待。</translation>
+    </message>
+    <message>
+        <source>Only the model uses it.</source>
+        <translation>只有模型使用它。</translation>
+    </message>
+    <message>
+        <source>Run the hook {0}</source>
+        <translation>运行钩子 {0}</translation>
+    </message>
+    <message>
+        <source>The model is not told of it; you call for it by its name.</source>
+        <translation>不告知模型；您用它的名称调用它。</translation>
+    </message>
+    <message>
+        <source>Use the skill {0}</source>
+        <translation>使用技能 {0}</translation>
+    </message>
+    <message>
+        <source>{0} tokens</source>
+        <translation>{0} 个令牌</translation>
+    </message>
+</context>
+<context>
+    <name>ExtensionsPage</name>
+    <message>
+        <source>Commands that run at moments of a session, such as before a call: yours, and the project&apos;s once you trust them. They run as you do, outside the sandbox.</source>
+        <translation>在会话的特定时刻（例如调用之前）运行的命令：您自己的，以及您信任后的项目命令。它们以您的身份在沙箱之外运行。</translation>
+    </message>
+    <message>
+        <source>Instructions for particular tasks, from the folders of all agents. The model is told names and purposes, and reads the text of a skill when a task fits. You call for one with a slash and its name.</source>
+        <translation>针对特定任务的说明，来自所有代理的文件夹。模型会得知名称和用途，并在任务合适时读取技能的文本。您可以用斜杠加名称来调用。</translation>
+    </message>
+    <message>
+        <source>Their list takes about {0} tokens of each request.</source>
+        <translation>其列表在每次请求中大约占用 {0} 个令牌。</translation>
+    </message>
+    <message>
+        <source>There are no hooks. Yours are tables [[hooks.definitions]] in the settings file; a project&apos;s are in files such as .claude/settings.json.</source>
+        <translation>没有钩子。您自己的钩子是设置文件中的 [[hooks.definitions]] 表；项目的钩子在 .claude/settings.json 等文件中。</translation>
+    </message>
+    <message>
+        <source>There are no skills. One is a folder with a file SKILL.md, such as .agents/skills/release/SKILL.md, in this folder or in your home folder.</source>
+        <translation>没有技能。技能是一个含有 SKILL.md 文件的文件夹，例如此文件夹或您主文件夹中的 .agents/skills/release/SKILL.md。</translation>
     </message>
 </context>
 <context>
@@ -10304,6 +10446,10 @@
     <message>
         <source>You trust this project. It brings:</source>
         <translation>您信任此项目。它带来：</translation>
+    </message>
+    <message>
+        <source>{0} (changed since you answered)</source>
+        <translation>{0}（自您回答以来已更改）</translation>
     </message>
     <message>
         <source>{0} (switched off)</source>
@@ -13188,6 +13334,10 @@
         <translation>命令行</translation>
     </message>
     <message>
+        <source>Hooks</source>
+        <translation>钩子</translation>
+    </message>
+    <message>
         <source>Keyboard</source>
         <translation>键盘</translation>
     </message>
@@ -13373,52 +13523,6 @@
     <message>
         <source>Preparing the sign-in…</source>
         <translation>正在准备登录…</translation>
-    </message>
-</context>
-<context>
-    <name>SkillCard</name>
-    <message>
-        <source>About what its text takes, once it is read</source>
-        <translation>其文本被读取后大约占用的量</translation>
-    </message>
-    <message>
-        <source>It cannot be used: {0}.</source>
-        <translation>无法使用：{0}。</translation>
-    </message>
-    <message>
-        <source>It waits until you trust the project.</source>
-        <translation>它会等到您信任该项目。</translation>
-    </message>
-    <message>
-        <source>Only the model uses it.</source>
-        <translation>只有模型使用它。</translation>
-    </message>
-    <message>
-        <source>The model is not told of it; you call for it by its name.</source>
-        <translation>不告知模型；您用它的名称调用它。</translation>
-    </message>
-    <message>
-        <source>Use the skill {0}</source>
-        <translation>使用技能 {0}</translation>
-    </message>
-    <message>
-        <source>{0} tokens</source>
-        <translation>{0} 个令牌</translation>
-    </message>
-</context>
-<context>
-    <name>SkillsPage</name>
-    <message>
-        <source>Instructions for particular tasks, from the folders of all agents. The model is told names and purposes, and reads the text of a skill when a task fits. You call for one with a slash and its name.</source>
-        <translation>针对特定任务的说明，来自所有代理的文件夹。模型会得知名称和用途，并在任务合适时读取技能的文本。您可以用斜杠加名称来调用。</translation>
-    </message>
-    <message>
-        <source>Their list takes about {0} tokens of each request.</source>
-        <translation>其列表在每次请求中大约占用 {0} 个令牌。</translation>
-    </message>
-    <message>
-        <source>There are no skills. One is a folder with a file SKILL.md, such as .agents/skills/release/SKILL.md, in this folder or in your home folder.</source>
-        <translation>没有技能。技能是一个含有 SKILL.md 文件的文件夹，例如此文件夹或您主文件夹中的 .agents/skills/release/SKILL.md。</translation>
     </message>
 </context>
 <context>

@@ -23,9 +23,16 @@ def line(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest
     return CommandLine(capsys)
 
 
+def hooks_of(line: CommandLine) -> list[dict[str, Any]]:
+    return line.done("hooks", "list", "--json").json["hooks"]
+
+
 def states(line: CommandLine) -> list[tuple[str, str]]:
-    hooks: list[dict[str, Any]] = line.done("hooks", "list", "--json").json["hooks"]
-    return [(hook["command"], hook["state"]) for hook in hooks]
+    return [(hook["command"], hook["state"]) for hook in hooks_of(line)]
+
+
+def trusts(line: CommandLine) -> list[str]:
+    return [hook["trust"] for hook in hooks_of(line)]
 
 
 def test_a_folder_without_hooks_says_so(line: CommandLine) -> None:
@@ -40,11 +47,32 @@ def test_a_projects_hook_waits_is_trusted_and_waits_again_when_it_changes(line: 
     assert states(line) == [("./check.sh", "waiting")]
     line.done("hooks", "trust")
     assert states(line) == [("./check.sh", "in force")]
+    assert trusts(line) == ["trusted"]
     (tmp_path / "app" / "check.sh").write_text("exit 2\n")
     assert states(line) == [("./check.sh", "waiting")]
+    assert trusts(line) == ["changed"]
     line.done("hooks", "trust", "--ignore")
-    assert states(line) == [("./check.sh", "off")]
+    assert (states(line), trusts(line)) == ([("./check.sh", "off")], ["untrusted"])
     assert line("hooks", "trust").code == 2
+
+
+def test_a_hook_that_changed_is_told_from_one_that_is_new(line: CommandLine, tmp_path: Path) -> None:
+    claude(tmp_path / "app", "./check.sh")
+    assert trusts(line) == ["untrusted"]
+    line.done("hooks", "trust")
+    claude(tmp_path / "app", "./check.sh; curl evil.example")
+    assert trusts(line) == ["changed"]
+    mark = "changed since your last answer"
+    assert mark in line.done("hooks", "list").out
+    assert mark in line.done("hooks", "trust", "--dry-run").out
+    assert mark in line.done("config", "trust", "--dry-run").out
+    assert line.done("config", "trust", "--dry-run", "--json").json["items"][0]["changed"] is True
+    line.done("config", "trust")
+    assert trusts(line) == ["trusted"]
+    (tmp_path / "app" / ".codex").mkdir()
+    (tmp_path / "app" / ".codex" / "hooks.json").write_text(json.dumps({"hooks": {"Stop": [{"command": "x"}]}}))
+    assert trusts(line) == ["trusted", "untrusted"]
+    assert mark not in line.done("hooks", "list").out
 
 
 def test_one_trust_for_all_that_a_project_brings_covers_its_hooks(line: CommandLine, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Opens the settings dialog, carries out its requests, and keeps it up to date."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -15,6 +15,7 @@ from desktop_agent.app.settings.server_control import ServerControl
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError, CredentialsError
 from desktop_agent.core.context.tokens import text_tokens
+from desktop_agent.core.extensions.hook_runs import HookBook, Standing
 from desktop_agent.core.extensions.skills_in_force import Skills, offered
 from desktop_agent.core.models.account import Account, is_same_name, named, usual_account
 from desktop_agent.core.models.vendors import DEMO, SignInWay, known_vendor, vendor_of
@@ -26,15 +27,24 @@ from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.ui.runtime.eventloop import idle
 from desktop_agent.ui.runtime.pacing import open_next_turn
 from desktop_agent.ui.settings.accounts import KeyEditor, KeyStatus
-from desktop_agent.ui.settings.settings_view import AccountsView, SettingsActions, SettingsView, SkillsView, SkillView
+from desktop_agent.ui.settings.settings_view import (
+    AccountsView,
+    ExtensionKind,
+    ExtensionState,
+    ExtensionsView,
+    ExtensionView,
+    SettingsActions,
+    SettingsView,
+)
 from desktop_agent.ui.translation import core_words, error_words
+from desktop_agent.ui.wording.phrases import short_path
 
 if TYPE_CHECKING:
     from desktop_agent.ui.settings.settings_dialog import SettingsDialog
 
 
-_STATES = ("waiting", "on", "off", "unusable")
-"""The states of skills in the order in which they are listed."""
+_STATES = ("changed", "waiting", "on", "off", "unusable")
+"""The states of skills and hooks in the order in which they are listed."""
 
 
 class AccountActions(Controller):
@@ -198,26 +208,58 @@ def _cloud_words(answer: Answer) -> str:
     return f"{answer.who} {nothing}" if answer.who else ""
 
 
-def _skills_view(skills: Skills, room: int) -> SkillsView:
+def _skills_view(skills: Skills, room: int) -> ExtensionsView:
     """Return what the page shows of the skills. Blocks."""
+    skills.settings.look()
     views = [
-        SkillView(
+        ExtensionView(
             name=str(each.skill.path),
+            key=each.skill.name,
             title=each.skill.name,
             about=each.skill.description,
             place=each.skill.place,
+            path=str(each.skill.path),
             tokens=each.skill.tokens,
             state=each.state,
             reason=each.reason,
+            can_switch=each.state == "on" or (each.state == "off" and not each.reason),
             is_for_model=each.skill.is_for_model,
             is_for_user=each.skill.is_for_user,
         )
         for each in skills.look()
         if not each.skill.is_ours
     ]
-    views.sort(key=lambda view: (_STATES.index(view.state), view.title))
     told = offered(skills.for_model, room, skills.uses.newest()) if skills.for_model else ""
-    return SkillsView(skills=tuple(views), tokens=round(text_tokens(told)))
+    return ExtensionsView(items=_in_order(views), tokens=round(text_tokens(told)))
+
+
+def _hooks_view(book: HookBook) -> ExtensionsView:
+    """Return what the page shows of the hooks. Blocks."""
+    book.workspace.look()
+    found, problems = book.read()
+    views: dict[str, ExtensionView] = {}
+    for one in found:
+        states: dict[Standing, ExtensionState] = {"in force": "on", "waiting": "waiting", "off": "off"}
+        state, path = states[one.standing], one.hook.path
+        if state == "waiting":
+            # What is said about a plugin is not said on the page of the project.
+            state = "off" if one.hook.plugin is not None else "changed" if one.trust == "changed" else "waiting"
+        views[one.digest] = ExtensionView(
+            name=one.digest,
+            key=one.digest,
+            title=one.hook.name,
+            about=f"{one.hook.line} # if {one.hook.condition}" if one.hook.condition else one.hook.line,
+            place=str(path.relative_to(book.root)) if one.hook.scope == "project" else short_path(str(path)),
+            path=str(path),
+            state=state,
+            reason=one.reason,
+            can_switch=one.standing == "in force" or (one.standing == "off" and not one.reason),
+        )
+    return ExtensionsView(items=_in_order(views.values()), problems=tuple(map(str, problems)))
+
+
+def _in_order(views: Iterable[ExtensionView]) -> tuple[ExtensionView, ...]:
+    return tuple(sorted(views, key=lambda view: (_STATES.index(view.state), view.title)))
 
 
 class Setup(Controller):
@@ -259,7 +301,7 @@ class Setup(Controller):
             look_for_server=in_background(launch, self._look_for_server),
             servers=self._servers.actions,
             agents=self.agents.actions,
-            look_at_skills=in_background(launch, self._look_at_skills),
+            look_at_extensions=in_background(launch, self._look_at_extensions),
         )
         bench.live.subscribe(self._note_provider)
         bench.live.subscribe(self._show_settings)
@@ -381,8 +423,7 @@ class Setup(Controller):
         self._dialog.show_view(SettingsView.of(self._bench.live.loaded, tightened, self._bench.environ))
         self._servers.refresh()
         self.agents.refresh()
-        if self._dialog.page is self._dialog.pages.skills:
-            self._actions.look_at_skills()
+        self._dialog.pages.look_again()
         self._dialog.show_project(proposal, project.answer_to_all if project is not None else None)
 
     def _show_failure(self, error: AgentError) -> None:
@@ -396,14 +437,17 @@ class Setup(Controller):
         if server is not None and self._dialog is not None:
             self._dialog.model.show_server(account, server)
 
-    async def _look_at_skills(self) -> None:
+    async def _look_at_extensions(self, kind: ExtensionKind) -> None:
         if self._project is None:
             return
-        settings = self._bench.settings
-        room = settings.model.context_tokens * settings.skills.prompt_share // 100
-        view = await asyncio.to_thread(_skills_view, self._bench.skills_in(self._project.root), room)
-        if self._dialog is not None:
-            self._dialog.pages.skills.show_skills(view)
+        root, settings = self._project.root, self._bench.settings
+        if kind == "hooks":
+            view = await asyncio.to_thread(_hooks_view, self._bench.hooks_in(root))
+        else:
+            room = settings.model.context_tokens * settings.skills.prompt_share // 100
+            view = await asyncio.to_thread(_skills_view, self._bench.skills_in(root), room)
+        if (dialog := self._dialog) is not None:
+            (dialog.pages.hooks if kind == "hooks" else dialog.pages.skills).show_extensions(view)
 
     async def _open_file(self) -> None:
         from desktop_agent.core.settings.settings_file import begin_settings_file  # imports a slow TOML parser

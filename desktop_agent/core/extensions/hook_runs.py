@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from desktop_agent.core.base.clock import Clock
-from desktop_agent.core.base.ids import CallId, Digest
+from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.base.plain_text import shortened
 from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.extensions.hook_calls import (
@@ -36,6 +36,7 @@ from desktop_agent.core.extensions.hooks import (
     project_hooks,
 )
 from desktop_agent.core.extensions.plugin_store import Plugins
+from desktop_agent.core.extensions.plugin_store import State as PluginState
 from desktop_agent.core.extensions.untrusted import SecretAt
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.events import EventLog
@@ -47,13 +48,18 @@ from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 from desktop_agent.core.system.processes.shell import find_shell
 
 Standing = Literal["in force", "waiting", "off"]
-"""`waiting`: a project's or a plugin's, and the user has not said that they trust it as it is now."""
+"""`waiting`: for the user's answer about a hook of the project or of a plugin."""
+HookTrust = Literal["user", "untrusted", "trusted", "changed"]
+"""`changed`: the user answered about it, and it, or a script of it, is no longer as it was."""
 
 
 class StandingHook(Struct, frozen=True):
     hook: Hook
-    digest: Digest
+    digest: str
+    trust: HookTrust
     standing: Standing
+    reason: str = ""
+    """Why it is off, unless the user switched off this one."""
 
 
 class HookBook(Struct, frozen=True, kw_only=True, eq=False):
@@ -70,31 +76,29 @@ class HookBook(Struct, frozen=True, kw_only=True, eq=False):
 
     def read(self) -> tuple[tuple[StandingHook, ...], tuple[FileProblem, ...]]:
         """Return all hooks, and the problems of their files. Blocks; never raises."""
-        settings, root = self.workspace.current.hooks, self.root
+        settings, root, changed = self.workspace.current.hooks, self.root, self.workspace.changed
         found = own_hooks(self.workspace.loaded.tables) + home_hooks(self.environ) + project_hooks(root, self.secret_at)
-        made: list[StandingHook] = []
-
-        def put(hook: Hook, standing: Standing) -> None:
-            digest = hook.digest(root)
-            is_on = settings.enabled and digest not in settings.off
-            made.append(StandingHook(hook, digest, standing if is_on else "off"))
-
-        for hook in found.hooks:
-            put(hook, self._standing(hook))
+        judged = [self._judged(hook, changed) for hook in found.hooks]
         for one in self.plugins.look():
-            for hook in one.plugin.hooks if one.plugin is not None else ():
-                put(hook, _STANDINGS.get(one.state, "off"))
+            hooks = one.plugin.hooks if one.plugin is not None else ()
+            judged += [_of_plugin(hook, hook.digest(root), one.state, is_on=settings.enabled) for hook in hooks]
+        is_off = [one.standing == "in force" and one.digest in settings.off for one in judged]
+        made = [replace(one, standing="off") if off else one for one, off in zip(judged, is_off, strict=True)]
         return tuple(made), found.problems
 
-    def _standing(self, hook: Hook) -> Standing:
-        match hook.scope:
-            case "own":
-                return "in force"
-            case "home":
-                return "in force" if self.workspace.current.hooks.from_home else "off"
-            case _:
-                answer = self.workspace.answer_about(item_of(hook, self.root))
-                return "in force" if answer == "trusted" else "off" if answer == "ignored" else "waiting"
+    def _judged(self, hook: Hook, changed: Collection[str]) -> StandingHook:
+        item, settings = item_of(hook, self.root), self.workspace.current.hooks
+        answer = self.workspace.answer_about(item) if hook.scope == "project" else None
+        trust: HookTrust = "user" if hook.scope != "project" else "trusted" if answer == "trusted" else "untrusted"
+        if hook.scope == "project" and item.key in changed:
+            trust = "changed"
+        if not settings.enabled:
+            return StandingHook(hook, item.digest, trust, "off", _ALL_OFF)
+        if hook.scope == "home" and not settings.from_home:
+            return StandingHook(hook, item.digest, trust, "off", "hooks of other programs are switched off")
+        if answer == "ignored":
+            return StandingHook(hook, item.digest, trust, "off", "you ignore what this project brings")
+        return StandingHook(hook, item.digest, trust, "in force" if trust in ("user", "trusted") else "waiting")
 
     def holds(self, one: StandingHook) -> bool:
         """Whether a hook is still what it was when it was judged, down to its scripts. Blocks."""
@@ -103,8 +107,18 @@ class HookBook(Struct, frozen=True, kw_only=True, eq=False):
         return one.hook.scope != "project" or one.hook.digest(self.root) == one.digest
 
 
-_STANDINGS: Mapping[str, Standing] = {"on": "in force", "waiting": "waiting", "changed": "waiting"}
-"""How the hooks of a plugin stand in each state of it."""
+_ALL_OFF = "all hooks are switched off"
+
+
+def _of_plugin(hook: Hook, digest: str, state: PluginState, *, is_on: bool) -> StandingHook:
+    trust: HookTrust = "trusted" if state == "on" else "changed" if state == "changed" else "untrusted"
+    if not is_on:
+        return StandingHook(hook, digest, trust, "off", _ALL_OFF)
+    if state in ("waiting", "changed"):
+        return StandingHook(hook, digest, trust, "waiting", "its plugin waits for your answer")
+    if state == "on":
+        return StandingHook(hook, digest, trust, "in force")
+    return StandingHook(hook, digest, trust, "off", "its plugin is not used")
 
 
 class HookOutcome(Struct, frozen=True, kw_only=True):

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Literal, cast
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError, ToolError, storage_error
 from desktop_agent.core.base.plain_text import named, shortened
@@ -107,7 +106,8 @@ class Skills:
         current = self.settings.current.skills
         found = listed(self.folders.read(), is_trusted=self.settings.trusts_texts, off=current.off)
         if not current.enable:
-            found = tuple(each if each.skill.is_ours else replace(each, state="off") for each in found)
+            off = "all skills are switched off"
+            found = tuple(each if each.skill.is_ours else ListedSkill(each.skill, "off", off) for each in found)
         self.usable = tuple(each.skill for each in found if each.state == "on")
         return found
 

@@ -73,6 +73,11 @@ class ProjectItem(Struct, frozen=True, kw_only=True):
     def is_program(self) -> bool:
         return self.kind in ("hook", "plugin")
 
+    @property
+    def key(self) -> str:
+        """What an answer about exactly this is stored under."""
+        return f"{self.kind}:{self.digest}"
+
 
 class ProjectProposal(Struct, frozen=True):
     path: Path
@@ -82,6 +87,8 @@ class ProjectProposal(Struct, frozen=True):
     problems: tuple[FileProblem, ...]
     tables: tuple[FoundTable, ...] = ()
     items: tuple[ProjectItem, ...] = ()
+    changed: frozenset[str] = frozenset()
+    """The keys of the items that are not as they were when the user answered about them."""
 
     @property
     def digest(self) -> str:
@@ -182,19 +189,31 @@ class Trust(Struct, frozen=True, kw_only=True):
     texts: Answer | None = None
     """The answer about skills and agents. It holds for those that come later, too."""
     programs: Mapping[str, Answer] = {}
-    """The answers about imports, hooks, language servers and plugins, by their digests."""
+    """The answers about imports, hooks, language servers and plugins, by their keys."""
+    places: Mapping[str, str] = {}
+    """Where those stood at the last answer, by the same keys. One that is gone since was changed into another."""
     is_broken: bool = False
 
     def answer_to(self, text: str) -> Answer | None:
         return self.answer if self.answer is not None and self.digest == digest_of_text(text) else None
 
     def answer_about(self, item: ProjectItem) -> Answer | None:
-        return self.texts if item.is_text else self.programs.get(f"{item.kind}:{item.digest}")
+        return self.texts if item.is_text else self.programs.get(item.key)
 
-    def about_items(self, answer: Answer, items: Sequence[ProjectItem]) -> "Trust":
-        programs = {f"{item.kind}:{item.digest}": answer for item in items if not item.is_text}
+    def about_items(self, answer: Answer, items: Sequence[ProjectItem], places: Mapping[str, str]) -> "Trust":
+        programs = {**self.programs, **{item.key: answer for item in items if not item.is_text}}
         is_about_texts = self.texts is not None or any(item.is_text for item in items)
-        return replace(self, texts=answer if is_about_texts else None, programs={**self.programs, **programs})
+        return replace(
+            self,
+            texts=answer if is_about_texts else None,
+            programs=programs,
+            places={key: place for key, place in places.items() if key in programs},
+        )
+
+
+def _places(root: Path, items: Sequence[ProjectItem]) -> dict[str, str]:
+    """Return where each item that needs an answer of its own stands, by its key: its file, and its name there."""
+    return {item.key: f"{item.path} {item.name}".removeprefix(f"{root}/") for item in items if not item.is_text}
 
 
 class ProjectTrust:
@@ -215,8 +234,19 @@ class ProjectTrust:
             return Trust(is_broken=True)
         return trust if trust.folder == str(root) else Trust(is_broken=True)
 
-    def remember(self, root: Path, text: str, answer: Answer, items: Sequence[ProjectItem] = ()) -> None:
-        """Store the user's answer about these settings and items. Blocks. Raises `StorageError`."""
+    def remember(
+        self,
+        root: Path,
+        text: str,
+        answer: Answer,
+        items: Sequence[ProjectItem] = (),
+        *,
+        others: Sequence[ProjectItem] = (),
+    ) -> None:
+        """Store the user's answer about these settings and items. Blocks. Raises `StorageError`.
+
+        `others` are items that the project brings, too, answered about earlier or not.
+        """
         known = self.read(root)
         trust = Trust(
             digest=digest_of_text(text),
@@ -224,12 +254,15 @@ class ProjectTrust:
             text=text if answer == "trusted" else "",
             texts=known.texts,
         )
-        self._keep(root, trust.about_items(answer, items))
+        self._keep(root, trust.about_items(answer, items, _places(root, (*others, *items))))
 
-    def remember_items(self, root: Path, answer: Answer, items: Sequence[ProjectItem]) -> None:
+    def remember_items(
+        self, root: Path, answer: Answer, items: Sequence[ProjectItem], *, others: Sequence[ProjectItem] = ()
+    ) -> None:
         """Store the user's answer about these items alone. Blocks. Raises `StorageError`."""
         known = self.read(root)
-        self._keep(root, (Trust() if known.is_broken else known).about_items(answer, items))
+        places = _places(root, (*others, *items))
+        self._keep(root, (Trust() if known.is_broken else known).about_items(answer, items, places))
 
     def carry_over(self, known: Path, new: Path) -> None:
         """Copy the answer to a copy of the project; that about the settings only if they are the same. Blocks."""
@@ -309,8 +342,8 @@ class WorkspaceSettings:
     def proposal(self) -> ProjectProposal | None:
         file, items = self._project.file, self._project.items
         if file is not None:
-            return replace(proposal_of(file, self.live.current), items=items)
-        return ProjectProposal(self.root, "", (), (), items=items) if items else None
+            return replace(proposal_of(file, self.live.current), items=items, changed=self.changed)
+        return ProjectProposal(self.root, "", (), (), items=items, changed=self.changed) if items else None
 
     @property
     def answer(self) -> Answer | None:
@@ -329,6 +362,13 @@ class WorkspaceSettings:
 
     def answer_about(self, item: ProjectItem) -> Answer | None:
         return self._project.trust.answer_about(item)
+
+    @property
+    def changed(self) -> frozenset[str]:
+        """The keys of the items that wait because they, or what they run, are not as they were at the last answer."""
+        now, trust = _places(self.root, self._project.items), self._project.trust
+        gone = {place for key, place in trust.places.items() if key not in now}
+        return frozenset(key for key, place in now.items() if place in gone and key not in trust.programs)
 
     @property
     def trusts_texts(self) -> bool:
@@ -382,12 +422,12 @@ class WorkspaceSettings:
                     hint=f"Mend {file.path} first, or ignore it.",
                     detail="\n".join(map(str, faults)),
                 )
-        self._trust.remember(self.root, text, answer, items)
+        self._trust.remember(self.root, text, answer, items, others=self._project.items)
         self.look()
 
     def remember_items(self, answer: Answer, items: Sequence[ProjectItem]) -> None:
         """Store the user's answer about these items, such as changed hooks, alone. Blocks. Raises `StorageError`."""
-        self._trust.remember_items(self.root, answer, items)
+        self._trust.remember_items(self.root, answer, items, others=self._project.items)
         self.look()
 
     def _own_faults(self) -> tuple[FileProblem, ...]:

@@ -78,9 +78,9 @@ class ProjectPage(Page):
         about_agents = self.tr("You could choose these agents. Those not marked as confined can do everything you can:")
         self._show_programs(about_agents, agent_lines(agents))
         about_run = self.tr("These hooks and plugins would run as you do, outside the sandbox:")
-        self._show_programs(about_run, program_lines(proposal.items))
+        self._show_programs(about_run, program_lines(proposal))
         about_checks = self.tr("These language servers would run in the sandbox, where they read the folder:")
-        self._show_programs(about_checks, checker_lines(proposal.items))
+        self._show_programs(about_checks, checker_lines(proposal))
         about_imports = self.tr("The model would be given these files from outside of the folder:")
         self._show_programs(about_imports, import_lines(proposal.items))
         self._show_texts(proposal.items)
@@ -96,7 +96,7 @@ class ProjectPage(Page):
             self._lines.addWidget(Note(self.tr("The model would be told of these, and could ask for their text:")))
         for item in texts[:_MOST_TEXTS]:
             about = f"{item.name}: {item.detail} ({short_path(str(item.path))})"
-            self._lines.addWidget(Note(_drawn(about), "text"))
+            self._lines.addWidget(Note(drawn(about), "text"))
         if more := texts[_MOST_TEXTS:]:
             self._lines.addWidget(Note(self.tr("And {0} more.").format(len(more)), "text"))
 
@@ -114,7 +114,7 @@ def change_lines(changes: Sequence[Tightened]) -> list[str]:
     for change in changes:
         setting = declared_settings()[change.key]
         before, after = shown(setting, change.before), shown(setting, change.after)
-        lines.append(_drawn(f"{words(setting.about.title)}: {before} → {after}"))
+        lines.append(drawn(f"{words(setting.about.title)}: {before} → {after}"))
     return lines
 
 
@@ -130,18 +130,20 @@ def agent_lines(agents: AgentDefinitions) -> list[str]:
     return [_breakable(f"{agent.name}: {agent.in_full}") for agent in agents.agents]
 
 
-def program_lines(items: Sequence[ProjectItem]) -> list[str]:
+def program_lines(proposal: ProjectProposal) -> list[str]:
     """Return a line, not shortened, for each hook and plugin that would run something if the project is trusted."""
-    return [_program_line(item) for item in items if item.is_program]
+    return [_program_line(item, proposal) for item in proposal.items if item.is_program]
 
 
-def checker_lines(items: Sequence[ProjectItem]) -> list[str]:
+def checker_lines(proposal: ProjectProposal) -> list[str]:
     """Return a line, not shortened, for each language server that would run if the project is trusted."""
-    return [_program_line(item) for item in items if item.kind == "language server"]
+    return [_program_line(item, proposal) for item in proposal.items if item.kind == "language server"]
 
 
-def _program_line(item: ProjectItem) -> str:
-    return _breakable(f"{named(item.name)}: {named(item.detail)} [{item.digest[:12]}]")
+def _program_line(item: ProjectItem, proposal: ProjectProposal) -> str:
+    line = _breakable(f"{named(item.name)}: {named(item.detail)} [{item.digest[:12]}]")
+    changed = QCoreApplication.translate("ProjectPage", "{0} (changed since you answered)")
+    return changed.format(line) if item.key in proposal.changed else line
 
 
 def import_lines(items: Sequence[ProjectItem]) -> list[str]:
@@ -150,7 +152,7 @@ def import_lines(items: Sequence[ProjectItem]) -> list[str]:
 
 def problem_lines(problems: Sequence[FileProblem]) -> list[str]:
     return [
-        _drawn(
+        drawn(
             f"{problem.path.name}:{problem.line or 1}: {problem.key}: {problem.message}"
             if problem.key
             else f"{problem.path.name}: {problem.message}"
@@ -159,7 +161,8 @@ def problem_lines(problems: Sequence[FileProblem]) -> list[str]:
     ]
 
 
-def _drawn(line: str) -> str:
+def drawn(line: str) -> str:
+    """Return untrusted text as one line that can be shown: shortened, without invisible characters, and breakable."""
     return _breakable(shortened(visible_line(line).text, _LONGEST_LINE))
 
 

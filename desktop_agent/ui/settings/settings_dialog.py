@@ -5,9 +5,10 @@ The dialog emits the user's requests, and `app/settings` carries them out. Each 
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Final, Literal
 
-from PySide6.QtCore import QSize
+from PySide6.QtCore import QSize, Signal
 from PySide6.QtGui import QFontMetrics, QKeySequence, QPainter, QShortcut
 from PySide6.QtWidgets import QDialog, QListWidget, QStackedWidget, QStyleOptionViewItem, QWidget
 
@@ -16,6 +17,7 @@ from desktop_agent.core.settings.live_settings import SettingChange
 from desktop_agent.core.settings.values import declared_settings
 from desktop_agent.core.settings.workspace_settings import ProjectProposal
 from desktop_agent.ui.settings.agents_page import AgentsPage
+from desktop_agent.ui.settings.extensions_page import ExtensionsPage
 from desktop_agent.ui.settings.generated_page import ApprovalsPage, GeneratedPage, SearchPage
 from desktop_agent.ui.settings.keys_page import KeysPage
 from desktop_agent.ui.settings.model_page import ModelPage
@@ -25,7 +27,6 @@ from desktop_agent.ui.settings.rules_page import RulesPage
 from desktop_agent.ui.settings.servers_page import ServersPage
 from desktop_agent.ui.settings.setting_controls import title_of, words
 from desktop_agent.ui.settings.settings_view import SECTIONS, Section, SettingsActions, SettingsView, section_title
-from desktop_agent.ui.settings.skills_page import SkillsPage
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation import error_words
 from desktop_agent.ui.widgets.buttons import make_button, make_line
@@ -36,12 +37,14 @@ from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 _GENERATED: Final[Mapping[Section, tuple[str, ...]]] = {
     "spending": ("spending",), "appearance": ("ui",), "conversations": ("compaction", "context"),
-    "tools": ("tools.limits", "subagents", "hooks", "diagnostics"), "changes": ("capture", "safety_copy"),
+    "tools": ("tools.limits", "subagents", "diagnostics"), "changes": ("capture", "safety_copy"),
     "command line": ("runner",), "telemetry": ("telemetry",),
 }  # fmt: skip
 
 
 class Pages(QStackedWidget):
+    project_wanted = Signal()
+
     def __init__(
         self, theme: Theme, now: Callable[[], datetime], actions: SettingsActions, parent: QWidget | None = None
     ) -> None:
@@ -52,7 +55,8 @@ class Pages(QStackedWidget):
         self.model = ModelPage(section_title("model"), theme, actions)
         self.rules = RulesPage(section_title("rules"), theme, actions, now)
         self.servers = ServersPage(section_title("mcp"), theme, actions)
-        self.skills = SkillsPage(section_title("skills"), theme, actions)
+        self.skills = ExtensionsPage("skills", theme, actions, self.project_wanted.emit)
+        self.hooks = ExtensionsPage("hooks", theme, actions, self.project_wanted.emit)
         self.agents = AgentsPage(section_title("agents"), theme, actions)
         self.project = ProjectPage(section_title("project"), theme, actions)
         self._made: dict[Section | Literal["search"], Page] = {
@@ -60,6 +64,7 @@ class Pages(QStackedWidget):
             "rules": self.rules,
             "mcp": self.servers,
             "skills": self.skills,
+            "hooks": self.hooks,
             "agents": self.agents,
             "project": self.project,
         }
@@ -85,6 +90,11 @@ class Pages(QStackedWidget):
         self._view = view
         for page in self._made.values():
             page.show_view(view)
+
+    def look_again(self) -> None:
+        """Have what the page in front shows read again, where it is read from the disk."""
+        if isinstance(page := self.page, ExtensionsPage):
+            page.look()
 
     def _make(self, section: Section) -> Page:
         title, theme, actions = section_title(section), self._theme, self._actions
@@ -187,6 +197,7 @@ class SettingsDialog(QDialog):
         self.setModal(True)
         self.settings_actions = actions
         self.pages = pages or Pages(theme, now, actions, self)
+        self.pages.project_wanted.connect(partial(self.show_section, "project"))
         self.model = self.pages.model
         self.key = self.model.key
         self.sign_in = self.model.sign_in

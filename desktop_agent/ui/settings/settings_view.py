@@ -22,7 +22,7 @@ from desktop_agent.core.settings.values import setting_values
 
 Section = Literal[
     "model", "spending", "appearance", "keyboard", "approvals", "rules", "conversations", "tools", "mcp", "skills",
-    "agents", "changes", "command line", "telemetry", "project",
+    "hooks", "agents", "changes", "command line", "telemetry", "project",
 ]  # fmt: skip
 
 SECTIONS: Final[Mapping[Section, object]] = {
@@ -36,6 +36,7 @@ SECTIONS: Final[Mapping[Section, object]] = {
     "tools": QT_TRANSLATE_NOOP("SettingsSections", "Tool results"),
     "mcp": QT_TRANSLATE_NOOP("SettingsSections", "MCP servers"),
     "skills": QT_TRANSLATE_NOOP("SettingsSections", "Skills"),
+    "hooks": QT_TRANSLATE_NOOP("SettingsSections", "Hooks"),
     "agents": QT_TRANSLATE_NOOP("SettingsSections", "Other agents"),
     "changes": QT_TRANSLATE_NOOP("SettingsSections", "Changes made by commands"),
     "command line": QT_TRANSLATE_NOOP("SettingsSections", "Command line"),
@@ -139,22 +140,35 @@ class AgentActions(Struct, frozen=True, kw_only=True):
     remove: Callable[[str], None]
 
 
-class SkillView(Struct, frozen=True, kw_only=True):
+ExtensionKind = Literal["skills", "hooks"]
+ExtensionState = Literal["on", "off", "waiting", "changed", "unusable"]
+"""`changed`: it waits for the user's answer once more, because it is not what they answered about."""
+
+
+class ExtensionView(Struct, frozen=True, kw_only=True):
+    """A skill or a hook, as the page of its kind lists it."""
+
     name: str
-    """The path of its file: several skills can have one title."""
+    """Tells it from all others: several can have one title."""
+    key: str
+    """What the setting that switches single ones off lists."""
     title: str
     about: str
+    """What a skill is for; the command of a hook."""
     place: str
-    tokens: int
-    """About what its text takes, once it is read."""
-    state: Literal["on", "off", "waiting", "unusable"]
+    path: str
+    state: ExtensionState
     reason: str = ""
+    can_switch: bool = True
+    tokens: int | None = None
+    """About what the text of a skill takes, once it is read."""
     is_for_model: bool = True
     is_for_user: bool = True
 
 
-class SkillsView(Struct, frozen=True, kw_only=True):
-    skills: tuple[SkillView, ...] = ()
+class ExtensionsView(Struct, frozen=True, kw_only=True):
+    items: tuple[ExtensionView, ...] = ()
+    problems: tuple[str, ...] = ()
     tokens: int = 0
     """About what the list of skills takes of each request."""
 
@@ -182,7 +196,7 @@ class SettingsActions(Struct, frozen=True, kw_only=True):
     look_for_server: Callable[[Account], None]
     servers: ServerActions
     agents: AgentActions
-    look_at_skills: Callable[[], None]
+    look_at_extensions: Callable[[ExtensionKind], None]
     check_key: Callable[[Account, str], None]
     """Tests the typed key of an account, or the account's current key if the typed one is empty."""
 

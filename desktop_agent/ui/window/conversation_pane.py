@@ -74,8 +74,8 @@ class ProjectBanner(BannerFrame):
         )
         programs = [starts.format(line) for line in server_lines(servers)]
         programs += [offers.format(line) for line in agent_lines(agents)]
-        programs += [runs.format(line) for line in program_lines(proposal.items)]
-        programs += [checks.format(line) for line in checker_lines(proposal.items)]
+        programs += [runs.format(line) for line in program_lines(proposal)]
+        programs += [checks.format(line) for line in checker_lines(proposal)]
         programs += [imports.format(line) for line in import_lines(proposal.items)]
         texts = ", ".join(visible_line(item.name).text for item in proposal.items if item.is_text)
         told = [self.tr("The model would be told of these skills and sub-agents: {0}").format(texts)] if texts else []

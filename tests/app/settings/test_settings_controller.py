@@ -1,5 +1,7 @@
 """Settings while the window is open: edits take effect, errors are reported, projects need trust."""
 
+import asyncio
+import json
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
 from desktop_agent.ui.palette import CommandPalette
 from desktop_agent.ui.settings.settings_dialog import SettingsDialog
+from desktop_agent.ui.widgets.buttons import Switch
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
 from tests.parts import visible_texts
@@ -140,6 +143,41 @@ def test_a_project_is_asked_about_and_holds_when_it_is_trusted(go: Go, project: 
 
     go([str(project), "--provider", "demo"], journey)
     go([str(project), "--provider", "demo"], again)
+
+
+def test_a_changed_hook_is_listed_answered_about_again_and_switched_off(go: Go, project: Path, file: Path) -> None:
+    (project / ".claude").mkdir()
+    hook = {"matcher": "Bash", "hooks": [{"command": "sh check.sh"}]}
+    write(project / ".claude" / "settings.json", json.dumps({"hooks": {"PreToolUse": [hook]}}))
+    write(project / "check.sh", "exit 0\n")
+
+    async def journey(user: Driver) -> None:
+        await user.click("projectBannerTrust")
+        dialog = await user.open_settings()
+
+        def says(words: str) -> bool:
+            return any(words in text for text in visible_texts(dialog))
+
+        dialog.show_section("hooks")
+        switch = await user.see(Switch, "extensionSwitch")
+        await user.until_true(switch.isChecked, "it is in force")
+        await asyncio.to_thread(write, project / "check.sh", "exit 2\n")
+        dialog.show_section("skills")
+        dialog.show_section("hooks")
+        await user.until_true(lambda: says("changed since you answered"), "the page says that it changed")
+        await user.click("answerProjectButton")
+        await user.until_true(lambda: says("(changed since you answered)"), "so does the question")
+        await user.click("trustProjectButton")
+        await user.until_true(lambda: says("You trust this project"), "it is trusted again")
+        dialog.show_section("hooks")
+        switch = await user.see(Switch, "extensionSwitch")
+        await user.until_true(lambda: switch.isChecked() and switch.isEnabled(), "it is in force again")
+        switch.click()
+        await user.until_true(lambda: file.exists() and "[hooks]" in read(file), "it is switched off")
+        await user.until_true(lambda: not switch.isChecked(), "the page shows that")
+        await user.press(Qt.Key.Key_Escape)
+
+    go([str(project), "--provider", "demo"], journey)
 
 
 def read(path: Path) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.settings.live_settings import LiveSettings
@@ -349,8 +350,14 @@ def test_texts_hold_also_when_they_change_and_a_changed_hook_waits(brought: Brou
     brought.items = (SKILL, OTHER, CHANGED)
     later = brought.again()
     assert (later.is_waiting, later.answer_about(OTHER), later.answer_about(CHANGED)) == (True, "trusted", None)
+    assert later.changed == {CHANGED.key}
     later.remember_items("trusted", [CHANGED])
     assert (later.is_waiting, later.answer_about(CHANGED)) == (False, "trusted")
+    assert not later.changed
+    brought.items = (CHANGED, HOOK)
+    assert not brought.again().changed, "it was answered about before"
+    brought.items = (CHANGED, replace(HOOK, digest="c3"))
+    assert not brought.again().changed, "it is new beside the one that was answered about"
 
 
 def test_the_first_text_of_a_project_is_asked_about_though_its_settings_are_trusted(brought: Brought) -> None:

@@ -89,7 +89,7 @@ class Desk:
                 cancel_sign_in=lambda: asked.append(("cancel sign-in",)),
                 remove=lambda name: asked.append(("remove", name)),
             ),
-            look_at_skills=lambda: asked.append(("look at skills",)),
+            look_at_extensions=lambda kind: asked.append(("look at", kind)),
             check_key=lambda account, key: self.checks.append((account, key)),
         )
         self.dialog = SettingsDialog(Theme(app, "light"), lambda: NOW, actions)

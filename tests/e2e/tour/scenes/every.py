@@ -3,6 +3,7 @@ from collections.abc import Mapping
 from tests.e2e.tour.scene import Scene
 from tests.e2e.tour.scenes.agents import AGENTS
 from tests.e2e.tour.scenes.background import BACKGROUND
+from tests.e2e.tour.scenes.brought import BROUGHT
 from tests.e2e.tour.scenes.committing import COMMITTING
 from tests.e2e.tour.scenes.demo import START, TURNS
 from tests.e2e.tour.scenes.dialogs import DIALOGS
@@ -32,6 +33,7 @@ SCENES: Mapping[str, Scene] = {
     "dialogs": DIALOGS,
     "background": BACKGROUND,
     "extended": EXTENDED,
+    "brought": BROUGHT,
     "agents": AGENTS,
     "subagents": SUBAGENTS,
     "history": HISTORY,
