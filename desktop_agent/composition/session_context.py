@@ -219,6 +219,7 @@ class SessionContext:
         )
         self.toolbox = self._make_toolbox()
         self.hooks = Hooks(app.hooks_in(self.root), self._hook_host(), self.recorder)
+        self.recorder.fold_into(self.hooks.hear)
         processes = ProcessRunner(app.clock, limits=self._command_limits)
         of_call = state.transcript.changed.of_call
         self.diagnostics = (
@@ -576,6 +577,7 @@ class SessionContext:
             environ=lambda: child_environment(app.environ, self.settings.current.execution.passed_variables),
             session=fields,
             subagent=role,
+            is_attended=self.is_attended,
             clock=app.clock,
         )
 

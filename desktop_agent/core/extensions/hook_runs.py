@@ -157,6 +157,8 @@ class HookHost(Struct, frozen=True, kw_only=True, eq=False):
     """Returns the fields that every hook reads."""
     subagent: str
     """The role of the sub-agent whose session this is; empty if it is the user's."""
+    is_attended: bool
+    """Whether a user is there to be waited for."""
     clock: Clock
 
 
@@ -263,14 +265,31 @@ class Hooks:
         if self._has_started and not self._host.subagent:
             await self._start(turn, "compact")
 
-    def notify(self, turn: int, kind: str, message: str) -> None:
-        """Tell the hooks that the user is waited for. Nothing waits for them."""
-        if self._has("Notification"):
-            fields: JsonObject = {"notification_type": kind, "message": message, "title": "Desktop Agent"}
-            self._put_beside(self._meet("Notification", turn, fields, names=(kind,)))
+    def hear(self, event: ev.Event) -> None:
+        """Tell the hooks when the user is waited for. What a sub-agent asks is asked in its parent's session, too."""
+        if not self._host.is_attended or self._host.subagent or not self._has("Notification"):
+            return
+        match event:
+            case ev.ApprovalRequested(turn=turn, request=request):
+                self._notify(
+                    turn, "permission_prompt" if request.question is None else "elicitation_dialog", request.title
+                )
+            case ev.TurnEnded(turn=turn, reason=reason) if reason != "interrupted":
+                is_done = reason == "completed"
+                message = "The agent is done." if is_done else "The turn ended before the agent was done."
+                self._notify(turn, "idle_prompt", message)
+            case _:
+                pass
+
+    def _notify(self, turn: int, kind: str, message: str) -> None:
+        """Nothing waits for these hooks."""
+        fields: JsonObject = {"notification_type": kind, "message": message, "title": "Desktop Agent"}
+        self._put_beside(self._meet("Notification", turn, fields, names=(kind,)))
 
     async def end(self, turn: int) -> None:
         """Call when the session closes, before its record does."""
+        if self._beside:
+            await asyncio.wait(self._beside, timeout=END_S)
         for task in self._beside:
             task.cancel()
         while self._beside:

@@ -93,6 +93,10 @@ class Recorder:
         """From now on, send every event to `observer` as well, after the front end."""
         self._observer = observer
 
+    def fold_into(self, fold: Callable[[ev.Event], object]) -> None:
+        """From now on, give every event to `fold` as well, before the front end."""
+        self._folds = (*self._folds, fold)
+
     def seal(self) -> None:
         """Record nothing from now on, as if the process had been killed."""
         self._is_sealed = True

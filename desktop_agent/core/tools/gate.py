@@ -389,7 +389,6 @@ class ApprovalGate(Struct, frozen=True, eq=False):
             return settled.decision
 
         self.asked[request.call_id] = case
-        self._hooks.notify(turn, "permission_prompt", request.title)
         try:
             # An unchanged question is already recorded and shown.
             await self._approvals.ask(turn, request, confirm, is_recorded=is_same)

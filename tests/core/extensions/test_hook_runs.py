@@ -11,8 +11,18 @@ import pytest
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import Allowed, ApprovalPolicy, Denied, JsonObject, TextBlock, UserMessage
-from desktop_agent.core.providers.scripted import Call, Reply, Say
+from desktop_agent.core.protocol.model import (
+    Allowed,
+    ApprovalPolicy,
+    Denied,
+    JsonObject,
+    ModelRef,
+    ModelRequest,
+    TextBlock,
+    UserMessage,
+)
+from desktop_agent.core.providers.provider import Provider
+from desktop_agent.core.providers.scripted import Call, Hang, Reply, Say, ScriptedProvider
 from desktop_agent.core.settings.sections import HookSettings, Settings
 from desktop_agent.core.transcript import HookEntry
 from tests.harness import Ground, Open, check_conversation
@@ -293,9 +303,99 @@ async def test_hooks_are_told_that_a_question_waits(ground: Ground) -> None:
         s.submit(ops.SubmitPrompt(text="go"))
         asked = await s.rx.expect(ev.ApprovalRequested)
         await s.rx.expect(ev.HookRan)
+        assert json.loads(seen.read_text())["notification_type"] == "permission_prompt"
         s.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Denied()))
         await s.rx.expect(ev.TurnEnded)
-    assert json.loads(seen.read_text())["notification_type"] == "permission_prompt"
+
+
+async def test_hooks_are_told_that_a_turn_is_over_but_not_one_that_the_user_stopped(ground: Ground) -> None:
+    tell = hook("cat >> told.jsonl; echo >> told.jsonl")
+    async with with_hooks(ground, [[Say("One.")], [Hang()]], Notification=tell) as s:
+        await s.prompt()
+        await s.rx.expect(ev.HookRan)
+        await s.carry_out(ops.SubmitPrompt(text="go on"), ev.TurnStarted)
+        await s.carry_out(ops.Interrupt(), ev.TurnEnded)
+    (told_once,) = map(json.loads, ground.read("told.jsonl").splitlines())
+    assert (told_once["notification_type"], told_once["message"]) == ("idle_prompt", "The agent is done.")
+
+
+async def test_a_notification_just_before_the_session_closes_still_comes(ground: Ground) -> None:
+    async with with_hooks(ground, [[Say("One.")]], Notification=hook("cat > told.json")) as s:
+        await s.prompt()
+    assert json.loads(ground.read("told.json"))["notification_type"] == "idle_prompt"
+    assert [run.state for run in runs(s, "Notification")] == ["completed"]
+
+
+async def test_nobody_is_notified_where_nobody_is_waited_for(ground: Ground) -> None:
+    async with with_hooks(ground, [[Say("One.")]], Notification=hook("touch told")) as s:
+        await s.prompt()
+        earlier = s.session.id
+    (ground.workspace / "told").unlink()
+    async with ground.session([[Say("Two.")]], resume=earlier, is_attended=False) as s:
+        await s.prompt()
+    assert not (ground.workspace / "told").exists()
+
+
+def with_a_child(request: ModelRequest) -> Reply:
+    """Have a sub-agent write a file, and end."""
+    first = request.messages[0]
+    assert isinstance(first, UserMessage)
+    is_child = any(isinstance(block, TextBlock) and block.text.endswith("write it") for block in first.content)
+    answered = sum(message.role == "assistant" for message in request.messages)
+    if is_child:
+        return [EDIT] if answered == 0 else [Say(f"Written, {answered}.")]
+    return [TASK] if answered == 0 else [Say("All done.")]
+
+
+TASK = Call("task", {"description": "Write", "prompt": "write it", "role": "general"})
+
+
+async def test_hooks_see_a_sub_agent_begin_and_have_it_go_on(ground: Ground) -> None:
+    note = "cat >> moments.jsonl; echo >> moments.jsonl"
+    begin = hook(f"{note}; echo 'The file is called new.txt.'")
+    once = hook("tee -a moments.jsonl | grep -q '\"stop_hook_active\": true' || { echo 'Check it.' >&2; exit 2; }")
+    requests: list[ModelRequest] = []
+
+    def script(request: ModelRequest) -> Reply:
+        requests.append(request)
+        return with_a_child(request)
+
+    async def source(_model: ModelRef) -> Provider:
+        return ScriptedProvider(script, clock=ground.clock)
+
+    define({"SubagentStart": [begin], "SubagentStop": [once], "SessionStart": [hook(note)], "Stop": [hook(note)]})
+    ground.settings = Settings(hooks=HookSettings(from_home=True))
+    async with ground.session([], approval="never", provider_source=source) as s:
+        ended = await s.prompt()
+    assert ended.reason == "completed"
+    assert ground.read("new.txt") == "new\n"
+    moments = [json.loads(part) for part in ground.read("moments.jsonl").replace("}{", "}\n{").splitlines() if part]
+    assert [one["hook_event_name"] for one in moments] == [
+        *("SessionStart", "SubagentStart", "SubagentStop", "SubagentStop", "Stop"),
+    ]
+    child, parent = moments[1], moments[0]
+    assert (child["agent_type"], child["session_id"]) == ("general", parent["session_id"])
+    assert child["agent_id"] != parent["session_id"]
+    assert "agent_id" not in parent
+    texts = [block.text for m in requests[-2].messages for block in m.content if isinstance(block, TextBlock)]
+    assert any("The file is called new.txt." in text for text in texts)
+    assert any("Check it." in text for text in texts)
+
+
+async def test_a_question_of_a_sub_agent_notifies_once(ground: Ground) -> None:
+    async def source(_model: ModelRef) -> Provider:
+        return ScriptedProvider(with_a_child, clock=ground.clock)
+
+    define({"Notification": [hook("cat >> told.jsonl; echo >> told.jsonl", matcher="permission_prompt")]})
+    ground.settings = Settings(hooks=HookSettings(from_home=True))
+    async with ground.session([], provider_source=source) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        asked = await s.rx.expect(ev.ApprovalRequested)
+        await s.rx.expect(ev.HookRan)
+        s.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
+        await s.rx.expect(ev.TurnEnded)
+    (told_once,) = map(json.loads, ground.read("told.jsonl").splitlines())
+    assert "agent_id" not in told_once
 
 
 async def test_a_hook_can_keep_the_conversation_from_being_summarised(ground: Ground) -> None:

@@ -1,5 +1,6 @@
 """Servers ask the user during calls, in whole turns. On real processes, in both eras."""
 
+import json
 import sys
 
 import pytest
@@ -8,6 +9,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Aborted, Allowed, Answer, Decision, Denied, JsonObject
 from desktop_agent.core.providers.scripted import Call, Reply, Say
+from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.store.unfinished import Unfinished
 from tests.core.mcp.conftest import PROGRAM
 from tests.core.tools.servers.conftest import with_servers
@@ -56,6 +58,19 @@ async def test_a_form_is_asked_on_record_and_its_answers_reach_the_server(ground
     assert '"action": "accept"' in reply
     assert '"content": {"name": "Ada", "age": 36}' in reply
     assert [event.decision for event in s.rx.all(ev.ApprovalResolved)][1] == Allowed(answers=answers)
+
+
+async def test_hooks_are_told_that_a_server_asks(ground: Ground) -> None:
+    path = ground.paths.config / "config.toml"
+    hook = 'event = "Notification"\nmatcher = "elicitation_dialog"\ncommand = "cat > told.json"\n'
+    path.write_text(f"{path.read_text()}\n[[hooks.definitions]]\n{hook}")
+    ground.live = LiveSettings.load(path, {})
+    async with ground.session(asking(FORM)) as s:
+        asked = await begin(s)
+        await s.rx.expect(ev.HookRan)
+        await reply_to(s, asked, Denied())
+        await s.rx.expect(ev.TurnEnded)
+    assert json.loads(ground.read("told.json"))["message"] == asked.request.title
 
 
 @pytest.mark.parametrize(
