@@ -6,6 +6,7 @@ A role narrows what a sub-agent may do, and grants nothing. Files are read as th
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal, cast
 
@@ -15,7 +16,8 @@ from msgspec.structs import replace
 from desktop_agent.core.base.plain_text import shortened
 from desktop_agent.core.extensions.agent_roles import OWN_ROLES, AgentRole
 from desktop_agent.core.extensions.front_matter import FrontMatter, split
-from desktop_agent.core.extensions.skills import Origin, Source, files_of, text_of
+from desktop_agent.core.extensions.instructions import UserFolders
+from desktop_agent.core.extensions.skills import Known, Origin, Source, files_of, if_changed, text_of
 from desktop_agent.core.extensions.untrusted import SecretAt
 from desktop_agent.core.settings.workspace_settings import ProjectItem
 
@@ -68,32 +70,35 @@ class ListedRole(Struct, frozen=True):
 
 
 class RoleFolders:
-    """Finds the role files for one workspace."""
+    """Finds the role files for one workspace. What did not change since the last time is not read again."""
 
     def __init__(
         self,
         root: Path,
-        config: Path,
-        home: Path,
+        homes: UserFolders,
         secret_at: Callable[[], SecretAt],
         of_plugins: Callable[[], Iterable[Source]] = tuple,
     ) -> None:
-        """`root` and `home` have no links in them. `secret_at` and `of_plugins` are called at each look."""
+        """`root` has no links in it. `secret_at` and `of_plugins` are called at each look."""
         self._root = root
-        self._config = config
-        self._home = home
+        self._homes = homes
         self._secret_at = secret_at
         self._of_plugins = of_plugins
+        self._known: Known[RoleFile] = {}
 
     def read(self) -> tuple[RoleFile, ...]:
         """Return the project's roles, then the user's, then the plugins'. Blocks; never raises."""
         folders = iter(range(_MAX_FOLDERS))
-        found = [
-            role_at(Path(path), parts[-1], source)
-            for source in self._sources()
-            for path, parts in files_of(source, folders)
-        ]
-        return tuple(found[:MOST_ROLES])
+        known: Known[RoleFile] = {}
+        found: list[RoleFile] = []
+        for source in self._sources():
+            for path, parts in files_of(source, folders):
+                if len(found) == MOST_ROLES:
+                    break
+                read = partial(role_at, Path(path), parts[-1], source)
+                found.append(if_changed(path, source, self._known, known, read))
+        self._known = known
+        return tuple(found)
 
     def _sources(self) -> Iterator[Source]:
         for place, suffix in _PLACES:
@@ -101,9 +106,10 @@ class RoleFolders:
                 folder=self._root / place, place=place, suffix=suffix, origin="project", within=self._root,
                 secret_at=self._secret_at(),
             )  # fmt: skip
-        yield Source(folder=self._config / "agents", place="agents", suffix=".md", origin="person")
+        yield Source(folder=self._homes.config / "agents", place="agents", suffix=".md", origin="person")
         for place, suffix in _OF_HOME:
-            yield Source(folder=self._home / place, place=f"~/{place}", suffix=suffix, origin="person")
+            homes = self._homes
+            yield Source(folder=homes.at(place), place=homes.shown(place), suffix=suffix, origin="person")
         yield from self._of_plugins()
 
 

@@ -79,7 +79,7 @@ class UserFolders(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, config: Path, environ: Mapping[str, str]) -> "UserFolders":
-        home = Path.home()
+        home = Path(environ.get("HOME") or Path.home())
         codex, claude = environ.get("CODEX_HOME"), environ.get("CLAUDE_CONFIG_DIR")
         return cls(
             home=home,
@@ -87,6 +87,17 @@ class UserFolders(Struct, frozen=True, kw_only=True):
             codex=Path(codex) if codex else home / ".codex",
             claude=Path(claude) if claude else home / ".claude",
         )
+
+    def at(self, place: str) -> Path:
+        """Return a folder of an agent's in the home folder, such as `.codex/skills`, where its variable moved it."""
+        agent, _, rest = place.partition("/")
+        moved = {".codex": self.codex, ".claude": self.claude}
+        return moved[agent] / rest if agent in moved else self.home / place
+
+    def shown(self, place: str) -> str:
+        """Return that folder as the user knows it: `~/.codex/skills`."""
+        path = self.at(place)
+        return f"~/{path.relative_to(self.home)}" if path.is_relative_to(self.home) else str(path)
 
 
 class _Place(NamedTuple):

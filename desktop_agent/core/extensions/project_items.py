@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from desktop_agent.core.base.paths import AppPaths, real_path
+from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.extensions.agent_files import RoleFolders, role_items
 from desktop_agent.core.extensions.hooks import hook_items
 from desktop_agent.core.extensions.instructions import UserFolders, outside_imports
@@ -23,10 +23,6 @@ FINDERS: tuple[Callable[[Path, SecretAt], Iterable[ProjectItem]], ...] = (
     server_items,
 )
 """Each returns what the project in a folder brings of one kind. It blocks briefly, and never raises."""
-
-
-def home_of(environ: Mapping[str, str]) -> Path:
-    return real_path(Path(environ["HOME"]) if environ.get("HOME") else Path.home())
 
 
 class Extensions(Struct, frozen=True):
@@ -58,7 +54,8 @@ def extensions_of(
     trust = ProjectTrust(paths.project_answers)
     settings = WorkspaceSettings(live, root, trust, find_items, lambda: plugins.server_tables())  # noqa: PLW0108 - it is made below
     plugins = Plugins(store, settings, secret_at)
-    folders = SkillFolders(root, UserFolders.of(paths.config, environ), secret_at, plugins.skill_sources)
-    roles = RoleFolders(root, paths.config, home_of(environ), secret_at, plugins.role_sources)
+    homes = UserFolders.of(paths.config, environ)
+    folders = SkillFolders(root, homes, secret_at, plugins.skill_sources)
+    roles = RoleFolders(root, homes, secret_at, plugins.role_sources)
     skills = Skills(folders, settings, SkillUses(paths.data / "skill-uses.json"))
     return Extensions(settings, skills, roles, plugins)

@@ -9,8 +9,9 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Final, Literal, cast
+from typing import Final, Literal, TypeVar, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -132,6 +133,11 @@ class Source(Struct, frozen=True, kw_only=True):
         return f"{self.plugin}:{name}" if self.plugin else name
 
 
+T = TypeVar("T")
+Known = dict[str, tuple[FileStamp, T]]
+"""What was read from files, with their stamps."""
+
+
 class SkillFolders:
     """Finds the skills for one workspace. What did not change since the last time is not read again."""
 
@@ -147,7 +153,7 @@ class SkillFolders:
         self._homes = homes
         self._secret_at = secret_at
         self._of_plugins = of_plugins
-        self._known: dict[str, tuple[FileStamp, Skill]] = {}
+        self._known: Known[Skill] = {}
 
     def read(self) -> tuple[Skill, ...]:
         """Return all skills: ours, then the project's, nearest first, then the user's, then the plugins'.
@@ -156,32 +162,16 @@ class SkillFolders:
         """
         folders, text = iter(range(_MAX_FOLDERS)), 0
         found: dict[Path, Skill] = {}
-        known: dict[str, tuple[FileStamp, Skill]] = {}
+        known: Known[Skill] = {}
         for source in self._sources():
             for path, parts in files_of(source, folders):
-                skill = self._skill(path, parts, source, known)
+                skill = if_changed(path, source, self._known, known, partial(skill_at, Path(path), parts, source))
                 text += len(skill.body)
                 if text > _MAX_TEXT:
                     skill = replace(skill, body="", problem="there is too much text in all skills together")
                 found.setdefault(skill.path, skill)
         self._known = known
         return tuple(found.values())
-
-    def _skill(
-        self, path: str, parts: tuple[str, ...], source: Source, known: dict[str, tuple[FileStamp, Skill]]
-    ) -> Skill:
-        try:
-            stamp = FileStamp.of(os.stat(path))  # noqa: PTH116 - for hundreds of files at each turn
-        except (OSError, ValueError):
-            return skill_at(Path(path), parts, source)
-        key = f"{source.origin}\0{path}"
-        earlier = self._known.get(key)
-        if earlier is not None and is_unchanged(stamp, earlier[0]):
-            skill = earlier[1]
-        else:
-            skill = skill_at(Path(path), parts, source)
-        known[key] = (stamp, skill)
-        return skill
 
     def _sources(self) -> Iterator[Source]:
         secret_at = self._secret_at()
@@ -199,13 +189,9 @@ class SkillFolders:
                     origin="project", within=base, secret_at=judge,
                 )  # fmt: skip
         for place, suffix in (*_skill_places(), *_COMMANDS, *_OF_HOME):
-            yield Source(folder=self._at_home(place), place=f"~/{place}", suffix=suffix, origin="person")
+            homes = self._homes
+            yield Source(folder=homes.at(place), place=homes.shown(place), suffix=suffix, origin="person")
         yield from self._of_plugins()
-
-    def _at_home(self, place: str) -> Path:
-        agent, _, rest = place.partition("/")
-        moved = {".codex": self._homes.codex, ".claude": self._homes.claude}
-        return moved[agent] / rest if agent in moved else self._homes.home / place
 
     def _levels(self) -> tuple[Path, ...]:
         """Return the workspace and the folders above it up to the top of its repository, but never the home folder."""
@@ -218,6 +204,19 @@ class SkillFolders:
             if os.path.lexists(folder / ".git"):
                 return tuple(levels)
         return tuple(levels[:1])
+
+
+def if_changed(path: str, source: Source, before: Known[T], now: Known[T], read: Callable[[], T]) -> T:
+    """Return what was read from a file `before`, or read it if it has changed. Keep it in `now`."""
+    try:
+        stamp = FileStamp.of(os.stat(path))  # noqa: PTH116 - for hundreds of files at each turn
+    except (OSError, ValueError):
+        return read()
+    key = f"{source.origin}\0{source.plugin}\0{path}"
+    earlier = before.get(key)
+    value = earlier[1] if earlier is not None and is_unchanged(stamp, earlier[0]) else read()
+    now[key] = (stamp, value)
+    return value
 
 
 def _skill_places() -> Iterator[tuple[str, str]]:

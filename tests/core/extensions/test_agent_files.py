@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from desktop_agent.core.extensions.agent_files import (
     MOST_ROLES,
@@ -12,7 +13,9 @@ from desktop_agent.core.extensions.agent_files import (
     role_items,
     roles_in_force,
 )
+from desktop_agent.core.extensions.skills import secret_by_name
 from desktop_agent.core.tools.secret_files import finder_of_secrets
+from tests.core.extensions.homes import homes_in
 
 
 class Place:
@@ -21,7 +24,7 @@ class Place:
         for each in (self.root, self.home, self.config):
             each.mkdir()
         secrets = finder_of_secrets(self.root, {})
-        self.folders = RoleFolders(self.root, self.config, self.home, lambda: secrets().secret_at)
+        self.folders = RoleFolders(self.root, homes_in(self.home, self.config), lambda: secrets().secret_at)
 
     def write(self, path: Path, text: str) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -137,3 +140,18 @@ def test_no_link_leads_out_and_no_secret_is_read_and_the_number_is_limited(place
     for number in range(2 * MOST_ROLES):
         place.write(folder / f"many{number:03}.md", "---\ndescription: d\n---\nx")
     assert len(place.folders.read()) == MOST_ROLES
+
+
+def test_a_changed_file_is_read_again_also_where_the_user_moved_the_folder(tmp_path: Path) -> None:
+    place = Place(tmp_path.resolve())
+    moved = tmp_path / "elsewhere"
+    homes = replace(homes_in(place.home, place.config), claude=moved)
+    folders = RoleFolders(place.root, homes, lambda: secret_by_name)
+    path = place.write(moved / "agents" / "tester.md", CLAUDE)
+    (first,) = folders.read()
+    assert first.place == f"{moved}/agents"
+    path.write_text(f"{CLAUDE}And be brief.\n")
+    (again,) = folders.read()
+    assert again.role.instructions == f"{first.role.instructions}\nAnd be brief."
+    path.unlink()
+    assert not folders.read()

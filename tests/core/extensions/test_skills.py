@@ -356,4 +356,5 @@ def test_agents_whose_folders_the_user_moved_are_found_there(place: Place, tmp_p
     homes = replace(homes_in(place.home, tmp_path / "config"), codex=tmp_path / "moved", claude=tmp_path / "none")
     secrets = SecretNames(place.root)
     found = SkillFolders(place.root, homes, lambda: secrets.secret_at).read()
-    assert [(skill.name, skill.place) for skill in found] == [("mine", "~/.codex/skills"), ("ask", "~/.codex/prompts")]
+    moved = tmp_path / "moved"
+    assert [(skill.name, skill.place) for skill in found] == [("mine", f"{moved}/skills"), ("ask", f"{moved}/prompts")]
