@@ -7336,6 +7336,24 @@
         <source>Line {0}: {1}</source>
         <translation>Zeile {0}: {1}</translation>
     </message>
+    <message numerus="yes">
+        <source>%n errors</source>
+        <translation>
+            <numerusform>%n Fehler</numerusform>
+            <numerusform>%n Fehler</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n warnings</source>
+        <translation>
+            <numerusform>%n Warnung</numerusform>
+            <numerusform>%n Warnungen</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Error: {0}</source>
+        <translation>Fehler: {0}</translation>
+    </message>
     <message>
         <source>MCP server</source>
         <translation>MCP-Server</translation>
@@ -7347,6 +7365,10 @@
     <message>
         <source>No changes to show</source>
         <translation>Keine Änderungen anzuzeigen</translation>
+    </message>
+    <message>
+        <source>Note: {0}</source>
+        <translation>Hinweis: {0}</translation>
     </message>
     <message numerus="yes">
         <source>Only the line endings of %n lines changed</source>
@@ -7374,6 +7396,10 @@
     <message>
         <source>Too large to show line by line</source>
         <translation>Zu groß, um Zeile für Zeile angezeigt zu werden</translation>
+    </message>
+    <message>
+        <source>Warning: {0}</source>
+        <translation>Warnung: {0}</translation>
     </message>
     <message>
         <source>You, on line {0}</source>

@@ -7313,6 +7313,22 @@
         <source>Line {0}: {1}</source>
         <translation>第 {0} 行：{1}</translation>
     </message>
+    <message numerus="yes">
+        <source>%n errors</source>
+        <translation>
+            <numerusform>%n 个错误</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%n warnings</source>
+        <translation>
+            <numerusform>%n 个警告</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Error: {0}</source>
+        <translation>错误：{0}</translation>
+    </message>
     <message>
         <source>MCP server</source>
         <translation>MCP 服务器</translation>
@@ -7324,6 +7340,10 @@
     <message>
         <source>No changes to show</source>
         <translation>没有可显示的更改</translation>
+    </message>
+    <message>
+        <source>Note: {0}</source>
+        <translation>提示：{0}</translation>
     </message>
     <message numerus="yes">
         <source>Only the line endings of %n lines changed</source>
@@ -7350,6 +7370,10 @@
     <message>
         <source>Too large to show line by line</source>
         <translation>过大，无法逐行显示</translation>
+    </message>
+    <message>
+        <source>Warning: {0}</source>
+        <translation>警告：{0}</translation>
     </message>
     <message>
         <source>You, on line {0}</source>

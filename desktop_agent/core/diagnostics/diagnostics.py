@@ -16,11 +16,18 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import ServerError, StorageError
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.base.plain_text import number_of
-from desktop_agent.core.diagnostics.lsp_connection import MOST_KEPT, SEVERITIES, LspConnection, LspHost, ServerState
+from desktop_agent.core.diagnostics.lsp_connection import MOST_KEPT, LspConnection, LspHost, ServerState
 from desktop_agent.core.extensions.language_servers import LanguageServerBook, StandingServer
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.events import EventLog
-from desktop_agent.core.protocol.model import Diagnostic, DiagnosticSeverity, FileChange, FileDiagnostics, FileImage
+from desktop_agent.core.protocol.model import (
+    SEVERITIES,
+    Diagnostic,
+    DiagnosticSeverity,
+    FileChange,
+    FileDiagnostics,
+    FileImage,
+)
 from desktop_agent.core.system.processes.child import unhurried
 
 MOST_FILES: Final = 20

@@ -22,7 +22,7 @@ from desktop_agent.core.mcp.confining import ServerConfiner
 from desktop_agent.core.mcp.definition import Program, ServerSandbox
 from desktop_agent.core.mcp.server_log import ServerLog
 from desktop_agent.core.protocol.codec import as_object
-from desktop_agent.core.protocol.model import Diagnostic, DiagnosticSeverity, JsonObject
+from desktop_agent.core.protocol.model import SEVERITIES, Diagnostic, DiagnosticSeverity, JsonObject
 from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.system.processes.line_process import Headers, LineProcess
@@ -50,8 +50,6 @@ _MESSAGES_AT_ONCE = 20
 
 Phase = Literal["idle", "starting", "running", "failed"]
 _MEANT: Mapping[object, DiagnosticSeverity] = {1: "error", 2: "warning", 3: "info"}
-SEVERITIES: Final[tuple[DiagnosticSeverity, ...]] = ("error", "warning", "info")
-"""The worst first."""
 
 
 class ServerState(Struct, frozen=True, kw_only=True):

@@ -122,7 +122,7 @@ class ChangeState(Fold):
     kept: dict[str, set[HunkKey]] = field(default_factory=dict[str, set[HunkKey]])
     """The hunks that the user decided to keep, by path."""
     comments: dict[str, LineComment] = field(default_factory=dict[str, LineComment])
-    diagnosed: dict[tuple[str, str], FileDiagnostics] = field(default_factory=dict[tuple[str, str], FileDiagnostics])
+    diagnosed: dict[str, dict[str, FileDiagnostics]] = field(default_factory=dict[str, dict[str, FileDiagnostics]])
     """What each server said last of each file, by path and server."""
     undos: list[UndoEntry] = field(default_factory=list[UndoEntry])
     steps: list[UndoStep] = field(default_factory=list[UndoStep])
@@ -195,7 +195,7 @@ class ChangeState(Fold):
             case ev.ChangesRecorded():
                 self._record(event, tool)
             case ev.DiagnosticsFound(files=files):
-                self.diagnosed |= {(file.path, file.server): file for file in files}
+                self._diagnose(files)
             case ev.ChangesUndone() | ev.ChangesRedone():
                 self._revert(event, turn)
             case ev.ChangesCommitted() | ev.CommitUndone():
@@ -293,6 +293,10 @@ class ChangeState(Fold):
             self.files_put_back.update((call_id, file) for file in event.outside)
         self.undos.append(entry)
         self._note_recovered()
+
+    def _diagnose(self, files: Iterable[FileDiagnostics]) -> None:
+        for file in files:
+            self.diagnosed[file.path] = {**self.diagnosed.get(file.path, {}), file.server: file}
 
     def _commit(self, event: ev.ChangesCommitted | ev.CommitUndone) -> None:
         if isinstance(event, ev.ChangesCommitted):

@@ -9,8 +9,10 @@ from PySide6.QtGui import QFont, QFontMetricsF, QPainter
 from PySide6.QtWidgets import QListView, QMenu, QSizePolicy, QStyleOptionViewItem
 
 from desktop_agent.core.base.plain_text import named
+from desktop_agent.core.protocol.model import DiagnosticSeverity
 from desktop_agent.ui.review.changed_files import ChangedFile, is_decided
-from desktop_agent.ui.review.diff.diff_painter import draw_mark
+from desktop_agent.ui.review.diff.diff_painter import PROBLEM_ROLES, PROBLEM_ROOM, draw_mark, draw_problem
+from desktop_agent.ui.review.diff.diff_words import problem_counts
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 from desktop_agent.ui.translation import plural
 from desktop_agent.ui.widgets.layouts import set_names
@@ -86,7 +88,8 @@ class ChangeModel(ChoiceModel[ChangedFile]):
         renamed = self.tr("renamed from {0}").format(file.moved_from) if file.moved_from else ""
         author = self._author_words(file) if self._tags == "author" else ""
         state = self._state_words(file) if self._tags == "author" else ""
-        parts = (file.path, renamed, self._kind_words(file), self._special_words(file), counts, author, state)
+        problems = problem_counts(*file.problem_counts)
+        parts = (file.path, renamed, self._kind_words(file), self._special_words(file), counts, problems, author, state)
         return ", ".join(filter(None, parts))
 
     def _state_words(self, file: ChangedFile) -> str:
@@ -126,7 +129,23 @@ class ChangeDelegate(ModelDelegate[ChangeModel]):
                 ink = self.theme.colour("faint" if file.mark == "undone" else role)
                 draw_line(painter, rest, text, font, ink, RIGHT)
                 rest.setRight(rest.right() - QFontMetricsF(font).horizontalAdvance(text) - Space.XS - 2)
+        if file.mark != "undone":
+            self._draw_problems(painter, rest, file)
         self._draw_path_and_tag(painter, rest.adjusted(0, 0, -Space.XS, 0), file)
+
+    def _draw_problems(self, painter: QPainter, rest: QRectF, file: ChangedFile) -> None:
+        """Draw how many errors and warnings the file has at the right of `rest`, which gets smaller."""
+        errors, warnings = file.problem_counts
+        counts: tuple[tuple[DiagnosticSeverity, int], ...] = (("warning", warnings), ("error", errors))
+        for severity, count in counts:
+            if count:
+                colour = self.theme.colour(PROBLEM_ROLES[severity])
+                draw_line(painter, rest, f"{count}", self.small_font, colour, RIGHT)
+                rest.setRight(
+                    rest.right() - QFontMetricsF(self.small_font).horizontalAdvance(f"{count}") - PROBLEM_ROOM
+                )
+                draw_problem(painter, QPointF(rest.right() + PROBLEM_ROOM / 2, rest.center().y()), severity, colour)
+                rest.setRight(rest.right() - Space.XS)
 
     def _draw_path_and_tag(self, painter: QPainter, rect: QRectF, file: ChangedFile) -> None:
         tag, small = self.model.tag_words(file), QFontMetricsF(self.small_font)

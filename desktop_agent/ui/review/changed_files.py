@@ -1,12 +1,13 @@
 """The files of a baseline with their recorded changes and the user's decisions. Pure."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple
 
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.protocol.events import UNSTAMPED
-from desktop_agent.core.protocol.model import ChangeKind, ChangeSelection, FileChange, FileDiff
+from desktop_agent.core.protocol.model import SEVERITIES, ChangeKind, ChangeSelection, Diagnostic, FileChange, FileDiff
 from desktop_agent.core.transcript import ChangeRecord, Transcript
 
 BaselineKind = Literal["last_turn", "session", "turn", "since", "uncommitted", "branch"]
@@ -49,6 +50,8 @@ class ChangedFile(NamedTuple):
     decided: tuple[int, int] = (0, 0)
     """How many of its hunks are decided, and how many it has; (0, 0) before a comparison."""
     is_git: bool = False
+    problems: tuple[Diagnostic, ...] = ()
+    """What language servers say of the file as it is after its changes, the worst first."""
 
     @classmethod
     def of(cls, path: str, records: Sequence[ChangeRecord], moved_from: str = "") -> "ChangedFile":
@@ -127,6 +130,12 @@ class ChangedFile(NamedTuple):
         if any(record.change.is_binary for record in self.standing):
             return "binary"
         return "mode" if before and after and before.mode != after.mode else ""
+
+    @property
+    def problem_counts(self) -> tuple[int, int]:
+        """Return how many errors and warnings the file has."""
+        counts = Counter(each.severity for each in self.problems)
+        return counts["error"], counts["warning"]
 
     @property
     def modes(self) -> tuple[int, int] | None:
@@ -247,6 +256,13 @@ def _mark(file: ChangedFile, kept: Collection[HunkKey], compared: Compared | Non
     if decided < len(compared.keys):
         return "partly" if decided else "pending"
     return "kept" if any(key in kept and key not in compared.undone for key in compared.keys) else "undone"
+
+
+def problems_of(file: ChangedFile, transcript: Transcript) -> tuple[Diagnostic, ...]:
+    after = file.standing[-1].change.after
+    said = transcript.changed.diagnosed.get(file.path, {}).values()
+    found = [each for one in said if after is not None and one.digest == after.digest for each in one.found]
+    return tuple(sorted(found, key=lambda each: SEVERITIES.index(each.severity)))
 
 
 def needs_comparison(file: ChangedFile, kept: Collection[HunkKey]) -> bool:

@@ -282,6 +282,7 @@ class ReviewContent(QWidget):
         obstacle, is_undone = self._undo_obstacle(file), file.state == "undone"
         of_file = file.is_by_user, is_undone, file.is_offered, reviewed.committed(file), file.is_git
         pane.set_decisions(HunkDecisions(kept, undone, obstacle, *of_file))
+        pane.review.problems.set_found(file.path, file.problems)
         comments = reviewed.transcript.changed.comments.values()
         pane.review.comments.set_comments(tuple(comment for comment in comments if comment.path == file.path))
         pane.editing.set_obstacle(edit_obstacle(reviewed.transcript, file))

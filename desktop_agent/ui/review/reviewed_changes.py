@@ -25,6 +25,7 @@ from desktop_agent.ui.review.changed_files import (
     judged,
     needs_comparison,
     paths_in_conflict,
+    problems_of,
     records_of,
     selection_of,
     turns_with_changes,
@@ -228,7 +229,9 @@ class Reviewed:
         clashed = paths_in_conflict(self.transcript)
         found = self._git.files if self.baseline.is_git else self._files_of_session()
         self.files = [
-            judged(file, self.kept(file), self._counts.known(file), is_in_conflict=file.path in clashed)
+            judged(file, self.kept(file), self._counts.known(file), is_in_conflict=file.path in clashed)._replace(
+                problems=problems_of(file, self.transcript)
+            )
             for file in found
         ]
         return [file for file in self.files if needs_comparison(file, self.kept(file))]
@@ -245,6 +248,7 @@ class Reviewed:
             self._changes_state(),
             kept,
             list(transcript.changed.comments.values()),
+            list(transcript.changed.diagnosed.values()),
             [commit.commit for commit in transcript.changed.commits],
             self.uncaptured(),
             git,

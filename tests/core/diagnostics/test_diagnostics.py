@@ -52,7 +52,7 @@ async def test_the_model_is_told_of_what_is_new_after_the_call(ground: Ground, m
     ]
     changed = s.session.transcript.changed
     assert file.digest == next(reversed(changed.changes.values())).change.after.digest  # type: ignore[union-attr]
-    assert changed.diagnosed["a.bad", "scripted"] == file
+    assert changed.diagnosed["a.bad"]["scripted"] == file
 
 
 async def test_what_was_wrong_before_the_first_change_is_not_new(ground: Ground) -> None:
@@ -208,5 +208,5 @@ async def test_a_resumed_session_knows_the_marks(ground: Ground) -> None:
     async with ground.session(until_told([HERE]), approval="never", limits=MANY) as s:
         await s.prompt()
     async with ground.session([], resume=s.id) as again:
-        assert again.transcript.changed.diagnosed["a.bad", "scripted"].found
+        assert again.transcript.changed.diagnosed["a.bad"]["scripted"].found
     assert json.loads(ground.journal(s.id).read_text().splitlines()[-2])["type"]

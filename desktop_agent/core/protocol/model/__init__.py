@@ -13,9 +13,9 @@ from desktop_agent.core.protocol.model.approvals import (
     ToolChange as ToolChange,
 )  # fmt: skip
 from desktop_agent.core.protocol.model.changes import (
-    Author as Author, ChangeKind as ChangeKind, ChangeSelection as ChangeSelection, Clash as Clash,
-    CommittedFile as CommittedFile, Diagnostic as Diagnostic, DiagnosticSeverity as DiagnosticSeverity, Edit as Edit,
-    FileChange as FileChange, FileDiagnostics as FileDiagnostics, FileDiff as FileDiff,
+    SEVERITIES as SEVERITIES, Author as Author, ChangeKind as ChangeKind, ChangeSelection as ChangeSelection,
+    Clash as Clash, CommittedFile as CommittedFile, Diagnostic as Diagnostic, DiagnosticSeverity as DiagnosticSeverity,
+    Edit as Edit, FileChange as FileChange, FileDiagnostics as FileDiagnostics, FileDiff as FileDiff,
     FileExtras as FileExtras, FileImage as FileImage, FileKind as FileKind, FileOutcome as FileOutcome, Hunk as Hunk,
     Landmarks as Landmarks, LeftOut as LeftOut, LineComment as LineComment, Maker as Maker, MovedBlock as MovedBlock,
     OutcomeState as OutcomeState, OutsideFile as OutsideFile, Owner as Owner, RefChange as RefChange,

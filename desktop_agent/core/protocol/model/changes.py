@@ -1,7 +1,7 @@
 """Files before and after a call, what an undo did to them, and the rows of a diff."""
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import astuple
@@ -50,6 +50,8 @@ class FileImage(Struct, frozen=True, kw_only=True):
 
 
 DiagnosticSeverity = Literal["error", "warning", "info"]
+SEVERITIES: Final[tuple[DiagnosticSeverity, ...]] = ("error", "warning", "info")
+"""The worst first."""
 
 
 class Diagnostic(Struct, frozen=True, kw_only=True):

@@ -1,6 +1,6 @@
 """Paints the rows of a diff and the bars between them, without scrolling, focus or mouse handling."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetrics, QFontMetricsF, QPainter, 
 from desktop_agent.core.diff.hunks import Moves
 from desktop_agent.core.diff.intraline import Spans
 from desktop_agent.core.diff.rows import DiffRow, DiffRows, LineSide
-from desktop_agent.core.protocol.model import FileDiff, MovedBlock
+from desktop_agent.core.protocol.model import DiagnosticSeverity, FileDiff, MovedBlock
 from desktop_agent.ui.review.changed_files import Mark
 from desktop_agent.ui.review.diff.diff_document import DiffSelection, line_of
 from desktop_agent.ui.review.diff.diff_layout import PAD, Geometry, Pane
@@ -62,6 +62,33 @@ def draw_mark(painter: QPainter, centre: QPointF, mark: Mark | HunkState, colour
         painter.drawLine(QPointF(centre.x(), ring.top() + 2), QPointF(centre.x(), ring.bottom() - 2))
 
 
+PROBLEM_ROLES: Mapping[DiagnosticSeverity, str] = {
+    "error": "removed_text", "warning": "warning_text", "info": "muted",
+}  # fmt: skip
+PROBLEM_ROOM = 12
+
+
+def draw_problem(painter: QPainter, centre: QPointF, severity: DiagnosticSeverity, colour: QColor) -> None:
+    """Draw a dot for an error, a triangle for a warning, and a ring for anything else."""
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(QPen(colour, 1.3) if severity == "info" else Qt.PenStyle.NoPen)
+    painter.setBrush(Qt.BrushStyle.NoBrush if severity == "info" else colour)
+    if severity == "warning":
+        corners = ((0.0, -_MARK_RADIUS), (-_MARK_RADIUS, _MARK_RADIUS - 0.5), (_MARK_RADIUS, _MARK_RADIUS - 0.5))
+        painter.drawPolygon(QPolygonF([centre + QPointF(*corner) for corner in corners]))
+    else:
+        painter.drawEllipse(centre, _MARK_RADIUS, _MARK_RADIUS)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
+
+
+class LineNote(NamedTuple):
+    """What is drawn behind a line that a language server complains of."""
+
+    severity: DiagnosticSeverity
+    text: str
+    is_new: bool
+
+
 class Bars(NamedTuple):
     decisions: HunkDecisions
     buttons: dict[HunkState, QPixmap]
@@ -78,6 +105,7 @@ _NUMBER_SIZE = 10.5 / TypeSize.DIFF
 _TAG_GAP = 10
 _MARKER_WIDTH = 2
 _EDGE_WIDTH = 3
+_LEAST_NOTE_WIDTH = 60
 _MOVED_TINT = 0.1
 _UNDONE_OPACITY = 0.5
 """The opacity of undone lines. With high contrast, the text stays opaque and the background is left out."""
@@ -103,6 +131,8 @@ class Scene(NamedTuple):
     bars: Bars | None = None
     """The decisions about the hunks; `None` if there is nothing to decide."""
     moves: Moves | None = None
+    notes: Mapping[int, LineNote] = {}
+    """What is said of lines of the new file, from 0."""
     plus: tuple[int, Pane] | None = None
     """The row and pane where a click in the gutter starts a comment."""
 
@@ -326,6 +356,9 @@ class DiffPainter:
                 continue
             shown.append(_shown(scene, line, *found))
             self._paint_gutter(painter, pane, shown[-1])
+            if note := _note(scene, shown[-1]):
+                edge = QRect(pane.left, line.top, _EDGE_WIDTH, line.height)
+                painter.fillRect(edge, self._colour(PROBLEM_ROLES[note.severity]))
         painter.setFont(self._sign_font)
         for one in shown:
             if one.tone:
@@ -388,6 +421,21 @@ class DiffPainter:
                 self._last_tag = tag, self._tag_metrics.horizontalAdvance(tag)
             width += self._last_tag[1] + _TAG_GAP
         self.widest = max(self.widest, width)
+        if note := _note(scene, shown):
+            top = line.top + (laid.part_count - 1) * height
+            self._paint_note(painter, note, QRectF(left + width + _TAG_GAP, top, pane.right - left - width, height))
+
+    def _paint_note(self, painter: QPainter, note: LineNote, rect: QRectF) -> None:
+        room = rect.width() - _TAG_GAP - PROBLEM_ROOM - PAD
+        if room < _LEAST_NOTE_WIDTH:  # the edge of the line is marked, and a tool tip has the text
+            return
+        colour = self._colour(PROBLEM_ROLES[note.severity])
+        draw_problem(painter, QPointF(rect.left() + _MARK_RADIUS, rect.center().y() + 0.5), note.severity, colour)
+        painter.setFont(self._bar_font)
+        painter.setPen(colour if note.is_new else self._colour("muted"))
+        text = self._bar_metrics.elidedText(note.text, Qt.TextElideMode.ElideRight, int(room))
+        place = rect.adjusted(PROBLEM_ROOM, 0, 0, 0)
+        painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
 
     def _paint_selection(
         self, painter: QPainter, scene: Scene, pane: Pane, line: _Line, laid: LaidLine, left: float, parts: range
@@ -429,6 +477,10 @@ def _shown(scene: Scene, line: _Line, side: LineSide, number: int) -> _Shown:
         is_undone = key in bars.decisions.undone
     tone = "removed" if side == "old" else "added"
     return _Shown(line, side, number, tone, _moved(scene, line.row, side, number), is_undone)
+
+
+def _note(scene: Scene, shown: _Shown) -> LineNote | None:
+    return scene.notes.get(shown.number) if shown.side == "new" else None
 
 
 def _moved(scene: Scene, row: DiffRow, side: LineSide, number: int) -> MovedBlock | None:

@@ -10,7 +10,7 @@ from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.diff.hunks import WHOLE_FILE
 from desktop_agent.core.diff.rows import DiffRow, DiffRows, Gap, LineSide
 from desktop_agent.core.diff.text import without_ending
-from desktop_agent.core.protocol.model import Author, FileDiff, Hunk, LineComment, MovedBlock
+from desktop_agent.core.protocol.model import Author, Diagnostic, FileDiff, Hunk, LineComment, MovedBlock
 from desktop_agent.ui.translation import core_words, plural
 from desktop_agent.ui.wording.visible_text import visible_line
 
@@ -93,6 +93,19 @@ def _head_label(rows: DiffRows, index: int) -> str:
             return _tr("Permissions")
         case _:
             return _tr("The whole file")
+
+
+def problem_words(found: Diagnostic) -> str:
+    words = {"error": _tr("Error: {0}"), "warning": _tr("Warning: {0}"), "info": _tr("Note: {0}")}
+    return words[found.severity].format(found.message)
+
+
+def problem_counts(errors: int, warnings: int) -> str:
+    counts = (
+        plural("DiffView", errors, "%n error", "%n errors") if errors else "",
+        plural("DiffView", warnings, "%n warning", "%n warnings") if warnings else "",
+    )
+    return ", ".join(filter(None, counts))
 
 
 def moved_label(block: MovedBlock, side: LineSide) -> str:

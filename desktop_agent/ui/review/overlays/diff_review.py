@@ -1,5 +1,6 @@
-"""A diff with overlays for decisions, comments and moved lines. Moved lines are found after painting."""
+"""A diff with overlays for decisions, comments, moved lines and problems. Moved lines are found after painting."""
 
+from collections.abc import Iterable
 from functools import partial
 
 from PySide6.QtCore import QObject, QPoint, Qt, QTimer
@@ -8,15 +9,16 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.diff.hunks import Moves, moved_blocks
 from desktop_agent.core.diff.rows import LineSide
-from desktop_agent.core.protocol.model import FileDiff, MovedBlock
+from desktop_agent.core.protocol.model import Diagnostic, FileDiff, MovedBlock
 from desktop_agent.ui.review.diff.diff_overlay import DiffOverlay
-from desktop_agent.ui.review.diff.diff_painter import Scene
+from desktop_agent.ui.review.diff.diff_painter import LineNote, Scene
 from desktop_agent.ui.review.diff.diff_view import DiffView
-from desktop_agent.ui.review.diff.diff_words import moved_label
+from desktop_agent.ui.review.diff.diff_words import moved_label, problem_words
 from desktop_agent.ui.review.overlays.comment_overlay import CommentOverlay
 from desktop_agent.ui.review.overlays.hunk_buttons import HunkOverlay
 from desktop_agent.ui.runtime.pacing import BackgroundCall
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 _MAX_LINES_AT_ONCE = 5_000
 """Up to this many changed lines, the search takes a few ms. In a thread, the window would wait longer for the GIL."""
@@ -115,6 +117,57 @@ class MovedLines(DiffOverlay):
         view.scroller.ensure_visible(row, margin_rows=5)
 
 
+class LineProblems(DiffOverlay):
+    """Marks the lines that language servers complain of, and says behind each what it is."""
+
+    def __init__(self, view: DiffView) -> None:
+        super().__init__(view)
+        self._view = view
+        self._path = ""
+        self._found: dict[int, list[Diagnostic]] = {}
+        self._notes: dict[int, LineNote] = {}
+        self._tip = ""
+
+    def set_found(self, path: str, found: Iterable[Diagnostic]) -> None:
+        """Show what was found in the new file at `path`, the worst of each line first."""
+        by_line: dict[int, list[Diagnostic]] = {}
+        for each in found:
+            by_line.setdefault(each.line - 1, []).append(each)
+        if (path, by_line) != (self._path, self._found):
+            self._path, self._found = path, by_line
+            self._notes = {line: _note_of(all_of) for line, all_of in by_line.items()}
+            self._view.viewport().update()
+            self._view.describe(only_news=True)
+
+    def decorate(self, scene: Scene) -> Scene:
+        return scene._replace(notes=self._notes) if scene.rows.diff.path == self._path else scene
+
+    def describe(self, row: int, words: str) -> str:
+        return ". ".join((words, *map(problem_words, self._of_row(row))))
+
+    def hover(self, point: QPoint) -> bool:
+        rows, scroller = self._view.document.rows, self._view.scroller
+        is_line = len(rows) and point.y() >= 0 and not scroller.is_in_block(point)
+        pane = scroller.pane_at(point) if is_line else None
+        is_text = pane is not None and pane.side != "old" and point.x() >= pane.text_left
+        found = self._of_row(scroller.row_at(point)) if is_text else []
+        self._tip = "\n".join(f"{problem_words(each)}{each.code and f' [{each.code}]'}" for each in found)
+        return False
+
+    def tool_tip(self) -> str:
+        return plain_tooltip(self._tip)
+
+    def _of_row(self, row: int) -> list[Diagnostic]:
+        rows = self._view.document.rows
+        new = rows[row].new if len(rows) and rows.diff.path == self._path else None
+        return self._found.get(new, []) if new is not None else []
+
+
+def _note_of(found: list[Diagnostic]) -> LineNote:
+    more = f" (+{len(found) - 1})" if len(found) > 1 else ""
+    return LineNote(found[0].severity, f"{found[0].message}{more}", is_new=any(each.is_new for each in found))
+
+
 def _moves_in(diff: FileDiff) -> Moves:
     blocks = moved_blocks(diff)
     return Moves(blocks) if blocks else _NO_MOVES
@@ -128,6 +181,7 @@ class DiffReview(QObject):
         view.document.has_heads = True
         self.hunks = HunkOverlay(theme, view)
         self.moved = MovedLines(view)
+        self.problems = LineProblems(view)
         self.comments = CommentOverlay(theme, view)
         self.hunks.comment_requested.connect(self.comments.write_on_change)
-        view.overlays += (self.hunks, self.moved, self.comments)
+        view.overlays += (self.hunks, self.moved, self.problems, self.comments)
