@@ -64,7 +64,7 @@ from desktop_agent.core.session.resume import close_with_snapshot, read_whole_hi
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.session.session_parts import SessionParts
 from desktop_agent.core.session.spending import SpendingGuard, TurnLimits
-from desktop_agent.core.session.subagents import Budget, Parent, SubagentApprovals, Subagents, SubagentSpending
+from desktop_agent.core.session.subagents import Budget, Parent, Places, SubagentApprovals, Subagents, SubagentSpending
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.slash.declarations import Declaration
@@ -205,8 +205,13 @@ class SessionContext:
         is_found = any(tool.name == SearchTools.name for tool in tools)
         self.skills = app.skills_in(self.root)
         self._read_skill = ReadSkill(self.skills)
-        self._task = Task(OWN_ROLES) if above is None and settings.current.subagents.most_at_once else None
-        """The call of sub-agents, which have none themselves. Its roles are looked for at each request."""
+        self.top: SessionContext = above.top if above is not None else self
+        """The conversation's, whose effects all its sub-agents work with."""
+        self.depth: int = above.depth + 1 if above is not None else 0
+        limits = settings.current.subagents
+        self.places: Places = above.places.below if above else Places(lambda: settings.current.subagents.most_at_once)
+        self._task = Task(OWN_ROLES) if self.depth < limits.most_deep and limits.most_at_once else None
+        """The call of sub-agents. Its roles are looked for at each request."""
         own = (self._read_skill, *((WritePlan(),) if above is None else ()), *((self._task,) if self._task else ()))
         self.registry = ToolRegistry((*tools, *own) if is_found else (*tools, *own, SearchTools(self._of_servers)))
         self.access = Access(
@@ -249,8 +254,7 @@ class SessionContext:
             approval=self.policies.approval,
         )
         context_manager = self._make_context_manager(retries)
-        above = self.options.parent[0] if self.options.parent is not None else self
-        judge = Judge(self.policies, above.safeguard)
+        judge = Judge(self.policies, self.top.safeguard)
         gate = ApprovalGate(approvals, self.policies, judge, self.hooks, cases)
         subagents = _SubagentSessions(self).offered(approvals, cases, spending)
         facts = SessionFacts(session_id=self.id, is_tool=lambda name: name in self.registry, clock=app.clock)
@@ -326,13 +330,13 @@ class SessionContext:
             hooks=self.hooks,
             questions=ServerQuestions(approvals, self.policies),
             sample_during=sampling.during,
-            effects=self.effects if parent is None else parent[0].effects,
+            effects=self.top.effects,
             diagnostics=self.diagnostics,
             servers=self.servers,
             log=self.recorder,
             clock=self.app.clock,
             run_task=subagents.run,
-            on_behalf_of=None if parent is None else (parent[1].turn, parent[1].call_id),
+            on_behalf_of=None if parent is None else parent[1].on_behalf_of,
         )
 
     def _make_context_manager(self, retries: Retries) -> ContextManager:
@@ -616,12 +620,13 @@ class _SubagentSessions:
         self._above = above
 
     def offered(self, approvals: Approvals, cases: dict[CallId, Case], spending: SpendingGuard) -> Subagents:
-        budget = Budget()
+        budget, parent = Budget(), self._above.options.parent
 
         def parent_of(turn: int, call_id: CallId, order: TaskOrder) -> Parent:
             return Parent(
                 turn=turn,
                 call_id=call_id,
+                on_behalf_of=(turn, call_id) if parent is None else parent[1].on_behalf_of,
                 role=order.role.name,
                 title=order.title,
                 log=self._above.recorder,
@@ -631,8 +636,7 @@ class _SubagentSessions:
                 budget=budget,
             )
 
-        above = self._above
-        return Subagents(parent_of, self._open, lambda: above.settings.current.subagents.most_at_once, above.app.clock)
+        return Subagents(parent_of, self._open, self._above.places, self._above.app.clock)
 
     async def _open(self, parent: Parent, order: TaskOrder, sink: Sink) -> tuple[Session, ModelRef]:
         """Make the session of a sub-agent, which works in the same folder. Raises `AgentError`."""
@@ -640,7 +644,7 @@ class _SubagentSessions:
         now = app.clock.now()
         told = "\n\n".join(filter(None, (prompt_text("subagent.md"), role.instructions)))
         options = SessionOptions(
-            rules=self._rules_of(role),
+            rules=(self._above.options.rules or CallRules()).narrowed_for(role),
             limits=TurnLimits(max_requests=role.max_requests or self._above.settings.current.subagents.max_requests),
             instructions=told,
             editor=self._above.options.editor,
@@ -680,18 +684,6 @@ class _SubagentSessions:
         except BaseException:
             storage.discard(app.catalog)
             raise
-
-    def _rules_of(self, role: AgentRole) -> CallRules:
-        own = self._above.options.rules or CallRules()
-        allowed = own.allowed_tools
-        if role.tools is not None:
-            allowed = role.tools if allowed is None else tuple(name for name in role.tools if name in allowed)
-        return CallRules(
-            allowed_tools=allowed,
-            blocked_tools=(*own.blocked_tools, *role.blocked_tools),
-            role="researcher" if role.only_reads else "worker",
-            capabilities=own.capabilities,
-        )
 
     async def _model_of(self, role: AgentRole) -> ModelRef:
         model = self._above.state.transcript.session.model

@@ -107,6 +107,7 @@ class StoredSessions:
             if one.task is not None and one.task.session_id == session_id and not one.is_listed:
                 with suppress(SessionNotFoundError, SessionBusyError):
                     remove_session(self._catalog.journal_path(one.id).parent)
+                    self._remove_subagents(one.id)
 
     async def size(self, session_id: SessionId) -> SessionUse:
         """The space of a session, including contents that only it needs. Reads all journals."""

@@ -12182,6 +12182,10 @@
         <translation>ausgewählt</translation>
     </message>
     <message>
+        <source>sub-agent</source>
+        <translation>Unteragent</translation>
+    </message>
+    <message>
         <source>waits for you</source>
         <translation>wartet auf Sie</translation>
     </message>
@@ -12727,6 +12731,10 @@
         <translation>Wie lange ein Aufruf auf laufende Server wartet. Was später kommt, wird nach einem späteren Aufruf gemeldet.</translation>
     </message>
     <message>
+        <source>How many levels of sub-agents there may be. With 1, sub-agents have none of their own.</source>
+        <translation>Wie viele Ebenen von Unteragenten es geben darf. Bei 1 haben Unteragenten keine eigenen.</translation>
+    </message>
+    <message>
         <source>How many sub-agents of a conversation work side by side; further ones wait. 0 offers the model none.</source>
         <translation>Wie viele Unteragenten einer Unterhaltung nebeneinander arbeiten; weitere warten. Bei 0 werden dem Modell keine angeboten.</translation>
     </message>
@@ -12745,6 +12753,10 @@
     <message>
         <source>Instructions not sent</source>
         <translation>Nicht gesendete Anweisungen</translation>
+    </message>
+    <message>
+        <source>Levels</source>
+        <translation>Ebenen</translation>
     </message>
     <message>
         <source>Longest wait</source>
@@ -13249,6 +13261,10 @@
     <message>
         <source>files</source>
         <translation>Dateien</translation>
+    </message>
+    <message>
+        <source>levels</source>
+        <translation>Ebenen</translation>
     </message>
     <message>
         <source>lines</source>

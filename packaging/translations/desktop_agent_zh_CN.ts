@@ -12133,6 +12133,10 @@
         <translation>已选择</translation>
     </message>
     <message>
+        <source>sub-agent</source>
+        <translation>子代理</translation>
+    </message>
+    <message>
         <source>waits for you</source>
         <translation>等待您</translation>
     </message>
@@ -12678,6 +12682,10 @@
         <translation>一次调用等待正在运行的服务器多久。更晚得到的结果会在之后的调用中告知。</translation>
     </message>
     <message>
+        <source>How many levels of sub-agents there may be. With 1, sub-agents have none of their own.</source>
+        <translation>子代理最多可以有几层。为 1 时，子代理没有自己的子代理。</translation>
+    </message>
+    <message>
         <source>How many sub-agents of a conversation work side by side; further ones wait. 0 offers the model none.</source>
         <translation>一个对话中同时工作的子代理数量；其余的等待。0 表示不向模型提供子代理。</translation>
     </message>
@@ -12696,6 +12704,10 @@
     <message>
         <source>Instructions not sent</source>
         <translation>不发送的指令</translation>
+    </message>
+    <message>
+        <source>Levels</source>
+        <translation>层数</translation>
     </message>
     <message>
         <source>Longest wait</source>
@@ -13200,6 +13212,10 @@
     <message>
         <source>files</source>
         <translation>个文件</translation>
+    </message>
+    <message>
+        <source>levels</source>
+        <translation>层</translation>
     </message>
     <message>
         <source>lines</source>

@@ -126,9 +126,11 @@ def arguments_of(entry: ToolEntry) -> str:
 
 
 def result_of(entry: ToolEntry) -> str:
+    text = shown(entry.result.content).rstrip() if entry.result is not None else "(no result)"
+    if entry.subagent is not None:
+        text += f"\n[the session of the sub-agent: {entry.subagent.session_id}]"
     if entry.result is None:
-        return "(no result)"
-    text = shown(entry.result.content).rstrip()
+        return text
     if entry.result.output is not None:
         text += f"\n[the whole output has {entry.result.output.size:,} bytes]"
     return text

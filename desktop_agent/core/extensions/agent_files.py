@@ -40,7 +40,7 @@ _TOOLS: Mapping[str, tuple[str, ...]] = {
     "search": _SEARCH, "bash": ("run_terminal_cmd",), "shell": ("run_terminal_cmd",),
     "execute": ("run_terminal_cmd",), "edit": _EDIT, "multiedit": _EDIT, "notebookedit": _EDIT,
     "write": ("create_file",), "webfetch": ("web_fetch",), "websearch": ("web_search",), "web": _WEB,
-    "todowrite": ("todo_write",), "todo": ("todo_write",),
+    "todowrite": ("todo_write",), "todo": ("todo_write",), "agent": ("task",), "task": ("task",),
 }  # fmt: skip
 """Our tools for the names that the peers use."""
 

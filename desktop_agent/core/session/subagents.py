@@ -7,6 +7,7 @@ started it; its requests count as its parent's spending. It ends with its call, 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import cached_property
 from typing import Final, Protocol
 
 from msgspec import Struct, field
@@ -71,6 +72,8 @@ class Parent(Struct, frozen=True, kw_only=True, eq=False):
 
     turn: int
     call_id: CallId
+    on_behalf_of: tuple[int, CallId]
+    """The turn and the call of the conversation for which changes are recorded: this call, or one above it."""
     role: str
     title: str
     """The role, and what the sub-agent is to do, in a few words."""
@@ -144,7 +147,8 @@ class SubagentApprovals(Approvals):
             if (case := self._cases.get(request.call_id)) is not None:
                 parent.cases[parent.call_id] = case
             try:
-                asked = replace(request, call_id=parent.call_id, subagent=parent.title)
+                asker = " › ".join(filter(None, (parent.title, request.subagent)))
+                asked = replace(request, call_id=parent.call_id, subagent=asker)
                 decision = await parent.approvals.ask(parent.turn, asked, confirm)
                 return decision
             finally:
@@ -215,6 +219,43 @@ class _Work:
         return CallOutcome(result, is_unanswered=reason == "approval_required")
 
 
+class Places:
+    """The places of one level: for the sub-agents of a conversation, or for those of all its sub-agents."""
+
+    def __init__(self, most: Callable[[], int]) -> None:
+        self._most = most
+        self._working = 0
+        self._waiting: dict[_Work, asyncio.Future[None]] = {}
+        """Those that wait for a place, in the order in which they came."""
+
+    @cached_property
+    def below(self) -> "Places":
+        """The places of the next level. They are not shared with this one, whose sub-agents wait for those below."""
+        return Places(self._most)
+
+    @asynccontextmanager
+    async def taken(self, work: _Work) -> AsyncGenerator[None]:
+        while self._working >= max(1, self._most()) and not work.is_stopped:
+            work.tell(WAITS)
+            self._waiting[work] = asyncio.get_running_loop().create_future()
+            try:
+                await self._waiting[work]
+            finally:
+                self._waiting.pop(work, None)
+        self._working += 1
+        try:
+            yield
+        finally:
+            self._working -= 1
+            if self._waiting:
+                self.wake(next(iter(self._waiting)))
+
+    def wake(self, work: _Work) -> None:
+        waiting = self._waiting.pop(work, None)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(None)
+
+
 class _Background(Struct, frozen=True):
     work: _Work
     task: asyncio.Task[CallOutcome]
@@ -226,18 +267,13 @@ MakeParent = Callable[[int, CallId, TaskOrder], Parent]
 
 
 class Subagents:
-    def __init__(
-        self, make_parent: MakeParent, open_session: OpenSubagent, most_at_once: Callable[[], int], clock: Clock
-    ) -> None:
+    def __init__(self, make_parent: MakeParent, open_session: OpenSubagent, places: Places, clock: Clock) -> None:
         """`open_session` makes a session that is not running yet, and names its model. Raises `AgentError`."""
         self._make_parent = make_parent
         self._open = open_session
-        self._most_at_once = most_at_once
+        self._places = places
         self._clock = clock
         self._works: dict[CallId, _Work] = {}
-        self._waiting: dict[CallId, asyncio.Future[None]] = {}
-        """The calls that wait for a place, in the order in which they came."""
-        self._working = 0
         self._background: dict[CallId, _Background] = {}
         """The calls of the running turn that have their result, and whose sub-agents have not reported."""
         self._changed = asyncio.Event()
@@ -246,7 +282,7 @@ class Subagents:
         """Stop the sub-agent of this call, if it still works or waits. Its call ends with what it has said."""
         if (work := self._works.get(call_id)) is not None:
             work.stop()
-            self._wake(call_id)
+            self._places.wake(work)
 
     async def run(self, turn: int, call_id: CallId, order: TaskOrder, keep_partial: KeepPartial) -> CallOutcome:
         """Carry out one call. If cancelled, its session has ended before the cancellation is raised."""
@@ -328,7 +364,7 @@ class Subagents:
     async def _carry_out(self, call_id: CallId, work: _Work) -> None:
         """Raises `ToolError` if the session could not be made."""
         try:
-            async with self._place(call_id, work):
+            async with self._places.taken(work):
                 if not work.is_stopped:
                     await self._run_session(work)
         except StorageError:
@@ -337,28 +373,6 @@ class Subagents:
             raise ToolError(f"The sub-agent was not started: {error}") from error
         finally:
             del self._works[call_id]
-
-    @asynccontextmanager
-    async def _place(self, call_id: CallId, work: _Work) -> AsyncGenerator[None]:
-        while self._working >= max(1, self._most_at_once()) and not work.is_stopped:
-            work.tell(WAITS)
-            self._waiting[call_id] = asyncio.get_running_loop().create_future()
-            try:
-                await self._waiting[call_id]
-            finally:
-                self._waiting.pop(call_id, None)
-        self._working += 1
-        try:
-            yield
-        finally:
-            self._working -= 1
-            if self._waiting:
-                self._wake(next(iter(self._waiting)))
-
-    def _wake(self, call_id: CallId) -> None:
-        waiting = self._waiting.pop(call_id, None)
-        if waiting is not None and not waiting.done():
-            waiting.set_result(None)
 
     async def _run_session(self, work: _Work) -> None:
         parent = work.parent

@@ -392,6 +392,15 @@ class SubagentSettings(Section, frozen=True, kw_only=True):
         least=1,
         most=1_000,
     )
+    most_deep: int = setting(
+        1,
+        "Levels",
+        "How many levels of sub-agents there may be. With 1, sub-agents have none of their own.",
+        unit="levels",
+        least=1,
+        most=3,
+        effect="next session",
+    )
 
 
 class ContextSettings(Section, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.paths import prompt_text
+from desktop_agent.core.extensions.agent_roles import AgentRole
 from desktop_agent.core.protocol.model import Capability, JsonObject, SandboxMode, ToolDefinition
 from desktop_agent.core.tools.builtin import AnyTool
 from desktop_agent.core.tools.builtin.read_skill import ReadSkill
@@ -57,6 +58,18 @@ class CallRules(Struct, frozen=True, kw_only=True):
     role: Role = "worker"
     capabilities: frozenset[Capability] = CAPABILITIES
     """A tool that needs more remains listed, as unavailable."""
+
+    def narrowed_for(self, role: AgentRole) -> "CallRules":
+        """Return the rules of a sub-agent in this role. It has no tool that these rules do not allow."""
+        allowed = self.allowed_tools
+        if role.tools is not None:
+            allowed = role.tools if allowed is None else tuple(name for name in role.tools if name in allowed)
+        return CallRules(
+            allowed_tools=allowed,
+            blocked_tools=(*self.blocked_tools, *role.blocked_tools),
+            role="researcher" if role.only_reads else "worker",
+            capabilities=self.capabilities,
+        )
 
 
 class ToolOffer(Struct, frozen=True, kw_only=True):

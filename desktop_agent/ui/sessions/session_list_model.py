@@ -42,8 +42,19 @@ class SessionGroup(NamedTuple):
 def grouped(
     sessions: Iterable[SessionSummary], workspace: str | None, grouping: Grouping, now: datetime
 ) -> list[SessionGroup]:
-    """Return pinned sessions first, archived ones last. The days depend on the time zone of `now`."""
-    ordered = sorted(sessions, key=attrgetter("active_at"), reverse=True)
+    """Return pinned sessions first, archived ones last. The days depend on the time zone of `now`.
+
+    The session of a sub-agent follows that of its parent, unless it is pinned or archived itself.
+    """
+    found = sorted(sessions, key=attrgetter("active_at"), reverse=True)
+    parents = {session.id for session in found if session.task is None and not session.is_archived}
+    below = _split(
+        (one.task.session_id, one)
+        for one in found
+        if one.task is not None and one.task.session_id in parents and not one.is_pinned and not one.is_archived
+    )
+    nested = {one.id for children in below.values() for one in children}
+    ordered = [session for session in found if session.id not in nested]
     pinned = [session for session in ordered if session.is_pinned and not session.is_archived]
     archived = [session for session in ordered if session.is_archived]
     others = [session for session in ordered if not session.is_pinned and not session.is_archived]
@@ -54,7 +65,11 @@ def grouped(
         SessionGroup("pinned", _tr("Pinned"), pinned, True),
         SessionGroup("archived", _tr("Archived"), archived, True),
     )
-    return [group for group in (ends[0], *groups, ends[1]) if group.sessions]
+    return [
+        group._replace(sessions=[each for one in group.sessions for each in (one, *below.get(one.id, ()))])
+        for group in (ends[0], *groups, ends[1])
+        if group.sessions
+    ]
 
 
 def _by(
@@ -134,6 +149,8 @@ class SessionRow(NamedTuple):
     heading: str = ""
     group: str = ""
     folded: int = 0
+    is_below: bool = False
+    """Whether it is the session of a sub-agent, below that of its parent."""
 
     @property
     def key(self) -> str:
@@ -302,6 +319,7 @@ class SessionListModel(QAbstractListModel):
                 archived = _words_tr("archived") if row.session.is_archived else ""
                 said = [
                     self.title(row.session),
+                    _words_tr("sub-agent") if row.is_below else "",
                     self._spoken_state(row.session),
                     self._details(row, "".join(_worktree_words(row.session))),
                     pinned,
@@ -344,6 +362,9 @@ def _rows_of(group: SessionGroup, workspace: str | None, folded: Collection[str]
     if group.heading:
         yield SessionRow(None, heading=group.heading, group=group.key, folded=len(group.sessions) if is_folded else 0)
     if not is_folded:
+        parent = ""
         for session in group.sessions:
-            says_folder = group.says_folder and session.home != workspace
-            yield SessionRow(session, PurePath(session.home).name if says_folder else "")
+            is_below = session.task is not None and session.task.session_id == parent
+            parent = parent if is_below else session.id
+            says_folder = group.says_folder and session.home != workspace and not is_below
+            yield SessionRow(session, PurePath(session.home).name if says_folder else "", is_below=is_below)

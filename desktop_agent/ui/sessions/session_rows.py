@@ -21,6 +21,7 @@ from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, ModelDelegate, draw_g
 _MARK = 7.0
 _TICK = 13.0
 _TITLE_AT = 23
+_INDENT = 15
 
 _TWO_LINES = 42
 _HEADING = 32
@@ -41,6 +42,7 @@ class SessionDelegate(ModelDelegate[SessionListModel]):
             self._draw_heading(painter, option, rect, f"{'▸' if row.folded else '▾'} {index.data()}")
             return
         colour = draw_ground(painter, self.theme, option, self.ring)
+        rect.setLeft(rect.left() + (_INDENT if row.is_below else 0))
         line = _first_line(rect)
         centre = QPointF(line.left() + Space.S + _MARK / 2, line.center().y())
         if row.session.id in self.model.selected:
@@ -87,6 +89,7 @@ class SessionDelegate(ModelDelegate[SessionListModel]):
 
     def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         line = _first_line(QRectF(option.rect)).toRect()
+        line.setLeft(line.left() + (_INDENT if self.model.row_at(index.row()).is_below else 0))
         editor.setGeometry(QRect(line.left() + _TITLE_AT - 7, line.top(), line.width() - _TITLE_AT + 7, line.height()))
 
 

@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ProviderError
+from desktop_agent.core.export import export_text
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import (
@@ -160,6 +161,9 @@ async def test_a_sub_agent_has_a_session_of_its_own_that_is_not_among_the_conver
         system = f.requests_of("one")[0].system
         assert "You are a sub-agent" in system
         assert "Your role: researcher" in system
+    bench = f.parent.bench
+    exported = b"".join(export_text(bench.catalog.journal_path(f.parent.id), "md", bench.catalog.blobs)).decode()
+    assert f"[the session of the sub-agent: {started.session_id}]" in exported
     opened = await f.parent.bench.open_session(started.session_id, sink=Receiver())
     assert [entry.text for entry in opened.transcript.entries if isinstance(entry, ev.PromptSubmitted)] == ["one"]
     opened.session.submit(ops.Shutdown())
@@ -681,3 +685,86 @@ async def test_the_failure_of_one_in_the_background_reaches_the_model_as_its_rep
         (ended,) = f.rx.all(ev.SubagentEnded)
         assert ended.state == "failed"
         assert "The key was refused." in ended.result.content
+
+
+DEEP = Settings(subagents=SubagentSettings(most_deep=2))
+
+
+async def test_a_sub_agent_of_a_sub_agent_works_for_the_conversation(ground: Ground) -> None:
+    ground.settings = DEEP
+    async with asking(
+        ground,
+        go=[[Cost(0.5), task("one")], [Say("ok")]],
+        one=[[Cost(1.0), task("deep")], [Say("deep is done")]],
+        deep=[[Cost(2.0), create("deep.txt"), task("deeper")], [Say("made it")]],
+    ) as f:
+        f.parent.submit(ops.SubmitPrompt(text="go"))
+        asked = await f.rx.expect(ev.ApprovalRequested)
+        assert asked.request.subagent == "general: Do one › general: Do deep"
+        f.parent.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
+        await f.rx.expect(ev.TurnEnded)
+        entry = f.entries()["one"]
+        assert {change.path for change in entry.changes} == {"deep.txt"}
+        assert entry.usage.cost_usd == 3.0
+        assert f.parent.session.transcript.turns.usage.cost_usd == 3.5
+        refused = f.requests_of("deep")[1].messages[-1].content[1]
+        assert refused.type == "tool_result"
+        assert "no tool 'task'" in str(refused.content)
+        await f.parent.undo(ChangeSelection(call_id=entry.call.id))
+        assert not list(ground.workspace.iterdir())
+    await f.parent.bench.stored.delete(f.parent.id)
+    assert f.parent.bench.catalog.ids() == []
+
+
+async def test_no_level_of_sub_agents_may_do_more_than_the_one_above(ground: Ground) -> None:
+    ground.settings = DEEP
+    ground.write(
+        ".claude/agents/narrow.md",
+        "---\nname: narrow\ndescription: Looks\ntools: Read, Task\n---\nYou look.",
+    )
+    async with family(
+        ground,
+        go=[[task("one", "explore"), task("two", "narrow")], [Say("ok")]],
+        one=[[task("three")], [Say("1")]],
+        two=[[task("four")], [Say("2")]],
+        three=[[create("a.txt"), Call("run_terminal_cmd", {"command": "touch b.txt"})], [Say("3")]],
+        four=[[create("c.txt"), Call("run_terminal_cmd", {"command": "touch d.txt"})], [Say("4")]],
+    ) as f:
+        settings = f.parent.bench.settings_in(ground.workspace.resolve())
+        proposal = settings.proposal
+        assert proposal is not None
+        await asyncio.to_thread(settings.remember, "trusted", proposal.text, proposal.items)
+        await settings.refresh()
+        before = set(ground.workspace.iterdir())
+        await f.parent.prompt()
+        for name in ("three", "four"):
+            first, second = f.requests_of(name)
+            assert {tool.name for tool in first.tools}.isdisjoint({"create_file", "run_terminal_cmd", "edit_file"})
+            results = [block for block in second.messages[-1].content if block.type == "tool_result"]
+            assert all(block.is_error for block in results)
+        assert set(ground.workspace.iterdir()) == before
+
+
+async def test_a_stop_ends_the_whole_tree(ground: Ground) -> None:
+    ground.settings = Settings(subagents=SubagentSettings(most_deep=3, most_at_once=2))
+    async with family(
+        ground,
+        go=[[behind("left"), task("right")]],
+        left=[[task("below")], [Say("no")]],
+        right=[[behind("under")], [Say("no")]],
+        below=[[behind("deepest")], [Say("no")]],
+        under=[[Cost(7.0), Call("list_files")], [Hang()]],
+        deepest=[[Cost(9.0), Call("list_files")], [Hang()]],
+    ) as f:
+        f.parent.submit(ops.SubmitPrompt(text="go"))
+        spent: set[float | None] = set()
+        while not spent >= {7.0, 9.0}:  # what all levels have paid is known at the top
+            spent.add((await f.rx.expect(ev.UsageReported)).usage.cost_usd)
+        f.parent.submit(ops.Interrupt())
+        assert (await f.rx.expect(ev.TurnEnded)).reason == "interrupted"
+        of_tree = [one for one in await asyncio.to_thread(f.parent.bench.catalog.summaries) if one.task is not None]
+        assert len(of_tree) == 5
+        for one in of_tree:
+            view = await f.parent.bench.view_session(one.id, sink=Receiver())
+            ends = [event for event in view.events if isinstance(event, ev.TurnEnded)]
+            assert [end.reason for end in ends] == ["interrupted"]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
+from desktop_agent.core.protocol.model import TaskOrigin
 from desktop_agent.ui.sessions.session_list_model import Grouping, grouped
 from tests.ui.sessions.conftest import HERE, NOW
 
@@ -43,3 +44,20 @@ def test_the_sessions_of_the_open_folder_need_no_heading_above_all_others(make_s
     [here, elsewhere] = grouped([make_session("a"), make_session("b", workspace="/b")], HERE, "nearby", NOW)
     assert (here.heading, elsewhere.heading) == ("", "Other folders")
     assert (here.says_folder, elsewhere.says_folder) == (False, True)
+
+
+def test_a_sub_agent_is_below_its_parent_wherever_that_is(make_session: "MakeSession") -> None:
+    def of(parent: str) -> TaskOrigin:
+        return TaskOrigin(session_id=parent, call_id="c", role="general")
+
+    sessions = [
+        make_session("parent", ago=timedelta(days=3)),
+        replace(make_session("child"), task=of("parent")),
+        replace(make_session("pinned"), task=of("parent"), is_pinned=True),
+        replace(make_session("orphan", ago=timedelta(days=5)), task=of("gone")),
+        replace(make_session("ring", ago=timedelta(days=6)), task=of("ring")),
+        make_session("other", ago=timedelta(days=4)),
+    ]
+    pinned, rest = grouped(sessions, HERE, "nearby", NOW)
+    assert [session.id for session in pinned.sessions] == ["pinned"]
+    assert [session.id for session in rest.sessions] == ["parent", "child", "other", "orphan", "ring"]
