@@ -10387,6 +10387,146 @@
     </message>
 </context>
 <context>
+    <name>PluginCard</name>
+    <message>
+        <source>It cannot be used: {0}.</source>
+        <translation>Es kann nicht verwendet werden: {0}.</translation>
+    </message>
+    <message>
+        <source>It changed since you let it in, so it starts nothing until you do so again.</source>
+        <translation>Es hat sich geändert, seit Sie es zugelassen haben, und startet nichts, bis Sie es erneut zulassen.</translation>
+    </message>
+    <message>
+        <source>It waits until you trust the project.</source>
+        <translation>Es wartet, bis Sie dem Projekt vertrauen.</translation>
+    </message>
+    <message>
+        <source>Let it in as it is now</source>
+        <translation>So zulassen, wie es jetzt ist</translation>
+    </message>
+    <message>
+        <source>Let the plugin {0} in as it is now</source>
+        <translation>Das Plugin {0} so zulassen, wie es jetzt ist</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>Entfernen</translation>
+    </message>
+    <message>
+        <source>Remove it</source>
+        <translation>Entfernen</translation>
+    </message>
+    <message>
+        <source>Remove the plugin {0}</source>
+        <translation>Das Plugin {0} entfernen</translation>
+    </message>
+    <message>
+        <source>Remove {0}, and what its programs kept?</source>
+        <translation>{0} entfernen, mit allem, was seine Programme aufbewahrt haben?</translation>
+    </message>
+    <message>
+        <source>Use the plugin {0}</source>
+        <translation>Das Plugin {0} verwenden</translation>
+    </message>
+</context>
+<context>
+    <name>PluginForm</name>
+    <message>
+        <source>Add</source>
+        <translation>Hinzufügen</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Choose the folder of the plugin</source>
+        <translation>Den Ordner des Plugins auswählen</translation>
+    </message>
+    <message>
+        <source>Choose…</source>
+        <translation>Wählen …</translation>
+    </message>
+    <message>
+        <source>Fetching it. Nothing of it runs…</source>
+        <translation>Wird abgerufen. Nichts davon wird ausgeführt …</translation>
+    </message>
+    <message>
+        <source>Folder in it</source>
+        <translation>Ordner darin</translation>
+    </message>
+    <message>
+        <source>Folder of the plugin in it</source>
+        <translation>Ordner des Plugins darin</translation>
+    </message>
+    <message>
+        <source>Folder or address of the plugin</source>
+        <translation>Ordner oder Adresse des Plugins</translation>
+    </message>
+    <message>
+        <source>From</source>
+        <translation>Von</translation>
+    </message>
+    <message>
+        <source>Name a folder, or the address of a git repository.</source>
+        <translation>Nennen Sie einen Ordner oder die Adresse eines Git-Repositorys.</translation>
+    </message>
+    <message>
+        <source>New plugin</source>
+        <translation>Neues Plugin</translation>
+    </message>
+    <message>
+        <source>Only if it is not at the top</source>
+        <translation>Nur wenn es nicht ganz oben liegt</translation>
+    </message>
+    <message>
+        <source>Show what it brings</source>
+        <translation>Zeigen, was es mitbringt</translation>
+    </message>
+</context>
+<context>
+    <name>PluginWords</name>
+    <message>
+        <source>Commands: {0}</source>
+        <translation>Befehle: {0}</translation>
+    </message>
+    <message>
+        <source>It runs these as you do, outside the sandbox:</source>
+        <translation>Es führt Folgendes wie Sie selbst aus, außerhalb der Sandbox:</translation>
+    </message>
+    <message>
+        <source>Left out, because it leads out of the plugin or is no file: {0}</source>
+        <translation>Weggelassen, weil es aus dem Plugin hinausführt oder keine Datei ist: {0}</translation>
+    </message>
+    <message>
+        <source>Not used: {0}</source>
+        <translation>Nicht verwendet: {0}</translation>
+    </message>
+    <message>
+        <source>Skills: {0}</source>
+        <translation>Skills: {0}</translation>
+    </message>
+    <message>
+        <source>Sub-agents: {0}</source>
+        <translation>Unteragenten: {0}</translation>
+    </message>
+</context>
+<context>
+    <name>PluginsPage</name>
+    <message>
+        <source>Add plugin…</source>
+        <translation>Plugin hinzufügen …</translation>
+    </message>
+    <message>
+        <source>Folders that bring skills, commands, sub-agents, hooks and MCP servers together, made for Claude Code or in the open form. You see what one brings and starts before it is added.</source>
+        <translation>Ordner, die Skills, Befehle, Unteragenten, Hooks und MCP-Server gemeinsam mitbringen, für Claude Code gemacht oder in der offenen Form. Sie sehen, was eines mitbringt und startet, bevor es hinzugefügt wird.</translation>
+    </message>
+    <message>
+        <source>There are no plugins yet.</source>
+        <translation>Es gibt noch keine Plugins.</translation>
+    </message>
+</context>
+<context>
     <name>PrintedBody</name>
     <message>
         <source>Show all output</source>
@@ -13445,6 +13585,10 @@
     <message>
         <source>Other agents</source>
         <translation>Andere Agenten</translation>
+    </message>
+    <message>
+        <source>Plugins</source>
+        <translation>Plugins</translation>
     </message>
     <message>
         <source>Project</source>

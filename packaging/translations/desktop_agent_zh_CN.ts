@@ -10352,6 +10352,146 @@
     </message>
 </context>
 <context>
+    <name>PluginCard</name>
+    <message>
+        <source>It cannot be used: {0}.</source>
+        <translation>无法使用：{0}。</translation>
+    </message>
+    <message>
+        <source>It changed since you let it in, so it starts nothing until you do so again.</source>
+        <translation>自您允许以来它已更改，在您再次允许之前，它不会启动任何程序。</translation>
+    </message>
+    <message>
+        <source>It waits until you trust the project.</source>
+        <translation>它会等到您信任该项目。</translation>
+    </message>
+    <message>
+        <source>Let it in as it is now</source>
+        <translation>按现在的样子允许</translation>
+    </message>
+    <message>
+        <source>Let the plugin {0} in as it is now</source>
+        <translation>按现在的样子允许插件 {0}</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>移除</translation>
+    </message>
+    <message>
+        <source>Remove it</source>
+        <translation>移除</translation>
+    </message>
+    <message>
+        <source>Remove the plugin {0}</source>
+        <translation>移除插件 {0}</translation>
+    </message>
+    <message>
+        <source>Remove {0}, and what its programs kept?</source>
+        <translation>要移除 {0} 及其程序保存的内容吗？</translation>
+    </message>
+    <message>
+        <source>Use the plugin {0}</source>
+        <translation>使用插件 {0}</translation>
+    </message>
+</context>
+<context>
+    <name>PluginForm</name>
+    <message>
+        <source>Add</source>
+        <translation>添加</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Choose the folder of the plugin</source>
+        <translation>选择插件的文件夹</translation>
+    </message>
+    <message>
+        <source>Choose…</source>
+        <translation>选择…</translation>
+    </message>
+    <message>
+        <source>Fetching it. Nothing of it runs…</source>
+        <translation>正在获取。不会运行其中任何内容…</translation>
+    </message>
+    <message>
+        <source>Folder in it</source>
+        <translation>其中的文件夹</translation>
+    </message>
+    <message>
+        <source>Folder of the plugin in it</source>
+        <translation>插件在其中的文件夹</translation>
+    </message>
+    <message>
+        <source>Folder or address of the plugin</source>
+        <translation>插件的文件夹或地址</translation>
+    </message>
+    <message>
+        <source>From</source>
+        <translation>来源</translation>
+    </message>
+    <message>
+        <source>Name a folder, or the address of a git repository.</source>
+        <translation>请指定一个文件夹或 git 仓库的地址。</translation>
+    </message>
+    <message>
+        <source>New plugin</source>
+        <translation>新插件</translation>
+    </message>
+    <message>
+        <source>Only if it is not at the top</source>
+        <translation>仅当它不在顶层时</translation>
+    </message>
+    <message>
+        <source>Show what it brings</source>
+        <translation>查看它带来的内容</translation>
+    </message>
+</context>
+<context>
+    <name>PluginWords</name>
+    <message>
+        <source>Commands: {0}</source>
+        <translation>命令：{0}</translation>
+    </message>
+    <message>
+        <source>It runs these as you do, outside the sandbox:</source>
+        <translation>它会像您一样在沙盒之外运行以下内容：</translation>
+    </message>
+    <message>
+        <source>Left out, because it leads out of the plugin or is no file: {0}</source>
+        <translation>已略去，因为它指向插件之外或不是文件：{0}</translation>
+    </message>
+    <message>
+        <source>Not used: {0}</source>
+        <translation>未使用：{0}</translation>
+    </message>
+    <message>
+        <source>Skills: {0}</source>
+        <translation>技能：{0}</translation>
+    </message>
+    <message>
+        <source>Sub-agents: {0}</source>
+        <translation>子代理：{0}</translation>
+    </message>
+</context>
+<context>
+    <name>PluginsPage</name>
+    <message>
+        <source>Add plugin…</source>
+        <translation>添加插件…</translation>
+    </message>
+    <message>
+        <source>Folders that bring skills, commands, sub-agents, hooks and MCP servers together, made for Claude Code or in the open form. You see what one brings and starts before it is added.</source>
+        <translation>一并带来技能、命令、子代理、钩子和 MCP 服务器的文件夹，为 Claude Code 制作或采用开放格式。添加之前，您会看到它带来什么、启动什么。</translation>
+    </message>
+    <message>
+        <source>There are no plugins yet.</source>
+        <translation>还没有插件。</translation>
+    </message>
+</context>
+<context>
     <name>PrintedBody</name>
     <message>
         <source>Show all output</source>
@@ -13396,6 +13536,10 @@
     <message>
         <source>Other agents</source>
         <translation>其他代理</translation>
+    </message>
+    <message>
+        <source>Plugins</source>
+        <translation>插件</translation>
     </message>
     <message>
         <source>Project</source>

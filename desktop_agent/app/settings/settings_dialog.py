@@ -11,6 +11,7 @@ from desktop_agent.app.connections import Answer, WindowBrowser, ask, keep_key, 
 from desktop_agent.app.controller import Controller, OneAtATime, WindowContext, in_background
 from desktop_agent.app.file_opening import open_in_editor
 from desktop_agent.app.settings.agent_control import AgentControl
+from desktop_agent.app.settings.plugin_control import PluginControl
 from desktop_agent.app.settings.server_control import ServerControl
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError, CredentialsError
@@ -281,6 +282,7 @@ class Setup(Controller):
         self._accounts = accounts = AccountActions(context, self._show_failure)
         self._servers = ServerControl(context, fail=self._show_failure)
         self.agents = AgentControl(context, fail=self._show_failure)
+        self._plugins = PluginControl(context, fail=self._show_failure, changed=self._show_settings)
         self._refresh_accounts = in_background(launch, accounts.refresh)
         self._actions = SettingsActions(
             change=in_background(launch, self._change),
@@ -302,6 +304,7 @@ class Setup(Controller):
             servers=self._servers.actions,
             agents=self.agents.actions,
             look_at_extensions=in_background(launch, self._look_at_extensions),
+            plugins=self._plugins.actions,
         )
         bench.live.subscribe(self._note_provider)
         bench.live.subscribe(self._show_settings)
@@ -326,6 +329,7 @@ class Setup(Controller):
             dialog = self._dialog = self._accounts.dialog = self._new_dialog()
             dialog.finished.connect(self._forget)
             self._servers.begin(dialog.pages.servers.show_servers, dialog.foot.show_note)
+            self._plugins.begin(dialog.pages.plugins)
             self.agents.begin(dialog.pages.agents.show_agents, dialog.foot.show_note, dialog.close)
         self._show_settings()
         dialog.pages.rules.show_rules(self._rules)
@@ -346,6 +350,7 @@ class Setup(Controller):
     def _forget(self) -> None:
         if self._dialog is not None:
             self._servers.end()
+            self._plugins.end()
             self.agents.end()
             self._dialog.deleteLater()
             self._dialog = self._accounts.dialog = None
@@ -372,6 +377,7 @@ class Setup(Controller):
     def show_project(self, project: WorkspaceSettings) -> None:
         self._project = project
         self._servers.follow(project)
+        self._plugins.follow(project)
         self.agents.follow(project)
         self._show_settings()
 

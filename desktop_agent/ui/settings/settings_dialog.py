@@ -22,6 +22,7 @@ from desktop_agent.ui.settings.generated_page import ApprovalsPage, GeneratedPag
 from desktop_agent.ui.settings.keys_page import KeysPage
 from desktop_agent.ui.settings.model_page import ModelPage
 from desktop_agent.ui.settings.page_parts import Page, shown
+from desktop_agent.ui.settings.plugins_page import PluginsPage
 from desktop_agent.ui.settings.project_page import ProjectPage
 from desktop_agent.ui.settings.rules_page import RulesPage
 from desktop_agent.ui.settings.servers_page import ServersPage
@@ -57,6 +58,7 @@ class Pages(QStackedWidget):
         self.servers = ServersPage(section_title("mcp"), theme, actions)
         self.skills = ExtensionsPage("skills", theme, actions, self.project_wanted.emit)
         self.hooks = ExtensionsPage("hooks", theme, actions, self.project_wanted.emit)
+        self.plugins = PluginsPage(section_title("plugins"), theme, actions)
         self.agents = AgentsPage(section_title("agents"), theme, actions)
         self.project = ProjectPage(section_title("project"), theme, actions)
         self._made: dict[Section | Literal["search"], Page] = {
@@ -65,6 +67,7 @@ class Pages(QStackedWidget):
             "mcp": self.servers,
             "skills": self.skills,
             "hooks": self.hooks,
+            "plugins": self.plugins,
             "agents": self.agents,
             "project": self.project,
         }
@@ -93,7 +96,7 @@ class Pages(QStackedWidget):
 
     def look_again(self) -> None:
         """Have what the page in front shows read again, where it is read from the disk."""
-        if isinstance(page := self.page, ExtensionsPage):
+        if isinstance(page := self.page, ExtensionsPage | PluginsPage):
             page.look()
 
     def _make(self, section: Section) -> Page:

@@ -11,6 +11,7 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
 from desktop_agent.core.agents.definition import AgentDefinition, AgentReport, LoginWay
 from desktop_agent.core.agents.installed import KnownAgent
+from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.server_status import ServerStatus
 from desktop_agent.core.models.account import Account, accounts_of, is_same_name
@@ -22,7 +23,7 @@ from desktop_agent.core.settings.values import setting_values
 
 Section = Literal[
     "model", "spending", "appearance", "keyboard", "approvals", "rules", "conversations", "tools", "mcp", "skills",
-    "hooks", "agents", "changes", "command line", "telemetry", "project",
+    "hooks", "plugins", "agents", "changes", "command line", "telemetry", "project",
 ]  # fmt: skip
 
 SECTIONS: Final[Mapping[Section, object]] = {
@@ -37,6 +38,7 @@ SECTIONS: Final[Mapping[Section, object]] = {
     "mcp": QT_TRANSLATE_NOOP("SettingsSections", "MCP servers"),
     "skills": QT_TRANSLATE_NOOP("SettingsSections", "Skills"),
     "hooks": QT_TRANSLATE_NOOP("SettingsSections", "Hooks"),
+    "plugins": QT_TRANSLATE_NOOP("SettingsSections", "Plugins"),
     "agents": QT_TRANSLATE_NOOP("SettingsSections", "Other agents"),
     "changes": QT_TRANSLATE_NOOP("SettingsSections", "Changes made by commands"),
     "command line": QT_TRANSLATE_NOOP("SettingsSections", "Command line"),
@@ -173,6 +175,54 @@ class ExtensionsView(Struct, frozen=True, kw_only=True):
     """About what the list of skills takes of each request."""
 
 
+class PluginView(Struct, frozen=True, kw_only=True):
+    name: str
+    """Its folder: several plugins can have one title."""
+    title: str
+    version: str = ""
+    about: str = ""
+    place: str = ""
+    """Where it came from."""
+    detail: str = ""
+    digest: Digest = ""
+    state: Literal["on", "off", "waiting", "changed", "unusable"] = "on"
+    reason: str = ""
+    skills: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    starts: tuple[str, ...] = ()
+    """What it runs, a line for each hook and server, in full."""
+    problems: tuple[str, ...] = ()
+    is_mine: bool = False
+    """Whether the user added it."""
+
+
+class PluginsView(Struct, frozen=True, kw_only=True):
+    plugins: tuple[PluginView, ...] = ()
+
+
+class StagedPluginView(Struct, frozen=True, kw_only=True):
+    """A plugin that could be added; without one, what is wrong."""
+
+    plugin: PluginView | None = None
+    left_out: tuple[str, ...] = ()
+    problem: str = ""
+
+
+class PluginActions(Struct, frozen=True, kw_only=True):
+    """Functions for the requests of the plugins page. Each returns at once; the page shows the result later."""
+
+    look: Callable[[], None]
+    stage: Callable[[str, str], None]
+    """Copies the plugin in a folder or at an address, or in a folder of that, to look at it."""
+    add: Callable[[], None]
+    """Adds the plugin that was copied last."""
+    discard: Callable[[], None]
+    renew: Callable[[str, Digest], None]
+    """Lets a plugin that changed in, as it was shown."""
+    remove: Callable[[str], None]
+
+
 class SettingsActions(Struct, frozen=True, kw_only=True):
     """Functions for the dialog's requests. Each returns at once; the dialog shows the result later."""
 
@@ -197,6 +247,7 @@ class SettingsActions(Struct, frozen=True, kw_only=True):
     servers: ServerActions
     agents: AgentActions
     look_at_extensions: Callable[[ExtensionKind], None]
+    plugins: PluginActions
     check_key: Callable[[Account, str], None]
     """Tests the typed key of an account, or the account's current key if the typed one is empty."""
 

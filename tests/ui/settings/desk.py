@@ -19,6 +19,7 @@ from desktop_agent.ui.settings.settings_dialog import SettingsDialog
 from desktop_agent.ui.settings.settings_view import (
     AccountsView,
     AgentActions,
+    PluginActions,
     Section,
     ServerActions,
     SettingsActions,
@@ -90,6 +91,14 @@ class Desk:
                 remove=lambda name: asked.append(("remove", name)),
             ),
             look_at_extensions=lambda kind: asked.append(("look at", kind)),
+            plugins=PluginActions(
+                look=lambda: asked.append(("look at plugins",)),
+                stage=lambda source, inside: asked.append(("stage", source, inside)),
+                add=lambda: asked.append(("add",)),
+                discard=lambda: asked.append(("discard",)),
+                renew=lambda name, digest: asked.append(("renew", name, digest)),
+                remove=lambda name: asked.append(("remove", name)),
+            ),
             check_key=lambda account, key: self.checks.append((account, key)),
         )
         self.dialog = SettingsDialog(Theme(app, "light"), lambda: NOW, actions)

@@ -1,0 +1,280 @@
+"""The settings section about plugins: each with what it brings and starts, and a form that shows that before adding."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from PySide6.QtCore import QCoreApplication
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QFrame, QPushButton, QWidget
+
+from desktop_agent.core.system.session_bus import FileQuestion
+from desktop_agent.ui.settings.generated_page import settings_of
+from desktop_agent.ui.settings.page_parts import AddingForm, CardList, Page, Removal, field_row
+from desktop_agent.ui.settings.settings_view import (
+    PluginActions,
+    PluginsView,
+    PluginView,
+    SettingsActions,
+    StagedPluginView,
+)
+from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.translation import core_words
+from desktop_agent.ui.widgets.buttons import Switch, compact_button, make_button
+from desktop_agent.ui.widgets.file_chooser import choose_files
+from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, show_text
+from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, discard, hbox, set_names, vbox
+from desktop_agent.ui.wording.visible_text import plain_tooltip, visible_line
+
+_tr = partial(QCoreApplication.translate, "PluginWords")
+
+
+class PluginContents(QWidget):
+    """What a plugin brings for the model, and in full what it starts."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._shown: PluginView | None = None
+        self._lines = vbox(on=self, spacing=Space.XS)
+
+    def show_plugin(self, plugin: PluginView, left_out: Sequence[str] = ()) -> None:
+        if plugin == self._shown:
+            return
+        self._shown = plugin
+        while (item := self._lines.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None:
+                discard(widget)
+        texts = (
+            (_tr("Skills: {0}"), plugin.skills),
+            (_tr("Commands: {0}"), plugin.commands),
+            (_tr("Sub-agents: {0}"), plugin.agents),
+        )
+        for words, names in texts:
+            if names:
+                listed = ", ".join(name.removeprefix(f"{plugin.title}:") for name in names)
+                self._lines.addWidget(Note(words.format(visible_line(listed).text), "text"))
+        if plugin.starts:
+            self._lines.addWidget(Note(_tr("It runs these as you do, outside the sandbox:"), "warning"))
+        for line in plugin.starts:
+            label = make_label(line, object_name="pluginStarts", wraps=True, is_plain=True, is_selectable=True)
+            label.setFont(self._theme.code_font())
+            self._lines.addWidget(label)
+        for line in plugin.problems:
+            self._lines.addWidget(Note(_tr("Not used: {0}").format(line), "secondary"))
+        if left_out:
+            words = _tr("Left out, because it leads out of the plugin or is no file: {0}")
+            self._lines.addWidget(Note(words.format(", ".join(left_out)), "secondary"))
+
+
+class PluginCard(QFrame):
+    def __init__(self, theme: Theme, plugin: PluginView, page: "PluginsPage") -> None:
+        super().__init__()
+        self.setObjectName("pluginCard")
+        self.setProperty("role", "surface")
+        self._page = page
+        self._plugin = plugin
+        self._switch = Switch(theme)
+        set_names(self._switch, "pluginSwitch", self.tr("Use the plugin {0}").format(plugin.title))
+        self._switch.clicked.connect(self._on_switch)
+        self._version = make_label("", role="secondary", is_plain=True)
+        self._place = ElidedLabel(role="secondary", takes_room=True)
+        self._about, self._state = Note("", "text"), Note("", object_name="pluginState")
+        self._contents = PluginContents(theme)
+        self._renew = compact_button(
+            self.tr("Let it in as it is now"), "renewPluginButton", clicked=self._on_renew,
+            accessible_name=self.tr("Let the plugin {0} in as it is now").format(plugin.title),
+        )  # fmt: skip
+        self._question = make_label(is_plain=True)
+        self._removal = Removal(
+            "removePluginButton",
+            "reallyRemovePluginButton",
+            "keepPluginButton",
+            (self.tr("Remove"), self.tr("Remove it")),
+            remove=partial(page.plugin_actions.remove, plugin.title),
+            changed=self._update_buttons,
+            accessible_name=self.tr("Remove the plugin {0}").format(plugin.title),
+            is_compact=True,
+        )
+        name = make_label(plugin.title, role="strong", is_plain=True)
+        head = hbox(self._switch, name, self._version, (self._place, 1), spacing=Space.S)
+        asking = (self._removal.button, self._question, self._removal.confirm, self._removal.keep)
+        row = hbox(self._renew, *asking, STRETCH, spacing=Space.S)
+        parts = (self._about, self._contents, self._state, row)
+        vbox(head, *parts, on=self, spacing=Space.XS, margins=(0, Space.S, 0, Space.S))
+        self._removal.ask(is_asking=False)
+        self.show_plugin(plugin)
+
+    def show_plugin(self, plugin: PluginView) -> None:
+        """Show a plugin. Emits no signal."""
+        self._plugin = plugin
+        self._switch.setChecked(plugin.state != "off")
+        self._switch.setVisible(plugin.state in ("on", "off", "changed"))
+        self._version.setText(visible_line(plugin.version).text)
+        self._place.setText(visible_line(plugin.place).text)
+        self._place.setToolTip(plain_tooltip(visible_line(plugin.detail).text))
+        show_text(self._about, visible_line(plugin.about).text)
+        self._contents.show_plugin(plugin)
+        self._state.say(*self._words())
+        self._state.setVisible(bool(self._state.text()))
+        self._update_buttons()
+
+    def _words(self) -> tuple[str, str]:
+        match self._plugin.state:
+            case "waiting":
+                return self.tr("It waits until you trust the project."), "warning"
+            case "changed":
+                return self.tr("It changed since you let it in, so it starts nothing until you do so again."), "warning"
+            case "unusable":
+                words = self.tr("It cannot be used: {0}.")
+                return words.format(core_words(visible_line(self._plugin.reason).text)), "warning"
+            case _:
+                return "", "secondary"
+
+    def _update_buttons(self) -> None:
+        plugin, is_asking = self._plugin, self._removal.is_asking
+        self._renew.setVisible(plugin.state == "changed" and not is_asking)
+        self._removal.button.setVisible(plugin.is_mine and not is_asking)
+        self._question.setText(self.tr("Remove {0}, and what its programs kept?").format(plugin.title))
+        self._question.setVisible(is_asking)
+
+    def _on_switch(self) -> None:
+        self._page.switch(self._plugin.title, is_on=self._switch.isChecked())
+
+    def _on_renew(self) -> None:
+        self._page.plugin_actions.renew(self._plugin.title, self._plugin.digest)
+
+
+class PluginForm(AddingForm):
+    """Asks where a plugin is, shows what it would bring and start, and then adds it."""
+
+    def __init__(self, theme: Theme, button: QPushButton, actions: PluginActions) -> None:
+        super().__init__("pluginProblem", button)
+        self._actions = actions
+        self._source = self.add_line(
+            "pluginSourceEdit", self.tr("Folder or address of the plugin"), "https://github.com/obra/superpowers"
+        )
+        self._inside = self.add_line(
+            "pluginFolderEdit", self.tr("Folder of the plugin in it"), self.tr("Only if it is not at the top")
+        )
+        self._browse = make_button(self.tr("Choose…"), "choosePluginButton", clicked=self._on_browse)
+        self._browse.setAccessibleName(self.tr("Choose the folder of the plugin"))
+        self._look = make_button(self.tr("Show what it brings"), "stagePluginButton", clicked=self.confirm)
+        self._add = make_button(self.tr("Add"), "confirmAddPluginButton", clicked=self._on_add)
+        self._title = make_label("", role="strong", is_plain=True)
+        self._about, self._contents = Note("", "text"), PluginContents(theme)
+        cancel = make_button(self.tr("Cancel"), "cancelAddPluginButton", clicked=self.cancelled.emit)
+        self._busy = Note("", object_name="pluginBusy")
+        for line in (self._source, self._inside):
+            line.textEdited.connect(self._forget)
+        self.cancelled.connect(actions.discard)
+        vbox(
+            make_label(self.tr("New plugin"), role="strong"),
+            field_row(self.tr("From"), hbox((self._source, 1), self._browse, spacing=Space.S)),
+            field_row(self.tr("Folder in it"), self._inside),
+            field_row("", self._title, self._about, self._contents, self._busy, self.problem),
+            field_row("", hbox(self._look, self._add, cancel, STRETCH, spacing=Space.S)),
+            on=self,
+            spacing=Space.M,
+        )
+
+    def begin(self) -> None:
+        self._source.clear()
+        self._inside.clear()
+        self._forget()
+        self.enter()
+        self._source.setFocus()
+
+    def confirm(self) -> None:
+        """Show what the plugin would bring."""
+        if not self._source.text().strip():
+            show_text(self.problem, self.tr("Name a folder, or the address of a git repository."))
+            return
+        self.problem.hide()
+        show_text(self._busy, self.tr("Fetching it. Nothing of it runs…"))
+        self._look.setEnabled(False)
+        self._actions.stage(self._source.text().strip(), self._inside.text().strip())
+
+    def show_staged(self, staged: StagedPluginView) -> None:
+        self._forget()
+        if staged.plugin is None:
+            show_text(self.problem, staged.problem)
+            return
+        plugin = staged.plugin
+        self._title.setText(visible_line(f"{plugin.title} {plugin.version}".strip()).text)
+        show_text(self._about, visible_line(plugin.about).text)
+        self._contents.show_plugin(plugin, staged.left_out)
+        self._show_parts(is_staged=True)
+        self._source.setFocus()  # so that no key that was meant for the look adds it
+
+    def _forget(self) -> None:
+        self._look.setEnabled(True)
+        self._show_parts(is_staged=False)
+
+    def _show_parts(self, *, is_staged: bool) -> None:
+        self._busy.hide()
+        for widget in (self._title, self._contents, self._add):
+            widget.setVisible(is_staged)
+        self._about.setVisible(is_staged and bool(self._about.text()))
+        self._look.setVisible(not is_staged)
+
+    def _on_add(self) -> None:
+        self.leave()
+        self._actions.add()
+
+    def _on_browse(self) -> None:
+        question = FileQuestion(kind="folder", title=self.tr("Choose the folder of the plugin"))
+        choose_files(self, question, lambda chosen: self._choose(chosen.paths[0]))
+
+    def _choose(self, path: str) -> None:
+        self._source.setText(path)
+        self._forget()
+
+
+class PluginsPage(Page):
+    def __init__(self, title: str, theme: Theme, actions: SettingsActions) -> None:
+        super().__init__(title, theme, actions)
+        self.plugin_actions = actions.plugins
+        self._cards = CardList(self, lambda plugin: PluginCard(theme, plugin, self), PluginCard.show_plugin)
+        self._form: PluginForm | None = None
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.look()
+
+    def look(self) -> None:
+        self.plugin_actions.look()
+
+    def _build(self) -> Iterator[None]:
+        about = self.tr(
+            "Folders that bring skills, commands, sub-agents, hooks and MCP servers together, made for Claude Code or "
+            "in the open form. You see what one brings and starts before it is added."
+        )
+        self.column.addWidget(Note(about))
+        yield from self.add_rows(settings_of("plugins", ("plugins.off",)))
+        self._add = make_button(self.tr("Add plugin…"), "addPluginButton", clicked=self._begin)
+        self._form_place = vbox()
+        self._empty = Note("", object_name="pluginsEmpty")
+        self.column.addLayout(hbox(self._add, STRETCH, spacing=Space.S))
+        add_parts(self.column, self._form_place, self._empty, self._cards.column, STRETCH)
+
+    def show_plugins(self, view: PluginsView) -> None:
+        self.show_later("plugins", lambda: self._show_plugins(view))
+
+    def show_staged(self, staged: StagedPluginView) -> None:
+        if self._form is not None and self._form.isVisible():
+            self._form.show_staged(staged)
+
+    def _show_plugins(self, view: PluginsView) -> None:
+        self._cards.show(view.plugins, self._add)
+        show_text(self._empty, "" if view.plugins else self.tr("There are no plugins yet."))
+
+    def _begin(self) -> None:
+        if self._form is None:
+            self._form = PluginForm(self.theme, self._add, self.plugin_actions)
+            self._form_place.addWidget(self._form)
+        self._form.begin()
+
+    def switch(self, name: str, *, is_on: bool) -> None:
+        if self.view is not None:
+            others = [other for other in self.view.settings.plugins.off if other != name]
+            self.settings_actions.change("plugins.off", others if is_on else [*others, name])
