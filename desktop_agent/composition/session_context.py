@@ -16,11 +16,9 @@ from msgspec.structs import asdict, replace
 from desktop_agent.composition.application import Application
 from desktop_agent.core.agents.connection import AgentConnection, SessionAgents
 from desktop_agent.core.approvals import Approvals, RuleBook
-from desktop_agent.core.base.errors import UsageError
-from desktop_agent.core.base.ids import CallId, new_session_id
+from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.base.mount_stand_ins import sweep
-from desktop_agent.core.base.package import __version__
-from desktop_agent.core.base.paths import place_of_spare_cache, prompt_text
+from desktop_agent.core.base.paths import place_of_spare_cache
 from desktop_agent.core.capture.baseline import Baseline
 from desktop_agent.core.capture.capture import StatCapture
 from desktop_agent.core.capture.git_objects import BASELINES
@@ -28,7 +26,8 @@ from desktop_agent.core.capture.safety import SafetyCopies, SafetyLimits
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.context.packing import image_digests, system_prompt, with_pictures, without_pictures
 from desktop_agent.core.context_window import ContextManager
-from desktop_agent.core.extensions.agent_roles import OWN_ROLES, AgentRole
+from desktop_agent.core.diagnostics.diagnostics import Diagnostics
+from desktop_agent.core.extensions.agent_roles import OWN_ROLES
 from desktop_agent.core.extensions.hook_runs import HookHost, Hooks
 from desktop_agent.core.extensions.instructions import InstructionReader, UserFolders, import_item
 from desktop_agent.core.extensions.skills_in_force import SkillOffer
@@ -40,7 +39,6 @@ from desktop_agent.core.mcp.trust import ToolTrust
 from desktop_agent.core.mentions.files import FileMentions, SymbolMentions
 from desktop_agent.core.mentions.prompts import PastedContents, PastedMentions, PromptMentions
 from desktop_agent.core.mentions.resources import ResourceMentions, SessionMentions
-from desktop_agent.core.models.known_model import effort_meant
 from desktop_agent.core.models.vendors import PROVIDER_IDS
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.policy.paths import sensitivity
@@ -55,7 +53,6 @@ from desktop_agent.core.protocol.model import (
     ModelRequest,
     SandboxMode,
     SessionPurpose,
-    TaskOrigin,
 )
 from desktop_agent.core.sandbox.guarded import places_of_stand_ins
 from desktop_agent.core.session.aside_requests import Retries, ServerSampling, Titling
@@ -64,7 +61,7 @@ from desktop_agent.core.session.resume import close_with_snapshot, read_whole_hi
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.session.session_parts import SessionParts
 from desktop_agent.core.session.spending import SpendingGuard, TurnLimits
-from desktop_agent.core.session.subagents import Budget, Parent, Places, SubagentApprovals, Subagents, SubagentSpending
+from desktop_agent.core.session.subagents import Parent, Places, SubagentApprovals, Subagents, SubagentSpending
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.slash.declarations import Declaration
@@ -96,7 +93,6 @@ from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.secret_files import finder_of_secrets
 from desktop_agent.core.tools.servers.mcp_tool import DefinitionBudget, McpTool, SearchTools, SessionTrust
 from desktop_agent.core.tools.servers.session_servers import SessionServers
-from desktop_agent.core.tools.tool import TaskOrder
 from desktop_agent.core.worktrees.bring_back import FolderOffer
 from desktop_agent.core.worktrees.worktrees import NewWorktree, hint_for_lost
 
@@ -129,6 +125,8 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     """The editor that shows the session, with texts that are not saved."""
     parent: "tuple[SessionContext, Parent] | None" = None
     """The session that a sub-agent works for, and the call."""
+    own_root: Path | None = None
+    """The worktree that a sub-agent has for itself; else it works in its parent's folder, with its parent's effects."""
 
     def system_prompt(self, root: Path, opened_at: datetime) -> str:
         """Blocks briefly: it reads shipped files."""
@@ -162,7 +160,7 @@ class SessionContext:
         self.storage = storage
         self.state = state
         self.settings = settings
-        self.root = settings.root
+        self.root = options.own_root or settings.root
         self.options = options
         self.limits = options.limits or TurnLimits()
         self.system = system
@@ -198,15 +196,15 @@ class SessionContext:
         self.jobs = self._make_jobs()
         self._reports = JobReports(self.jobs, self.recorder, app.clock)
         above = options.parent[0] if options.parent is not None else None
+        self.top: SessionContext = above.top if above is not None and options.own_root is None else self
+        """The session with whose effects this one works: that of the conversation, or of a worktree's sub-agent."""
         self.rulebook = above.rulebook if above is not None else RuleBook(app.rules, state.rules, self.recorder)
-        self.policies = above.policies if above is not None else self._make_policies()
+        self.policies = self._make_policies(above) if self.top is self else self.top.policies
         self.agents = SessionAgents(self._make_agent)
         tools = self.app.tools.tools
         is_found = any(tool.name == SearchTools.name for tool in tools)
-        self.skills = app.skills_in(self.root)
+        self.skills = app.skills_in(settings.root)
         self._read_skill = ReadSkill(self.skills)
-        self.top: SessionContext = above.top if above is not None else self
-        """The conversation's, whose effects all its sub-agents work with."""
         self.depth: int = above.depth + 1 if above is not None else 0
         limits = settings.current.subagents
         self.places: Places = above.places.below if above else Places(lambda: settings.current.subagents.most_at_once)
@@ -223,19 +221,19 @@ class SessionContext:
             lambda: above is not None and above.access.only_reads,
         )
         self.toolbox = self._make_toolbox()
-        self.hooks = Hooks(app.hooks_in(self.root), self._hook_host(), self.recorder)
+        self.hooks = Hooks(app.hooks_in(settings.root), self._hook_host(), self.recorder)
         self.recorder.fold_into(self.hooks.hear)
         processes = ProcessRunner(app.clock, limits=self._command_limits)
         of_call = state.transcript.changed.of_call
-        self.diagnostics = (
-            above.diagnostics if above is not None else app.diagnostics(self.root, processes, of_call, self.recorder)
+        self.diagnostics: Diagnostics = (
+            app.diagnostics(self.root, processes, of_call, self.recorder) if self.top is self else self.top.diagnostics
         )
         trust = SessionTrust(ToolTrust(app.paths.tool_trust), self.recorder)
         wanted = partial(_wanted_servers, self.settings, options.servers)
         self.servers = SessionServers(app.tools.servers, self.root, wanted, self.registry, trust, self.recorder)
         app.tools.take()
 
-    def session(self) -> Session:
+    def session(self, subagents_of: "SubagentsOf") -> Session:
         """Make the session. When it has closed, it releases everything here."""
         app, recorder, state, settings = self.app, self.recorder, self.state, self.settings
         cases: dict[CallId, Case] = {}
@@ -256,7 +254,7 @@ class SessionContext:
         context_manager = self._make_context_manager(retries)
         judge = Judge(self.policies, self.top.safeguard)
         gate = ApprovalGate(approvals, self.policies, judge, self.hooks, cases)
-        subagents = _SubagentSessions(self).offered(approvals, cases, spending)
+        subagents = subagents_of(self, approvals, cases, spending)
         facts = SessionFacts(session_id=self.id, is_tool=lambda name: name in self.registry, clock=app.clock)
         return Session(
             SessionParts(
@@ -336,7 +334,7 @@ class SessionContext:
             log=self.recorder,
             clock=self.app.clock,
             run_task=subagents.run,
-            on_behalf_of=None if parent is None else parent[1].on_behalf_of,
+            on_behalf_of=None if parent is None or self.top is self else parent[1].on_behalf_of,
         )
 
     def _make_context_manager(self, retries: Retries) -> ContextManager:
@@ -354,7 +352,7 @@ class SessionContext:
 
         def skills(window: int) -> GuidanceFile | None:
             if self._task is not None:
-                self._task.offer(app.roles_in(self.root))
+                self._task.offer(app.roles_in(settings.root))
             listed = offered.text(window * settings.current.skills.prompt_share // 100)
             return listed if self._read_skill in access.permitted() else None
 
@@ -443,7 +441,7 @@ class SessionContext:
             stack.push_async_callback(asyncio.to_thread, _remove_temp, self.temp_folder)
             stack.push_async_callback(asyncio.to_thread, self._capture.close)
             stack.push_async_callback(self._processes.aclose)
-            if self.options.parent is None:
+            if self.top is self:
                 stack.push_async_callback(self.diagnostics.aclose)
             stack.push_async_callback(app.tools.give_back)
             stack.push_async_callback(self.agents.aclose)
@@ -539,11 +537,11 @@ class SessionContext:
     def _of_servers(self) -> tuple[McpTool, ...]:
         return self.access.of_servers()
 
-    def _make_policies(self) -> Policies:
+    def _make_policies(self, above: "SessionContext | None") -> Policies:
         transcript = self.state.transcript
         return Policies(
-            approval=lambda: transcript.session.approval,
-            sandbox=lambda: transcript.session.sandbox,
+            approval=above.policies.approval if above is not None else lambda: transcript.session.approval,
+            sandbox=above.policies.sandbox if above is not None else lambda: transcript.session.sandbox,
             rulebook=self.rulebook,
             confiner=Confiner(
                 probe=self.app.probe,
@@ -613,89 +611,8 @@ class SessionContext:
         return lambda: build(self._allowed_folders())
 
 
-class _SubagentSessions:
-    """Makes the sessions of sub-agents, which work with parts and rights of the session `above`."""
-
-    def __init__(self, above: SessionContext) -> None:
-        self._above = above
-
-    def offered(self, approvals: Approvals, cases: dict[CallId, Case], spending: SpendingGuard) -> Subagents:
-        budget, parent = Budget(), self._above.options.parent
-
-        def parent_of(turn: int, call_id: CallId, order: TaskOrder) -> Parent:
-            return Parent(
-                turn=turn,
-                call_id=call_id,
-                on_behalf_of=(turn, call_id) if parent is None else parent[1].on_behalf_of,
-                role=order.role.name,
-                title=order.title,
-                log=self._above.recorder,
-                approvals=approvals,
-                cases=cases,
-                spending=spending,
-                budget=budget,
-            )
-
-        return Subagents(parent_of, self._open, self._above.places, self._above.app.clock)
-
-    async def _open(self, parent: Parent, order: TaskOrder, sink: Sink) -> tuple[Session, ModelRef]:
-        """Make the session of a sub-agent, which works in the same folder. Raises `AgentError`."""
-        app, role, mode = self._above.app, order.role, self._above.state.transcript.session
-        now = app.clock.now()
-        told = "\n\n".join(filter(None, (prompt_text("subagent.md"), role.instructions)))
-        options = SessionOptions(
-            rules=(self._above.options.rules or CallRules()).narrowed_for(role),
-            limits=TurnLimits(max_requests=role.max_requests or self._above.settings.current.subagents.max_requests),
-            instructions=told,
-            editor=self._above.options.editor,
-            parent=(self._above, parent),
-        )
-        model = await self._model_of(role)
-        opened = ev.SessionOpened(
-            session_id=new_session_id(now),
-            workspace=str(self._above.root),
-            model=model,
-            approval=mode.approval,
-            sandbox=mode.sandbox,
-            app_version=__version__,
-            purpose="subagent",
-            folder=mode.folder,
-            task=TaskOrigin(session_id=self._above.id, call_id=parent.call_id, role=role.name),
-            instructions=told,
-            at=now,
-        )
-        system = await asyncio.to_thread(options.system_prompt, self._above.root, now)
-        storage = await asyncio.to_thread(SessionStorage.create, opened.session_id, app.catalog, app.blobs)
-        try:
-            title = ev.SessionRenamed(title=order.description, is_generated=True)
-            context = SessionContext(
-                app,
-                storage,
-                SessionState(),
-                self._above.settings,
-                options,
-                folder=mode.folder,
-                system=system,
-                opening=(opened, title),
-                sink=sink,
-                is_attended=self._above.is_attended,
-            )
-            return context.session(), model
-        except BaseException:
-            storage.discard(app.catalog)
-            raise
-
-    async def _model_of(self, role: AgentRole) -> ModelRef:
-        model = self._above.state.transcript.session.model
-        assert model is not None, "the journal's first line names the model"
-        if not (role.model or role.effort):
-            return model
-        if role.model and (name := await self._above.app.model_called(role.model, model)):
-            model = self._above.app.model_meant(NamedModel(model=name), model)
-        known = await self._above.app.known_model(model) if role.effort else None
-        with suppress(UsageError):  # the model does not have the level
-            model = replace(model, effort=effort_meant(role.effort, known)) if known is not None else model
-        return model
+SubagentsOf = Callable[[SessionContext, Approvals, dict[CallId, Case], SpendingGuard], Subagents]
+"""Returns the sub-agents of a session, given its questions, what they are about, and its spending."""
 
 
 def declared_commands(app: Application, root: Path) -> tuple[Declaration, ...]:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from desktop_agent.composition.application import Application
 from desktop_agent.composition.session_context import SessionContext, SessionOptions, sweep_folders
 from desktop_agent.composition.stored_sessions import OpenedSession, ViewedSession
+from desktop_agent.composition.subagent_sessions import subagents_of
 from desktop_agent.core.base.errors import AccountGoneError, AgentError, StorageError, UsageError
 from desktop_agent.core.base.ids import SessionId, new_session_id
 from desktop_agent.core.base.package import __version__
@@ -145,7 +146,7 @@ class SessionOpener:
                 )
                 if isinstance(offer, WorktreeOffer):
                     await begin(app.worktrees, offer, session_id)
-                return context.session()
+                return context.session(subagents_of)
             except BaseException:
                 storage.discard(app.catalog)
                 raise
@@ -237,7 +238,7 @@ class SessionOpener:
                 sink=sink,
                 is_attended=is_attended,
             )
-            return OpenedSession(context.session(), transcript)
+            return OpenedSession(context.session(subagents_of), transcript)
         except BaseException:
             storage.close()
             raise

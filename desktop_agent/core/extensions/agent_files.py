@@ -184,6 +184,7 @@ def _role(name: str, description: str, found: FrontMatter, path: Path) -> AgentR
         model="" if model == "inherit" else model,
         effort=found.text("effort"),
         max_requests=int(turns) if turns.isdecimal() and 0 < len(turns) < 5 and int(turns) else None,
+        has_worktree=found.text("isolation") == "worktree",
         path=str(path),
     )
 

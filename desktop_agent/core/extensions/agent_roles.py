@@ -18,6 +18,8 @@ class AgentRole(Struct, frozen=True, kw_only=True):
     """The name of a model of the session's provider; empty for the session's model."""
     effort: str = ""
     max_requests: int | None = None
+    has_worktree: bool = False
+    """Whether it works in a git worktree of its own."""
     path: str = ""
     """The file that defines it; empty for the application's own."""
 

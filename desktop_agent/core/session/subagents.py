@@ -165,6 +165,8 @@ class _Work:
         self.session: ChildSession | None = None
         self.is_stopped = False
         self.said = ""
+        self.note = ""
+        """What its end left, to be added to its report."""
         self.ended: asyncio.Future[ev.TurnEnded | None] = asyncio.get_running_loop().create_future()
         """The end of its turn; `None` if it could not begin."""
         self._failure = ""
@@ -206,12 +208,12 @@ class _Work:
         end = self.ended.result() if self.ended.done() else None
         metadata: JsonObject = {"session_id": self.session.id if self.session is not None else ""}
         if not ended_by and end is not None and end.reason == "completed":
-            return CallOutcome(ToolResult(content=self.said or _NOTHING_SAID, metadata=metadata))
+            return CallOutcome(ToolResult(content=f"{self.said or _NOTHING_SAID}{self.note}", metadata=metadata))
         reason = "interrupted" if self.is_stopped else end.reason if end is not None else "internal_error"
         words = ended_by or _ENDS.get(reason) or f"The sub-agent failed: {self._failure or reason}"
         said = f"\nUntil then it had said:\n{self.said}" if self.said else ""
         result = ToolResult(
-            content=f"{words} Check what it has done before you rely on it.{said}",
+            content=f"{words} Check what it has done before you rely on it.{self.note}{said}",
             is_error=True,
             error_type="recoverable",
             metadata=metadata | ({STOPPED_KEY: True} if reason == "interrupted" else {}),
@@ -262,13 +264,21 @@ class _Background(Struct, frozen=True):
     began: float
 
 
-OpenSubagent = Callable[[Parent, TaskOrder, Sink], Awaitable[tuple[ChildSession, ModelRef]]]
+class NewSubagent(Struct, frozen=True, eq=False):
+    session: ChildSession
+    """Not running yet."""
+    model: ModelRef
+    conclude: Callable[[], Awaitable[str]] | None = None
+    """Called once the session has ended; returns what to add to the report."""
+
+
+OpenSubagent = Callable[[Parent, TaskOrder, Sink], Awaitable[NewSubagent]]
+"""Makes the session of a sub-agent. Raises `AgentError`."""
 MakeParent = Callable[[int, CallId, TaskOrder], Parent]
 
 
 class Subagents:
     def __init__(self, make_parent: MakeParent, open_session: OpenSubagent, places: Places, clock: Clock) -> None:
-        """`open_session` makes a session that is not running yet, and names its model. Raises `AgentError`."""
         self._make_parent = make_parent
         self._open = open_session
         self._places = places
@@ -294,8 +304,8 @@ class Subagents:
         try:
             await self._carry_out(call_id, work)
         except asyncio.CancelledError:
-            if work.said:
-                keep_partial(ToolResult(content=work.said))
+            if work.said or work.note:
+                keep_partial(ToolResult(content=f"{work.said}{work.note}"))
             raise
         return work.outcome()
 
@@ -376,12 +386,12 @@ class Subagents:
 
     async def _run_session(self, work: _Work) -> None:
         parent = work.parent
-        session, model = await self._open(parent, work.order, work.hear)
-        work.session = session
+        new = await self._open(parent, work.order, work.hear)
+        session = work.session = new.session
         running = asyncio.create_task(session.run(), name=f"sub-agent {parent.call_id}")
         try:
             started = ev.SubagentStarted(
-                turn=parent.turn, call_id=parent.call_id, session_id=session.id, role=parent.role, model=model
+                turn=parent.turn, call_id=parent.call_id, session_id=session.id, role=parent.role, model=new.model
             )
             await parent.log.record(started)
             session.submit_text(work.order.prompt)
@@ -390,8 +400,10 @@ class Subagents:
             await asyncio.wait({work.ended, running}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             session.submit(ops.Shutdown())
-            await unhurried(self._end(running, parent))
+            await unhurried(self._end(running, work, new))
 
-    async def _end(self, running: asyncio.Task[None], parent: Parent) -> None:
+    async def _end(self, running: asyncio.Task[None], work: _Work, new: NewSubagent) -> None:
         await running
-        await parent.settle()
+        await work.parent.settle()
+        if new.conclude is not None:
+            work.note = f"\n{await new.conclude()}"

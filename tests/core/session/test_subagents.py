@@ -29,6 +29,8 @@ from desktop_agent.core.providers.provider import Provider
 from desktop_agent.core.providers.scripted import Call, Cost, Fail, Hang, Reply, Say, Script, ScriptedProvider
 from desktop_agent.core.settings.sections import Settings, SpendingSettings, SubagentSettings
 from desktop_agent.core.transcript import ToolEntry
+from desktop_agent.core.worktrees.bring_back import find_offer
+from tests.git import git
 from tests.harness import Ground, Open, Receiver, check_messages
 
 
@@ -768,3 +770,70 @@ async def test_a_stop_ends_the_whole_tree(ground: Ground) -> None:
             view = await f.parent.bench.view_session(one.id, sink=Receiver())
             ends = [event for event in view.events if isinstance(event, ev.TurnEnded)]
             assert [end.reason for end in ends] == ["interrupted"]
+
+
+def have_apart(ground: Ground) -> None:
+    """Make the workspace a repository with a commit, and a role of the user's that works in worktrees."""
+    folder = ground.paths.config / "agents"
+    folder.mkdir(parents=True)
+    (folder / "apart.md").write_text("---\nname: apart\ndescription: Works apart\nisolation: worktree\n---\nYou work.")
+    ground.write("a.txt", "a\n")
+    git(ground.workspace, "init", "-q")
+    git(ground.workspace, "add", "-A")
+    git(ground.workspace, "commit", "-qm", "first")
+
+
+async def test_a_role_can_have_a_worktree_that_stays_only_if_something_changed_in_it(ground: Ground) -> None:
+    have_apart(ground)
+    outside = str(ground.workspace / "outside.txt")
+    async with asking(
+        ground,
+        go=[[task("one", "apart"), task("two", "apart")], [create("own.txt")], [Say("ok")]],
+        one=[[create("one.txt"), create(outside)], [Say("made it")]],
+        two=[[Call("read_file", {"path": "a.txt"})], [Say("read it")]],
+    ) as f:
+        f.parent.submit(ops.SubmitPrompt(text="go"))
+        asked = await f.rx.expect(ev.ApprovalRequested)
+        assert asked.request.subagent == "apart: Do one", "it asks as any other does"
+        f.parent.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
+        own = await f.rx.expect(ev.ApprovalRequested)
+        assert not own.request.subagent, "a path outside of the worktree was refused"
+        f.parent.submit(ops.AnswerApproval(call_id=own.request.call_id, decision=Allowed()))
+        assert (await f.rx.expect(ev.TurnEnded)).reason == "completed"
+        assert sorted(path.name for path in ground.workspace.iterdir()) == [".git", "a.txt", "own.txt"]
+        one, two = f.entries()["one"], f.entries()["two"]
+        assert (one.changes, two.changes) == ((), ())
+        bench = f.parent.bench
+        (seen,) = await bench.worktrees.all()
+        assert one.result is not None
+        assert two.result is not None
+        assert one.subagent is not None
+        assert seen.worktree.session_id == one.subagent.session_id
+        assert f"in the worktree {seen.worktree.name}" in one.result.content
+        assert "It changed nothing in its worktree, which was removed." in two.result.content
+        assert (seen.worktree.workspace / "one.txt").read_text() == "new\n"
+        offer = await find_offer(bench.worktrees, bench.catalog, seen.worktree.name)
+        assert [transition.path for transition in offer.transitions] == ["one.txt"]
+        await f.parent.undo()
+        assert (seen.worktree.workspace / "one.txt").exists(), "an undo there is not one here"
+
+
+async def test_one_in_a_worktree_has_no_more_rights_and_one_that_only_reads_has_none(ground: Ground) -> None:
+    have_apart(ground)
+    tried = [[create("one.txt")], [Say("tried")]]
+    async with family(ground, go=[[task("one", "apart")], [Say("ok")]], one=tried) as f:
+        f.parent.submit(ops.SetMode(is_planning=True))
+        await f.parent.prompt()
+        assert "create_file" not in {tool.name for tool in f.requests_of("one")[0].tools}
+        assert await f.parent.bench.worktrees.all() == []
+        assert not (ground.workspace / "one.txt").exists()
+
+
+async def test_without_a_repository_a_role_with_a_worktree_is_not_started(ground: Ground) -> None:
+    have_apart(ground)
+    (ground.workspace / ".git").rename(ground.workspace / "git")
+    async with family(ground, go=[[task("one", "apart")], [Say("ok")]]) as f:
+        assert (await f.parent.prompt()).reason == "completed"
+        (entry,) = f.entries().values()
+        assert entry.result is not None
+        assert "The sub-agent was not started" in entry.result.content
