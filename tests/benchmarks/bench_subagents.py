@@ -42,7 +42,7 @@ def answers(turn: int) -> list[Told]:
 
 class Turn:
     def __init__(self) -> None:
-        self.beats: dict[str, list[Beat]] = {"beginning": [], "working": [], "ending": []}
+        self.beats: dict[str, list[Beat]] = {"answering": [], "beginning": [], "working": [], "ending": []}
         self.ended_s = 0.0
 
     @property
@@ -62,11 +62,12 @@ async def play(user: Driver, number: int) -> Turn:
     before = user.transcript.turn
     await user.type("composer", f"Begin turn {number}.")
     await user.press(Qt.Key.Key_Return)
-    await user.until_true(lambda: user.transcript.turn > before and bool(tasks_of(user)), "the model has answered")
     heart.start()
-    while not is_all_at_rest(user):
+    while user.transcript.turn == before or not is_all_at_rest(user):
         await user.pause()
-        turn.beats["working" if has_begun(user) else "beginning"].append(heart.worst())
+        is_answered = user.transcript.turn > before and bool(tasks_of(user))
+        phase = "working" if has_begun(user) else "beginning" if is_answered else "answering"
+        turn.beats[phase].append(heart.worst())
     asked = time.perf_counter()
     user.window.main_window.actions_.stop.trigger()
     while user.transcript.turns.is_running:

@@ -47,6 +47,9 @@ _TOO_LONG: frozenset[ProviderFault] = frozenset({"too_large", "invalid_request"}
 
 _SAYS_NOTHING_MORE: frozenset[StopReason] = frozenset({"end_turn", "stop_sequence", "tool_use", "other", "pause_turn"})
 
+_LONGEST_AT_ONCE_S = 0.004
+"""How long the pieces of an answer are read without letting anything else run, such as the window."""
+
 _NOTHING = re.compile(rf"(?:[\s\u200c\u200d{HIDDEN}]|<\|[a-z_]+\|>|</?s>)*")
 """Matches text without a visible character, apart from marks of a model's template."""
 
@@ -254,8 +257,9 @@ class Turn:
         )
 
     async def _stream(self, request: ModelRequest, by: TurnRequests) -> Completion:
-        turn = self.number
+        turn, loop = self.number, asyncio.get_running_loop()
         written: list[str] = []
+        began = loop.time()
         try:
             with reported(self.parts.recorder, by.model, turn) as answered:
                 async with aclosing(by.provider.stream(request)) as pieces:
@@ -268,6 +272,9 @@ class Turn:
                         is_timed = isinstance(piece, ev.HostedCallReported)
                         stamp = {"turn": turn, "at": self.parts.clock.now()} if is_timed else {"turn": turn}
                         self.parts.recorder.emit(replace(piece, **stamp))
+                        if loop.time() - began > _LONGEST_AT_ONCE_S:  # many pieces may have come together
+                            await asyncio.sleep(0)
+                            began = loop.time()
                 raise ProviderError("The answer ended before it was complete.", fault="stream")
         except asyncio.CancelledError:
             # Keep what the user has already read.
