@@ -68,6 +68,8 @@ class _View(Struct):
     def hide(self, path: Path) -> None:
         try:
             is_folder = stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116 - first, and fast: most are not there
+            if path.is_symlink():  # a mount would follow it, also to where there is nothing in the sandbox
+                path = Path(os.path.realpath(path))
         except OSError:
             return
         if path in self.mounts or not self._shows(path):
