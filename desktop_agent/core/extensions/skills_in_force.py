@@ -12,7 +12,7 @@ from msgspec import Struct
 from desktop_agent.core.base.errors import StorageError, ToolError, storage_error
 from desktop_agent.core.base.plain_text import named, shortened
 from desktop_agent.core.context.tokens import text_tokens
-from desktop_agent.core.extensions.skills import SKILL_FILE, Skill, SkillFolders
+from desktop_agent.core.extensions.skills import SKILL_FILE, Skill, SkillFolders, secret_by_name
 from desktop_agent.core.extensions.untrusted import read_start
 from desktop_agent.core.policy.paths import sensitivity
 from desktop_agent.core.protocol.model import GuidanceFile
@@ -226,7 +226,7 @@ def file_of(skill: Skill, name: str) -> tuple[str, bool]:
             raise ToolError(f"{name} may hold secrets, so it is not read.", error_type="permission")
         if not path.is_file():
             raise ToolError(f"{name} is no file.", error_type="not_found")
-        content = read_start(path, MAX_FILE_CHARS + 1, None)
+        content = read_start(path, MAX_FILE_CHARS + 1, secret_by_name if skill.origin == "project" else None)
     except (OSError, ValueError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ToolError(f"{name} cannot be read: {reason}", error_type="not_found") from error

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from desktop_agent.core.base.errors import ToolError
@@ -21,14 +22,18 @@ def read_start(path: Path, most: int, secret_at: SecretAt | None) -> bytes:
     """
     with open(path, "rb", opener=_not_through_a_link) as source:
         # The file that is open is judged: another may have taken its name since the look.
-        if secret_at is not None and (reason := _secret_in(path, os.fstat(source.fileno()), secret_at)):
+        if secret_at is not None and (reason := _why_not(path, source.fileno(), secret_at)):
             raise HoldsSecretsError(reason)
         return source.read(most)
 
 
-def _secret_in(path: Path, status: os.stat_result, secret_at: SecretAt) -> str:
+def _why_not(path: Path, descriptor: int, secret_at: SecretAt) -> str:
+    with suppress(OSError):  # only Linux tells where the open file is
+        opened = os.readlink(f"/proc/self/fd/{descriptor}")  # noqa: PTH115 - for hundreds of files
+        if opened.removesuffix(" (deleted)") != str(path):
+            return "a folder of it was replaced while it was read"
     try:
-        secret = secret_at(path, status)
+        secret = secret_at(path, os.fstat(descriptor))
     except ToolError:  # the folder is too big to find its secrets
         return "it has another name (a hard link), and the folder holds too many files to find out which"
     return f"it is a link to `{secret}`, which often holds secrets" if secret else ""

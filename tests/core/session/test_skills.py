@@ -1,6 +1,9 @@
 """A session tells the model of skills, hands them out when asked, and gives a project that is not trusted nothing."""
 
 import os
+import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,9 +11,12 @@ import pytest
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.providers.scripted import Call, Reply, Say
+from desktop_agent.core.sandbox.find import SandboxSearch
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.tools.access import CallRules
+from desktop_agent.core.tools.execution.confiner import SandboxProbe
 from tests.harness import Ground, Open
+from tests.sandboxes import sandbox_named
 
 SKILL = "---\ndescription: Says how releases are made\n---\nTag it, then {}."
 DONE: Reply = [Say("Done.")]
@@ -62,6 +68,39 @@ async def test_a_skill_of_the_user_is_told_read_and_its_files_too(ground: Ground
     assert "Files in there: steps.md." in whole
     assert (steps, found) == ("One, two.", "- release: Says how releases are made")
     assert "There is no skill 'nope'." in refused
+
+
+@pytest.fixture
+def real_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A home that is not in `/tmp`, of which a sandbox has another."""
+    base = Path(tempfile.mkdtemp(prefix="skills-", dir="/var/tmp")).resolve()
+    monkeypatch.setenv("HOME", str(base / "home"))
+    yield base
+    shutil.rmtree(base)
+
+
+@pytest.mark.parametrize("name", ["bubblewrap", "landlock"])
+async def test_a_script_of_the_users_runs_in_the_sandbox_which_hides_what_is_not_of_a_skill(
+    real_home: Path, name: str
+) -> None:
+    folder = mine("release").parent
+    (folder / "run.sh").write_text("echo it $1; cat beside.txt; touch made\n")
+    (folder / "beside.txt").write_text("beside\n")
+    leaky = mine("leaky").parent
+    (leaky / ".env").write_text("TOKEN=only-for-ada")
+    (leaky.parent / "settings.json").write_text("only-for-ada")
+    ground = Ground(real_home / "ground")
+    sandbox = sandbox_named(name, os.environ)
+    ground.probe = SandboxProbe(os.environ, lambda _: SandboxSearch(sandbox=sandbox, reports=()))
+    runs: Reply = [Call("run_terminal_cmd", {"command": f"cd {folder} && sh run.sh works; true"})]
+    looks: Reply = [Call("run_terminal_cmd", {"command": f"cat {leaky}/.env {leaky}/SKILL.md {leaky.parent}/*.json"})]
+    async with ground.session([runs, looks, DONE], approval="never") as s:
+        await s.prompt()
+    (done, looked) = results(s)
+    assert "it works\\nbeside" in done
+    assert not (folder / "made").exists()
+    assert "only-for-ada" not in looked
+    assert "Tag it" not in looked
 
 
 async def test_a_projects_skills_do_not_exist_before_it_is_trusted(ground: Ground) -> None:
