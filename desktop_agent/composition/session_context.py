@@ -529,7 +529,7 @@ class SessionContext:
 
     async def _make_agent(self, reference: str) -> AgentConnection:
         app = self.app
-        definition = await app.agent_meant(reference, self.root)
+        definition = await app.agent_meant(reference, self.settings.root)
         around = app.agents.surroundings(self._processes, self.root)
         around = replace(around, changed=partial(self._report_agent, reference))
         return AgentConnection(definition, around, reference, app.agents.signed_in.get(definition.where, ""))

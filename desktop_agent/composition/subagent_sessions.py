@@ -13,11 +13,11 @@ from desktop_agent.core.base.errors import AgentError, UsageError
 from desktop_agent.core.base.ids import CallId, SessionId, new_session_id
 from desktop_agent.core.base.package import __version__
 from desktop_agent.core.base.paths import prompt_text
-from desktop_agent.core.base.plain_text import number_of
+from desktop_agent.core.base.plain_text import named, number_of
 from desktop_agent.core.extensions.agent_roles import AgentRole
 from desktop_agent.core.models.known_model import effort_meant
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.model import ModelRef, TaskOrigin
+from desktop_agent.core.protocol.model import AGENTS, ModelRef, TaskOrigin
 from desktop_agent.core.session.recorder import SessionState, Sink
 from desktop_agent.core.session.spending import SpendingGuard, TurnLimits
 from desktop_agent.core.session.subagents import Budget, NewSubagent, Parent, Subagents
@@ -125,7 +125,9 @@ class _SubagentSessions(Struct, frozen=True, eq=False):
                 is_attended=above.is_attended,
             )
             conclude = partial(self._conclude, worktree) if worktree is not None else None
-            return NewSubagent(context.session(subagents_of), model, conclude)
+            # An agent of another program has its own system prompt.
+            preface = told if role.agent else ""
+            return NewSubagent(context.session(subagents_of), model, conclude, preface)
         except BaseException:
             storage.discard(app.catalog)
             raise
@@ -138,11 +140,21 @@ class _SubagentSessions(Struct, frozen=True, eq=False):
         """
         above = self.above
         may_write = not (role.only_reads or above.access.only_reads or above.policies.sandbox() == "strict")
-        if not role.has_worktree or not may_write:
+        if role.agent:
+            await self._require_agent(role.agent, may_write=may_write)
+        if not (role.has_worktree or role.agent) or not may_write:
             return None
         worktree, _ = await above.app.worktrees.make(above.root, NewWorktree(), session_id)
         await asyncio.to_thread(above.app.trust.carry_over, above.settings.root, worktree.workspace)
         return worktree
+
+    async def _require_agent(self, agent: str, *, may_write: bool) -> None:
+        """Raise `UsageError` if there is no such agent, or if it could do more than this session may."""
+        rules = self.above.options.rules or CallRules()
+        if not may_write or rules != CallRules():
+            title = f"{named(agent)} is an agent of another program, which cannot be kept to what this session may do."
+            raise UsageError(title)
+        await self.above.app.agent_meant(agent, self.above.settings.root)
 
     async def _conclude(self, worktree: Worktree) -> str:
         """Remove the worktree if nothing was changed in it; return what became of it."""
@@ -163,6 +175,8 @@ class _SubagentSessions(Struct, frozen=True, eq=False):
     async def _model_of(self, role: AgentRole) -> ModelRef:
         app, model = self.above.app, self.above.state.transcript.session.model
         assert model is not None, "the journal's first line names the model"
+        if role.agent:
+            return ModelRef(provider=AGENTS, model=role.agent)
         if not (role.model or role.effort):
             return model
         if role.model and (name := await app.model_called(role.model, model)):

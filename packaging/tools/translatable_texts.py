@@ -328,6 +328,8 @@ _MORE = (
     "Read {0}?",
     "Search the web for “{0}”?",
     "Let {0} run {1}?",
+    "Start {0} as a sub-agent?",
+    "It is a program of its own: it works with its own rights, outside the sandbox, in a git worktree that it gets.",
     "sandbox",
     "Allow once",
     "Allow {0} in this session",

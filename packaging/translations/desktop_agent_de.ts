@@ -4779,6 +4779,10 @@
         <translation>Es ist ein Bild{0} mit {1} Bytes, mehr als ein Modell nimmt.</translation>
     </message>
     <message>
+        <source>It is a program of its own: it works with its own rights, outside the sandbox, in a git worktree that it gets.</source>
+        <translation>Es ist ein eigenes Programm: Es arbeitet mit eigenen Rechten, außerhalb der Sandbox, in einem Git-Worktree, den es bekommt.</translation>
+    </message>
+    <message>
         <source>It is not kept any more.</source>
         <translation>Es wird nicht mehr aufbewahrt.</translation>
     </message>
@@ -5197,6 +5201,10 @@
     <message>
         <source>Start the proxy, or correct or unset {0}. The model at {1} was not reached.</source>
         <translation>Starten Sie den Proxy, oder berichtigen oder entfernen Sie {0}. Das Modell unter {1} wurde nicht erreicht.</translation>
+    </message>
+    <message>
+        <source>Start {0} as a sub-agent?</source>
+        <translation>{0} als Unteragenten starten?</translation>
     </message>
     <message>
         <source>Stop the turn, or wait for its end.</source>

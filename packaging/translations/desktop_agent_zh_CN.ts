@@ -4761,6 +4761,10 @@
         <translation>这是图片{0}，{1} 字节，超出模型可接受的大小。</translation>
     </message>
     <message>
+        <source>It is a program of its own: it works with its own rights, outside the sandbox, in a git worktree that it gets.</source>
+        <translation>它是一个独立的程序：以自己的权限工作，不在沙箱内，并在为它建立的 git 工作树中工作。</translation>
+    </message>
+    <message>
         <source>It is not kept any more.</source>
         <translation>它已不再保留。</translation>
     </message>
@@ -5179,6 +5183,10 @@
     <message>
         <source>Start the proxy, or correct or unset {0}. The model at {1} was not reached.</source>
         <translation>请启动它，或更正或取消设置 {0}。未能连接 {1} 处的模型。</translation>
+    </message>
+    <message>
+        <source>Start {0} as a sub-agent?</source>
+        <translation>要启动 {0} 作为子代理吗？</translation>
     </message>
     <message>
         <source>Stop the turn, or wait for its end.</source>

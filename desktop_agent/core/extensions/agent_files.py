@@ -166,6 +166,10 @@ def role_at(path: Path, stem: str, source: Source) -> RoleFile:
     if source.plugin:
         found = replace(found, body=found.body.replace("${CLAUDE_PLUGIN_ROOT}", str(source.within)))
     role = _role(source.full_name(name), description, found, real)
+    if source.origin == "person" and not source.plugin:  # what a project or a plugin says may start no program
+        role = replace(role, agent=found.text("agent"))
+    if role.agent and not problem and (role.only_reads or role.blocked_tools or role.tools is not None):
+        problem = "an agent of another program cannot be kept to some tools"
     return RoleFile(role=role, path=real, place=source.place, origin=source.origin, plugin=source.plugin,
                     problem=problem)  # fmt: skip
 

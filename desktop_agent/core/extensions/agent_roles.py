@@ -20,6 +20,8 @@ class AgentRole(Struct, frozen=True, kw_only=True):
     max_requests: int | None = None
     has_worktree: bool = False
     """Whether it works in a git worktree of its own."""
+    agent: str = ""
+    """The agent of another program that takes its place, by its name or command line; only in the user's own files."""
     path: str = ""
     """The file that defines it; empty for the application's own."""
 

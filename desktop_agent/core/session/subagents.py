@@ -270,6 +270,8 @@ class NewSubagent(Struct, frozen=True, eq=False):
     model: ModelRef
     conclude: Callable[[], Awaitable[str]] | None = None
     """Called once the session has ended; returns what to add to the report."""
+    preface: str = ""
+    """What it is told before its task."""
 
 
 OpenSubagent = Callable[[Parent, TaskOrder, Sink], Awaitable[NewSubagent]]
@@ -394,7 +396,7 @@ class Subagents:
                 turn=parent.turn, call_id=parent.call_id, session_id=session.id, role=parent.role, model=new.model
             )
             await parent.log.record(started)
-            session.submit_text(work.order.prompt)
+            session.submit_text(f"{new.preface}\n\n{work.order.prompt}".strip())
             if work.is_stopped:  # while it was being opened
                 work.stop()
             await asyncio.wait({work.ended, running}, return_when=asyncio.FIRST_COMPLETED)

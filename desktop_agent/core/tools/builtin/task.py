@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from desktop_agent.core.base.errors import ArgumentsError
+from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.extensions.agent_roles import GENERAL, AgentRole
 from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.tools.tool import ReadTool, TaskOrder, ToolArguments, ToolContext
@@ -16,6 +17,11 @@ _DESCRIPTION = (
     "one message run side by side. It knows nothing of this conversation, so write down everything it needs and what "
     "to report. It works in the same folder with the rights of this session; questions of its tools go to the user. "
     "Never give two sub-agents the same files to change. The roles are:\n{}"
+)
+
+
+_OTHER_PROGRAM = (
+    "It is a program of its own: it works with its own rights, outside the sandbox, in a git worktree that it gets."
 )
 
 
@@ -55,6 +61,13 @@ class Task(ReadTool[TaskArguments]):
 
     def title(self, arguments: TaskArguments) -> str:
         return f"{arguments.role}: {' '.join(arguments.description.split())}"
+
+    def question(self, arguments: TaskArguments) -> str:
+        role = self._roles.get(arguments.role)
+        return f"Start {named(role.agent)} as a sub-agent?" if role is not None and role.agent else ""
+
+    def why_asked(self, arguments: TaskArguments) -> str:
+        return _OTHER_PROGRAM if self.question(arguments) else ""
 
     async def run(self, arguments: TaskArguments, context: ToolContext) -> ToolResult:
         role = self._roles.get(arguments.role)
