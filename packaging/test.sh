@@ -8,6 +8,7 @@ make_venv "$root/packaging/requirements-test.txt"
 install_npm_packages npm
 if [[ " $* " == *nightly* ]]; then # agents of other programs: 2 GB
   install_npm_packages npm/agents
+  install_npm_packages npm/plugins
   install_python_agents "$root/packaging/requirements-agents.txt"
 fi
 install_qt_libraries

@@ -29,6 +29,11 @@ def agents_folder(package: str) -> Path:
     return _installed(_FOLDER / "agents" / "node_modules" / package)
 
 
+def published_plugin(package: str) -> Path:
+    """Return the folder of a published plugin, which is only read. The nightly profile has them."""
+    return _installed(_FOLDER / "plugins" / "node_modules" / package)
+
+
 def python_agents_folder() -> Path:
     """Return the virtual environment of the agents in Python, which only the nightly profile has."""
     return _installed(Path(sys.prefix) / "agents")

@@ -95,7 +95,7 @@ class RoleFolders:
             for path, parts in files_of(source, folders):
                 if len(found) == MOST_ROLES:
                     break
-                read = partial(role_at, Path(path), parts[-1], source)
+                read = partial(role_at, Path(path), parts, source)
                 found.append(if_changed(path, source, self._known, known, read))
         self._known = known
         return tuple(found)
@@ -146,7 +146,7 @@ def role_items(files: Sequence[RoleFile]) -> tuple[ProjectItem, ...]:
     )
 
 
-def role_at(path: Path, stem: str, source: Source) -> RoleFile:
+def role_at(path: Path, parts: tuple[str, ...], source: Source) -> RoleFile:
     try:
         real, text = text_of(path, source)
         found = _of_toml(text) if source.suffix == ".toml" else split(text)
@@ -155,17 +155,18 @@ def role_at(path: Path, stem: str, source: Source) -> RoleFile:
         real, found, problem = path, FrontMatter(), str(error)
     except (OSError, RuntimeError) as error:  # the latter for a link that leads to itself, before Python 3.13
         real, found, problem = path, FrontMatter(), f"it cannot be read: {getattr(error, 'strerror', None) or error}"
-    name = found.text("name") or stem
+    name = found.text("name") or parts[-1]
     description = " ".join(found.text("description").split())
     if not problem and not _NAME.fullmatch(name):
-        name, problem = stem, "its name has other signs than letters, digits, `-`, `_` and `.`"
+        name, problem = parts[-1], "its name has other signs than letters, digits, `-`, `_` and `.`"
     if not problem and not description:
         problem = "it has no description"
     if not problem and not found.body:
         problem = "it has no instructions"
     if source.plugin:
         found = replace(found, body=found.body.replace("${CLAUDE_PLUGIN_ROOT}", str(source.within)))
-    role = _role(source.full_name(name), description, found, real)
+    full = source.full_name(":".join((*parts[:-1], name))) if source.plugin else name
+    role = _role(full, description, found, real)
     if source.origin == "person" and not source.plugin:  # what a project or a plugin says may start no program
         role = replace(role, agent=found.text("agent"))
     if role.agent and not problem and (role.only_reads or role.blocked_tools or role.tools is not None):

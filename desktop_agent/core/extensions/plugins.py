@@ -94,7 +94,7 @@ def brought_by(plugin: Plugin) -> Brought:
         found = (skill_at(Path(path), parts, one) for one in sources for path, parts in files_of(one, folders))
         return tuple(dict.fromkeys(skill.name for skill in found if not skill.problem))
 
-    roles = (role_at(Path(path), parts[-1], one) for one in plugin.roles for path, parts in files_of(one, folders))
+    roles = (role_at(Path(path), parts, one) for one in plugin.roles for path, parts in files_of(one, folders))
     names = tuple(dict.fromkeys(file.role.name for file in roles if not file.problem))
     return Brought(skills=skills(plugin.skills), commands=skills(plugin.commands), agents=names)
 
@@ -116,10 +116,10 @@ def read_plugin(
         form, manifest = "claude", reader.document(CLAUDE_MANIFEST)
     elif (root / AGENT_MANIFEST).is_file():
         form, manifest = "agent-plugins", reader.document(AGENT_MANIFEST)
+    elif any((root / usual).exists() for usual in _USUAL_CLAUDE):
+        form, manifest = "claude", {"name": (name or root.name).lower().lstrip(".")}
     elif (root / _MARKETPLACE).is_file():
         raise UnusablePluginError(f"it is a list of plugins; name the folder of one: {_listed(reader)}")
-    elif any((root / usual).exists() for usual in _USUAL_CLAUDE):
-        form, manifest = "claude", {"name": name or root.name.lower()}
     else:
         raise UnusablePluginError(f"there is no {CLAUDE_MANIFEST} and no {AGENT_MANIFEST} in it")
     named_ = _described(manifest, is_strict=form == "agent-plugins")

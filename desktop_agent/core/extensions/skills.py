@@ -273,7 +273,7 @@ def _files_below(
             below = (*parts, entry.name)
             if not source.suffix and os.path.lexists(path := f"{entry.path}/{SKILL_FILE}"):
                 yield path, below
-            elif len(below) < _MAX_DEPTH:
+            elif len(below) < (1 if source.plugin and not source.suffix else _MAX_DEPTH):
                 yield from _files_below(entry.path, below, source, folders)
         elif source.suffix and entry.name.lower().endswith(source.suffix):
             yield entry.path, (*parts, entry.name[: -len(source.suffix)])
@@ -293,7 +293,8 @@ def skill_at(path: Path, parts: tuple[str, ...], source: Source) -> Skill:
     if is_folder and not problem and not description:
         problem = found.problem or "its front matter has no description"
     body = found.body.replace("${CLAUDE_PLUGIN_ROOT}", str(source.within)) if source.plugin else found.body
-    name, warning = _name(found.text("name") if is_folder else "", parts, is_lenient=not source.is_ours)
+    given = found.text("name") if is_folder and not source.plugin else ""  # in a plugin, the folder's name counts
+    name, warning = _name(given, parts, is_lenient=not source.is_ours)
     if not name:
         name, problem = ":".join(parts).lower(), problem or warning
     return Skill(

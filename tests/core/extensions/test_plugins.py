@@ -147,6 +147,17 @@ def test_a_manifest_can_name_further_files_and_folders(tmp_path: Path) -> None:
     assert [line.partition(":")[0] for line in plugin.server_lines] == ["inline", "notes"]
 
 
+def test_names_are_those_of_folders_as_in_claude_code(tmp_path: Path) -> None:
+    files: dict[str, object] = {
+        "skills/one/SKILL.md": "---\nname: other\ndescription: One\n---\nDo.",
+        "skills/group/deep/SKILL.md": SKILL,
+        "agents/team/a.md": "---\nname: lead\ndescription: A\n---\nBe.",
+    }
+    brought = brought_by(plugin_in(claude_plugin(tmp_path / "p", files)))
+    assert brought.skills == ("demo:one", "demo:review")
+    assert brought.agents == ("demo:helper", "demo:team:lead")
+
+
 def test_a_folder_without_a_manifest_has_the_name_of_its_folder(tmp_path: Path) -> None:
     assert plugin_in(put(tmp_path / "My-Tools", {"skills/review/SKILL.md": SKILL})).name == "my-tools"
 
