@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
 from typing import Literal, TypedDict
+from weakref import WeakSet
 
 from desktop_agent.composition.agent_trials import AgentTrials
 from desktop_agent.composition.stored_sessions import StoredSessions
@@ -18,7 +19,7 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.context.tokens import Calibration
 from desktop_agent.core.diagnostics.diagnostics import ChangesOf, Diagnostics, DiagnosticsHost
-from desktop_agent.core.diagnostics.lsp_connection import LspHost
+from desktop_agent.core.diagnostics.lsp_connection import LspHost, ServerState
 from desktop_agent.core.extensions.agent_files import roles_in_force
 from desktop_agent.core.extensions.agent_roles import AgentRole
 from desktop_agent.core.extensions.hook_runs import HookBook
@@ -131,6 +132,7 @@ class Application:
         self.accounts = AccountsFile(paths.config / ACCOUNTS_NAME)
         self.models_file = ModelsFile(paths.config / MODELS_FILE_NAME)
         self._extensions: dict[Path, Extensions] = {}
+        self._diagnostics: WeakSet[Diagnostics] = WeakSet()
         self.plugin_store = PluginStore(paths.plugins, self.environ)
         self.trust = ProjectTrust(paths.project_answers)
         self.blobs = Blobs(paths.blobs)
@@ -232,7 +234,13 @@ class Application:
             logs=self.paths.logs / "language-servers",
         )
         host = DiagnosticsHost(servers=servers, changes_of=changes_of, content_of=self.blobs.of_file)
-        return Diagnostics(self.language_servers_in(root), host, log)
+        made = Diagnostics(self.language_servers_in(root), host, log)
+        self._diagnostics.add(made)
+        return made
+
+    def server_states_in(self, root: Path) -> tuple[ServerState, ...]:
+        """Return the states of the language servers that open sessions of this folder have started."""
+        return tuple(state for each in self._diagnostics if each.root == root for state in each.states)
 
     def _secrets_in(self, root: Path) -> SecretAt:
         secrets = finder_of_secrets(root, self.environ)

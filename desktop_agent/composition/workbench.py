@@ -52,6 +52,8 @@ class Workbench:
         self.skills_in = app.skills_in
         self.hooks_in = app.hooks_in
         self.plugins_in = app.plugins_in
+        self.language_servers_in = app.language_servers_in
+        self.server_states_in = app.server_states_in
         self.faults_in = app.faults_in
         self.default_model = app.default_model
         self.model_meant = app.model_meant

@@ -7700,6 +7700,10 @@
         <translation>Er kann nicht verwendet werden: {0}.</translation>
     </message>
     <message>
+        <source>It does not run: {0}.</source>
+        <translation>Er läuft nicht: {0}.</translation>
+    </message>
+    <message>
         <source>It is not used: {0}.</source>
         <translation>Er wird nicht verwendet: {0}.</translation>
     </message>
@@ -7724,6 +7728,10 @@
         <translation>Das Modell erfährt nichts von ihm; Sie rufen ihn mit seinem Namen auf.</translation>
     </message>
     <message>
+        <source>Use the language server {0}</source>
+        <translation>Den Language-Server {0} verwenden</translation>
+    </message>
+    <message>
         <source>Use the skill {0}</source>
         <translation>Den Skill {0} verwenden</translation>
     </message>
@@ -7743,12 +7751,24 @@
         <translation>Anleitungen für bestimmte Aufgaben, aus den Ordnern aller Agenten. Das Modell erfährt Namen und Zwecke und liest den Text eines Skills, wenn eine Aufgabe passt. Sie rufen einen mit einem Schrägstrich und seinem Namen auf.</translation>
     </message>
     <message>
+        <source>Known, and not installed: {0}.</source>
+        <translation>Bekannt, aber nicht installiert: {0}.</translation>
+    </message>
+    <message>
+        <source>Programs that know the errors of a language. They check the files that a call changed; the model is told what is new, and the review marks it. They run in the sandbox.</source>
+        <translation>Programme, die die Fehler einer Sprache kennen. Sie prüfen die Dateien, die ein Aufruf geändert hat; das Modell erfährt, was neu ist, und die Prüfung markiert es. Sie laufen in der Sandbox.</translation>
+    </message>
+    <message>
         <source>Their list takes about {0} tokens of each request.</source>
         <translation>Ihre Liste nimmt etwa {0} Tokens jeder Anfrage ein.</translation>
     </message>
     <message>
         <source>There are no hooks. Yours are tables [[hooks.definitions]] in the settings file; a project&apos;s are in files such as .claude/settings.json.</source>
         <translation>Es gibt keine Hooks. Ihre sind Tabellen [[hooks.definitions]] in der Einstellungsdatei; die eines Projekts stehen in Dateien wie .claude/settings.json.</translation>
+    </message>
+    <message>
+        <source>There are no language servers. Install one of those that are known, or define it in the settings file, in a table [[diagnostics.definitions]].</source>
+        <translation>Es gibt keine Language-Server. Installieren Sie einen der bekannten, oder definieren Sie ihn in der Einstellungsdatei, in einer Tabelle [[diagnostics.definitions]].</translation>
     </message>
     <message>
         <source>There are no skills. One is a folder with a file SKILL.md, such as .agents/skills/release/SKILL.md, in this folder or in your home folder.</source>
@@ -8990,6 +9010,25 @@
     <message>
         <source>Reset all</source>
         <translation>Alle zurücksetzen</translation>
+    </message>
+</context>
+<context>
+    <name>LanguageServers</name>
+    <message>
+        <source>Runs, and checks {0}</source>
+        <translation>Läuft und prüft {0}</translation>
+    </message>
+    <message>
+        <source>Starts when one of these is changed: {0}</source>
+        <translation>Startet, wenn eine von diesen geändert wird: {0}</translation>
+    </message>
+    <message>
+        <source>there is no program “{0}”</source>
+        <translation>das Programm „{0}“ gibt es nicht</translation>
+    </message>
+    <message>
+        <source>{0} does the same</source>
+        <translation>{0} macht dasselbe</translation>
     </message>
 </context>
 <context>
@@ -13577,6 +13616,10 @@
     <message>
         <source>Keyboard</source>
         <translation>Tastatur</translation>
+    </message>
+    <message>
+        <source>Language servers</source>
+        <translation>Language-Server</translation>
     </message>
     <message>
         <source>Long conversations</source>

@@ -7673,6 +7673,10 @@
         <translation>无法使用：{0}。</translation>
     </message>
     <message>
+        <source>It does not run: {0}.</source>
+        <translation>未运行：{0}。</translation>
+    </message>
+    <message>
         <source>It is not used: {0}.</source>
         <translation>未使用：{0}。</translation>
     </message>
@@ -7697,6 +7701,10 @@
         <translation>不告知模型；您用它的名称调用它。</translation>
     </message>
     <message>
+        <source>Use the language server {0}</source>
+        <translation>使用语言服务器 {0}</translation>
+    </message>
+    <message>
         <source>Use the skill {0}</source>
         <translation>使用技能 {0}</translation>
     </message>
@@ -7716,12 +7724,24 @@
         <translation>针对特定任务的说明，来自所有代理的文件夹。模型会得知名称和用途，并在任务合适时读取技能的文本。您可以用斜杠加名称来调用。</translation>
     </message>
     <message>
+        <source>Known, and not installed: {0}.</source>
+        <translation>已知但未安装：{0}。</translation>
+    </message>
+    <message>
+        <source>Programs that know the errors of a language. They check the files that a call changed; the model is told what is new, and the review marks it. They run in the sandbox.</source>
+        <translation>了解某种语言错误的程序。它们检查调用所更改的文件；模型会得知新出现的问题，审阅中会加以标记。它们在沙盒中运行。</translation>
+    </message>
+    <message>
         <source>Their list takes about {0} tokens of each request.</source>
         <translation>其列表在每次请求中大约占用 {0} 个令牌。</translation>
     </message>
     <message>
         <source>There are no hooks. Yours are tables [[hooks.definitions]] in the settings file; a project&apos;s are in files such as .claude/settings.json.</source>
         <translation>没有钩子。您自己的钩子是设置文件中的 [[hooks.definitions]] 表；项目的钩子在 .claude/settings.json 等文件中。</translation>
+    </message>
+    <message>
+        <source>There are no language servers. Install one of those that are known, or define it in the settings file, in a table [[diagnostics.definitions]].</source>
+        <translation>没有语言服务器。请安装一个已知的服务器，或在设置文件的 [[diagnostics.definitions]] 表中定义。</translation>
     </message>
     <message>
         <source>There are no skills. One is a folder with a file SKILL.md, such as .agents/skills/release/SKILL.md, in this folder or in your home folder.</source>
@@ -8958,6 +8978,25 @@
     <message>
         <source>Reset all</source>
         <translation>全部重置</translation>
+    </message>
+</context>
+<context>
+    <name>LanguageServers</name>
+    <message>
+        <source>Runs, and checks {0}</source>
+        <translation>正在运行，检查 {0}</translation>
+    </message>
+    <message>
+        <source>Starts when one of these is changed: {0}</source>
+        <translation>当以下文件之一被更改时启动：{0}</translation>
+    </message>
+    <message>
+        <source>there is no program “{0}”</source>
+        <translation>没有程序“{0}”</translation>
+    </message>
+    <message>
+        <source>{0} does the same</source>
+        <translation>{0} 的功能相同</translation>
     </message>
 </context>
 <context>
@@ -13528,6 +13567,10 @@
     <message>
         <source>Keyboard</source>
         <translation>键盘</translation>
+    </message>
+    <message>
+        <source>Language servers</source>
+        <translation>语言服务器</translation>
     </message>
     <message>
         <source>Long conversations</source>

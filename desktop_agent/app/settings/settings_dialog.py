@@ -1,7 +1,9 @@
 """Opens the settings dialog, carries out its requests, and keeps it up to date."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -16,7 +18,9 @@ from desktop_agent.app.settings.server_control import ServerControl
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError, CredentialsError
 from desktop_agent.core.context.tokens import text_tokens
+from desktop_agent.core.diagnostics.lsp_connection import ServerState
 from desktop_agent.core.extensions.hook_runs import HookBook, Standing
+from desktop_agent.core.extensions.language_servers import LanguageServerBook, StandingServer
 from desktop_agent.core.extensions.skills_in_force import Skills, offered
 from desktop_agent.core.models.account import Account, is_same_name, named, usual_account
 from desktop_agent.core.models.vendors import DEMO, SignInWay, known_vendor, vendor_of
@@ -44,8 +48,9 @@ if TYPE_CHECKING:
     from desktop_agent.ui.settings.settings_dialog import SettingsDialog
 
 
-_STATES = ("changed", "waiting", "on", "off", "unusable")
-"""The states of skills and hooks in the order in which they are listed."""
+_tr = partial(QCoreApplication.translate, "LanguageServers")
+_STATES = ("changed", "waiting", "failed", "on", "off", "unusable")
+"""The states of skills, hooks and language servers in the order in which they are listed."""
 
 
 class AccountActions(Controller):
@@ -259,6 +264,46 @@ def _hooks_view(book: HookBook) -> ExtensionsView:
     return ExtensionsView(items=_in_order(views.values()), problems=tuple(map(str, problems)))
 
 
+def _servers_view(book: LanguageServerBook, states: Iterable[ServerState]) -> ExtensionsView:
+    """Return what the page shows of the language servers, which are in these states. Blocks."""
+    book.workspace.look()
+    found, problems = book.read()
+    phases = sorted(states, key=lambda state: state.phase)  # one that runs in any session counts
+    known = {state.name: state for state in phases}
+    views = [_server_view(one, known.get(one.server.name)) for one in found if one.is_listed]
+    missing = tuple(one.server.name for one in found if not one.is_listed)
+    return ExtensionsView(items=_in_order(views), problems=tuple(map(str, problems)), missing=missing)
+
+
+def _server_view(one: StandingServer, state: ServerState | None) -> ExtensionView:
+    server = one.server
+    states: Mapping[str, ExtensionState] = {"in force": "on", "waiting": "waiting", "off": "off"}
+    shown: ExtensionState = states.get(one.standing, "unusable")
+    reason, ends = "", " ".join(server.languages)
+    if shown == "unusable":
+        reason = _tr("there is no program “{0}”").format(server.command)
+    elif shown == "on" and state is not None and state.phase == "failed":
+        shown, reason = "failed", state.problem.removesuffix(".")
+    elif shown == "on":
+        runs = state is not None and state.phase != "idle"
+        words = _tr("Runs, and checks {0}") if runs else _tr("Starts when one of these is changed: {0}")
+        reason = words.format(ends)
+    elif one.rival:
+        reason = _tr("{0} does the same").format(one.rival)
+    path = server.path or Path(one.program)
+    return ExtensionView(
+        name=server.name,
+        key=server.name,
+        title=server.name,
+        about=server.line,
+        place=short_path(str(path)),
+        path=str(path),
+        state=shown,
+        reason=reason,
+        can_switch=one.standing == "in force" or (one.standing == "off" and not one.rival),
+    )
+
+
 def _in_order(views: Iterable[ExtensionView]) -> tuple[ExtensionView, ...]:
     return tuple(sorted(views, key=lambda view: (_STATES.index(view.state), view.title)))
 
@@ -447,13 +492,19 @@ class Setup(Controller):
         if self._project is None:
             return
         root, settings = self._project.root, self._bench.settings
+        bench = self._bench
         if kind == "hooks":
-            view = await asyncio.to_thread(_hooks_view, self._bench.hooks_in(root))
+            view = await asyncio.to_thread(_hooks_view, bench.hooks_in(root))
+        elif kind == "diagnostics":
+            book, states = bench.language_servers_in(root), bench.server_states_in(root)
+            view = await asyncio.to_thread(_servers_view, book, states)
         else:
             room = settings.model.context_tokens * settings.skills.prompt_share // 100
             view = await asyncio.to_thread(_skills_view, self._bench.skills_in(root), room)
         if (dialog := self._dialog) is not None:
-            (dialog.pages.hooks if kind == "hooks" else dialog.pages.skills).show_extensions(view)
+            pages = dialog.pages
+            shown = {"skills": pages.skills, "hooks": pages.hooks, "diagnostics": pages.diagnostics}
+            shown[kind].show_extensions(view)
 
     async def _open_file(self) -> None:
         from desktop_agent.core.settings.settings_file import begin_settings_file  # imports a slow TOML parser

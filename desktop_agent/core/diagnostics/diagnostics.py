@@ -8,6 +8,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
@@ -56,7 +57,6 @@ class DiagnosticsHost(Struct, frozen=True, kw_only=True, eq=False):
     changes_of: ChangesOf
     content_of: Callable[[FileImage | None], bytes | None]
     """Returns a file's content. Blocks. Raises `StorageError`."""
-    changed: Callable[[ServerState], None] = lambda _: None
 
 
 class _Changed(Struct, frozen=True):
@@ -74,7 +74,7 @@ class _Checker:
     """One server, which checks what has changed since it last did."""
 
     def __init__(self, standing: StandingServer, host: DiagnosticsHost) -> None:
-        self.connection = LspConnection(standing, host.servers, host.changed)
+        self.connection = LspConnection(standing, host.servers)
         self.found: dict[str, FileDiagnostics] = {}
         """What was not taken yet, by path."""
         self.work: asyncio.Task[None] | None = None
@@ -204,6 +204,14 @@ class Diagnostics:
         self._seen: dict[CallId, int] = {}
         """How many changes of a call were checked: a sub-agent's are all the same call's."""
         self._marked: set[tuple[str, str]] = set()
+
+    @property
+    def root(self) -> Path:
+        return self._host.servers.root
+
+    @property
+    def states(self) -> tuple[ServerState, ...]:
+        return tuple(each.connection.state for each in self._checkers.values())
 
     async def after_call(self, turn: int, call_id: CallId) -> str:
         """Have what the call changed checked, and return what the model is told; empty if nothing.

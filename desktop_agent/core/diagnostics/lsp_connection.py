@@ -4,7 +4,7 @@ Nothing that it sends is trusted: messages, their number, and what is kept of th
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext, suppress
 from pathlib import Path
 from typing import Final, Literal, cast
@@ -39,7 +39,10 @@ _MOST_OPEN = 8
 """How many files stay open in a server, which need not read and understand them again."""
 _QUIET_S = 0.3
 """A server that does not say which version it means has said all when it was silent for so long."""
+_SILENT_S = 10.0
+"""A server that said nothing of a text for so long finds nothing wrong: some do not say so."""
 _MOST_TRIES = 3
+_PULL: Final = "textDocument/diagnostic"
 _TRY_AGAIN: Final = (-32801, -32802)  # ContentModified, ServerCancelled
 
 _FLOOD_S = 10.0
@@ -90,13 +93,11 @@ class _Document(Struct):
 
 
 class LspConnection:
-    def __init__(self, standing: StandingServer, host: LspHost, changed: Callable[[ServerState], None]) -> None:
-        """`changed` is called on the loop when the state is another."""
+    def __init__(self, standing: StandingServer, host: LspHost) -> None:
         self.standing = standing
         self.server = standing.server
         self.state = ServerState(name=self.server.name)
         self._host = host
-        self._changed = changed
         self._life: asyncio.Task[None] | None = None
         self._settled = asyncio.Event()
         self._starts = 0
@@ -156,7 +157,6 @@ class LspConnection:
         self.state = ServerState(name=self.server.name, phase=phase, problem=problem, pid=pid)
         if phase != "starting":
             self._settled.set()
-        self._changed(self.state)
 
     async def _serve(self, process: LineProcess) -> None:
         """Serve a process that has started, until nothing was asked for long. Raises `ServerError` if it ends."""
@@ -170,9 +170,10 @@ class LspConnection:
         answers: dict[str, Handler] = {
             "workspace/configuration": self._configuration,
             "workspace/workspaceFolders": self._folders,
-            "client/registerCapability": self._nothing,
+            "client/registerCapability": self._registered,
             "client/unregisterCapability": self._nothing,
             "window/workDoneProgress/create": self._nothing,
+            "workspace/diagnostic/refresh": self._nothing,
             "window/showMessageRequest": self._nothing,
         }
         peer = Peer(send, answers, {"textDocument/publishDiagnostics": self._published})
@@ -227,7 +228,7 @@ class LspConnection:
                 "textDocument": {
                     "synchronization": synchronisation,
                     "publishDiagnostics": {"versionSupport": True},
-                    "diagnostic": {},
+                    "diagnostic": {"dynamicRegistration": True},
                 },
             },
         }
@@ -257,6 +258,16 @@ class LspConnection:
 
     async def _folders(self, _: JsonObject) -> object:
         return [{"uri": self._host.root.as_uri(), "name": self._host.root.name}]
+
+    async def _registered(self, params: JsonObject) -> object:
+        """Take note if the server is asked from now on, instead of telling by itself."""
+        found = params.get("registrations")
+        given = cast("list[object]", found) if isinstance(found, list) else []
+        if _PULL in (as_object(each).get("method") for each in given):
+            self._pulls = True
+            for document in self._documents.values():
+                document.news.set()
+        return None
 
     async def _nothing(self, _: JsonObject) -> object:
         return None
@@ -314,12 +325,12 @@ class LspConnection:
         document = self._documents.get(str(path))
         if document is None:
             raise ServerError("It was started again meanwhile.")
-        if not self._pulls:
-            return await self._pushed(document)
+        if not self._pulls and (found := await self._pushed(document)) is not None:
+            return found
         params: JsonObject = {"textDocument": {"uri": path.as_uri()}}
         for _ in range(_MOST_TRIES):
             try:
-                answer = await _asked(self._running(), "textDocument/diagnostic", params)
+                answer = await _asked(self._running(), _PULL, params)
             except _RefusedError as error:
                 if error.code not in _TRY_AGAIN:
                     raise
@@ -327,10 +338,15 @@ class LspConnection:
                 return diagnostics_in(answer.get("items"))
         raise ServerError("It did not come to an answer.")
 
-    async def _pushed(self, document: _Document) -> tuple[Diagnostic, ...]:
-        """Wait for what the server says of the last version by itself. Nothing was changed since if `news` are set."""
+    async def _pushed(self, document: _Document) -> tuple[Diagnostic, ...] | None:
+        """Wait for what the server says of the last version by itself; `None` if it wants to be asked.
+
+        Nothing was changed since if `news` are set.
+        """
         while True:
             await self._news_of(document)
+            if self._pulls:
+                return None
             if document.said_of == document.version:
                 return document.said
             document.news.clear()
@@ -346,11 +362,14 @@ class LspConnection:
         assert self._life is not None, "it was started"
         news = asyncio.create_task(document.news.wait(), name=f"news of {self.server.name}")
         try:
-            await asyncio.wait({news, self._life}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({news, self._life}, timeout=_SILENT_S, return_when=asyncio.FIRST_COMPLETED)
         finally:
             news.cancel()
-        if not document.news.is_set():
+        if self._life.done():
             raise ServerError(self.state.problem or "It ended.")
+        if not document.news.is_set():
+            document.said, document.said_of = (), document.version
+            document.news.set()
 
 
 class _LostError(ServerError):

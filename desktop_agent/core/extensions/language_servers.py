@@ -141,6 +141,13 @@ class StandingServer(Struct, frozen=True):
     standing: Standing
     program: str = ""
     """The absolute path of the program that starts it."""
+    rival: str = ""
+    """The server that is used in its place."""
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether it concerns the user: it is installed, or somebody defined it."""
+        return self.standing != "not installed" or self.server.scope != "known"
 
 
 class LanguageServerBook(Struct, frozen=True, kw_only=True, eq=False):
@@ -159,12 +166,13 @@ class LanguageServerBook(Struct, frozen=True, kw_only=True, eq=False):
             if server.name in made:
                 continue
             program = program_meant(server.command, self.environ, root)
-            standing = self._standing(server) if program else "not installed"
-            rival = made.get(server.instead_of)
-            is_off = not settings.enabled or server.name in settings.off
-            if standing == "in force" and (is_off or (rival is not None and rival.standing == "in force")):
+            standing: Standing = self._standing(server) if program else "not installed"
+            better, rival = made.get(server.instead_of), ""
+            if standing == "in force" and (not settings.enabled or server.name in settings.off):
                 standing = "off"
-            made[server.name] = StandingServer(server, standing, program or "")
+            elif standing == "in force" and better is not None and better.standing == "in force":
+                standing, rival = "off", server.instead_of
+            made[server.name] = StandingServer(server, standing, program or "", rival)
         return tuple(made.values()), own.problems + theirs.problems
 
     def _standing(self, server: LanguageServer) -> Standing:

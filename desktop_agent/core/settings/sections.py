@@ -513,7 +513,9 @@ class DiagnosticsSettings(Section, frozen=True, kw_only=True):
         least=0,
         most=30,
     )
-    off: tuple[str, ...] = setting((), "Switched off", "The names of language servers that do not run.")
+    off: tuple[str, ...] = setting(
+        (), "Switched off", "The names of language servers that do not run.", is_advanced=True
+    )
 
 
 class PluginsSettings(Section, frozen=True, kw_only=True):

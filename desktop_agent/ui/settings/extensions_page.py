@@ -1,11 +1,13 @@
-"""The settings sections about skills and hooks: each with what it is for, where it is, its state, and a switch."""
+"""The settings sections about skills, hooks and language servers: each with its place, its state, and a switch."""
 
 from collections.abc import Callable, Iterator
+from typing import cast
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame
 
+from desktop_agent.core.settings.values import value_of
 from desktop_agent.ui.settings.generated_page import settings_of
 from desktop_agent.ui.settings.page_parts import CardList, Page
 from desktop_agent.ui.settings.project_page import drawn
@@ -33,13 +35,17 @@ class ExtensionCard(QFrame):
         self._item = item
         title = visible_line(item.title).text
         self._switch = Switch(theme)
-        uses = self.tr("Run the hook {0}") if page.kind == "hooks" else self.tr("Use the skill {0}")
-        set_names(self._switch, "extensionSwitch", uses.format(title))
+        uses = {
+            "skills": self.tr("Use the skill {0}"),
+            "hooks": self.tr("Run the hook {0}"),
+            "diagnostics": self.tr("Use the language server {0}"),
+        }
+        set_names(self._switch, "extensionSwitch", uses[page.kind].format(title))
         self._switch.clicked.connect(self._on_switch)
         self._place = ElidedLabel(Qt.TextElideMode.ElideMiddle, role="secondary", takes_room=True)
         self._tokens = make_label("", role="secondary")
         self._about, self._state = Note("", "text"), Note("", object_name="extensionState")
-        if page.kind == "hooks":
+        if page.kind != "skills":
             self._about.setFont(theme.code_font())
         answer = self.tr("Answer whether you trust the project, for {0}").format(title)
         self._answer = make_button(
@@ -52,9 +58,9 @@ class ExtensionCard(QFrame):
         self.show_item(item)
 
     def show_item(self, item: ExtensionView) -> None:
-        """Show a skill or a hook. Emits no signal."""
+        """Show it as it is now. Emits no signal."""
         self._item = item
-        self._switch.setChecked(item.state == "on")
+        self._switch.setChecked(item.state in ("on", "failed"))
         self._switch.setEnabled(item.can_switch)
         self._place.setText(visible_line(item.place).text)
         self._place.setToolTip(plain_tooltip(visible_line(item.path).text))
@@ -73,6 +79,8 @@ class ExtensionCard(QFrame):
                 return self.tr("It waits until you trust the project."), "warning"
             case "changed":
                 return self.tr("It, or a script of it, changed since you answered, so it waits."), "warning"
+            case "failed":
+                return self.tr("It does not run: {0}.").format(reason), "warning"
             case "unusable":
                 return self.tr("It cannot be used: {0}.").format(reason), "warning"
             case "off" if item.reason:
@@ -105,17 +113,22 @@ class ExtensionsPage(Page):
         self.look()
 
     def _build(self) -> Iterator[None]:
-        about = self.tr(
-            "Instructions for particular tasks, from the folders of all agents. The model is told names and purposes, "
-            "and reads the text of a skill when a task fits. You call for one with a slash and its name."
-        )
-        if self.kind == "hooks":
-            about = self.tr(
+        about = {
+            "skills": self.tr(
+                "Instructions for particular tasks, from the folders of all agents. The model is told names and "
+                "purposes, and reads the text of a skill when a task fits. You call for one with a slash and its name."
+            ),
+            "hooks": self.tr(
                 "Commands that run at moments of a session, such as before a call: yours, and the project's once you "
                 "trust them. They run as you do, outside the sandbox."
-            )
+            ),
+            "diagnostics": self.tr(
+                "Programs that know the errors of a language. They check the files that a call changed; the model is "
+                "told what is new, and the review marks it. They run in the sandbox."
+            ),
+        }
         self._cost = Note("", object_name="extensionsCost")
-        self.column.addWidget(Note(about))
+        self.column.addWidget(Note(about[self.kind]))
         yield from self.add_rows(settings_of(self.kind, (f"{self.kind}.off",)))
         self._problems = Note("", "warning", object_name="extensionProblems")
         self._empty = Note("", object_name="extensionsEmpty")
@@ -128,21 +141,27 @@ class ExtensionsPage(Page):
     def _show_extensions(self, view: ExtensionsView) -> None:
         self._cards.show(view.items, self)
         cost = self.tr("Their list takes about {0} tokens of each request.").format(f"{view.tokens:,}")
-        show_text(self._cost, cost if view.tokens else "")
+        missing = self.tr("Known, and not installed: {0}.").format(", ".join(view.missing))
+        show_text(self._cost, cost if view.tokens else missing if view.missing else "")
         show_text(self._problems, "\n".join(map(drawn, view.problems)))
-        empty = self.tr(
-            "There are no skills. One is a folder with a file SKILL.md, such as .agents/skills/release/SKILL.md, in "
-            "this folder or in your home folder."
-        )
-        if self.kind == "hooks":
-            empty = self.tr(
+        empty = {
+            "skills": self.tr(
+                "There are no skills. One is a folder with a file SKILL.md, such as .agents/skills/release/SKILL.md, "
+                "in this folder or in your home folder."
+            ),
+            "hooks": self.tr(
                 "There are no hooks. Yours are tables [[hooks.definitions]] in the settings file; a project's are in "
                 "files such as .claude/settings.json."
-            )
-        show_text(self._empty, "" if view.items else empty)
+            ),
+            "diagnostics": self.tr(
+                "There are no language servers. Install one of those that are known, or define it in the settings "
+                "file, in a table [[diagnostics.definitions]]."
+            ),
+        }
+        show_text(self._empty, "" if view.items else empty[self.kind])
 
     def switch(self, key: str, *, is_on: bool) -> None:
         if self.view is not None:
-            off = self.view.settings.hooks.off if self.kind == "hooks" else self.view.settings.skills.off
-            others = [other for other in off if other != key]
+            off = value_of(self.view.settings, f"{self.kind}.off")
+            others = [other for other in cast("tuple[str, ...]", off) if other != key]
             self.settings_actions.change(f"{self.kind}.off", others if is_on else [*others, key])

@@ -38,7 +38,7 @@ from desktop_agent.ui.wording.visible_text import plain_tooltip
 
 _GENERATED: Final[Mapping[Section, tuple[str, ...]]] = {
     "spending": ("spending",), "appearance": ("ui",), "conversations": ("compaction", "context"),
-    "tools": ("tools.limits", "subagents", "diagnostics"), "changes": ("capture", "safety_copy"),
+    "tools": ("tools.limits", "subagents"), "changes": ("capture", "safety_copy"),
     "command line": ("runner",), "telemetry": ("telemetry",),
 }  # fmt: skip
 
@@ -59,6 +59,7 @@ class Pages(QStackedWidget):
         self.skills = ExtensionsPage("skills", theme, actions, self.project_wanted.emit)
         self.hooks = ExtensionsPage("hooks", theme, actions, self.project_wanted.emit)
         self.plugins = PluginsPage(section_title("plugins"), theme, actions)
+        self.diagnostics = ExtensionsPage("diagnostics", theme, actions, self.project_wanted.emit)
         self.agents = AgentsPage(section_title("agents"), theme, actions)
         self.project = ProjectPage(section_title("project"), theme, actions)
         self._made: dict[Section | Literal["search"], Page] = {
@@ -68,6 +69,7 @@ class Pages(QStackedWidget):
             "skills": self.skills,
             "hooks": self.hooks,
             "plugins": self.plugins,
+            "diagnostics": self.diagnostics,
             "agents": self.agents,
             "project": self.project,
         }

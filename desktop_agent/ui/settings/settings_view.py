@@ -23,7 +23,7 @@ from desktop_agent.core.settings.values import setting_values
 
 Section = Literal[
     "model", "spending", "appearance", "keyboard", "approvals", "rules", "conversations", "tools", "mcp", "skills",
-    "hooks", "plugins", "agents", "changes", "command line", "telemetry", "project",
+    "hooks", "plugins", "diagnostics", "agents", "changes", "command line", "telemetry", "project",
 ]  # fmt: skip
 
 SECTIONS: Final[Mapping[Section, object]] = {
@@ -39,6 +39,7 @@ SECTIONS: Final[Mapping[Section, object]] = {
     "skills": QT_TRANSLATE_NOOP("SettingsSections", "Skills"),
     "hooks": QT_TRANSLATE_NOOP("SettingsSections", "Hooks"),
     "plugins": QT_TRANSLATE_NOOP("SettingsSections", "Plugins"),
+    "diagnostics": QT_TRANSLATE_NOOP("SettingsSections", "Language servers"),
     "agents": QT_TRANSLATE_NOOP("SettingsSections", "Other agents"),
     "changes": QT_TRANSLATE_NOOP("SettingsSections", "Changes made by commands"),
     "command line": QT_TRANSLATE_NOOP("SettingsSections", "Command line"),
@@ -142,13 +143,14 @@ class AgentActions(Struct, frozen=True, kw_only=True):
     remove: Callable[[str], None]
 
 
-ExtensionKind = Literal["skills", "hooks"]
-ExtensionState = Literal["on", "off", "waiting", "changed", "unusable"]
-"""`changed`: it waits for the user's answer once more, because it is not what they answered about."""
+ExtensionKind = Literal["skills", "hooks", "diagnostics"]
+ExtensionState = Literal["on", "off", "waiting", "changed", "failed", "unusable"]
+"""`changed`: it waits for the user's answer once more, because it is not what they answered about. `failed`: it is
+on, and ended by itself."""
 
 
 class ExtensionView(Struct, frozen=True, kw_only=True):
-    """A skill or a hook, as the page of its kind lists it."""
+    """A skill, a hook or a language server, as the page of its kind lists it."""
 
     name: str
     """Tells it from all others: several can have one title."""
@@ -156,7 +158,7 @@ class ExtensionView(Struct, frozen=True, kw_only=True):
     """What the setting that switches single ones off lists."""
     title: str
     about: str
-    """What a skill is for; the command of a hook."""
+    """What a skill is for; the command of a hook or of a server."""
     place: str
     path: str
     state: ExtensionState
@@ -173,6 +175,8 @@ class ExtensionsView(Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
     tokens: int = 0
     """About what the list of skills takes of each request."""
+    missing: tuple[str, ...] = ()
+    """The language servers that are known, and not installed."""
 
 
 class PluginView(Struct, frozen=True, kw_only=True):

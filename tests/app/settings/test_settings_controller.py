@@ -180,6 +180,34 @@ def test_a_changed_hook_is_listed_answered_about_again_and_switched_off(go: Go, 
     go([str(project), "--provider", "demo"], journey)
 
 
+def test_language_servers_are_listed_with_what_they_do_and_switched_off(
+    go: Go, project: Path, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bin").mkdir()
+    for name in ("basedpyright-langserver", "pyright-langserver"):
+        write(tmp_path / "bin" / name, "#!/bin/sh\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+
+    async def journey(user: Driver) -> None:
+        dialog = await user.open_settings()
+        dialog.show_section("diagnostics")
+
+        def says(*words: str) -> bool:
+            texts = visible_texts(dialog)
+            return all(any(word in text for text in texts) for word in words)
+
+        starts = "Starts when one of these is changed: .py .pyi"
+        await user.until_true(lambda: says(starts, "basedpyright does the same", "gopls"), "they are listed")
+        switch = await user.see(Switch, "extensionSwitch")
+        switch.click()
+        await user.until_true(lambda: file.exists() and "[diagnostics]" in read(file), "it is switched off")
+        await user.until_true(lambda: says(starts) and not says("does the same"), "the other one is used")
+        await user.press(Qt.Key.Key_Escape)
+
+    go([str(project), "--provider", "demo"], journey)
+
+
 def read(path: Path) -> str:
     return path.read_text()
 

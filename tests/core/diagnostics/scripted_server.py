@@ -72,6 +72,11 @@ def publish(uri: str, version: int, text: str) -> None:
         case "stale":
             send_published(uri, [entry(0, "BAD: about an earlier version")], version - 1)
             send_published(uri, found_in(text), version)
+        case "quiet" if found_in(text):
+            send_published(uri, found_in(text), version)
+        case "registering" if version == 1:
+            wanted: dict[str, Any] = {"id": "1", "method": "textDocument/diagnostic", "registerOptions": {}}
+            send({"id": 1, "method": "client/registerCapability", "params": {"registrations": [wanted]}})
         case "spy":
             send_published(uri, attempts(), version)
         case "many":
@@ -80,7 +85,7 @@ def publish(uri: str, version: int, text: str) -> None:
             send_odd(uri, version)
         case "crash":
             sys.exit(3)
-        case "pull" | "late":
+        case "pull" | "late" | "quiet" | "registering":
             pass
         case _:
             attack()

@@ -31,7 +31,7 @@ MANY = TurnLimits(max_requests=400)
 HERE = create("a.bad", "BAD one\nfine\n")
 
 
-@pytest.mark.parametrize("mode", ["pull", "push", "versionless", "stale"])
+@pytest.mark.parametrize("mode", ["pull", "push", "versionless", "stale", "registering"])
 async def test_the_model_is_told_of_what_is_new_after_the_call(ground: Ground, mode: str) -> None:
     with_server(ground, mode)
     script = until_told([HERE], [edit("a.bad", "fine", "BAD two\nODD three")])
@@ -65,6 +65,17 @@ async def test_what_was_wrong_before_the_first_change_is_not_new(ground: Ground)
         (told,) = filter(None, told_in(s.last_request))
     assert "a.bad:2: error: BAD new" in told
     assert told.count("BAD old") == 1, "one of them is new"
+
+
+@pytest.mark.nightly
+async def test_a_server_that_is_silent_about_clean_files_is_not_waited_for_long(ground: Ground) -> None:
+    ground.write("a.bad", "fine\n")
+    with_server(ground, "quiet")
+    ground.settings = Settings(diagnostics=DiagnosticsSettings(wait_seconds=0.0))
+    async with ground.session(until_told([edit("a.bad", "fine", "BAD")]), approval="never", limits=MANY) as s:
+        await s.prompt()
+        (told,) = filter(None, told_in(s.last_request))
+    assert "a.bad:1: error: BAD" in told
 
 
 async def test_a_line_that_moved_is_not_new(ground: Ground) -> None:

@@ -135,7 +135,8 @@ def test_of_two_that_do_the_same_one_is_used(tmp_path: Path) -> None:
     root = tmp_path / "project"
     root.mkdir()
     install(tmp_path / "bin", "basedpyright-langserver", "pyright-langserver")
-    assert standing(book(root, tmp_path / "bin"))["pyright"] == "off"
+    one = next(each for each in book(root, tmp_path / "bin").read()[0] if each.server.name == "pyright")
+    assert (one.standing, one.rival) == ("off", "basedpyright")
     rival_off = Settings(diagnostics=DiagnosticsSettings(off=("basedpyright",)))
     assert standing(book(root, tmp_path / "bin", rival_off))["pyright"] == "in force"
 

@@ -85,6 +85,7 @@ def test_every_setting_has_its_control_on_a_page(desk: Desk) -> None:
         "skills.off",
         "hooks.off",
         "plugins.off",
+        "diagnostics.off",
     }
     keys = {key for key in declared_settings() if key.startswith("keys.")}  # rows of a list: see test_keys_page
     assert on_rows | by_hand | keys == set(declared_settings())

@@ -48,6 +48,17 @@ CHECK = ExtensionView(
 )
 
 
+SERVER = replace(
+    CHECK,
+    name="ruff",
+    key="ruff",
+    title="ruff",
+    about="ruff server",
+    place="~/.local/bin/ruff",
+    reason="Runs, and checks .py",
+)
+
+
 def card_of(desk: Desk, title: str) -> ExtensionCard:
     cards = desk.dialog.page.findChildren(ExtensionCard)
     return next(card for card in cards if title in part(card, Switch, "extensionSwitch").accessibleName())
@@ -57,6 +68,19 @@ def show_hooks(desk: Desk, *hooks: ExtensionView, problems: tuple[str, ...] = ()
     desk.turn_to("hooks")
     desk.dialog.pages.hooks.show_extensions(ExtensionsView(items=hooks, problems=problems))
     desk.settle()
+
+
+def test_each_language_server_is_shown_with_its_state(desk: Desk) -> None:
+    desk.turn_to("diagnostics")
+    assert ("look at", "diagnostics") in desk.asked_servers
+    failed = replace(SERVER, name="go", key="go", title="go", state="failed", reason="It ended with exit code 1")
+    page = desk.dialog.pages.diagnostics
+    page.show_extensions(ExtensionsView(items=(SERVER, failed), missing=("gopls", "clangd")))
+    desk.settle()
+    texts = desk.visible_texts()
+    assert {"ruff", "ruff server", "Runs, and checks .py", "Known, and not installed: gopls, clangd."} <= set(texts)
+    assert "It does not run: It ended with exit code 1." in texts
+    assert part(card_of(desk, "go"), Switch, "extensionSwitch").isChecked()
 
 
 def test_each_skill_is_shown_with_its_cost_and_its_state(desk: Desk) -> None:
@@ -71,9 +95,13 @@ def test_each_skill_is_shown_with_its_cost_and_its_state(desk: Desk) -> None:
     assert "Their list takes about 40 tokens of each request." in texts
 
 
-@pytest.mark.parametrize(("kind", "item"), [("skills", RELEASE), ("hooks", CHECK)])
+@pytest.mark.parametrize(("kind", "item"), [("skills", RELEASE), ("hooks", CHECK), ("diagnostics", SERVER)])
 def test_a_switch_changes_the_list_of_those_that_are_off(desk: Desk, kind: str, item: ExtensionView) -> None:
-    page = desk.dialog.pages.skills if kind == "skills" else desk.dialog.pages.hooks
+    page = {
+        "skills": desk.dialog.pages.skills,
+        "hooks": desk.dialog.pages.hooks,
+        "diagnostics": desk.dialog.pages.diagnostics,
+    }[kind]
     desk.turn_to(page.kind)
     desk.show(with_setting(Settings(), f"{kind}.off", ["other"]))
     page.show_extensions(ExtensionsView(items=(item,)))
@@ -118,10 +146,19 @@ def test_what_waits_leads_to_the_question_about_the_project(desk: Desk, state: s
 
 
 @pytest.mark.parametrize(
-    ("kind", "place"), [("skills", ".agents/skills/release/SKILL.md"), ("hooks", "[[hooks.definitions]]")]
+    ("kind", "place"),
+    [
+        ("skills", ".agents/skills/release/SKILL.md"),
+        ("hooks", "[[hooks.definitions]]"),
+        ("diagnostics", "[[diagnostics.definitions]]"),
+    ],
 )
 def test_an_empty_page_says_where_one_goes(desk: Desk, kind: str, place: str) -> None:
-    page = desk.dialog.pages.skills if kind == "skills" else desk.dialog.pages.hooks
+    page = {
+        "skills": desk.dialog.pages.skills,
+        "hooks": desk.dialog.pages.hooks,
+        "diagnostics": desk.dialog.pages.diagnostics,
+    }[kind]
     desk.turn_to(page.kind)
     page.show_extensions(ExtensionsView())
     desk.settle()
