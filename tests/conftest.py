@@ -125,7 +125,11 @@ class _Sample:
 
 
 def pytest_sessionfinish() -> None:
-    """Empty the clipboard: offscreen, Qt would free copied data after Python's end, and crash."""
+    """Empty the clipboard: offscreen, Qt would free copied data after Python's end, and crash.
+
+    What the run leaves is garbage of no test, and pytest's last collections of it would take a second in each worker.
+    """
+    gc.freeze()
     if "PySide6.QtWidgets" in sys.modules:
         from PySide6.QtWidgets import QApplication
 

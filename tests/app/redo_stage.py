@@ -211,10 +211,10 @@ class Stage:
 
 
 @asynccontextmanager
-async def staged(ground: Ground, theme: Theme, script: list[Reply], room: Room | None = None) -> AsyncGenerator[Stage]:
+async def staged(ground: Ground, theme: Theme, script: list[Reply]) -> AsyncGenerator[Stage]:
     async with ground.session(script, approval="never") as s:
-        place = room or Room(ground, theme)
+        room = Room(ground, theme)
         try:
-            yield Stage(s, ground, place)
+            yield Stage(s, ground, room)
         finally:
-            await (place.clear() if room else place.aclose())
+            await room.aclose()

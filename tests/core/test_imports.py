@@ -1,16 +1,15 @@
-"""The cost and the extent of imports, measured in fresh processes."""
+"""What commands, the library and the window load, asked of fresh processes."""
 
 import json
 import subprocess
 import sys
-from pathlib import Path
 from typing import cast
 
 import pytest
 
-import desktop_agent
+from tests.servers.script import reply, text
+from tests.servers.threaded import serve
 
-PACKAGE = Path(desktop_agent.__file__).parent
 QT = ("PySide6", "shiboken6", "qasync", "qtawesome")
 CLOUDS = ("boto3", "botocore", "google.auth", "azure", "msal")
 CLIENTS = ("anthropic", "openai", "mcp", "httpx2", "httpcore2", "h11", "anyio", *CLOUDS)
@@ -28,12 +27,38 @@ HEAVY = (
 )
 
 
-def modules_below(*parts: str) -> list[str]:
-    """The names of all modules in a package of ours, or the single module of that name."""
-    root = PACKAGE.joinpath(*parts)
-    files = sorted(root.rglob("*.py")) if root.is_dir() else [root.with_suffix(".py")]
-    names = [".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts) for file in files]
-    return [name.removesuffix(".__init__") for name in names]
+FOREIGN = (
+    *QT,
+    *CLOUDS,
+    "anthropic",
+    "httpx2",
+    "keyring",
+    "markdown_it",
+    "mcp",
+    "openai",
+    "opentelemetry.sdk",
+    "pygit2",
+    "pygments",
+    "rapidfuzz",
+    "requests",
+    "starlette",
+    "tree_sitter_bash",
+    "uvicorn",
+    "desktop_agent.app",
+    "desktop_agent.rest",
+    "desktop_agent.ui",
+)
+"""Modules that these commands must not load: the window, providers' clients, git and the shell's grammar."""
+
+WITHOUT_A_SESSION = (
+    *FOREIGN,
+    "desktop_agent.composition",
+    "desktop_agent.core.policy.engine",
+    "desktop_agent.core.providers",
+    "desktop_agent.core.session",
+    "desktop_agent.headless",
+)
+READING_ONLY = (*WITHOUT_A_SESSION, "pydantic", "desktop_agent.core.capture", "desktop_agent.core.tools")
 
 
 def loaded_after(program: str, *candidates: str) -> list[str]:
@@ -46,49 +71,57 @@ def loaded_after(program: str, *candidates: str) -> list[str]:
     return cast("list[str]", json.loads(done.stdout.splitlines()[-1]))
 
 
-def test_nothing_headless_imports_qt() -> None:
-    headless = [
-        name for part in ("core", "composition", "library", "api", "headless", "cli") for name in modules_below(part)
-    ]
-    assert len(headless) > 80
-    assert {
-        "desktop_agent.core.session.session",
-        "desktop_agent.composition.workbench",
-        "desktop_agent.cli.run",
-    } < set(headless)
-    program = f"from importlib import import_module\nfor name in {headless!r}:\n    import_module(name)"
-    assert loaded_after(program, *QT, "desktop_agent.ui", "desktop_agent.app") == []
+def loaded_by(*commands: list[str], unwanted: tuple[str, ...]) -> list[str]:
+    """Return which of `unwanted` a process loads that runs these commands one after the other."""
+    program = (
+        f"from desktop_agent.cli import main\nfor command in {commands!r}:\n    assert main(command) == 0, command"
+    )
+    return loaded_after(program, *unwanted)
 
 
-def test_importing_the_package_pulls_in_nothing() -> None:
-    assert loaded_after("import desktop_agent", *HEAVY, "desktop_agent.core", "argparse") == []
-
-
-@pytest.mark.parametrize("argument", ["--version", "--help"])
-def test_saying_what_it_is_takes_no_machinery(argument: str) -> None:
-    start = f"from desktop_agent.cli import main\ntry:\n    main([{argument!r}])"
-    program = f"{start}\nexcept SystemExit as end:\n    assert not end.code"
+def test_saying_what_it_is_takes_no_machinery() -> None:
+    program = """
+from desktop_agent.cli import main
+for argument in ("--version", "--help"):
+    try:
+        main([argument])
+    except SystemExit as end:
+        assert not end.code
+"""
     assert loaded_after(program, *HEAVY, "desktop_agent.composition.workbench", "desktop_agent.app") == []
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["config", "show"],
-        ["config", "get", "model.name"],
-        ["storage", "show"],
-        ["sessions", "list"],
-        ["sessions", "verify"],
-    ],
-)
-def test_what_needs_no_session_takes_no_tools_and_no_providers(arguments: list[str]) -> None:
-    program = f"from desktop_agent.cli import main\nassert main({arguments!r}) == 0"
-    machinery = (
-        "desktop_agent.composition.workbench",
-        "desktop_agent.composition.session_context",
-        "desktop_agent.core.policy",
+def test_what_only_reads_loads_no_session_and_no_pydantic() -> None:
+    reading = (
+        *(["sessions", "list"], ["config", "show"], ["config", "get", "model.name"], ["config", "path"]),
+        *(["storage", "show"], ["costs"], ["costs", "--by", "tool"], ["agents", "list"]),
     )
-    assert loaded_after(program, *QT, "pygit2", "httpx2", "rapidfuzz", "keyring", *machinery) == []
+    assert loaded_by(*reading, unwanted=READING_ONLY) == []
+
+
+def test_changes_and_sessions_are_read_without_a_session_and_without_pydantic() -> None:
+    assert loaded_after("import desktop_agent.cli.changes", *READING_ONLY, "pydantic_core") == []
+    assert loaded_after("import desktop_agent.cli.sessions", *READING_ONLY) == []
+
+
+def test_tools_are_listed_and_sessions_verified_without_a_session() -> None:
+    assert loaded_by(["tools", "list"], ["sessions", "verify"], unwanted=WITHOUT_A_SESSION) == []
+
+
+def test_a_slash_command_runs_without_a_providers_sdk() -> None:
+    assert loaded_by(["run", "--provider", "demo", "--prompt", "/help"], unwanted=FOREIGN) == []
+
+
+def test_a_run_with_a_plain_key_loads_no_sdk_no_library_of_a_cloud_and_nothing_for_telemetry(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-0123456789")
+    telemetry = ("opentelemetry.sdk", "opentelemetry.exporter", "google.protobuf", "requests", "urllib3")
+    unwanted = (*QT, *CLOUDS, "anthropic", "openai", *telemetry, "desktop_agent.core.telemetry.pipeline")
+    with serve(reply(text("Hi."))) as server:
+        run = ["run", "--provider", "anthropic", "--base-url", server.url, "--prompt", "Hi", "--approval", "never"]
+        assert loaded_by(run, unwanted=unwanted) == []
+        assert len(server.messages) == 1
 
 
 def test_a_run_imports_what_reads_git_and_what_suggests_names_only_when_it_needs_them() -> None:

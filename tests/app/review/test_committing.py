@@ -15,7 +15,6 @@ from desktop_agent.core.protocol.ops import SubmitPrompt
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.review.commit_sheet import CommitSheet
 from desktop_agent.ui.review.overlays.diff_review import DiffReview
-from desktop_agent.ui.translation import grouped
 from tests.app.conftest import Go, Journey
 from tests.core.stubborn import is_alive
 from tests.e2e.driver import Driver
@@ -37,8 +36,8 @@ def text_with(changed: dict[int, str]) -> str:
     return "".join(changed.get(number, line) for number, line in enumerate(LINES))
 
 
-def edit(changed: dict[int, str] = OURS, path: str = "notes.txt") -> tuple[Answer, Answer]:
-    write = tool_use("create_file", path=path, content=text_with(changed), if_exists="overwrite")
+def edit() -> tuple[Answer, Answer]:
+    write = tool_use("create_file", path="notes.txt", content=text_with(OURS), if_exists="overwrite")
     return reply(write), reply(text("Done."))
 
 
@@ -55,8 +54,8 @@ class Repo:
         place.write_text(f"#!/bin/sh\n{script}\n")
         place.chmod(0o755)
 
-    def content(self, path: str = "notes.txt", of: str = "HEAD") -> str:
-        return self.git("cat-file", "blob", f"{of}:{path}")
+    def content(self) -> str:
+        return self.git("cat-file", "blob", "HEAD:notes.txt")
 
     @property
     def message(self) -> str:
@@ -64,22 +63,17 @@ class Repo:
 
 
 @pytest.fixture
-def unborn(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repo:
+def repo(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repo:
     config = tmp_path / "gitconfig"
     config.write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     repo = Repo(project)
     repo.git("init", "-q")
+    (repo.folder / "notes.txt").write_text("".join(LINES))
+    repo.git("add", "-A")
+    repo.git("commit", "-qm", "notes: begin")
     return repo
-
-
-@pytest.fixture
-def repo(unborn: Repo) -> Repo:
-    (unborn.folder / "notes.txt").write_text("".join(LINES))
-    unborn.git("add", "-A")
-    unborn.git("commit", "-qm", "notes: begin")
-    return unborn
 
 
 class Committer:
@@ -210,47 +204,6 @@ def test_two_of_three_hunks_are_committed_and_one_key_takes_the_commit_back(repo
         await user.click("cancelCommitButton")
 
     window(journey)
-
-
-@pytest.mark.parametrize("kind", ["unborn", "detached"])
-def test_a_repository_without_a_commit_or_a_branch_is_committed_to(unborn: Repo, window: Window, kind: str) -> None:
-    if kind == "detached":
-        (unborn.folder / "notes.txt").write_text("".join(LINES))
-        unborn.git("add", "-A")
-        unborn.git("commit", "-qm", "notes: begin")
-        unborn.git("checkout", "-q", "--detach")
-
-    async def journey(user: Driver) -> None:
-        committer = Committer(user)
-        await committer.work()
-        await committer.open()
-        assert ("Commit to main" if kind == "unborn" else "Commit, on no branch") in committer.words
-        if kind == "unborn":
-            assert "HEAD does not have this file" in committer.items[0].text(0)
-            await committer.see_prepared("There is nothing to commit")
-            await user.click("cancelCommitButton")
-            return
-        await committer.commit("one")
-        assert unborn.message == "one"
-        await user.click("undoCommitButton")
-        await user.until_true(lambda: not user.transcript.changed.commits, "the commit is undone")
-
-    window(journey)
-
-
-def test_a_created_file_is_the_first_commit_of_a_branch(unborn: Repo, window: Window) -> None:
-    async def journey(user: Driver) -> None:
-        committer = Committer(user)
-        await committer.work()
-        await committer.open()
-        await committer.commit("new: begin")
-        assert unborn.git("ls-tree", "--name-only", "HEAD") == "new.txt\n"
-        await user.until_true(lambda: committer.committed == (1, 1), "the file is committed")
-        await user.click("undoCommitButton")
-        await user.until_true(lambda: not user.transcript.changed.commits, "the commit is undone")
-        assert unborn.git("for-each-ref") == ""
-
-    window(journey, *edit(path="new.txt"))
 
 
 def test_a_hook_that_refuses_leaves_everything_and_the_sheet_with_its_output_and_what_it_changes_is_said(
@@ -391,35 +344,6 @@ def test_a_message_that_was_begun_survives_the_window(repo: Repo, window: Window
     assert repo.message == "notes: half a message"
 
 
-def test_a_commit_is_signed_by_the_configured_program_or_not_made(repo: Repo, window: Window, tmp_path: Path) -> None:
-    program = tmp_path / "gpg"
-    program.write_text(
-        "#!/bin/sh\ncat > /dev/null; test -e unlocked || exit 1\n"
-        "echo '[GNUPG:] SIG_CREATED D' >&2; echo '-----BEGIN PGP SIGNATURE-----'; echo '-----END PGP SIGNATURE-----'\n"
-    )
-    program.chmod(0o755)
-    repo.git("config", "gpg.program", str(program))
-    repo.git("config", "commit.gpgSign", "true")
-    before = repo.git("rev-parse", "HEAD"), repo.git("diff", "--cached")
-
-    async def journey(user: Driver) -> None:
-        committer = Committer(user)
-        await committer.work()
-        await committer.open()
-        await committer.see_prepared("signed")
-        await committer.write("one")
-        await user.click("commitChangesButton")
-        await committer.see_output("gpg failed to sign the data")
-        await user.see(QPushButton, "commitChangesButton")
-        assert (repo.git("rev-parse", "HEAD"), repo.git("diff", "--cached")) == before
-        (repo.folder / "unlocked").touch()
-        await user.click("commitChangesButton")
-        await committer.see_closed()
-        assert "gpgsig -----BEGIN PGP SIGNATURE-----" in repo.git("cat-file", "commit", "HEAD")
-
-    window(journey)
-
-
 def test_a_hook_that_takes_long_is_stopped_by_a_key_and_by_closing_the_window_and_nothing_is_committed(
     repo: Repo, window: Window
 ) -> None:
@@ -452,18 +376,3 @@ def test_a_hook_that_takes_long_is_stopped_by_a_key_and_by_closing_the_window_an
     assert not (repo.folder / ".git/index.lock").exists()
     assert not is_alive(int(pid.read_text()))
     window(look_again, argv=["--continue"])
-
-
-@pytest.mark.nightly
-def test_a_thousand_files_are_listed_and_committed(repo: Repo, window: Window) -> None:
-    async def journey(user: Driver) -> None:
-        committer = Committer(user)
-        await committer.work()
-        await user.click("commitButton")
-        await committer.see_prepared("{0} of {0} changes, in {0} files".format(grouped(1_000)))
-        await committer.commit("many: begin")
-        await user.until_true(lambda: user.transcript.changed.commits[0].paths != (), "it is recorded")
-
-    command = "for n in $(seq 1000); do echo $n > many-$n.txt; done"
-    window(journey, reply(tool_use("run_terminal_cmd", command=command)), reply(text("Done.")))
-    assert len(repo.git("ls-tree", "--name-only", "HEAD").split()) == 1001

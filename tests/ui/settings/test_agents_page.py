@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QComboBox
 from desktop_agent.core.agents.definition import AgentDefinition, AgentReport
 from desktop_agent.core.agents.installed import known_agent
 from desktop_agent.ui.settings.agents_page import AgentCard
-from desktop_agent.ui.settings.settings_view import AgentsView, AgentView
+from desktop_agent.ui.settings.settings_view import AgentsView, AgentView, Section
 from tests.parts import part
 from tests.ui.settings.desk import Desk
 
@@ -17,11 +17,15 @@ MINE = AgentDefinition(name="mine", command="my-agent", args=("--acp", "two word
 CLAUDE = AgentView(definition=AgentDefinition(name="claude", command="claude-agent-acp"), title="Claude Code")
 
 
+@pytest.fixture
+def section() -> Section:
+    return "agents"
+
+
 class Page:
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
         self.asked = desk.asked_servers
-        desk.turn_to("agents")
 
     def show(self, *agents: AgentView, **more: object) -> None:
         self.desk.dialog.pages.agents.show_agents(replace(AgentsView(agents=agents), **more))

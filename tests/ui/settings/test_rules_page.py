@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit
 
 from desktop_agent.core.protocol.model import Rule
 from desktop_agent.ui.settings.rules_page import RulesPage
+from desktop_agent.ui.settings.settings_view import Section
 from tests.parts import part
 from tests.ui.settings.desk import Desk
 
@@ -36,8 +37,12 @@ FETCH = Rule(
 
 
 @pytest.fixture
+def section() -> Section:
+    return "rules"
+
+
+@pytest.fixture
 def page(desk: Desk) -> RulesPage:
-    desk.turn_to("rules")
     return desk.dialog.pages.rules
 
 

@@ -15,7 +15,7 @@ from desktop_agent.core.mcp.new_servers import KNOWN_SERVERS, KnownServer, known
 from desktop_agent.core.mcp.server_status import LastCall, ServerFacts, ServerStatus
 from desktop_agent.ui.settings.server_card import ToolRow
 from desktop_agent.ui.settings.servers_page import ServersPage
-from desktop_agent.ui.settings.settings_view import ServersView, ServerView, SignInProgress, ToolView
+from desktop_agent.ui.settings.settings_view import Section, ServersView, ServerView, SignInProgress, ToolView
 from tests.parts import part
 from tests.ui.settings.desk import Desk
 
@@ -27,6 +27,11 @@ TOOLS = (
     ToolView(name="git_status", about="Shows what is changed\u202e", tokens=120),
     ToolView(name="git_log", about="Shows commits", tokens=80),
 )
+
+
+@pytest.fixture
+def section() -> Section:
+    return "mcp"
 
 
 class Page(Struct):
@@ -50,7 +55,6 @@ class Page(Struct):
 
 @pytest.fixture
 def page(desk: Desk) -> Page:
-    desk.turn_to("mcp")
     return Page(desk, desk.asked_servers)
 
 

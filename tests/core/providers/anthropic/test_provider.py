@@ -27,7 +27,6 @@ from desktop_agent.core.providers.http_provider import HttpProvider
 from desktop_agent.core.providers.provider import Completion, StreamPiece
 from desktop_agent.core.system.files import digest_of
 from tests.core.providers.anthropic.conftest import KEY
-from tests.core.test_imports import loaded_after
 from tests.pictures import png
 from tests.providers import anthropic_provider
 from tests.servers import fault
@@ -113,11 +112,6 @@ async def test_a_connection_is_used_again(server: AnthropicServer, ask: Asking) 
 async def test_a_message_is_whole_even_if_its_response_never_ends(ask: Asking) -> None:
     whole = len(list(ANTHROPIC.events(reply(text("Hi.")), Ask(1, {}))))
     assert last_of(await ask(reply(text("Hi."), fault.stall_after(events=whole)))).stop_reason == "end_turn"
-
-
-def test_importing_the_provider_imports_no_http_client() -> None:
-    program = "import desktop_agent.core.providers.anthropic, desktop_agent.core.providers.auth.keys"
-    assert loaded_after(program, "anthropic", "httpx2", "keyring", "pydantic", "PySide6") == []
 
 
 async def test_two_answers_at_once_do_not_mix(server: AnthropicServer, ask: Asking) -> None:
