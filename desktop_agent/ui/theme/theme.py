@@ -319,7 +319,9 @@ class Theme(QObject):
         """Give the application this theme's palette, font and style sheet. Expects the Fusion style."""
         self._app.setFont(self.text_font())
         self._app.setPalette(_qt_palette(self.colours))
-        self._app.setStyleSheet(style_sheet(self.colours, self._growth))
+        sheet = style_sheet(self.colours, self._growth)
+        if sheet != self._app.styleSheet():  # Qt would polish every widget again, 50 ms of a test's window
+            self._app.setStyleSheet(sheet)
 
     def _grown(self, size_px: float) -> float:
         return size_px if self._growth == 1 else round(size_px * self._growth)
