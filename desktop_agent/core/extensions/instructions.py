@@ -9,6 +9,7 @@ import errno
 import os
 import re
 import stat
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -403,13 +404,10 @@ class _Reading:
     def _rules(self, folder: Path, ending: str, place: _Place) -> list[GuidanceFile]:
         """Return the rules that hold for the whole place. Those for some files go to `_for_some` if they hold."""
         boundary = place.boundary
-        if not _is_folder(folder):
-            return []
-        if boundary is not None and not Path(os.path.realpath(folder)).is_relative_to(boundary):
+        paths = rules_in(folder, ending, boundary)
+        if not paths:
             return []
         found: list[GuidanceFile] = []
-        entries = islice(entries_below((folder,)), MAX_RULES * 10)
-        paths = sorted(folder / path for _, path, _ in entries if path.endswith(ending))
         touched = self._touched_in(place)
         if len(paths) > MAX_RULES:
             self._note(self._reader.name_of(folder), f"only the first {MAX_RULES} of its rules are read")
@@ -467,18 +465,43 @@ class _Reading:
             self._problems.setdefault(GuidanceProblem("At least one more file", "only the first problems are told"))
 
 
-def outside_imports(root: Path, secret_at: SecretAt) -> Iterator[ProjectItem]:
-    """Yield what a folder's own instructions import from outside, for the question about trust. Never raises."""
-    reader = InstructionReader(root, UserFolders.of(root, {}), lambda _: secret_at, lambda _: False)
-    reader.top = _top_of(root)
+def rules_in(folder: Path, ending: str, boundary: Path | None) -> list[Path]:
+    """Return the files of a folder of rules, some more than may be used; none if a link leads out of `boundary`."""
+    if not _is_folder(folder) or (boundary is not None and not Path(os.path.realpath(folder)).is_relative_to(boundary)):
+        return []
+    entries = islice(entries_below((folder,)), MAX_RULES * 10)
+    return sorted(folder / path for _, path, _ in entries if path.endswith(ending))
+
+
+def outside_imports(reader: InstructionReader) -> Iterator[ProjectItem]:
+    """Yield what the instructions of a folder and above it import from outside, for the question about trust.
+
+    What an imported file imports is followed, also outside: each file needs its own answer. Never raises.
+    """
+    reader.top = top = _top_of(reader.root)
+    home = Path(os.path.realpath(reader.homes.home))
+    waiting: deque[tuple[Path, Path, int]] = deque()
+    for folder in (reader.root, *reader.root.parents):
+        if folder.is_relative_to(top):
+            boundary = reader.root if folder == reader.root else top
+            rules = rules_in(folder / ".claude/rules", ".md", boundary)[:MAX_RULES]
+            waiting += [(path, boundary, 0) for path in (*(folder / name for name in _IMPORTING), *rules)]
+    seen: set[Path] = set()
     named: set[str] = set()
-    for path in (root / name for name in _IMPORTING):
-        content = reader.content(path, root)
-        for target in with_imports(content.text)[1] if content is not None else ():
+    while waiting and len(named) < MAX_IMPORTS:
+        path, boundary, depth = waiting.popleft()
+        content = reader.content(path, boundary)
+        if content is None or content.path in seen or "@" not in content.text:
+            continue
+        seen.add(content.path)
+        for target in with_imports(content.text)[1][:MAX_IMPORTS] if depth < MAX_IMPORT_DEPTH else ():
             with suppress(OSError, ValueError):
                 meant = reader.imported(target, path)
-                name = reader.name_outside(meant) if meant.is_file() else ""
-                if name and name not in named and len(named) < MAX_IMPORTS:
+                if not meant.is_file():
+                    continue
+                name = reader.name_outside(meant)
+                waiting.append((meant, home if name else top, depth + 1))
+                if name and name not in named:
                     named.add(name)
                     yield import_item(name, path)
 

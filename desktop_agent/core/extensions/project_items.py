@@ -1,6 +1,7 @@
 """What the folders of a workspace and of the user bring, and the one question whether the user trusts the project."""
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 
 from msgspec import Struct
@@ -8,7 +9,7 @@ from msgspec import Struct
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.extensions.agent_files import RoleFolders, role_items
 from desktop_agent.core.extensions.hooks import hook_items
-from desktop_agent.core.extensions.instructions import UserFolders, outside_imports
+from desktop_agent.core.extensions.instructions import InstructionReader, UserFolders, outside_imports
 from desktop_agent.core.extensions.language_servers import server_items
 from desktop_agent.core.extensions.plugin_store import Plugins, PluginStore
 from desktop_agent.core.extensions.skills import SkillFolders
@@ -18,7 +19,6 @@ from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.workspace_settings import ProjectItem, ProjectTrust, WorkspaceSettings
 
 FINDERS: tuple[Callable[[Path, SecretAt], Iterable[ProjectItem]], ...] = (
-    outside_imports,
     hook_items,
     server_items,
 )
@@ -48,13 +48,14 @@ def extensions_of(
     """
 
     def find_items(root: Path) -> tuple[ProjectItem, ...]:
-        others = (item for find in FINDERS for item in find(root, secret_at()))
+        others = chain(outside_imports(instructions), *(find(root, secret_at()) for find in FINDERS))
         return (*skill_items(folders.read()), *role_items(roles.read()), *plugins.items(), *others)
 
     trust = ProjectTrust(paths.project_answers)
     settings = WorkspaceSettings(live, root, trust, find_items, lambda: plugins.server_tables())  # noqa: PLW0108 - it is made below
     plugins = Plugins(store, settings, secret_at)
     homes = UserFolders.of(paths.config, environ)
+    instructions = InstructionReader(root, homes, lambda _: secret_at(), lambda _: False)
     folders = SkillFolders(root, homes, secret_at, plugins.skill_sources)
     roles = RoleFolders(root, homes, secret_at, plugins.role_sources)
     skills = Skills(folders, settings, SkillUses(paths.data / "skill-uses.json"))

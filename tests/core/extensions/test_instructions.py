@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from desktop_agent.core.extensions.instructions import (
     MAX_BYTES,
     MAX_IMPORT_DEPTH,
+    MAX_IMPORTS,
     MAX_PROBLEMS,
     MAX_RULES,
     ROOM,
@@ -316,12 +317,38 @@ def test_the_question_of_trust_names_each_document_outside_once(at: Folders, mon
     at.write("CLAUDE.md", "@~/a.md `@~/b.md` @docs/inside.md @~/c.json @~/missing.md")
     at.write("CLAUDE.local.md", f"@~/b.md @{at.home}/a.md")
     os.link(at.write(".env", "@~/b.md"), at.root / "GEMINI.md")
-    items = list(outside_imports(at.root, secrets_in(at.root)))
+    items = list(outside_imports(at.reader))
     assert [(item.kind, item.name, item.path.name) for item in items] == [
         ("import", "~/a.md", "CLAUDE.md"),
         ("import", "~/b.md", "CLAUDE.local.md"),
     ]
     assert len({item.digest for item in items}) == 2
+
+
+def test_the_question_names_what_is_imported_by_what_is_imported_and_the_answer_lets_it_in(at: Folders) -> None:
+    at.init_git()
+    at.write("deep.md", "deepest", at.home)
+    at.write("a.md", "mine @deep.md @a.md", at.home)
+    for name in ("b.md", "c.md"):
+        at.write(name, "mine", at.home)
+    at.write("docs/inside.md", "inside @~/a.md")
+    at.write("CLAUDE.md", "@docs/inside.md")
+    at.write(".claude/rules/all.md", "rule @~/b.md")
+    at.write("CLAUDE.md", "above @~/c.md", at.top)
+    names = [item.name for item in outside_imports(at.reader)]
+    assert sorted(names) == ["~/a.md", "~/b.md", "~/c.md", "~/deep.md"]
+    at.trusted |= set(names)
+    assert {"deepest", "mine @deep.md @a.md"} <= set(at.read().values())
+    assert not at.problems()
+
+
+def test_imports_in_circles_and_in_great_numbers_end(at: Folders) -> None:
+    at.write("CLAUDE.md", "@a.md @b.md")
+    at.write("a.md", "@b.md @a.md")
+    at.write("b.md", "@a.md " + " ".join(f"@~/{number}.md" for number in range(300)))
+    for number in range(300):
+        at.write(f"{number}.md", "x", at.home)
+    assert 0 < len(list(outside_imports(at.reader))) <= MAX_IMPORTS
 
 
 def test_a_file_of_the_repository_above_the_workspace_is_imported(at: Folders) -> None:
