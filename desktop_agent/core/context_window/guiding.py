@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 from msgspec import Struct, field
 
+from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.plain_text import named, number_of
 from desktop_agent.core.context.history import History
 from desktop_agent.core.extensions.instructions import (
@@ -51,9 +53,14 @@ class Guiding(Struct, kw_only=True, eq=False):
         before, off = self.history.fold.guidance, self.settings().context.instructions_off
         known = [file for file in before if file.scope == "folder"]
         found = await asyncio.to_thread(self.reader.read, known, touched, off)
+        if new := self.reader.new_entries:
+            self.reader.new_entries = {}
+            kept = (entry for entry in off if new.keys().isdisjoint(OffList([entry]).paths))
+            with suppress(AgentError):  # it is found again until the settings can be written
+                await self.change_setting(OFF_KEY, (*kept, *new.values()))
         self._unsent, self._order, files = found.off, found.order, found.files
         if (skills := await asyncio.to_thread(self.skills, window)) is not None:
-            if OffList(off).has(self.reader.path_of(skills.path)):
+            if self.reader.off_list(off).has(self.reader.path_of(skills.path)):
                 self._unsent = (*self._unsent, skills)
             else:
                 files = (*files, skills)
@@ -71,18 +78,19 @@ class Guiding(Struct, kw_only=True, eq=False):
         """Put a file on the list of those that are not sent, or take it off. Raises `AgentError`."""
         path = self.reader.path_of(op.path)
         entries = self.settings().context.instructions_off
-        others = tuple(entry for entry in entries if path not in OffList([entry]).paths)
-        if op.is_on and OffList(others).has(path):
+        others = tuple(entry for entry in entries if path not in self.reader.off_list([entry]).paths)
+        if op.is_on and self.reader.off_list(others).has(path):
             title = f"{named(op.path)} is still not sent, because a glob in {OFF_KEY} covers it."
             await self.log.record(
                 ev.Notice(level="warning", code="guidance", title=title, hint="Change the list in the settings.")
             )
-        await self.change_setting(OFF_KEY, others if op.is_on else (*others, str(path)))
+        off = () if op.is_on else (await asyncio.to_thread(self.reader.off_entry, path),)
+        await self.change_setting(OFF_KEY, (*others, *off))
         self._is_switched = True
 
     def listed(self) -> list[tuple[GuidanceFile, bool]]:
         """Return what is sent and what would be, in order, and whether each is switched off from now on."""
-        off = OffList(self.settings().context.instructions_off)
+        off = self.reader.off_list(self.settings().context.instructions_off)
         files = {file.path: file for file in (*self._unsent, *self.history.fold.guidance)}
         places = {path: place for place, path in enumerate(self._order)}
         ordered = sorted(files.values(), key=lambda file: places.get(file.path, len(places)))

@@ -126,6 +126,10 @@ class InstructionReader:
         self.homes = homes
         self._secrets_in = secrets_in
         self.trusts = trusts
+        self._moved: dict[Path, Path] = {}
+        """The places now, as far as known, of files that were switched off before their folder was moved."""
+        self.new_entries: dict[Path, str] = {}
+        """What takes the place of these in the user's list, so that they stay off when they change."""
         self._known: dict[tuple[Path, Path | None], _Content | None] = {}
         self._split: dict[Path, tuple[str, FrontMatter]] = {}
 
@@ -135,7 +139,32 @@ class InstructionReader:
         `off` are the entries of the setting.
         """
         self.top = _top_of(self.root)
-        return _Reading(self, OffList(off), known, list(touched)).all()
+        self._look_for_moved(OffList(off))
+        return _Reading(self, self.off_list(off), known, list(touched)).all()
+
+    def off_list(self, entries: Iterable[str]) -> "OffList":
+        """Return the user's list, with the places to which files of it were moved, as far as they were seen."""
+        found = OffList(entries)
+        found.paths += [self._moved[path] for path in found.paths if path in self._moved]
+        return found
+
+    def off_entry(self, path: Path) -> str:
+        """Return the entry that switches a file off, also once its folder is moved. Blocks."""
+        content = self.content(path, self.top if path.is_relative_to(self.top) else None)
+        return f"{path}#{digest_of_text(content.text)[:_MARK]}" if content is not None and content.text else str(path)
+
+    def _look_for_moved(self, off: "OffList") -> None:
+        """Find files that are gone from where they were switched off, and are here with the same end and content."""
+        for path, mark in off.marks.items():
+            if path in self._moved or os.path.lexists(path):
+                continue
+            ends = (Path(*path.parts[at:]) for at in range(max(1, len(path.parts) - _MOST_PARTS), len(path.parts)))
+            for place in (base / end for end in ends for base in dict.fromkeys((self.root, self.top))):
+                content = self.content(place, self.top)
+                if content is not None and digest_of_text(content.text)[:_MARK] == mark:
+                    self._moved[path] = place
+                    self.new_entries[path] = f"{place}#{mark}"
+                    break
 
     def folders_of(self, paths: Iterable[str]) -> list[str]:
         """Return the folders inside the workspace that contain these files or folders, outer ones first. Blocks."""
@@ -235,16 +264,27 @@ class _Content(Struct, frozen=True):
     problem: str = ""
 
 
+_MARK = 16
+_MARKED = re.compile(r"(/.+)#([0-9a-f]{16})")
+_MOST_PARTS = 8
+"""How many of the last parts of a moved file's path are looked for."""
+
+
 class OffList:
-    """The user's list of what is not sent: paths, or globs for the ends of paths."""
+    """The user's list of what is not sent: paths, with a mark of their content or without, or globs for their ends."""
 
     def __init__(self, entries: Iterable[str]) -> None:
         self.paths: list[Path] = []
+        self.marks: dict[Path, str] = {}
+        """Digests of what files held when they were switched off, by which they are known where they are moved."""
         self._globs: list[Glob] = []
         for entry in entries:
-            text = os.path.expanduser(entry)  # noqa: PTH111 - Path's raises for a user that does not exist
+            text, mark = (marked[1], marked[2]) if (marked := _MARKED.fullmatch(entry)) else (entry, "")
+            text = os.path.expanduser(text)  # noqa: PTH111 - Path's raises for a user that does not exist
             if os.path.isabs(text) and not re.search(r"[*?[{]", text):  # noqa: PTH117 - a text so far
-                self.paths.append(Path(os.path.normpath(text)))
+                self.paths.append(path := Path(os.path.normpath(text)))
+                if mark:
+                    self.marks[path] = mark
             else:
                 with suppress(ValueError):  # it is no glob, so it matches nothing
                     is_free = "/" in text and not text.startswith(("/", "**/"))

@@ -12,7 +12,7 @@ from desktop_agent.core.extensions.hooks import hook_items
 from desktop_agent.core.extensions.instructions import InstructionReader, UserFolders, outside_imports
 from desktop_agent.core.extensions.language_servers import server_items
 from desktop_agent.core.extensions.plugin_store import Plugins, PluginStore
-from desktop_agent.core.extensions.skills import SkillFolders
+from desktop_agent.core.extensions.skills import SkillFolders, secret_by_name
 from desktop_agent.core.extensions.skills_in_force import Skills, SkillUses, skill_items
 from desktop_agent.core.extensions.untrusted import SecretAt
 from desktop_agent.core.settings.live_settings import LiveSettings
@@ -55,7 +55,11 @@ def extensions_of(
     settings = WorkspaceSettings(live, root, trust, find_items, lambda: plugins.server_tables())  # noqa: PLW0108 - it is made below
     plugins = Plugins(store, settings, secret_at)
     homes = UserFolders.of(paths.config, environ)
-    instructions = InstructionReader(root, homes, lambda _: secret_at(), lambda _: False)
+
+    def secrets_in(folder: Path) -> SecretAt:
+        return secret_at() if folder == root else secret_by_name
+
+    instructions = InstructionReader(root, homes, secrets_in, lambda _: False)
     folders = SkillFolders(root, homes, secret_at, plugins.skill_sources)
     roles = RoleFolders(root, homes, secret_at, plugins.role_sources)
     skills = Skills(folders, settings, SkillUses(paths.data / "skill-uses.json"))

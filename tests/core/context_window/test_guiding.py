@@ -1,6 +1,8 @@
 """Instructions in a session: what is sent and when, what is told, and what the user switches off."""
 
 import asyncio
+import shutil
+from pathlib import Path
 
 import pytest
 
@@ -134,7 +136,8 @@ async def test_what_is_switched_off_is_not_sent_in_this_and_other_sessions_until
         seen = await guides(s)
         assert [(name, part.is_off) for name, part in seen.items()] == [("CLAUDE.md", True), ("AGENTS.md", False)]
         assert seen["CLAUDE.md"].tokens > 0
-        assert live.current.context.instructions_off == (str(ground.workspace / "CLAUDE.md"),)
+        (entry,) = live.current.context.instructions_off
+        assert entry.startswith(f"{ground.workspace / 'CLAUDE.md'}#")
         await s.prompt()
         assert "Be brief." not in s.last_request.system
         assert [file.path for file in s.session.transcript.context.guidance] == ["AGENTS.md"]
@@ -148,6 +151,50 @@ async def test_what_is_switched_off_is_not_sent_in_this_and_other_sessions_until
         await s.prompt()
         assert "Be brief." in s.last_request.system
     assert ground.live.current.context.instructions_off == ()
+
+
+async def test_a_switch_holds_where_the_folder_is_moved_and_can_be_taken_back_there(
+    ground: Ground, live: LiveSettings
+) -> None:
+    ground.write("AGENTS.md", "Use tabs.")
+    ground.write("src/AGENTS.md", "Use spaces.")
+    async with ground.session([[Say("one")]]) as s:
+        await s.prompt()
+        s.submit(ops.SwitchGuidance(path="AGENTS.md", is_on=False))
+        await guides(s)
+    ground.workspace = ground.workspace.rename(ground.workspace.with_name("moved"))
+    async with ground.session([[Say("one")]]) as s:
+        await s.prompt()
+        assert "Use tabs." not in s.last_request.system
+    ground.write("AGENTS.md", "Use tabs and spaces.")
+    async with ground.session([[Say("one")], [Say("two")]]) as s:
+        await s.prompt()
+        assert "Use tabs" not in s.last_request.system
+        assert (await guides(s))["AGENTS.md"].is_off
+        s.submit(ops.SwitchGuidance(path="AGENTS.md", is_on=True))
+        assert not (await guides(s))["AGENTS.md"].is_off
+        await s.prompt()
+        assert "Use tabs and spaces." in s.last_request.system
+    assert not live.current.context.instructions_off
+
+
+async def test_a_switch_does_not_hold_for_a_copy_nor_for_another_text(ground: Ground, live: LiveSettings) -> None:
+    ground.write("AGENTS.md", "Use tabs.")
+    async with ground.session([[Say("one")]]) as s:
+        await s.prompt()
+        s.submit(ops.SwitchGuidance(path="AGENTS.md", is_on=False))
+        await guides(s)
+    first = ground.workspace
+    ground.workspace = Path(shutil.copytree(first, first.with_name("copy")))
+    async with ground.session([[Say("one")]]) as s:
+        await s.prompt()
+        assert "Use tabs." in s.last_request.system
+    shutil.rmtree(first)
+    ground.write("AGENTS.md", "Use spaces.")
+    async with ground.session([[Say("one")]]) as s:
+        await s.prompt()
+        assert "Use spaces." in s.last_request.system
+    assert live.current.context.instructions_off
 
 
 async def test_the_instructions_of_a_folder_are_switched_off_while_the_agent_works(
@@ -169,7 +216,8 @@ async def test_the_instructions_of_a_folder_are_switched_off_while_the_agent_wor
         s.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
         await s.rx.expect(ev.TurnEnded)
         assert "src/AGENTS.md holds no longer" in str(s.last_request.messages)
-        assert live.current.context.instructions_off == (str(ground.workspace / "src/AGENTS.md"),)
+        (entry,) = live.current.context.instructions_off
+        assert entry.startswith(f"{ground.workspace / 'src/AGENTS.md'}#")
 
 
 async def test_a_glob_of_the_settings_wins_over_the_switch_and_says_so(ground: Ground, live: LiveSettings) -> None:
