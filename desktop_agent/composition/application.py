@@ -18,7 +18,7 @@ from desktop_agent.core.base.errors import AgentError, UnsafeSettingsError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.context.tokens import Calibration
-from desktop_agent.core.diagnostics.diagnostics import ChangesOf, Diagnostics, DiagnosticsHost
+from desktop_agent.core.diagnostics.diagnostics import Diagnostics, DiagnosticsHost, RecordedChanges
 from desktop_agent.core.diagnostics.lsp_connection import LspHost, ServerState
 from desktop_agent.core.extensions.agent_files import roles_in_force
 from desktop_agent.core.extensions.agent_roles import AgentRole
@@ -223,8 +223,8 @@ class Application:
         secret_at = self._secrets_in(root)
         return LanguageServerBook(workspace=self.settings_in(root), environ=self.environ, secret_at=secret_at)
 
-    def diagnostics(self, root: Path, processes: ProcessRunner, changes_of: ChangesOf, log: EventLog) -> Diagnostics:
-        """Return the diagnostics of a session, which runs its language servers by `processes`."""
+    def diagnostics(self, root: Path, processes: ProcessRunner, changes: RecordedChanges, log: EventLog) -> Diagnostics:
+        """Return the diagnostics of a session with these changes, which runs its language servers by `processes`."""
         servers = LspHost(
             root=root,
             environ=self.environ,
@@ -233,7 +233,7 @@ class Application:
             clock=self.clock,
             logs=self.paths.logs / "language-servers",
         )
-        host = DiagnosticsHost(servers=servers, changes_of=changes_of, content_of=self.blobs.of_file)
+        host = DiagnosticsHost(servers=servers, changes=changes, content_of=self.blobs.of_file)
         made = Diagnostics(self.language_servers_in(root), host, log)
         self._diagnostics.add(made)
         return made

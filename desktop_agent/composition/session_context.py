@@ -224,9 +224,10 @@ class SessionContext:
         self.hooks = Hooks(app.hooks_in(settings.root), self._hook_host(), self.recorder)
         self.recorder.fold_into(self.hooks.hear)
         processes = ProcessRunner(app.clock, limits=self._command_limits)
-        of_call = state.transcript.changed.of_call
         self.diagnostics: Diagnostics = (
-            app.diagnostics(self.root, processes, of_call, self.recorder) if self.top is self else self.top.diagnostics
+            app.diagnostics(self.root, processes, lambda: state.transcript.changes, self.recorder)
+            if self.top is self
+            else self.top.diagnostics
         )
         trust = SessionTrust(ToolTrust(app.paths.tool_trust), self.recorder)
         wanted = partial(_wanted_servers, self.settings, options.servers)

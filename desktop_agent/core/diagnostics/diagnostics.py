@@ -5,9 +5,11 @@ server first saw the file.
 """
 
 import asyncio
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ServerError, StorageError
-from desktop_agent.core.base.ids import CallId
+from desktop_agent.core.base.ids import CallId, ChangeId
 from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.diagnostics.lsp_connection import MOST_KEPT, LspConnection, LspHost, ServerState
 from desktop_agent.core.extensions.language_servers import LanguageServerBook, StandingServer
@@ -25,11 +27,11 @@ from desktop_agent.core.protocol.model import (
     SEVERITIES,
     Diagnostic,
     DiagnosticSeverity,
-    FileChange,
     FileDiagnostics,
     FileImage,
 )
 from desktop_agent.core.system.processes.child import unhurried
+from desktop_agent.core.transcript import ChangeRecord
 
 MOST_FILES: Final = 20
 """How many changed files a server checks at once; of more, it checks the last ones."""
@@ -46,15 +48,15 @@ _Problem = tuple[str, str, str, str]
 """Severity, code, message and the text of the line: what stays the same when a file gets longer above."""
 
 
-ChangesOf = Callable[[int, CallId], Sequence[FileChange]]
-"""Returns the recorded changes of a call of a turn, in order."""
+RecordedChanges = Callable[[], dict[ChangeId, ChangeRecord]]
 
 
 class DiagnosticsHost(Struct, frozen=True, kw_only=True, eq=False):
     """What the diagnostics of a session work with."""
 
     servers: LspHost
-    changes_of: ChangesOf
+    changes: RecordedChanges
+    """Returns all recorded changes of the session, in order."""
     content_of: Callable[[FileImage | None], bytes | None]
     """Returns a file's content. Blocks. Raises `StorageError`."""
 
@@ -79,7 +81,7 @@ class _Checker:
         """What was not taken yet, by path."""
         self.work: asyncio.Task[None] | None = None
         self.missed = 0
-        self._took_s = 0.0
+        self._took_s = math.inf
         self._host = host
         self._waiting: dict[str, _Changed] = {}
         self._known: dict[str, tuple[FileImage, Counter[_Problem]]] = {}
@@ -201,8 +203,8 @@ class Diagnostics:
         self._host = host
         self._log = log
         self._checkers: dict[str, _Checker] = {}
-        self._seen: dict[CallId, int] = {}
-        """How many changes of a call were checked: a sub-agent's are all the same call's."""
+        self._seen = len(host.changes())
+        """How many of the changes were looked at."""
         self._marked: set[tuple[str, str]] = set()
 
     @property
@@ -214,16 +216,17 @@ class Diagnostics:
         return tuple(each.connection.state for each in self._checkers.values())
 
     async def after_call(self, turn: int, call_id: CallId) -> str:
-        """Have what the call changed checked, and return what the model is told; empty if nothing.
+        """Have what was changed until now checked, and return what the model is told; empty if nothing.
 
         Waits only for servers that run, and not for long; what comes later is told after a later call.
         """
         settings = self._book.workspace.current.diagnostics
-        if changes := self._changes(turn, call_id):
+        if changes := self._changes():
             await self._begin(changes)
-            waited = [each for each in self._checkers.values() if each.is_waited_for(settings.wait_seconds)]
+            wait_s = settings.wait_seconds if settings.tell != "nothing" else 0.0
+            waited = [each for each in self._checkers.values() if each.is_waited_for(wait_s)]
             if work := {each.work for each in waited if each.work is not None}:
-                done, _ = await asyncio.wait(work, timeout=settings.wait_seconds)
+                done, _ = await asyncio.wait(work, timeout=wait_s)
                 for each in waited:
                     each.missed = 0 if each.work in done else each.missed + 1
         files = [file for each in self._checkers.values() for file in each.take()]
@@ -239,11 +242,11 @@ class Diagnostics:
         await asyncio.gather(*(each.aclose() for each in self._checkers.values()))
         await self._host.servers.runner.aclose()
 
-    def _changes(self, turn: int, call_id: CallId) -> dict[str, _Changed]:
-        made = self._host.changes_of(turn, call_id)
-        news = made[self._seen.get(call_id, 0) :]
-        if news:
-            self._seen[call_id] = len(made)
+    def _changes(self) -> dict[str, _Changed]:
+        """Return what calls have changed since the last look, also those of sub-agents and of background commands."""
+        records = self._host.changes()
+        count, self._seen = max(0, len(records) - self._seen), len(records)
+        news = [record.change for record in islice(reversed(records.values()), count)][::-1]
         moved = {change.path: change.before for change in news if change.moved_to}
         found: dict[str, _Changed] = {}
         for change in filter(lambda each: each.is_by_agent, news):
@@ -257,11 +260,13 @@ class Diagnostics:
         in_force = {each.server.name: each for each in standing if each.standing == "in force"}
         for name, checker in list(self._checkers.items()):
             if in_force.get(name) != checker.connection.standing:
-                del self._checkers[name]
+                self._checkers.pop(name, None)
                 await checker.aclose()
         for name, each in in_force.items():
             if any(each.server.language_of(path) for path in changes):
-                self._checkers.setdefault(name, _Checker(each, self._host)).add(changes)
+                if name not in self._checkers:
+                    self._checkers[name] = _Checker(each, self._host)
+                self._checkers[name].add(changes)
 
 
 def _told(files: Sequence[FileDiagnostics], severities: Sequence[DiagnosticSeverity]) -> str:

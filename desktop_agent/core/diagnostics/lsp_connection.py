@@ -32,7 +32,7 @@ IDLE_S: Final = 600.0
 """After so long without a change, a server is ended. The next one starts it again."""
 MOST_KEPT: Final = 50
 """How many diagnostics of a file are kept, the worst ones."""
-_MOST_READ = 5_000
+_MOST_READ = 1_000
 _LONGEST_MESSAGE = 400
 _LONGEST_CODE = 80
 _MOST_OPEN = 8
@@ -48,8 +48,9 @@ _TRY_AGAIN: Final = (-32801, -32802)  # ContentModified, ServerCancelled
 _FLOOD_S = 10.0
 _MOST_MESSAGES = 5_000
 _MOST_FLOOD_BYTES = 64 * 2**20
-_MOST_UNSENT = 1_000
+_MOST_UNSENT = 200
 _MESSAGES_AT_ONCE = 20
+_LARGE_BYTES = 16 * 1024
 
 Phase = Literal["idle", "starting", "running", "failed"]
 _MEANT: Mapping[object, DiagnosticSeverity] = {1: "error", 2: "warning", 3: "info"}
@@ -128,7 +129,8 @@ class LspConnection:
 
     async def _live(self) -> None:
         self._become("starting")
-        log = ServerLog(self._host.logs / f"{self.server.name}.log" if self._host.logs is not None else None)
+        logs, secrets = self._host.logs, tuple(self.server.env.values())
+        log = ServerLog(logs / f"{self.server.name}.log" if logs is not None else None, secrets)
         try:
             environ = {**child_environment(self._host.environ), **self.server.env}
             argv = (self.standing.program, *self.server.args)
@@ -210,7 +212,9 @@ class LspConnection:
                 if count > _MOST_MESSAGES or size > _MOST_FLOOD_BYTES:
                     process.break_off("It sends more messages than can be read.")
                     return
-                if count % _MESSAGES_AT_ONCE == 0:  # whatever it sends, the window draws in between
+                if (
+                    count % _MESSAGES_AT_ONCE == 0 or len(message) > _LARGE_BYTES
+                ):  # whatever it sends, the window draws in between
                     await asyncio.sleep(0)
                 yield message
 
@@ -413,13 +417,14 @@ def _path_of(uri: object) -> str:
         return ""
     with suppress(ValueError):
         parts = urlsplit(uri)
-        return unquote(parts.path) if parts.scheme == "file" else ""
+        return unquote(parts.path, errors="surrogateescape") if parts.scheme == "file" else ""
     return ""
 
 
 def _is_on_disk(path: str, text: str) -> bool:
+    content, file = text.encode(), Path(path)
     try:
-        return Path(path).read_bytes() == text.encode()
+        return file.is_file() and file.stat().st_size == len(content) and file.read_bytes() == content
     except OSError:
         return False
 

@@ -4,6 +4,7 @@ A project's are in its `.lsp.json`, in Claude Code's form: https://code.claude.c
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, Literal, cast
@@ -37,6 +38,8 @@ MOST_SERVERS: Final = 20
 """How many servers of one file count."""
 _LONGEST_FILE = 64 * 1024
 _LONGEST_NAME = 40
+_NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_.-]{{0,{_LONGEST_NAME - 1}}}")
+"""It is also the name of a log file."""
 _START_S = 30.0
 _LONGEST_START_S = 300.0
 _RESTARTS = 3
@@ -278,8 +281,10 @@ def _server(name: str, entry: object, path: Path) -> LanguageServer | None:
     if not isinstance(entry, dict):
         raise ValueError("a server is an object with a command")  # noqa: TRY004 - one kind of error for every mistake
     values = cast("dict[str, object]", entry)
-    if not 0 < len(name) <= _LONGEST_NAME or named(name) != name:
-        raise ValueError(f"a name has 1 to {_LONGEST_NAME} visible characters")
+    if _NAME.fullmatch(name) is None:
+        raise ValueError(
+            "a name has at most 40 letters, digits, '-', '_' and '.', and begins with one of the first two"
+        )
     choice_in(values, "transport", ("stdio",), "stdio")
     if optional_flag_in(values, "diagnostics") is False:
         return None

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from datetime import datetime
-from itertools import takewhile
 from typing import Final, Self
 
 from msgspec import Struct, field
@@ -155,11 +154,6 @@ class ChangeState(Fold):
 
     def undone(self) -> list[ChangeRecord]:
         return [record for record in self._agent_records(None) if record.is_undone or record.undone_hunks]
-
-    def of_call(self, turn: int, call_id: CallId) -> list[FileChange]:
-        """Return the changes of a call in this turn or a later one, in order."""
-        recent = takewhile(lambda record: record.turn >= turn, reversed(self.changes.values()))
-        return [record.change for record in recent if record.call_id == call_id][::-1]
 
     def _agent_records(self, turn: int | None) -> Iterator[ChangeRecord]:
         records = (record for record in self.changes.values() if record.change.is_by_agent)

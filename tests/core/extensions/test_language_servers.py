@@ -89,6 +89,13 @@ def test_a_mistake_is_a_problem_in_words(values: object, problem: str) -> None:
     assert problem in found.problems[0].message
 
 
+@pytest.mark.parametrize("name", ["", "../x", "/etc/x", "a b", "\u202ex", "x" * 41, ".x"])
+def test_a_name_is_that_of_a_file(name: str) -> None:
+    found = servers_in(json.dumps({name: GO}).encode(), FILE)
+    assert not found.servers
+    assert "a name has" in found.problems[0].message
+
+
 @pytest.mark.parametrize("content", [b"", b"[]", b"{", b"\xff", b"[" * 100_000])
 def test_a_broken_file_is_a_problem(content: bytes) -> None:
     assert servers_in(content, FILE).problems
