@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import Iterator
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Literal
 
@@ -14,7 +15,7 @@ from desktop_agent.app.branches import Branches
 from desktop_agent.app.composing import ContentPreviews, Pasting, SpellChecking
 from desktop_agent.app.connections import has_key
 from desktop_agent.app.content_windows import ContentWindows
-from desktop_agent.app.controller import Controller, WindowContext
+from desktop_agent.app.controller import Controller, WindowContext, in_background
 from desktop_agent.app.desktop_bus import follow_desktop
 from desktop_agent.app.file_changes import CodeApplying, FileViewing, FileWriting
 from desktop_agent.app.inbox import Inbox, InboxNotifier
@@ -87,7 +88,7 @@ class WindowController(Controller):
     def __init__(
         self, panels: WindowPanels, theme: Theme, arguments: WindowArguments, bench: Workbench, begun: OwnSession | None
     ) -> None:
-        context = WindowContext(panels, theme, bench)
+        context = self._context = WindowContext(panels, theme, bench)
         super().__init__(context)
         self._arguments = arguments
         self._begun = begun
@@ -219,6 +220,8 @@ class WindowController(Controller):
         panels, actions, entries = self._panels, self._panels.window.actions_, self._panels.transcript.entry_actions
         actions.settings.triggered.connect(self._setup.open)
         actions.usage.triggered.connect(self._usage.open)
+        for action, asks in ((actions.try_with, True), (actions.variants, False)):
+            action.triggered.connect(in_background(self._launch, partial(self._open_variants, asks=asks)))
         panels.composer.controls.cost.clicked.connect(self._usage.open)
         entries.settings_requested.connect(self._on_settings)
         entries.sign_in_requested.connect(self._on_sign_in)
@@ -252,6 +255,14 @@ class WindowController(Controller):
                     self._panels.composer.set_text(demo_follow_up())
             case _:
                 pass
+
+    async def _open_variants(self, *, asks: bool) -> None:
+        await asyncio.to_thread(import_module, "desktop_agent.headless.single_call")
+        from desktop_agent.app.sessions.variants import VariantControl  # with the first variants
+
+        window = self._panels.window
+        control = window.findChild(VariantControl) or VariantControl(self._context, self._live, self._navigator)
+        await (control.ask() if asks else control.reopen())
 
     def _on_settings(self) -> None:
         model = self._panels.session.transcript.session.model

@@ -155,6 +155,7 @@ def _connect(panels: WindowPanels) -> None:
     panels.review.wrapping_changed.connect(window.memory.remember_wrapping)
     panels.review.enlarge_clicked.connect(window.toggle_enlarged_review)
     panels.review.bring_back_clicked.connect(actions.bring_back.trigger)
+    panels.composer.controls.offer_with_send([actions.try_with])
     window.review_enlarged.connect(panels.review.set_enlarged)
     actions.show_keys(actions.enlarge_review, panels.review.set_enlarge_keys)
     panels.sessions.set_arrangement(window.memory.kept("sessions", Arrangement, Arrangement()))

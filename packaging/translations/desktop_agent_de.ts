@@ -251,6 +251,10 @@
         <translation>Committen, was Sie behalten …</translation>
     </message>
     <message>
+        <source>Compare variants…</source>
+        <translation>Varianten vergleichen…</translation>
+    </message>
+    <message>
         <source>Export the conversation…</source>
         <translation>Unterhaltung exportieren …</translation>
     </message>
@@ -381,6 +385,10 @@
     <message>
         <source>Try the demo</source>
         <translation>Demo ausprobieren</translation>
+    </message>
+    <message>
+        <source>Try with…</source>
+        <translation>Versuchen mit…</translation>
     </message>
     <message>
         <source>Undo the agent&apos;s turn</source>
@@ -2509,6 +2517,10 @@
     <message>
         <source>What git and its hooks say</source>
         <translation>Was git und seine Hooks ausgeben</translation>
+    </message>
+    <message>
+        <source>What is committed</source>
+        <translation>Was committet wird</translation>
     </message>
     <message>
         <source>git does not know who you are. Run `git config --global user.name` and `user.email`.</source>
@@ -5611,6 +5623,10 @@
         <translation>Für {0} gibt es keine brauchbaren Zugangsdaten.</translation>
     </message>
     <message>
+        <source>There are no variants in this folder.</source>
+        <translation>In diesem Ordner gibt es keine Varianten.</translation>
+    </message>
+    <message>
         <source>There can be 2 to {0} variants, not {1}.</source>
         <translation>Es können 2 bis {0} Varianten sein, nicht {1}.</translation>
     </message>
@@ -8497,6 +8513,21 @@
     <message>
         <source>✓ Kept</source>
         <translation>✓ Behalten</translation>
+    </message>
+</context>
+<context>
+    <name>HunkChoice</name>
+    <message>
+        <source>Line endings</source>
+        <translation>Zeilenenden</translation>
+    </message>
+    <message>
+        <source>Permissions</source>
+        <translation>Berechtigungen</translation>
+    </message>
+    <message>
+        <source>left out: {0}</source>
+        <translation>ausgelassen: {0}</translation>
     </message>
 </context>
 <context>
@@ -14862,6 +14893,53 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
     </message>
 </context>
 <context>
+    <name>TrySheet</name>
+    <message>
+        <source>Add a model</source>
+        <translation>Modell hinzufügen</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Each model works on the same message in a worktree of its own, from the last commit of {0}. Your files stay as they are until you take something.</source>
+        <translation>Jedes Modell bearbeitet dieselbe Nachricht in einem eigenen Worktree, ab dem letzten Commit von {0}. Ihre Dateien bleiben, wie sie sind, bis Sie etwas übernehmen.</translation>
+    </message>
+    <message>
+        <source>It runs in each worktree once its model is done, confined like the agent&apos;s commands. What it changes is undone.</source>
+        <translation>Er läuft in jedem Worktree, sobald dessen Modell fertig ist, eingeschränkt wie die Befehle des Agenten. Was er ändert, wird zurückgenommen.</translation>
+    </message>
+    <message>
+        <source>Leave this model out</source>
+        <translation>Dieses Modell weglassen</translation>
+    </message>
+    <message>
+        <source>Message</source>
+        <translation>Nachricht</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>Modell</translation>
+    </message>
+    <message>
+        <source>Models</source>
+        <translation>Modelle</translation>
+    </message>
+    <message>
+        <source>Start</source>
+        <translation>Starten</translation>
+    </message>
+    <message>
+        <source>Test command</source>
+        <translation>Testbefehl</translation>
+    </message>
+    <message>
+        <source>Try with…</source>
+        <translation>Versuchen mit…</translation>
+    </message>
+</context>
+<context>
     <name>UndoBar</name>
     <message numerus="yes">
         <source>%n files</source>
@@ -15452,6 +15530,180 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
     </message>
 </context>
 <context>
+    <name>VariantColumn</name>
+    <message numerus="yes">
+        <source>%n files</source>
+        <translation>
+            <numerusform>%n Datei</numerusform>
+            <numerusform>%n Dateien</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Answer</source>
+        <translation>Antwort</translation>
+    </message>
+    <message>
+        <source>Changes of {0}</source>
+        <translation>Änderungen von {0}</translation>
+    </message>
+    <message>
+        <source>Discard</source>
+        <translation>Verwerfen</translation>
+    </message>
+    <message>
+        <source>Move its worktree to the trash, where it stays for a month</source>
+        <translation>Seinen Worktree in den Papierkorb legen, wo er einen Monat bleibt</translation>
+    </message>
+    <message>
+        <source>No changes</source>
+        <translation>Keine Änderungen</translation>
+    </message>
+    <message>
+        <source>No changes yet</source>
+        <translation>Noch keine Änderungen</translation>
+    </message>
+    <message>
+        <source>Not tested</source>
+        <translation>Nicht getestet</translation>
+    </message>
+    <message>
+        <source>Open</source>
+        <translation>Öffnen</translation>
+    </message>
+    <message>
+        <source>Run the test command again</source>
+        <translation>Den Testbefehl noch einmal ausführen</translation>
+    </message>
+    <message>
+        <source>Show its session</source>
+        <translation>Seine Sitzung zeigen</translation>
+    </message>
+    <message>
+        <source>Stop</source>
+        <translation>Anhalten</translation>
+    </message>
+    <message>
+        <source>Stop only this one</source>
+        <translation>Nur diese Variante anhalten</translation>
+    </message>
+    <message>
+        <source>Test again</source>
+        <translation>Erneut testen</translation>
+    </message>
+    <message>
+        <source>Testing…</source>
+        <translation>Testet…</translation>
+    </message>
+    <message>
+        <source>Tests</source>
+        <translation>Tests</translation>
+    </message>
+    <message>
+        <source>The last message, or what the tests print</source>
+        <translation>Die letzte Nachricht, oder was die Tests ausgeben</translation>
+    </message>
+    <message>
+        <source>Your folder has all that it changed.</source>
+        <translation>Ihr Ordner hat alles, was es geändert hat.</translation>
+    </message>
+    <message>
+        <source>✓ passed</source>
+        <translation>✓ bestanden</translation>
+    </message>
+    <message>
+        <source>✗ failed, code {0}</source>
+        <translation>✗ fehlgeschlagen, Code {0}</translation>
+    </message>
+</context>
+<context>
+    <name>VariantControl</name>
+    <message numerus="yes">
+        <source>%n files are taken, and in review</source>
+        <translation>
+            <numerusform>%n Datei ist übernommen und in der Prüfung</numerusform>
+            <numerusform>%n Dateien sind übernommen und in der Prüfung</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Discarded</source>
+        <translation>Verworfen</translation>
+    </message>
+    <message>
+        <source>Done</source>
+        <translation>Erledigt</translation>
+    </message>
+    <message>
+        <source>It failed</source>
+        <translation>Fehlgeschlagen</translation>
+    </message>
+    <message>
+        <source>It was cut off. Open it to go on.</source>
+        <translation>Abgebrochen. Öffnen Sie die Variante, um weiterzumachen.</translation>
+    </message>
+    <message>
+        <source>It was not begun, or is deleted</source>
+        <translation>Nicht begonnen oder gelöscht</translation>
+    </message>
+    <message>
+        <source>Making its worktree…</source>
+        <translation>Sein Worktree wird angelegt…</translation>
+    </message>
+    <message>
+        <source>Stopped</source>
+        <translation>Angehalten</translation>
+    </message>
+    <message>
+        <source>Stopped before it began</source>
+        <translation>Angehalten, bevor es begann</translation>
+    </message>
+    <message>
+        <source>Testing…</source>
+        <translation>Testet…</translation>
+    </message>
+    <message>
+        <source>Waits for your answer</source>
+        <translation>Wartet auf Ihre Antwort</translation>
+    </message>
+    <message>
+        <source>Working…</source>
+        <translation>Arbeitet …</translation>
+    </message>
+</context>
+<context>
+    <name>VariantsWindow</name>
+    <message numerus="yes">
+        <source>%n changes are ticked</source>
+        <translation>
+            <numerusform>%n Änderung ist angehakt</numerusform>
+            <numerusform>%n Änderungen sind angehakt</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Discard the rest</source>
+        <translation>Rest verwerfen</translation>
+    </message>
+    <message>
+        <source>Move the worktrees to the trash, where they stay for a month</source>
+        <translation>Die Worktrees in den Papierkorb legen, wo sie einen Monat bleiben</translation>
+    </message>
+    <message>
+        <source>Stop all</source>
+        <translation>Alle anhalten</translation>
+    </message>
+    <message>
+        <source>Take into the folder</source>
+        <translation>In den Ordner übernehmen</translation>
+    </message>
+    <message>
+        <source>Tick what you want to take.</source>
+        <translation>Haken Sie an, was Sie übernehmen möchten.</translation>
+    </message>
+    <message>
+        <source>Variants</source>
+        <translation>Varianten</translation>
+    </message>
+</context>
+<context>
     <name>Viewer</name>
     <message>
         <source>Its lines are too long to be shown here: {size}. Open it with its application.</source>
@@ -15861,25 +16113,6 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
     <message>
         <source>Worktrees</source>
         <translation>Worktrees</translation>
-    </message>
-</context>
-<context>
-    <name>_Choice</name>
-    <message>
-        <source>Line endings</source>
-        <translation>Zeilenenden</translation>
-    </message>
-    <message>
-        <source>Permissions</source>
-        <translation>Zugriffsrechte</translation>
-    </message>
-    <message>
-        <source>What is committed</source>
-        <translation>Was committet wird</translation>
-    </message>
-    <message>
-        <source>left out: {0}</source>
-        <translation>ausgelassen: {0}</translation>
     </message>
 </context>
 <context>

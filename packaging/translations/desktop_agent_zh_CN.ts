@@ -251,6 +251,10 @@
         <translation>提交保留的更改…</translation>
     </message>
     <message>
+        <source>Compare variants…</source>
+        <translation>比较方案…</translation>
+    </message>
+    <message>
         <source>Export the conversation…</source>
         <translation>导出对话…</translation>
     </message>
@@ -381,6 +385,10 @@
     <message>
         <source>Try the demo</source>
         <translation>试用演示</translation>
+    </message>
+    <message>
+        <source>Try with…</source>
+        <translation>用多个模型尝试…</translation>
     </message>
     <message>
         <source>Undo the agent&apos;s turn</source>
@@ -2493,6 +2501,10 @@
     <message>
         <source>What git and its hooks say</source>
         <translation>git 及其钩子的输出</translation>
+    </message>
+    <message>
+        <source>What is committed</source>
+        <translation>要提交的内容</translation>
     </message>
     <message>
         <source>git does not know who you are. Run `git config --global user.name` and `user.email`.</source>
@@ -5593,6 +5605,10 @@
         <translation>没有可用于 {0} 的凭据。</translation>
     </message>
     <message>
+        <source>There are no variants in this folder.</source>
+        <translation>此文件夹中没有方案。</translation>
+    </message>
+    <message>
         <source>There can be 2 to {0} variants, not {1}.</source>
         <translation>方案数量须为 2 到 {0} 个，不能是 {1} 个。</translation>
     </message>
@@ -8467,6 +8483,21 @@
     <message>
         <source>✓ Kept</source>
         <translation>✓ 已保留</translation>
+    </message>
+</context>
+<context>
+    <name>HunkChoice</name>
+    <message>
+        <source>Line endings</source>
+        <translation>行尾</translation>
+    </message>
+    <message>
+        <source>Permissions</source>
+        <translation>权限</translation>
+    </message>
+    <message>
+        <source>left out: {0}</source>
+        <translation>未包含：{0}</translation>
     </message>
 </context>
 <context>
@@ -14786,6 +14817,53 @@ The files in {1} stay as they are.</source>
     </message>
 </context>
 <context>
+    <name>TrySheet</name>
+    <message>
+        <source>Add a model</source>
+        <translation>添加模型</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Each model works on the same message in a worktree of its own, from the last commit of {0}. Your files stay as they are until you take something.</source>
+        <translation>每个模型都从 {0} 的最后一次提交开始，在各自的工作树中处理同一条消息。在您采用更改之前，您的文件保持不变。</translation>
+    </message>
+    <message>
+        <source>It runs in each worktree once its model is done, confined like the agent&apos;s commands. What it changes is undone.</source>
+        <translation>每个模型完成后，它会在该工作树中运行，限制与智能体的命令相同。它所做的更改会被撤销。</translation>
+    </message>
+    <message>
+        <source>Leave this model out</source>
+        <translation>移除此模型</translation>
+    </message>
+    <message>
+        <source>Message</source>
+        <translation>消息</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>模型</translation>
+    </message>
+    <message>
+        <source>Models</source>
+        <translation>模型</translation>
+    </message>
+    <message>
+        <source>Start</source>
+        <translation>开始</translation>
+    </message>
+    <message>
+        <source>Test command</source>
+        <translation>测试命令</translation>
+    </message>
+    <message>
+        <source>Try with…</source>
+        <translation>用多个模型尝试…</translation>
+    </message>
+</context>
+<context>
     <name>UndoBar</name>
     <message numerus="yes">
         <source>%n files</source>
@@ -15365,6 +15443,177 @@ The files in {1} stay as they are.</source>
     </message>
 </context>
 <context>
+    <name>VariantColumn</name>
+    <message numerus="yes">
+        <source>%n files</source>
+        <translation>
+            <numerusform>%n 个文件</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Answer</source>
+        <translation>回答</translation>
+    </message>
+    <message>
+        <source>Changes of {0}</source>
+        <translation>{0} 的更改</translation>
+    </message>
+    <message>
+        <source>Discard</source>
+        <translation>放弃</translation>
+    </message>
+    <message>
+        <source>Move its worktree to the trash, where it stays for a month</source>
+        <translation>将其工作树移到回收站，保留一个月</translation>
+    </message>
+    <message>
+        <source>No changes</source>
+        <translation>没有更改</translation>
+    </message>
+    <message>
+        <source>No changes yet</source>
+        <translation>尚无更改</translation>
+    </message>
+    <message>
+        <source>Not tested</source>
+        <translation>未测试</translation>
+    </message>
+    <message>
+        <source>Open</source>
+        <translation>打开</translation>
+    </message>
+    <message>
+        <source>Run the test command again</source>
+        <translation>再次运行测试命令</translation>
+    </message>
+    <message>
+        <source>Show its session</source>
+        <translation>显示其会话</translation>
+    </message>
+    <message>
+        <source>Stop</source>
+        <translation>停止</translation>
+    </message>
+    <message>
+        <source>Stop only this one</source>
+        <translation>仅停止此方案</translation>
+    </message>
+    <message>
+        <source>Test again</source>
+        <translation>重新测试</translation>
+    </message>
+    <message>
+        <source>Testing…</source>
+        <translation>正在测试…</translation>
+    </message>
+    <message>
+        <source>Tests</source>
+        <translation>测试</translation>
+    </message>
+    <message>
+        <source>The last message, or what the tests print</source>
+        <translation>最后一条消息，或测试的输出</translation>
+    </message>
+    <message>
+        <source>Your folder has all that it changed.</source>
+        <translation>您的文件夹已包含它的全部更改。</translation>
+    </message>
+    <message>
+        <source>✓ passed</source>
+        <translation>✓ 通过</translation>
+    </message>
+    <message>
+        <source>✗ failed, code {0}</source>
+        <translation>✗ 失败，代码 {0}</translation>
+    </message>
+</context>
+<context>
+    <name>VariantControl</name>
+    <message numerus="yes">
+        <source>%n files are taken, and in review</source>
+        <translation>
+            <numerusform>已采用 %n 个文件，可在审阅中查看</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Discarded</source>
+        <translation>已放弃</translation>
+    </message>
+    <message>
+        <source>Done</source>
+        <translation>已完成</translation>
+    </message>
+    <message>
+        <source>It failed</source>
+        <translation>失败</translation>
+    </message>
+    <message>
+        <source>It was cut off. Open it to go on.</source>
+        <translation>已中断。打开它以继续。</translation>
+    </message>
+    <message>
+        <source>It was not begun, or is deleted</source>
+        <translation>未开始或已删除</translation>
+    </message>
+    <message>
+        <source>Making its worktree…</source>
+        <translation>正在创建工作树…</translation>
+    </message>
+    <message>
+        <source>Stopped</source>
+        <translation>已停止</translation>
+    </message>
+    <message>
+        <source>Stopped before it began</source>
+        <translation>开始前已停止</translation>
+    </message>
+    <message>
+        <source>Testing…</source>
+        <translation>正在测试…</translation>
+    </message>
+    <message>
+        <source>Waits for your answer</source>
+        <translation>等待您的答复</translation>
+    </message>
+    <message>
+        <source>Working…</source>
+        <translation>正在工作…</translation>
+    </message>
+</context>
+<context>
+    <name>VariantsWindow</name>
+    <message numerus="yes">
+        <source>%n changes are ticked</source>
+        <translation>
+            <numerusform>已勾选 %n 处更改</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Discard the rest</source>
+        <translation>放弃其余</translation>
+    </message>
+    <message>
+        <source>Move the worktrees to the trash, where they stay for a month</source>
+        <translation>将工作树移到回收站，保留一个月</translation>
+    </message>
+    <message>
+        <source>Stop all</source>
+        <translation>全部停止</translation>
+    </message>
+    <message>
+        <source>Take into the folder</source>
+        <translation>采用到文件夹</translation>
+    </message>
+    <message>
+        <source>Tick what you want to take.</source>
+        <translation>勾选要采用的内容。</translation>
+    </message>
+    <message>
+        <source>Variants</source>
+        <translation>方案</translation>
+    </message>
+</context>
+<context>
     <name>Viewer</name>
     <message>
         <source>Its lines are too long to be shown here: {size}. Open it with its application.</source>
@@ -15771,25 +16020,6 @@ The files in {1} stay as they are.</source>
     <message>
         <source>Worktrees</source>
         <translation>工作树</translation>
-    </message>
-</context>
-<context>
-    <name>_Choice</name>
-    <message>
-        <source>Line endings</source>
-        <translation>行尾</translation>
-    </message>
-    <message>
-        <source>Permissions</source>
-        <translation>权限</translation>
-    </message>
-    <message>
-        <source>What is committed</source>
-        <translation>要提交的内容</translation>
-    </message>
-    <message>
-        <source>left out: {0}</source>
-        <translation>未包含：{0}</translation>
     </message>
 </context>
 <context>

@@ -52,7 +52,7 @@ class WorktreeControl(Controller):
         panels, actions, self._bar = self._panels, self._panels.window.actions_, self._panels.conversation.worktree_bar
         menu = QMenu(panels.sessions.more_button)
         menu.setObjectName("moreSessionsMenu")
-        menu.addActions([actions.new_worktree, actions.worktrees])
+        menu.addActions([actions.new_worktree, actions.try_with, actions.variants, actions.worktrees])
         panels.sessions.more_button.setMenu(menu)
         actions.new_worktree.setEnabled(False)
         actions.new_worktree.triggered.connect(in_background(self._launch, self._ask))

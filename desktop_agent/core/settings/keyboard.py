@@ -162,6 +162,8 @@ class KeySettings(Section, frozen=True, kw_only=True):
     previous_session: tuple[str, ...] = _keys("Previous session", "Ctrl+PgUp")
     new_worktree: tuple[str, ...] = _keys("New session in a worktree…", "Ctrl+Alt+N")
     bring_back: tuple[str, ...] = _keys("Bring the worktree's changes back…", "Ctrl+Alt+J")
+    try_with: tuple[str, ...] = _keys("Try with…", "Ctrl+Alt+V")
+    variants: tuple[str, ...] = _keys("Compare variants…", "Ctrl+Alt+C")
     worktrees: tuple[str, ...] = _keys("Worktrees…", "Ctrl+Alt+O")
     new_window: tuple[str, ...] = _keys("New window", "Ctrl+Shift+N")
     open_folder: tuple[str, ...] = _keys("Open folder…", "Ctrl+O")

@@ -195,14 +195,14 @@ class _Comparison(Struct, frozen=True):
 
     def _of(self, path: str) -> Iterable[FileTransition]:
         before = self.images.state(self.brought[path]) if path in self.brought else self.committed.get(path)
-        after, there = _present(self.folder, path), _present(self.main, path)
+        after, there = present_state(self.folder, path), present_state(self.main, path)
         kinds = {state.kind for state in (before, after, there) if state is not None}
         same = [state and as_git_keeps(state) for state in (before, after, there)]
         if kinds <= {"file", "symlink"} and same[1] not in (same[0], same[2]):
             yield FileTransition(path, _as_in(there, before), _as_in(there, after))
 
 
-def _present(root: Path, path: str) -> FileState | None:
+def present_state(root: Path, path: str) -> FileState | None:
     """Return what is at a path; something without content for what is no file. Raises `OSError`."""
     if any((root / folder).is_symlink() for folder in folders_above(path)):
         return None

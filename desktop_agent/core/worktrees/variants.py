@@ -34,11 +34,13 @@ from desktop_agent.core.system.git.git_process import NoRepositoryError
 from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.transcript import replay
 from desktop_agent.core.undo.plan import draft_revert
-from desktop_agent.core.worktrees.bring_back import FolderOffer, WorktreeOffer
+from desktop_agent.core.worktrees.bring_back import FolderOffer, WorktreeOffer, present_state
 from desktop_agent.core.worktrees.worktrees import git_in
 
 MOST: Final = 6
 _PLAN: Final = "variants.json"
+_MOST_COMPARED: Final = 100
+"""With more hunks than this in a file, all are offered, because each is merged to see whether it is there."""
 _FAILED: Final = "The record of the variants cannot be written."
 _CLASHING: Final = "Changes of the variants clash, so nothing was taken."
 _ONE_OF_THEM: Final = "Take these lines from one of them only."
@@ -52,6 +54,8 @@ class Variant(Struct, frozen=True):
     worktree: str
     model: str
     """The model or agent as the user named it."""
+    choice: str = ""
+    """What the window offered it as; empty if the window did not begin it."""
 
 
 class VariantCheck(Struct, frozen=True, kw_only=True):
@@ -84,12 +88,17 @@ class VariantRecords:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def add(self, folder: Path, prompt: str, models: Sequence[str], *, check: str, at: datetime) -> VariantSet:
+    def add(
+        self, folder: Path, prompt: str, models: Sequence[str], *, check: str, at: datetime, choices: Sequence[str] = ()
+    ) -> VariantSet:
         """Record variants to make. Their worktrees do not exist yet. Blocks. Raises `AgentError`."""
         if not 1 < len(models) <= MOST:
             raise UsageError(f"There can be 2 to {MOST} variants, not {len(models)}.")
         name = f"try-{secrets.token_hex(3)}"
-        variants = tuple(Variant(f"{name}-{number}", model) for number, model in enumerate(models, start=1))
+        given = choices or [""] * len(models)
+        variants = tuple(
+            Variant(f"{name}-{number}", *pair) for number, pair in enumerate(zip(models, given, strict=True), start=1)
+        )
         made = VariantSet(id=name, folder=str(folder), prompt=prompt, variants=variants, made_at=at, check=check)
         self._write(name, _PLAN, made)
         return made
@@ -197,6 +206,22 @@ def change_of(transition: FileTransition) -> FileChange:
 def difference(transition: FileTransition) -> FileDiff:
     before, after = transition.before, transition.after
     return diff_change(change_of(transition), before and before.content, after and after.content)
+
+
+def left_to_take(offer: WorktreeOffer, transition: FileTransition) -> tuple[HunkKey, ...]:
+    """Return the hunks that the folder does not have yet. Blocks."""
+    keys = all_keys(difference(transition))
+    if len(keys) > _MOST_COMPARED:
+        return keys
+    now = present_state(offer.folder, transition.path)
+    return tuple(key for key in keys if not _is_there(Pick("", transition.path, (key,)), transition, now))
+
+
+def _is_there(pick: Pick, transition: FileTransition, now: FileState | None) -> bool:
+    try:
+        return merge_states(transition.before, now, _chosen(pick, transition)) == now
+    except ClashError:
+        return False
 
 
 def merged(offers: Sequence[WorktreeOffer], picks: Iterable[Pick]) -> FolderOffer:

@@ -34,6 +34,7 @@ class ModelPicker(QObject):
     chosen = Signal(object, object)  # a `ModelKey`, and the effort level; None keeps the default
     connect_requested = Signal(object)  # the `AccountOffers` without a credential
     refresh_requested = Signal()
+    accounts_shown = Signal(object)  # all `AccountOffers`, whenever they change
 
     def __init__(
         self,
@@ -79,6 +80,7 @@ class ModelPicker(QObject):
     def show_accounts(self, accounts: Sequence[AccountOffers]) -> None:
         self._accounts = tuple(accounts)
         self._show()
+        self.accounts_shown.emit(self._accounts)
 
     def show_model(self, model: ModelRef) -> None:
         self._current = ModelKey(model.provider, model.account, model.model)

@@ -99,7 +99,7 @@ class CommitSheet(QDialog):
         self._kept.clicked.connect(partial(self._choose, "kept"))
         self._all.clicked.connect(partial(self._choose, "all"))
         self._this.clicked.connect(partial(self._choose, "file"))
-        self._list = _Choice(theme)
+        self._list = HunkChoice(theme, "commitList", self.tr("What is committed"))
         self._list.itemChanged.connect(self._on_chosen)
         self._counter = make_label(role="secondary", object_name="commitCounter")
         self._draft = compact_button(object_name="draftCommitButton", clicked=self._on_draft)
@@ -158,7 +158,7 @@ class CommitSheet(QDialog):
                 kept = frozenset(self._reviewed.kept(file).intersection(keys))
                 self._files.append(CommitFile(file, diff, keys, kept))
                 with QSignalBlocker(self._list):
-                    self._list.add_file(self._files[-1])
+                    self._list.add_file(file.path, diff, keys, file.counts)
         if isValid(self):
             self._set_doing("nothing")
             self._print("".join(problems))
@@ -170,13 +170,11 @@ class CommitSheet(QDialog):
                 self._say(self.tr("There is nothing to commit: what the review lists is committed or undone already."))
 
     def _choose(self, preset: Preset) -> None:
-        with QSignalBlocker(self._list):
-            for item in self._list.parts:
-                file = self._files[int(item.data(0, _FILE))]
-                is_kept, is_current = item.data(0, _KEY) in file.kept, file.file.path == self._current
-                is_wanted = is_kept if preset == "kept" else is_current or preset == "all"
-                item.setCheckState(0, _CHECKED if is_wanted else _UNCHECKED)
-        self._list.viewport().update()
+        def is_wanted(number: int, key: HunkKey) -> bool:
+            file = self._files[number]
+            return key in file.kept if preset == "kept" else preset == "all" or file.file.path == self._current
+
+        self._list.tick(is_wanted)
         self._on_chosen()
 
     def _on_chosen(self) -> None:
@@ -335,12 +333,12 @@ def _joined(*parts: str) -> str:
     return " ".join(map(core_words, filter(None, parts)))
 
 
-class _Choice(QTreeWidget):
+class HunkChoice(QTreeWidget):
     """Files with a tick, and below each its hunks if there are several."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, object_name: str, accessible_name: str) -> None:
         super().__init__()
-        set_names(self, "commitList", self.tr("What is committed"))
+        set_names(self, object_name, accessible_name)
         self._theme = theme
         self.setHeaderHidden(True)
         self.setRootIsDecorated(False)
@@ -353,6 +351,14 @@ class _Choice(QTreeWidget):
         """The items that stand for one hunk, or for a whole file."""
 
     @property
+    def row_count(self) -> int:
+        return self.topLevelItemCount() + sum(item.parent() is not None for item in self.parts)
+
+    @property
+    def row_height(self) -> int:
+        return self.sizeHintForRow(0) if self.parts else _LIST_HEIGHT // 3
+
+    @property
     def chosen(self) -> dict[int, list[HunkKey]]:
         """The ticked hunks of each file, by the file's number."""
         found: dict[int, list[HunkKey]] = {}
@@ -361,20 +367,22 @@ class _Choice(QTreeWidget):
                 found.setdefault(item.data(0, _FILE), []).append(item.data(0, _KEY))
         return found
 
-    def add_file(self, file: CommitFile) -> None:
+    def add_file(self, path: str, diff: FileDiff, keys: Sequence[HunkKey], lines: tuple[int, int]) -> None:
+        """Add a file with these hunks, not ticked. `lines`: how many it adds and removes, if no lines are compared."""
         number = self.topLevelItemCount()
-        edits = edits_by_key(file.diff)
-        counts = {key: _counts(edits.get(key, ())) for key in file.keys}
-        of_file = _counts([edit for key in file.keys for edit in edits.get(key, ())]) if edits else file.file.counts
-        top = QTreeWidgetItem([_worded(visible(file.file.path), *of_file)])
+        edits = edits_by_key(diff)
+        counts = {key: _counts(edits.get(key, ())) for key in keys}
+        of_file = _counts([edit for key in keys for edit in edits.get(key, ())]) if edits else lines
+        top = QTreeWidgetItem([_worded(visible(path), *of_file)])
         top.setFlags(top.flags() | Qt.ItemFlag.ItemIsUserCheckable | Qt.ItemFlag.ItemIsAutoTristate)
-        hunks = {named.key: named.hunk for named in review_hunks(file.diff)}
+        top.setData(0, _FILE, number)
+        hunks = {named.key: named.hunk for named in review_hunks(diff)}
         names = {ENDINGS: self.tr("Line endings"), MODE: self.tr("Permissions")}
-        for key in file.keys:
+        for key in keys:
             item = top
-            if len(file.keys) > 1:
+            if len(keys) > 1:
                 label = hunk_label(hunks[key]) if key in hunks else names.get(key, key)
-                first = _first_line(file.diff, edits[key]) if key in hunks else ""
+                first = _first_line(diff, edits[key]) if key in hunks else ""
                 item = QTreeWidgetItem(top, [_worded(label, *counts[key], first)])
                 item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
             item.setCheckState(0, _UNCHECKED)
@@ -386,6 +394,23 @@ class _Choice(QTreeWidget):
         self.expandItem(top)
         if number == 0:
             self.setCurrentItem(self.parts[0])
+
+    def empty(self) -> None:
+        self.clear()
+        self.parts.clear()
+
+    def tick(self, is_wanted: Callable[[int, HunkKey], bool]) -> None:
+        """Tick the hunks that are wanted, given the number of their file, and no others. Emits no signal."""
+        with QSignalBlocker(self):
+            for item in self.parts:
+                wanted = is_wanted(int(item.data(0, _FILE)), item.data(0, _KEY))
+                item.setCheckState(0, _CHECKED if wanted else _UNCHECKED)
+        self.viewport().update()
+
+    def shown_place(self) -> tuple[int, HunkKey | None] | None:
+        """Return the number of the file that the marked row belongs to, and its hunk if it stands for one."""
+        item = self.currentItem()
+        return (int(item.data(0, _FILE)), item.data(0, _KEY)) if item is not None else None
 
     def show_left_out(self, left_out: Sequence[LeftOut], files: Sequence[CommitFile]) -> None:
         with QSignalBlocker(self):

@@ -22,6 +22,8 @@ class Actions:
         self.previous_session = self._add("previous_session", _tr("Previous session"), "Ctrl+PgUp")
         self.new_worktree = self._add("new_worktree", _tr("New session in a worktree…"), "Ctrl+Alt+N")
         self.bring_back = self._add("bring_back", _tr("Bring the worktree's changes back…"), "Ctrl+Alt+J")
+        self.try_with = self._add("try_with", _tr("Try with…"), "Ctrl+Alt+V")
+        self.variants = self._add("variants", _tr("Compare variants…"), "Ctrl+Alt+C")
         self.worktrees = self._add("worktrees", _tr("Worktrees…"), "Ctrl+Alt+O")
         self.new_window = self._add("new_window", _tr("New window"), "Ctrl+Shift+N")
         self.open_folder = self._add("open_folder", _tr("Open folder…"), "Ctrl+O")

@@ -100,6 +100,8 @@ def main_menu(actions: Actions, parent: QWidget) -> QMenu:
         actions.next_session,
         actions.previous_session,
         actions.bring_back,
+        actions.try_with,
+        actions.variants,
         actions.worktrees,
         actions.new_window,
         actions.open_folder,

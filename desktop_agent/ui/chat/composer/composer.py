@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtCore import QEvent, QObject, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QHideEvent, QMouseEvent, QMoveEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QAction, QHideEvent, QMouseEvent, QMoveEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from desktop_agent.core.base.ids import CallId
@@ -87,6 +87,11 @@ class ControlRow(QObject):
         for button in (self.stop, self.send):
             # A click does not move the focus, because the button disappears or is disabled.
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+
+    def offer_with_send(self, actions: Sequence[QAction]) -> None:
+        """Offer other ways to send the message, in the context menu of the button."""
+        self.send.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+        self.send.addActions(actions)
 
     def show_context(self, use: ContextUse | None) -> None:
         self.meter.show_use(use)

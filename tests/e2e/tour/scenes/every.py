@@ -17,6 +17,7 @@ from tests.e2e.tour.scenes.questions import QUESTIONS
 from tests.e2e.tour.scenes.reviewing import REVIEW
 from tests.e2e.tour.scenes.subagents import SUBAGENTS
 from tests.e2e.tour.scenes.used import USED
+from tests.e2e.tour.scenes.variants import VARIANTS
 from tests.e2e.tour.scenes.welcome import WELCOME
 from tests.e2e.tour.scenes.worktrees import WORKTREES
 from tests.e2e.tour.scenes.writing import WRITING
@@ -28,6 +29,7 @@ SCENES: Mapping[str, Scene] = {
     "review": REVIEW,
     "committing": COMMITTING,
     "worktrees": WORKTREES,
+    "variants": VARIANTS,
     "writing": WRITING,
     "questions": QUESTIONS,
     "dialogs": DIALOGS,
