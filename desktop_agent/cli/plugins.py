@@ -13,14 +13,13 @@ from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.base.plain_text import named, shortened
 from desktop_agent.core.extensions.plugin_store import PluginStore, StandingPlugin
-from desktop_agent.core.extensions.plugins import Plugin, brought_by
+from desktop_agent.core.extensions.plugins import Plugin
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.system.workspace import current_folder
 
 
 def list_plugins(args: argparse.Namespace, console: Console) -> None:
-    folder = real_path(args.workspace or current_folder())
-    found = extensions_in(AppPaths.from_environment(), folder).plugins.look()
+    found = _look(args)
     documents = list(map(_document, found))
     rows = [[one.name, one.state, _summary(one), shortened(named(str(one.root)), 80)] for one in found]
     lines = [table(rows)] if rows else ["There are no plugins. `desktop-agent plugins add SOURCE` shows and adds one."]
@@ -38,48 +37,46 @@ def add(args: argparse.Namespace, console: Console) -> int:
     store = _store()
     staged = asyncio.run(store.stage(args.source, args.folder))  # noqa: TID251 - entry point
     try:
-        lines, about = _lines(staged.plugin), _about(staged.plugin)
+        lines = _lines(staged.plugin)
         lines += [f"  left out, because it leads out of the plugin or is no file: {place}" for place in staged.left_out]
         is_added = not args.dry_run and _is_confirmed(args, console, lines, f"Add {staged.plugin.name}?")
         if is_added:
             store.add(staged)
     finally:
         store.discard(staged)
-    heads = {True: f"{staged.plugin.name} is added. It brings:", False: f"{staged.plugin.name} would bring:"}
-    document: JsonObject = {**about, "added": is_added, "left_out": list(staged.left_out)}
+    if not is_added and not args.dry_run:
+        console.say("Nothing was added.")
+        return 1
+    head = f"{staged.plugin.name} is added. It brings:" if is_added else f"{staged.plugin.name} would bring:"
+    document: JsonObject = {**_about(staged.plugin), "added": is_added, "left_out": list(staged.left_out)}
     document |= {"source": staged.record.source, "commit": staged.record.commit, "digest": staged.record.digest}
-    console.result(document, "\n".join([heads[is_added], *lines] if args.dry_run or args.yes else [heads[is_added]]))
-    return 0 if is_added or args.dry_run else 1
+    console.result(document, "\n".join([head, *lines]))
+    return 0
 
 
 def enable(args: argparse.Namespace, console: Console) -> int:
-    paths, store = AppPaths.from_environment(), _store()
-    added = store.named(args.name)
-    name = added.folder.name
-    if added.plugin is None:
-        raise UsageError(f"{name} cannot be used: {added.problem}.")
-    if added.digest != added.record.digest:
-        if not _is_confirmed(args, console, _lines(added.plugin), f"{name} changed. Let it in as it is now?"):
+    one = _named(args)
+    if one.plugin is None:
+        raise UsageError(f"{one.name} cannot be used: {one.reason}.")
+    if one.record is not None and one.digest != one.record.digest:
+        if not _is_confirmed(args, console, _lines(one.plugin), f"{one.name} changed. Let it in as it is now?"):
             return 1
-        store.renew(name, added.digest)
-    _switch(paths, name, is_on=True)
-    console.result({"name": name, "enabled": True}, f"{name} is used.")
+        _store().renew(one.name, one.digest)
+    _switch(one.name, is_on=True)
+    console.result({"name": one.name, "enabled": True}, f"{one.name} is used.")
     return 0
 
 
 def disable(args: argparse.Namespace, console: Console) -> None:
-    paths = AppPaths.from_environment()
-    found = extensions_in(paths, real_path(args.workspace or current_folder())).plugins.look()
-    if args.name.lower() not in (one.name for one in found):
-        raise UsageError(f"There is no plugin named {named(args.name)}.", hint="`plugins list` shows them all.")
-    _switch(paths, args.name.lower(), is_on=False)
-    console.result({"name": args.name.lower(), "enabled": False}, f"{args.name.lower()} is not used.")
+    one = _named(args)
+    _switch(one.name, is_on=False)
+    console.result({"name": one.name, "enabled": False}, f"{one.name} is not used.")
 
 
 def remove(args: argparse.Namespace, console: Console) -> None:
     removed = _store().remove(args.name)
     name = removed.folder.name
-    _switch(AppPaths.from_environment(), name, is_on=True)  # another one of this name is not the same
+    _switch(name, is_on=True)  # another one of this name is not the same
     console.result({"name": name, "removed": True}, f"{name} is removed.")
 
 
@@ -87,8 +84,21 @@ def _store() -> PluginStore:
     return PluginStore(AppPaths.from_environment().plugins, os.environ)
 
 
-def _switch(paths: AppPaths, name: str, *, is_on: bool) -> None:
-    live = live_settings(paths, None)
+def _look(args: argparse.Namespace) -> tuple[StandingPlugin, ...]:
+    folder = real_path(args.workspace or current_folder())
+    return extensions_in(AppPaths.from_environment(), folder).plugins.look()
+
+
+def _named(args: argparse.Namespace) -> StandingPlugin:
+    """Return the plugin of the user or of the folder. Raises `UsageError`."""
+    for one in _look(args):
+        if one.name == args.name.lower():
+            return one
+    raise UsageError(f"There is no plugin named {named(args.name)}.", hint="`plugins list` shows them all.")
+
+
+def _switch(name: str, *, is_on: bool) -> None:
+    live = live_settings(AppPaths.from_environment(), None)
     off = live.current.plugins.off
     wanted = [other for other in off if other != name] + ([] if is_on else [name])
     if wanted != list(off):
@@ -108,7 +118,7 @@ def _is_confirmed(args: argparse.Namespace, console: Console, lines: Sequence[st
 
 
 def _about(plugin: Plugin) -> JsonObject:
-    brought = brought_by(plugin)
+    brought = plugin.brought
     return {
         "name": plugin.name,
         "version": plugin.version,
@@ -128,7 +138,7 @@ def _about(plugin: Plugin) -> JsonObject:
 
 def _lines(plugin: Plugin) -> list[str]:
     """Return what a plugin brings, and in full what it starts."""
-    brought = brought_by(plugin)
+    brought = plugin.brought
     texts = {"skills": brought.skills, "commands": brought.commands, "sub-agents": brought.agents}
     lines = [f"  {plugin.description}"] if plugin.description else []
     lines += [f"  {kind}: {named(', '.join(names))}" for kind, names in texts.items() if names]
@@ -157,7 +167,7 @@ def _document(one: StandingPlugin) -> JsonObject:
 def _summary(one: StandingPlugin) -> str:
     if one.plugin is None:
         return ""
-    brought = brought_by(one.plugin)
+    brought = one.plugin.brought
     counts = {
         "skills": brought.skills, "commands": brought.commands, "sub-agents": brought.agents,
         "hooks": one.plugin.hooks, "servers": one.plugin.servers,

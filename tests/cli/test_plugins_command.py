@@ -80,6 +80,10 @@ def test_a_projects_plugin_is_in_the_one_question_about_the_project(line: Comman
     line.done("config", "trust")
     assert states(line) == {"demo": "on"}
     assert "demo:review" in line.done("skills", "list").out
+    line.done("plugins", "disable", "demo")
+    assert states(line) == {"demo": "off"}
+    line.done("plugins", "enable", "demo")
+    assert states(line) == {"demo": "on"}
     put(tmp_path / "app" / ".agents" / "plugins" / "demo", {"check.sh": "true\n"})
     assert states(line) == {"demo": "waiting"}
 

@@ -16,7 +16,7 @@ from desktop_agent.core.extensions.plugin_store import (
     StagedPlugin,
     StandingPlugin,
 )
-from desktop_agent.core.extensions.plugins import Plugin, brought_by
+from desktop_agent.core.extensions.plugins import Plugin
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.ui.settings.plugins_page import PluginsPage
 from desktop_agent.ui.settings.settings_view import PluginActions, PluginsView, PluginView, StagedPluginView
@@ -149,7 +149,7 @@ def _standing_view(one: StandingPlugin) -> PluginView:
 
 
 def _view_of(plugin: Plugin, name: str) -> PluginView:
-    brought = brought_by(plugin)
+    brought = plugin.brought
     return PluginView(
         name=name,
         title=plugin.name,

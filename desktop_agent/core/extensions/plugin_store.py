@@ -26,7 +26,7 @@ from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.base.plain_text import named
-from desktop_agent.core.extensions.plugins import Plugin, UnusablePluginError, brought_by, is_plugin, read_plugin
+from desktop_agent.core.extensions.plugins import Plugin, UnusablePluginError, is_plugin, read_plugin
 from desktop_agent.core.extensions.skills import Source, secret_by_name
 from desktop_agent.core.extensions.untrusted import SecretAt, read_start
 from desktop_agent.core.settings.loading import FoundTable, read_plain
@@ -446,7 +446,7 @@ class Plugins:
         """Yield what the question about the project's trust shows of its plugins. Blocks; never raises."""
         for _, digest, plugin, _ in self.store.of_project(self._settings.root, self._secret_at()):
             if plugin is not None:
-                brought = brought_by(plugin)
+                brought = plugin.brought
                 texts = {"skills": brought.skills, "commands": brought.commands, "sub-agents": brought.agents}
                 parts = [f"{kind}: {', '.join(names)}" for kind, names in texts.items() if names]
                 yield replace(_item(plugin, digest), detail="; ".join((*plugin.starts, *parts)))

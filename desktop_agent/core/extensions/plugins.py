@@ -14,7 +14,7 @@ from typing import Final, Literal, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from desktop_agent.core.base.plain_text import named
+from desktop_agent.core.base.plain_text import named, shortened
 from desktop_agent.core.extensions.agent_files import role_at
 from desktop_agent.core.extensions.hooks import FoundHooks, Hook, hooks_in
 from desktop_agent.core.extensions.skills import Origin, Source, files_of, skill_at, text_of
@@ -41,6 +41,14 @@ _MOST_SERVERS: Final = 50
 _MOST_FOLDERS: Final = 500
 
 
+class Brought(Struct, frozen=True):
+    """The names of what a plugin brings for the model."""
+
+    skills: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+
+
 class Plugin(Struct, frozen=True, kw_only=True):
     name: str
     root: Path
@@ -60,6 +68,7 @@ class Plugin(Struct, frozen=True, kw_only=True):
     """What each server starts or reaches, as the plugin writes it: with variables that are not filled in."""
     language_servers: tuple[Path, ...] = ()
     problems: tuple[FileProblem, ...] = ()
+    brought: Brought = Brought()
 
     @property
     def problem_lines(self) -> tuple[str, ...]:
@@ -74,20 +83,11 @@ class Plugin(Struct, frozen=True, kw_only=True):
         return (*hooks, *(f"server {line}" for line in self.server_lines))
 
 
-class Brought(Struct, frozen=True):
-    """The names of what a plugin brings for the model."""
-
-    skills: tuple[str, ...] = ()
-    commands: tuple[str, ...] = ()
-    agents: tuple[str, ...] = ()
-
-
 class UnusablePluginError(ValueError):
     """The folder is no plugin that can be used. The message is the reason, worded to follow its name and a colon."""
 
 
-def brought_by(plugin: Plugin) -> Brought:
-    """Blocks; never raises."""
+def _brought_by(plugin: Plugin) -> Brought:
     folders = iter(range(_MOST_FOLDERS))
 
     def skills(sources: Iterable[Source]) -> tuple[str, ...]:
@@ -122,36 +122,41 @@ def read_plugin(
         raise UnusablePluginError(f"it is a list of plugins; name the folder of one: {_listed(reader)}")
     else:
         raise UnusablePluginError(f"there is no {CLAUDE_MANIFEST} and no {AGENT_MANIFEST} in it")
-    named_ = _described(manifest, is_strict=form == "agent-plugins")
-    plugin = Plugin(name=named_, root=root, data=data, origin=origin, form=form)
-    texts = {key: str(manifest.get(key, "")) for key in ("version", "description")}
-    plugin = replace(plugin, version=named(texts["version"]), description=named(texts["description"]))
+    plugin = Plugin(
+        name=_name_in(manifest, is_strict=form == "agent-plugins"),
+        root=root,
+        data=data,
+        origin=origin,
+        form=form,
+        version=shortened(named(str(manifest.get("version", ""))), 40),
+        description=shortened(named(str(manifest.get("description", ""))), 400),
+    )
     read = reader.of_claude if form == "claude" else reader.of_agent_plugins
-    return read(plugin, manifest, environ)
+    plugin = read(plugin, manifest, environ)
+    return replace(plugin, brought=_brought_by(plugin))
 
 
-def _described(manifest: Mapping[str, object], *, is_strict: bool) -> str:
+def _name_in(manifest: Mapping[str, object], *, is_strict: bool) -> str:
     """Return the name in a manifest. Raises `UnusablePluginError` for a field of the wrong type."""
     for key in _TEXTS:
         if not isinstance(manifest.get(key, ""), str) and (is_strict or key == "name"):
             raise UnusablePluginError(f"`{key}` in its manifest is not a text")
-    author, keywords = manifest.get("author", {}), manifest.get("keywords", [])
     if is_strict:
-        if not isinstance(author, dict) or not all(
-            isinstance(text, str) for text in as_object(cast("object", author)).values()
-        ):
+        if not _is_object_of(manifest.get("author", {}), str):
             raise UnusablePluginError("`author` in its manifest is not an object of texts")
+        keywords = manifest.get("keywords", [])
         if not isinstance(keywords, list) or not all(isinstance(word, str) for word in cast("list[object]", keywords)):
             raise UnusablePluginError("`keywords` in its manifest is not a list of texts")
-        extensions = manifest.get("extensions", {})
-        if not isinstance(extensions, dict) or not all(
-            isinstance(one, dict) for one in as_object(cast("object", extensions)).values()
-        ):
+        if not _is_object_of(manifest.get("extensions", {}), dict):
             raise UnusablePluginError("`extensions` in its manifest is not an object of objects")
     name = str(manifest.get("name", "")).lower()
     if _NAME.fullmatch(name) is None:
         raise UnusablePluginError("its name is missing, or has other signs than letters, digits, `-`, `_` and `.`")
     return name
+
+
+def _is_object_of(value: object, kind: type) -> bool:
+    return isinstance(value, dict) and all(isinstance(one, kind) for one in cast("dict[str, object]", value).values())
 
 
 def _listed(reader: "_Reader") -> str:

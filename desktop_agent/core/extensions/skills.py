@@ -74,8 +74,8 @@ class Skill(Struct, frozen=True, kw_only=True):
     """Whether the files in the folder of `path` belong to it."""
     is_ours: bool = False
     """Whether it is a command of our own folders, which only the user calls for, by its name."""
-    plugin: str = ""
-    """The plugin that brings it. What is answered about that holds for the skill."""
+    plugin: Path | None = None
+    """The folder of the plugin that brings it. What is answered about that holds for the skill."""
     is_for_model: bool = True
     is_for_user: bool = True
     problem: str = ""
@@ -84,7 +84,7 @@ class Skill(Struct, frozen=True, kw_only=True):
 
     @property
     def needs_trust(self) -> bool:
-        return self.origin == "project" and not self.is_ours and not self.plugin
+        return self.origin == "project" and not self.is_ours and self.plugin is None
 
     @property
     def tokens(self) -> int:
@@ -308,7 +308,7 @@ def skill_at(path: Path, parts: tuple[str, ...], source: Source) -> Skill:
         allowed_tools=_one_line(found.text("allowed-tools"), _MAX_LINE),
         has_folder=is_folder,
         is_ours=source.is_ours,
-        plugin=source.plugin,
+        plugin=source.within if source.plugin else None,
         # Without a description, the model could not know what a command is for.
         is_for_model=bool(description)
         and not source.is_ours

@@ -130,7 +130,7 @@ class Skills:
     def readable_folders(self) -> tuple[Path, ...]:
         """Return the folders outside the project that commands in the sandbox may read, for the scripts in them."""
         own = (skill for skill in self.usable if skill.has_folder and skill.origin == "person")
-        folders = dict.fromkeys(skill.path.parent for skill in own)
+        folders = dict.fromkeys(skill.plugin or skill.path.parent for skill in own)
         return tuple(folder for folder in folders if not any(map(_is_secret, _all_files(folder))))
 
 

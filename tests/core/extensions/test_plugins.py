@@ -11,7 +11,7 @@ import pytest
 from desktop_agent.core.base.errors import AgentError, UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.extensions.plugin_store import PluginStore, StandingPlugin
-from desktop_agent.core.extensions.plugins import Plugin, UnusablePluginError, brought_by, read_plugin
+from desktop_agent.core.extensions.plugins import Plugin, UnusablePluginError, read_plugin
 from desktop_agent.core.extensions.project_items import Extensions, extensions_of
 from desktop_agent.core.extensions.skills import secret_by_name
 from desktop_agent.core.mcp.definition_file import used_definitions
@@ -81,7 +81,7 @@ def house(tmp_path: Path) -> House:
 def test_a_plugin_of_claude_code_brings_all_that_its_folders_hold(tmp_path: Path) -> None:
     plugin = plugin_in(claude_plugin(tmp_path / "p", {".lsp.json": {}}))
 
-    brought = brought_by(plugin)
+    brought = plugin.brought
     assert (plugin.name, plugin.version, plugin.description, plugin.form) == ("demo", "1.0", "A demo", "claude")
     assert (brought.skills, brought.commands) == (("demo:review",), ("demo:git:commit",))
     assert brought.agents == ("demo:helper",)
@@ -98,7 +98,7 @@ def test_a_plugin_of_the_open_form_brings_skills_and_servers(tmp_path: Path) -> 
     plugin = plugin_in(folder)
 
     assert plugin.form == "agent-plugins"
-    assert brought_by(plugin).skills == ("demo:review",)
+    assert plugin.brought.skills == ("demo:review",)
     assert plugin.starts == ("server notes: ./server.sh '${PLUGIN_DATA}/x'",)
     [table] = plugin.servers
     data = str(folder.parent / "data")
@@ -123,7 +123,7 @@ def test_a_manifest_of_the_open_form_with_a_wrong_type_is_refused(tmp_path: Path
 def test_an_unknown_field_is_reported_and_ignored(tmp_path: Path) -> None:
     plugin = plugin_in(agent_plugin(tmp_path / "p", {"plugin.json": {"name": "demo", "hooks": "x.json"}}))
     assert "plugin.json: hooks: is not known here" in problems_of(plugin)
-    assert brought_by(plugin).skills == ("demo:review",)
+    assert plugin.brought.skills == ("demo:review",)
 
 
 def test_a_manifest_can_name_further_files_and_folders(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_a_manifest_can_name_further_files_and_folders(tmp_path: Path) -> None:
         "more/hooks.json": {"hooks": {"Stop": [{"command": "true"}]}},
     }  # fmt: skip
     plugin = plugin_in(claude_plugin(tmp_path / "p", files))
-    brought = brought_by(plugin)
+    brought = plugin.brought
 
     assert brought.skills == ("demo:review", "demo:one")
     assert brought.commands == ("demo:git:commit", "demo:say")
@@ -153,7 +153,7 @@ def test_names_are_those_of_folders_as_in_claude_code(tmp_path: Path) -> None:
         "skills/group/deep/SKILL.md": SKILL,
         "agents/team/a.md": "---\nname: lead\ndescription: A\n---\nBe.",
     }
-    brought = brought_by(plugin_in(claude_plugin(tmp_path / "p", files)))
+    brought = plugin_in(claude_plugin(tmp_path / "p", files)).brought
     assert brought.skills == ("demo:one", "demo:review")
     assert brought.agents == ("demo:helper", "demo:team:lead")
 
@@ -335,3 +335,19 @@ async def test_the_model_can_ask_for_a_skill_of_a_plugin(ground: Ground, tmp_pat
         await s.prompt()
     [result] = s.results()
     assert f"Read {ground.paths.plugins}/demo/files/notes.md." in result.content
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is Linux's here")
+async def test_a_command_in_the_sandbox_reads_the_scripts_of_a_plugin_and_changes_none(
+    ground: Ground, tmp_path: Path
+) -> None:
+    store = PluginStore(ground.paths.plugins, {})
+    script = "#!/bin/sh\necho ran > ran\necho more >> $0\n"
+    store.add(await store.stage(str(claude_plugin(tmp_path / "p", {"hooks/hooks.json": {}, "tool.sh": script}))))
+    path = ground.paths.plugins / "demo" / "files" / "tool.sh"
+    async with ground.session(
+        [[Call("run_terminal_cmd", {"command": f"sh {path}"})], [Say("Done.")]], approval="never"
+    ) as s:
+        await s.prompt()
+    assert ground.read("ran") == "ran\n"
+    assert path.read_text() == script

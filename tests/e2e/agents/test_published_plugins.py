@@ -19,7 +19,7 @@ from msgspec import Struct
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.extensions.agent_files import RoleFolders, listed
 from desktop_agent.core.extensions.plugin_store import PluginStore
-from desktop_agent.core.extensions.plugins import UnusablePluginError, brought_by, read_plugin
+from desktop_agent.core.extensions.plugins import UnusablePluginError, read_plugin
 from desktop_agent.core.extensions.skills import SkillFolders, secret_by_name
 from tests.core.extensions.homes import homes_in
 from tests.npm.programs import agents_folder, published_plugin
@@ -100,7 +100,7 @@ def loaded_by_claude(told: dict[str, Any], prefix: str) -> Loaded:
 
 def loaded_by_us(folder: Path) -> tuple[str, Loaded, int]:
     plugin = read_plugin(folder, folder / "data", "person", secret_by_name, {})
-    brought = brought_by(plugin)
+    brought = plugin.brought
     names = {name.lower() for name in (*brought.skills, *brought.commands, *brought.agents)}
     servers = {line.partition(":")[0] for line in plugin.server_lines}
     return plugin.name, Loaded(names, servers), len(plugin.hooks)
