@@ -203,8 +203,11 @@ class InstructionReader:
     def content(self, path: Path, boundary: Path | None) -> "_Content | None":
         """Return a file's text, or why it has none; `None` if there is no such file."""
         try:
+            facts = os.stat(path)  # noqa: PTH116 - for hundreds of files at each step of a turn
+            stamp, known = FileStamp.of(facts), self._known.get((path, boundary))
+            if known is not None and is_unchanged(stamp, known.stamp):
+                return known
             real = path.resolve(strict=True)
-            facts = real.stat()
         except (FileNotFoundError, NotADirectoryError, ValueError):  # the last for what can be no path: a NUL in it
             self._known.pop((path, boundary), None)
             return None
@@ -212,10 +215,6 @@ class InstructionReader:
             if getattr(error, "errno", None) == errno.ENAMETOOLONG:
                 return None  # a path that the model made up: there can be no such file
             return _Content(None, path, problem=f"it cannot be read: {getattr(error, 'strerror', None) or error}")
-        stamp = FileStamp.of(facts)
-        known = self._known.get((path, boundary))
-        if known is not None and is_unchanged(stamp, known.stamp):
-            return known
         if boundary is not None and not real.is_relative_to(boundary):
             where = "workspace" if boundary == self.root else "repository"
             read = _Content(stamp, real, problem=f"it is a link that leads out of the {where}")
@@ -395,7 +394,7 @@ class _Reading:
         is_off = self._off_list.has(path)
         if not is_off and (problem := content.problem or (_TOO_LONG if content.is_cut else "")):
             self._note(name, problem)
-        text, imports = content.text if body is None else body, list[str]()
+        text, imports = content.text if body is None else body, tuple[str, ...]()
         if has_imports:
             text, imports = with_imports(text)
         bare = text.strip()
@@ -575,8 +574,11 @@ _PIECE = re.compile(
 )
 
 
-def with_imports(text: str) -> tuple[str, list[str]]:
+@lru_cache(maxsize=1_000)
+def with_imports(text: str) -> tuple[str, tuple[str, ...]]:
     """Return the text without HTML comments, and what it imports: `@path`, but not in code, as in Claude Code."""
+    if "@" not in text and "<!--" not in text:
+        return text, ()
     imports: dict[str, None] = {}
 
     def seen(match: re.Match[str]) -> str:
@@ -586,7 +588,7 @@ def with_imports(text: str) -> tuple[str, list[str]]:
                 imports[path] = None
         return "" if match["comment"] else match[0]
 
-    return _PIECE.sub(seen, text), list(imports)
+    return _PIECE.sub(seen, text), tuple(imports)
 
 
 def is_only_imports(text: str) -> bool:

@@ -214,7 +214,7 @@ def test_what_a_project_asks_trust_for_is_what_would_be_used(place: Place) -> No
 
 @needs_links
 def test_no_link_leads_out_of_a_project(place: Place, tmp_path: Path) -> None:
-    secret = place.put(tmp_path / "elsewhere" / "SKILL.md", "---\ndescription: the key is 123\n---\n123")
+    secret = place.put(tmp_path / "elsewhere" / "SKILL.md", "---\ndescription: the key is only-hers\n---\nonly-hers")
     skills = place.root / ".agents/skills"
     (skills / "file").mkdir(parents=True)
     (skills / "file" / "SKILL.md").symlink_to(secret)
@@ -225,19 +225,19 @@ def test_no_link_leads_out_of_a_project(place: Place, tmp_path: Path) -> None:
     (skills / "circle").symlink_to(skills / "circle")
     found = place.read()
     assert [(name, "leads out" in skill.problem) for name, skill in found.items()] == [("file", True)]
-    assert "123" not in f"{found}"
+    assert "only-hers" not in f"{found}"
 
 
 @needs_links
 def test_no_secret_is_read_by_another_name(place: Place) -> None:
-    secret = place.put(place.root / ".env", "---\ndescription: the key is 123\n---\n123")
+    secret = place.put(place.root / ".env", "---\ndescription: the key is only-hers\n---\nonly-hers")
     (place.root / ".agents/skills/a").mkdir(parents=True)
     os.link(secret, place.root / ".agents/skills/a/SKILL.md")
     (place.top / ".agents/skills/b").mkdir(parents=True)
     os.link(secret, place.top / ".agents/skills/b/SKILL.md")
     found = place.read()
     assert all(found[name].problem for name in ("a", "b"))
-    assert "123" not in f"{found}"
+    assert "only-hers" not in f"{found}"
 
 
 @needs_links
