@@ -53,6 +53,11 @@ class ContentWindows(Controller):
         await self._show_text(entry.title, text, is_printed=TerminalBody.fits(entry))
 
     async def _show_job_output(self, job: Job) -> None:
+        transcript = self._panels.session.transcript
+        entry = transcript.paged.tool_entry(job.id) if job.id in transcript.turns.behind else None
+        if entry is not None and entry.subagent is not None:
+            self._panels.transcript.entry_actions.session_requested.emit(entry.subagent.session_id)
+            return
         await self._show_text(job.command, await asyncio.to_thread(_read_log, job.log), is_printed=True)
 
     def _open_plan(self) -> None:

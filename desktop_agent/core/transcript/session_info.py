@@ -31,7 +31,7 @@ from desktop_agent.core.protocol.model import (
     Usage,
     WorktreeOrigin,
 )
-from desktop_agent.core.transcript.entries import Fold, QueuedPrompt, first_line, todos_of
+from desktop_agent.core.transcript.entries import BACKGROUND_KEY, Fold, QueuedPrompt, first_line, todos_of
 
 CONTEXT_EVENTS: Final = frozenset({
     ev.Rewound, ev.Compacted, ev.CompactionUndone, ev.UsageReported, ev.Pinned, ev.Unpinned, ev.GuidanceLoaded,
@@ -222,8 +222,8 @@ CUT = 2_000
 
 TURN_EVENTS: Final = frozenset({
     ev.TurnStarted, ev.TurnEnded, ev.MessageDone, ev.Compacted, ev.ToolProgress, ev.ToolCallStarted,
-    ev.ToolCallFinished, ev.ApprovalRequested, ev.ApprovalResolved, ev.PromptSubmitted, ev.Steered, ev.Queued,
-    ev.Unqueued, ev.UsageReported, ev.SessionForked, ev.PlanEdited, ev.PlanAccepted,
+    ev.ToolCallFinished, ev.SubagentEnded, ev.ApprovalRequested, ev.ApprovalResolved, ev.PromptSubmitted, ev.Steered,
+    ev.Queued, ev.Unqueued, ev.UsageReported, ev.SessionForked, ev.PlanEdited, ev.PlanAccepted,
 })  # fmt: skip
 """The events that `TurnState.apply` folds; it ignores all others."""
 
@@ -288,6 +288,8 @@ class TurnState(Fold):
     waiting: dict[CallId, ApprovalRequest] = field(default_factory=dict[CallId, ApprovalRequest])
     asked_at: dict[CallId, datetime] = field(default_factory=dict[CallId, datetime])
     ended_at: datetime | None = None
+    behind: list[CallId] = field(default_factory=list[CallId])
+    """The calls whose sub-agents work in the background."""
 
     @property
     def status(self) -> Status:
@@ -328,11 +330,15 @@ class TurnState(Fold):
                 self.activity = message
             case ev.ToolCallStarted(call=call):
                 self._stop_waiting(call.id)
-            case ev.ToolCallFinished(result=result) if is_known_call:
+            case ev.ToolCallFinished(call_id=call_id, result=result) if is_known_call:
+                if BACKGROUND_KEY in result.metadata:
+                    self.behind.append(call_id)
                 if (todos := todos_of(result)) is not None:
                     self.todos, self.plan = todos, with_ticks(self.plan, todos)
                 if (plan := result.metadata.get("plan")) is not None:
                     self._write_plan(str(plan))
+            case ev.SubagentEnded(call_id=call_id):
+                self.behind = [one for one in self.behind if one != call_id]
             case ev.PlanEdited(text=text):
                 self.plan = text
             case ev.PlanAccepted(text=text):

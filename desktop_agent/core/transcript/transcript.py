@@ -450,8 +450,11 @@ _OF_CALLS: Final = frozenset((ev.ToolCallFinished, ev.ChangesRecorded, ev.Approv
 _SUMMARISING: Final = frozenset((ev.Compacted, ev.SummaryEdited, ev.CompactionUndone, ev.Rewound))
 
 
-def _is_planning(event: ev.Event) -> bool:
-    return isinstance(event, ev.ToolCallFinished) and not event.result.metadata.keys().isdisjoint(("todos", "plan"))
+_OF_STATUS: Final = ("todos", "plan", BACKGROUND_KEY)
+
+
+def _is_of_status(event: ev.Event) -> bool:
+    return isinstance(event, ev.ToolCallFinished) and not event.result.metadata.keys().isdisjoint(_OF_STATUS)
 
 
 class Transcript(Struct):
@@ -546,7 +549,7 @@ class Transcript(Struct):
         elif kind in _SUMMARISING:
             patches += self.shown.note_in_force(self.context.compaction_in_force)
             patches.append(STATUS)
-        elif kind not in _SILENT or (tool is not None and _is_planning(event)):
+        elif kind not in _SILENT or (tool is not None and _is_of_status(event)):
             patches.append(STATUS)
         return patches
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from pathlib import Path
 
 from PySide6.QtCore import QUrl, Signal, SignalInstance
 from PySide6.QtGui import QDesktopServices
@@ -10,6 +11,7 @@ from PySide6.QtWidgets import QApplication
 from desktop_agent.core.base.ids import CallId, SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import Job
 from desktop_agent.core.slash.declarations import typed_prompt
 from desktop_agent.core.transcript import Patch, Transcript
 from desktop_agent.ui.approvals.rule_judging import RuleMaths
@@ -18,6 +20,7 @@ from desktop_agent.ui.chat.entry_words import done_of_all
 from desktop_agent.ui.chat.transcript.navigation import KeptPlace, Navigation
 from desktop_agent.ui.review.diff_source import DiffSource, Spawn
 from desktop_agent.ui.runtime.pacing import GradualWork
+from desktop_agent.ui.translation import core_words
 from desktop_agent.ui.window.mode_pickers import AgentPickers
 from desktop_agent.ui.window.panel_controllers import (
     ApprovalController,
@@ -91,7 +94,7 @@ class SessionController(ShownSession):
         self.submit_on(panels.plan.comment_removed, ops.RemoveComment, "comment_id")
         self.submit_on(panels.plan.comments_sent, ops.SendComments, "text")
         self.submit_on(panels.pickers.sandbox_chosen, ops.SetMode, "sandbox")
-        self.submit_on(panels.jobs.stop_requested, ops.StopJob, "job_id")
+        panels.jobs.stop_requested.connect(self._stop_job)
 
     def show(self, handle: SessionHandle) -> None:
         """Show this session in all panels. The previous session keeps running in the background."""
@@ -193,10 +196,11 @@ class SessionController(ShownSession):
         )
         if self._is_news("agent", agent := session.agent):
             self._show_agent(agent)
-        if self._is_news("jobs", *session.jobs):
-            self._panels.jobs.show_jobs(session.jobs)
-            running = sum(job.state == "running" for job in session.jobs)
-            self._window.top_bar.set_jobs(running=running, total=len(session.jobs))
+        jobs = (*session.jobs, *_working_behind(transcript))
+        if self._is_news("jobs", *jobs):
+            self._panels.jobs.show_jobs(jobs)
+            running = sum(job.state == "running" for job in jobs)
+            self._window.top_bar.set_jobs(running=running, total=len(jobs))
         if self._is_news("todos", turns.is_running, bool(turns.plan), *turns.todos):
             self._panels.todos.show_todos(turns.todos, is_running=turns.is_running, has_plan=bool(turns.plan))
         if self._is_news("rules", *session.rules):
@@ -217,6 +221,10 @@ class SessionController(ShownSession):
         actions.redo_turn.setEnabled(can_write)
         actions.rewind.setEnabled(is_resting and transcript.turn > 0)
         actions.undo_file.setEnabled(is_resting)
+
+    def _stop_job(self, job_id: str) -> None:
+        is_subagent = job_id in self.transcript.turns.behind
+        self.submit(ops.StopSubagent(call_id=job_id) if is_subagent else ops.StopJob(job_id=job_id))
 
     def _is_news(self, part: str, *values: object) -> bool:
         is_news = self._last.get(part) != values
@@ -291,3 +299,18 @@ def _written(transcript: Transcript) -> list[str]:
 
 def _open_link(address: str) -> None:
     QDesktopServices.openUrl(QUrl(address))
+
+
+def _working_behind(transcript: Transcript) -> Iterator[Job]:
+    """Yield the sub-agents in the background as jobs, with the ids of their calls."""
+    for call_id in transcript.turns.behind:
+        if (entry := transcript.paged.tool_entry(call_id)) is not None:
+            yield Job(
+                id=call_id,
+                command=entry.title,
+                cwd=Path(),
+                pid=0,
+                log=Path(),
+                started_at=entry.started_at,
+                last_line=core_words(entry.progress),
+            )

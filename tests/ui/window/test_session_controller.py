@@ -26,9 +26,10 @@ from desktop_agent.core.protocol.model import (
     ModelRef,
     Rule,
     ToolCall,
+    ToolResult,
     Usage,
 )
-from desktop_agent.core.transcript import RETRYING, Transcript
+from desktop_agent.core.transcript import BACKGROUND_KEY, RETRYING, Transcript
 from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog
 from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.composer.waiting_prompts import QueueCard
@@ -416,6 +417,29 @@ def test_background_commands_are_shown_and_stopped_in_the_session_that_is_shown(
     assert shown.asked == [ops.StopJob(job_id="job-1")]
     window.panels.session.show(Shown().handle)
     assert panel.rows == []
+    assert not button.isVisible()
+
+
+def test_sub_agents_in_the_background_are_among_the_commands_there(window: Window, shown: Shown) -> None:
+    call = ToolCall(id="c1", name="task", arguments={"description": "Look", "prompt": "Look.", "role": "explore"})
+    begun = ToolResult(content="It works.", metadata={BACKGROUND_KEY: True})
+    shown.start()
+    shown.happen(
+        ev.ToolCallStarted(
+            turn=1, call=call, title="explore: Look", source="workspace", capabilities=(), is_read_only=True
+        ),
+        ev.ToolCallFinished(turn=1, call_id="c1", state="completed", result=begun, duration_s=0.0),
+        ev.SubagentStarted(turn=1, call_id="c1", session_id="s2", role="explore", model=MODEL),
+        ev.ToolProgress(turn=1, call_id="c1", name="task", message="grep  round"),
+    )
+    button = window.main_window.top_bar.jobs_button
+    assert button.text() == "1 job"
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    (row,) = part(window.main_window, JobsPanel, "jobsPanel").rows
+    assert (row.job.command, row.job.last_line) == ("explore: Look", "grep  round")
+    QTest.mouseClick(part(row, QPushButton, "jobStopButton"), Qt.MouseButton.LeftButton)
+    assert shown.asked == [ops.StopSubagent(call_id="c1")]
+    shown.happen(ev.SubagentEnded(turn=1, call_id="c1", state="failed", result=ToolResult(content="No."), duration_s=1))
     assert not button.isVisible()
 
 
