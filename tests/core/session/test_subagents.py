@@ -1,6 +1,7 @@
 """Sub-agents: sessions that a session's calls start, with their changes, questions and costs in their parent's."""
 
 import asyncio
+import json
 import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -837,3 +838,74 @@ async def test_without_a_repository_a_role_with_a_worktree_is_not_started(ground
         (entry,) = f.entries().values()
         assert entry.result is not None
         assert "The sub-agent was not started" in entry.result.content
+
+
+async def test_what_refuses_calls_in_the_folder_refuses_them_in_a_worktree(ground: Ground) -> None:
+    have_apart(ground)
+    answer = {"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny"}}
+    hook = {"matcher": "Write", "hooks": [{"type": "command", "command": f"echo '{json.dumps(answer)}'"}]}
+    ground.write(".claude/settings.json", json.dumps({"hooks": {"PreToolUse": [hook]}}))  # and not committed
+    tried = [[create("one.txt")], [Say("tried")]]
+    async with family(ground, go=[[task("one", "apart")], [Say("ok")]], one=tried) as f:
+        settings = f.parent.bench.settings_in(ground.workspace.resolve())
+        await settings.refresh()
+        proposal = settings.proposal
+        assert proposal is not None
+        await asyncio.to_thread(settings.remember, "trusted", proposal.text, proposal.items)
+        await settings.refresh()
+        assert (await f.parent.prompt()).reason == "completed"
+        refused = f.requests_of("one")[1].messages[-1].content[0]
+        assert refused.type == "tool_result"
+        assert "A hook of the user's refused this call" in str(refused.content)
+        assert await f.parent.bench.worktrees.all() == []
+
+
+_KILLED_APART = """
+import asyncio, sys
+from pathlib import Path
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.providers.scripted import Hang
+from tests.core.session.test_subagents import create, family, have_apart, task
+from tests.harness import Ground
+
+async def main():
+    ground = Ground(Path(sys.argv[1]))
+    have_apart(ground)
+    async with family(ground, go=[[task("one", "apart")]], one=[[create("one.txt")], [Hang()]]) as f:
+        f.parent.submit(ops.SubmitPrompt(text="go"))
+        started = await f.rx.expect(ev.SubagentStarted)
+        while not (made := list(ground.paths.worktrees.glob("*/*/one.txt"))) or len(f.requests_of("one")) < 2:
+            await asyncio.sleep(0.01)
+        print(f.parent.id, started.session_id, made[0], sep="|", flush=True)
+        await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+async def test_a_worktree_and_what_was_changed_in_it_survive_a_kill(ground: Ground) -> None:
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", _KILLED_APART, str(ground.workspace.parent), stdout=asyncio.subprocess.PIPE,
+        cwd=Path(__file__).parents[3],
+    )  # fmt: skip
+    assert child.stdout is not None
+    try:
+        parent, session_id, made = (await child.stdout.readline()).decode().strip().split("|")
+    finally:
+        child.kill()
+        await child.wait()
+    async with ground.session([], resume=parent) as resumed:
+        assert (await resumed.rx.expect(ev.TurnEnded)).is_cut_off
+        (seen,) = await resumed.bench.worktrees.all()
+        assert (seen.state, seen.worktree.session_id) == ("made", session_id)
+        offer = await find_offer(resumed.bench.worktrees, resumed.bench.catalog, seen.worktree.name)
+        assert [transition.path for transition in offer.transitions] == ["one.txt"]
+    opened = await resumed.bench.open_session(session_id, sink=(rx := Receiver()))
+    running = asyncio.create_task(opened.session.run())
+    await rx.expect(ev.TurnEnded)
+    opened.session.submit(ops.UndoChanges(selection=ChangeSelection()))
+    await rx.expect(ev.ChangesUndone)
+    opened.session.submit(ops.Shutdown())
+    await running
+    assert not await asyncio.to_thread(Path(made).exists)
