@@ -1,6 +1,7 @@
-"""Runs one window from start to end: assembles the controllers that serve its panels."""
+"""Runs one window from start to end: makes the controllers of its panels, and opens what later starts ask for."""
 
 import asyncio
+import logging
 import os
 from collections.abc import Iterator
 from functools import partial
@@ -8,7 +9,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Literal
 
-from PySide6.QtCore import QCoreApplication, Qt, SignalInstance
+import msgspec
+from PySide6.QtCore import QCoreApplication, QObject, Qt, Signal, SignalInstance
+from PySide6.QtNetwork import QLocalServer, QLocalSocket
 from PySide6.QtWidgets import QApplication, QWidget
 
 from desktop_agent.app.branches import Branches
@@ -19,7 +22,6 @@ from desktop_agent.app.controller import Controller, WindowContext, in_backgroun
 from desktop_agent.app.desktop_bus import follow_desktop
 from desktop_agent.app.file_changes import CodeApplying, FileViewing, FileWriting
 from desktop_agent.app.inbox import Inbox, InboxNotifier
-from desktop_agent.app.later_starts import LaterStarts
 from desktop_agent.app.mention_finding import MentionFinding
 from desktop_agent.app.navigator import DEMO, Navigator, demo_follow_up
 from desktop_agent.app.palette import PaletteOpening
@@ -35,7 +37,7 @@ from desktop_agent.app.shown_folder import FolderFiles, ShownFolder
 from desktop_agent.app.startup.arguments import WindowArguments
 from desktop_agent.app.startup.first_sight import first_session
 from desktop_agent.app.startup.news import News
-from desktop_agent.app.startup.one_instance import place_of
+from desktop_agent.app.startup.one_instance import ANSWER, TOKEN, Asked, is_served, place_of
 from desktop_agent.app.startup.preloading import preload
 from desktop_agent.app.startup.tidying import tidy
 from desktop_agent.app.usage_display import UsageDisplay
@@ -45,6 +47,7 @@ from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError, WorkspaceError
 from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.protocol.events import CommandRun, Event, TurnEnded
 from desktop_agent.core.protocol.ops import RevokeRule
@@ -54,6 +57,60 @@ from desktop_agent.core.system.workspace import current_folder, why_no_workspace
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.question import Question
 from desktop_agent.ui.window.session_handle import OwnSession, SessionHandle
+
+_log = logging.getLogger(__name__)
+_MOST_BYTES = 64 * 2**10
+
+
+class LaterStarts(QObject):
+    """Listens for later starts. A window that is not the first does nothing."""
+
+    asked = Signal(object)  # WindowArguments, or None to show only the window
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self._server: QLocalServer | None = None
+
+    def listen(self, place: str) -> None:
+        """Listen, unless another window does. Blocks for some milliseconds."""
+        if not place or is_served(place):
+            return
+        self._server = server = QLocalServer(self)
+        server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
+        QLocalServer.removeServer(place)  # of a window that was killed
+        server.newConnection.connect(self._on_connection)
+        if not server.listen(place):
+            _log.info("Later starts open windows of their own: %s", server.errorString())
+
+    def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+
+    def _on_connection(self) -> None:
+        assert self._server is not None
+        while self._server.hasPendingConnections():
+            connection = self._server.nextPendingConnection()
+            connection.disconnected.connect(connection.deleteLater)
+            connection.readyRead.connect(self._on_line)
+
+    def _on_line(self) -> None:
+        connection: QLocalSocket = self.sender()  # pyright: ignore[reportAssignmentType] - connected above
+        if not connection.canReadLine():
+            if connection.bytesAvailable() > _MOST_BYTES:
+                connection.abort()
+            return
+        try:
+            asked = msgspec.json.decode(connection.readLine().data(), type=learned(Asked))
+        except (msgspec.MsgspecError, ValueError):
+            connection.abort()
+            return
+        if asked.activation:
+            os.environ[TOKEN] = asked.activation  # where Qt looks for it when a window is to be activated
+        connection.write(ANSWER)
+        connection.flush()
+        connection.disconnectFromServer()
+        self.asked.emit(asked.arguments)
+
 
 _tr = partial(QCoreApplication.translate, "QuitQuestion")
 

@@ -1,6 +1,6 @@
 """One window a home: what is opened while a window runs arrives there, unless another window is asked for.
 
-The first window listens on a local socket that only its user can connect to (`app/later_starts.py`). A later start
+The first window listens on a local socket that only its user can connect to (`app/window_controller.py`). A later start
 sends one line of JSON, and ends when it is answered. If it is not, it opens a window of its own.
 """
 

@@ -13,11 +13,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.agents import wire
+from desktop_agent.core.agents.calls import SessionReplay
 from desktop_agent.core.agents.definition import AgentDefinition, LoginWay, read_agent_secrets
 from desktop_agent.core.agents.installed import agent_started_by, kind_of
 from desktop_agent.core.agents.offers import MODE, AgentOffers, how_to_sign_in, ways_to_sign_in
 from desktop_agent.core.agents.peer import AUTH_REQUIRED, CANCELLED, Handler, Peer, RpcError
-from desktop_agent.core.agents.session_replay import SessionReplay
 from desktop_agent.core.base.errors import AgentError, CredentialsError, NotSignedInError, ServerError
 from desktop_agent.core.base.package import __version__
 from desktop_agent.core.base.plain_text import without_controls

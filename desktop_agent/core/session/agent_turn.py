@@ -39,8 +39,7 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
     Usage,
 )
-from desktop_agent.core.session.agent_services import AgentQuestions, AgentServices, meant_by_yes
-from desktop_agent.core.session.agent_terminals import AgentTerminals
+from desktop_agent.core.session.agent_services import AgentQuestions, AgentServices, AgentTerminals, meant_by_yes
 from desktop_agent.core.session.prompt_queue import PromptQueue
 from desktop_agent.core.session.session_parts import SessionParts
 from desktop_agent.core.system.files import FileState, FileTransition

@@ -23,7 +23,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import Allowed, Rule, SpendingQuestion, Usage
 from desktop_agent.core.store.journal.journal import Journal
 from desktop_agent.core.store.unfinished import Unfinished
-from desktop_agent.core.tools.read_log import ReadLog
+from desktop_agent.core.tools.tool import ReadLog
 from desktop_agent.core.transcript import Transcript
 
 Sink = Callable[[ev.Event], None]

@@ -1,6 +1,7 @@
 """What a tool is: a schema, labels, and one of four ways to work (read, edit, run a command, call a server).
 
 Tools never ask for approval or write a file themselves. They raise `ToolError` for what the model should read.
+The read log, a fold of the journal, has the digest of each file when the model last read or wrote it.
 """
 
 import json
@@ -15,12 +16,13 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 from pydantic_core import PydanticSerializationError, to_json
 
 from desktop_agent.core.base.clock import Clock, SystemClock
-from desktop_agent.core.base.errors import ArgumentsError
+from desktop_agent.core.base.errors import ArgumentsError, ToolError
 from desktop_agent.core.base.file_names import legible_names
-from desktop_agent.core.base.ids import CallId
+from desktop_agent.core.base.ids import CallId, Digest
 from desktop_agent.core.extensions.agent_roles import AgentRole
 from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.mcp.client import AskUser, SampleModel, no_model_to_ask, nobody_to_ask
+from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
     BlobRef,
     Capability,
@@ -36,8 +38,43 @@ from desktop_agent.core.system.processes.runner import Command
 from desktop_agent.core.tools.files.open_texts import NO_TEXTS, OpenTexts
 from desktop_agent.core.tools.files.ripgrep import SearchGround
 from desktop_agent.core.tools.output import ContextLimits
-from desktop_agent.core.tools.read_log import ReadLog
 from desktop_agent.core.tools.secret_files import SecretNames
+
+DIGEST_KEY = "digest"
+"""The key in a result's metadata, beside a `path`, for the digest of the file that the model was shown."""
+
+
+class ReadLog(Struct):
+    seen: dict[str, Digest | None] = field(default_factory=dict[str, "Digest | None"])
+    """The last state of each file that the model knows; `None` if it knows that the file does not exist."""
+
+    def apply(self, event: ev.Event) -> None:
+        match event:
+            case ev.PromptSubmitted(attachments=attachments) | ev.Steered(attachments=attachments):
+                for attached in attachments:
+                    if attached.digest is not None:
+                        self.note(attached.uri, attached.digest)
+            case ev.ToolCallFinished(result=result):
+                path, digest = result.metadata.get("path"), result.metadata.get(DIGEST_KEY)
+                if isinstance(path, str) and isinstance(digest, str):
+                    self.note(path, digest)
+            case ev.ChangesRecorded(changes=changes, is_offered=False):
+                for change in changes:
+                    if change.author == "agent":
+                        self.note(change.path, change.after.digest if change.after else None)
+            case _:
+                pass
+
+    def note(self, path: str, digest: Digest | None) -> None:
+        self.seen[path] = digest
+
+    def require_fresh(self, path: str, digest: Digest | None) -> None:
+        if path in self.seen and self.seen[path] != digest:
+            raise ToolError(
+                f"{path} changed on disk since you last read it. Nothing was written. Read it again, then redo the "
+                "edit against its current content."
+            )
+
 
 SPOOL_KEY = "spool_path"
 """The metadata key for the path of a file with the whole output, which the runtime stores as a blob."""

@@ -37,8 +37,7 @@ from desktop_agent.ui.review.diff_source import DiffSource, GitSource, Spawn, Su
 from desktop_agent.ui.review.file_editing import FileSaving, edit_obstacle
 from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from desktop_agent.ui.review.review_bars import BarState, Scope, UndoBar
-from desktop_agent.ui.review.review_decisions import ReviewDecisions
-from desktop_agent.ui.review.review_dialogs import CommentsDialog, WordDialog
+from desktop_agent.ui.review.review_decisions import CommentsDialog, ReviewDecisions, WordDialog
 from desktop_agent.ui.review.reviewed_changes import BothSources, GitListing, NetCounts, Reviewed
 from desktop_agent.ui.runtime.pacing import Throttle
 from desktop_agent.ui.theme import Height, Theme

@@ -14,7 +14,7 @@ from desktop_agent.core.agents.peer import INVALID_PARAMS, INVALID_REQUEST, NOT_
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Allowed, Denied, ModelRef
-from desktop_agent.core.session.agent_terminals import MOST_OPEN
+from desktop_agent.core.session.agent_services import MOST_OPEN
 from desktop_agent.core.settings.live_settings import LiveSettings
 from tests.core.agents.scene import PROGRAM, Scene, answers, call, ended, request, said
 from tests.core.stubborn import is_alive

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from desktop_agent.core.agents.calls import SessionReplay
 from desktop_agent.core.agents.installed import way_back
-from desktop_agent.core.agents.session_replay import SessionReplay
 from desktop_agent.core.agents.wire import read_update
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops

@@ -19,8 +19,7 @@ from desktop_agent.core.system.file_writes import write_state
 from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.core.tools.builtin.run_terminal_cmd import RunTerminalCmd
 from desktop_agent.core.tools.execution.confiner import SandboxProbe
-from desktop_agent.core.tools.read_log import DIGEST_KEY, ReadLog
-from desktop_agent.core.tools.tool import EditPlan, EditTool, ReadTool, ToolContext
+from desktop_agent.core.tools.tool import DIGEST_KEY, EditPlan, EditTool, ReadLog, ReadTool, ToolContext
 from tests.harness import Ground
 
 

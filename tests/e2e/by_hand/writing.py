@@ -3,8 +3,8 @@
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QAbstractItemView
 
+from desktop_agent.ui.chat.composer.composer import QueueCard
 from desktop_agent.ui.chat.composer.offer_popups import MentionPopup
-from desktop_agent.ui.chat.composer.waiting_prompts import QueueCard
 from tests.e2e.by_hand.answering import writing
 from tests.e2e.by_hand.hands import Keyboard, Mouse
 from tests.e2e.by_hand.stage import Stage

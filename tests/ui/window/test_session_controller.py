@@ -31,8 +31,7 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.transcript import BACKGROUND_KEY, RETRYING, Transcript
 from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog
-from desktop_agent.ui.chat.composer.composer import Composer
-from desktop_agent.ui.chat.composer.waiting_prompts import QueueCard
+from desktop_agent.ui.chat.composer.composer import Composer, QueueCard
 from desktop_agent.ui.chat.todo_panel import TodoPanel
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.files.file_panel import FileTree

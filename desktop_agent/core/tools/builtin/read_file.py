@@ -27,8 +27,7 @@ from desktop_agent.core.tools.files.text_files import (
     looks_binary,
     recognised_encoding,
 )
-from desktop_agent.core.tools.read_log import DIGEST_KEY
-from desktop_agent.core.tools.tool import ToolContext
+from desktop_agent.core.tools.tool import DIGEST_KEY, ToolContext
 
 
 class ReadFileArguments(FileArguments):

@@ -66,7 +66,6 @@ from desktop_agent.core.tools.gate import (
     edit_question,
 )
 from desktop_agent.core.tools.output import RESULT_LIMIT, ContextLimits, fit, fit_all
-from desktop_agent.core.tools.read_log import ReadLog
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.secret_files import SecretNames
 from desktop_agent.core.tools.servers.mcp_tool import McpArguments, McpTool
@@ -76,6 +75,7 @@ from desktop_agent.core.tools.tool import (
     SPOOL_KEY,
     STOPPED_KEY,
     EditTool,
+    ReadLog,
     ReadTool,
     TaskOrder,
     Tool,

@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.protocol.model import ApprovalPolicy, CacheMiss, ContextUse, ModelRef, Usage
+from desktop_agent.ui.chat.composer.composer import QueueCard
 from desktop_agent.ui.chat.composer.message_edit import PromptHistory
-from desktop_agent.ui.chat.composer.waiting_prompts import QueueCard
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.buttons import PickerButton
 from desktop_agent.ui.widgets.context_meter import ContextMeter
