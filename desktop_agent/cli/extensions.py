@@ -38,7 +38,7 @@ def trust(args: argparse.Namespace, console: Console) -> None:
     settings = extensions_in(AppPaths.from_environment(), root, console).settings
     proposal = settings.proposal
     if proposal is None:
-        what = f"There is no {PROJECT_FOLDER}/{PROJECT_FILE} in {root}, and no skill, sub-agent or hook"
+        what = f"There is no {PROJECT_FOLDER}/{PROJECT_FILE} in {root}, and no skill, sub-agent, hook or plugin"
         raise UsageError(f"{what}, so there is nothing to trust.")
     if any(problem.is_about_the_file for problem in proposal.problems):
         raise UsageError(f"The project's settings cannot be used: {proposal.problems[0]}")

@@ -10673,8 +10673,8 @@
         <translation>Nichts, weil diese Einstellungen schon gelten oder verweigert werden.</translation>
     </message>
     <message>
-        <source>Settings of a project can only make the rules stricter and define MCP servers and agents. They hold once you trust the project, and wait again when they change. So do its hooks. Its skills and sub-agents are text for the model: once trusted, they hold also when they change.</source>
-        <translation>Einstellungen eines Projekts können die Regeln nur verschärfen und MCP-Server und Agenten definieren. Sie gelten, sobald Sie dem Projekt vertrauen, und warten wieder, wenn sie sich ändern. Ebenso seine Hooks. Seine Skills und Unteragenten sind Text für das Modell: Einmal vertraut, gelten sie auch, wenn sie sich ändern.</translation>
+        <source>Settings of a project can only make the rules stricter and define MCP servers and agents. They hold once you trust the project, and wait again when they change. So do its hooks and plugins. Its skills and sub-agents are text for the model: once trusted, they hold also when they change.</source>
+        <translation>Einstellungen eines Projekts können die Regeln nur verschärfen und MCP-Server und Agenten definieren. Sie gelten, sobald Sie dem Projekt vertrauen, und warten wieder, wenn sie sich ändern. Ebenso seine Hooks und Plugins. Seine Skills und Unteragenten sind Text für das Modell: Einmal vertraut, gelten sie auch, wenn sie sich ändern.</translation>
     </message>
     <message>
         <source>The model would be given these files from outside of the folder:</source>

@@ -10638,8 +10638,8 @@
         <translation>无：所有内容已经生效或被拒绝。</translation>
     </message>
     <message>
-        <source>Settings of a project can only make the rules stricter and define MCP servers and agents. They hold once you trust the project, and wait again when they change. So do its hooks. Its skills and sub-agents are text for the model: once trusted, they hold also when they change.</source>
-        <translation>项目的设置只能使规则更严格，以及定义 MCP 服务器和代理。它们在您信任该项目后生效，更改后会再次等待您的回答。其钩子也是如此。其技能和子代理是给模型的文本：一旦受到信任，更改后仍然有效。</translation>
+        <source>Settings of a project can only make the rules stricter and define MCP servers and agents. They hold once you trust the project, and wait again when they change. So do its hooks and plugins. Its skills and sub-agents are text for the model: once trusted, they hold also when they change.</source>
+        <translation>项目的设置只能使规则更严格，以及定义 MCP 服务器和代理。它们在您信任该项目后生效，更改后会再次等待您的回答。其钩子和插件也是如此。其技能和子代理是给模型的文本：一旦受到信任，更改后仍然有效。</translation>
     </message>
     <message>
         <source>The model would be given these files from outside of the folder:</source>

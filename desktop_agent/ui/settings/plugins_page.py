@@ -165,7 +165,7 @@ class PluginForm(AddingForm):
         cancel = make_button(self.tr("Cancel"), "cancelAddPluginButton", clicked=self.cancelled.emit)
         self._busy = Note("", object_name="pluginBusy")
         for line in (self._source, self._inside):
-            line.textEdited.connect(self._forget)
+            line.textEdited.connect(self._on_edited)
         self.cancelled.connect(actions.discard)
         vbox(
             make_label(self.tr("New plugin"), role="strong"),
@@ -206,6 +206,10 @@ class PluginForm(AddingForm):
         self._show_parts(is_staged=True)
         self._source.setFocus()  # so that no key that was meant for the look adds it
 
+    def _on_edited(self) -> None:
+        self._actions.discard()  # what is shown, or still fetched, is not what the fields say
+        self._forget()
+
     def _forget(self) -> None:
         self._look.setEnabled(True)
         self._show_parts(is_staged=False)
@@ -227,7 +231,7 @@ class PluginForm(AddingForm):
 
     def _choose(self, path: str) -> None:
         self._source.setText(path)
-        self._forget()
+        self._on_edited()
 
 
 class PluginsPage(Page):

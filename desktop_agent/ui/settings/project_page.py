@@ -44,8 +44,8 @@ class ProjectPage(Page):
         )
         about = self.tr(
             "Settings of a project can only make the rules stricter and define MCP servers and agents. They hold once "
-            "you trust the project, and wait again when they change. So do its hooks. Its skills and sub-agents are "
-            "text for the model: once trusted, they hold also when they change."
+            "you trust the project, and wait again when they change. So do its hooks and plugins. Its skills and "
+            "sub-agents are text for the model: once trusted, they hold also when they change."
         )
         buttons = hbox(self._trust, self._ignore, STRETCH, spacing=Space.S)
         add_parts(self.column, Note(about), self._path, self._answer, self._lines, buttons, STRETCH)

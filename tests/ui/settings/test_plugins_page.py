@@ -99,6 +99,7 @@ def test_another_source_needs_another_look(desk: Desk) -> None:
     desk.dialog.pages.plugins.show_staged(StagedPluginView(plugin=DEMO))
     assert desk.button("confirmAddPluginButton").isVisible()
     source.textEdited.emit("x")
+    assert ("discard",) in desk.asked_servers
     assert not desk.button("confirmAddPluginButton").isVisible()
 
 
