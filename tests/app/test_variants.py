@@ -49,7 +49,13 @@ async def begin(user: Driver, count: int, test: str) -> VariantsWindow:
         picker.setCurrentIndex(picker.findText("Demo model", Qt.MatchFlag.MatchStartsWith))
     await user.type("tryTestEdit", test)
     press(sheet, "startTryButton")
-    return await user.see(VariantsWindow, "variantsWindow")
+    return await see_window(user, count)
+
+
+async def see_window(user: Driver, count: int) -> VariantsWindow:
+    window = await user.see(VariantsWindow, "variantsWindow")
+    await user.until_true(lambda: len(window.columns) == count, "it has its columns")
+    return window
 
 
 def columns(window: VariantsWindow) -> list[VariantColumn]:
@@ -141,7 +147,7 @@ def test_one_is_stopped_alone_then_all_and_a_restart_finds_them_again(go: Go, re
         for picker in sheet.findChildren(Picker, "tryModelPicker"):
             picker.setCurrentIndex(picker.findData(model))
         press(sheet, "startTryButton")
-        window = await user.see(VariantsWindow, "variantsWindow")
+        window = await see_window(user, 3)
         for number in range(3):
             await user.see_stalled(server, number)
         first, *others = columns(window)
@@ -158,7 +164,7 @@ def test_one_is_stopped_alone_then_all_and_a_restart_finds_them_again(go: Go, re
     async def again(user: Driver) -> None:
         await user.until_true(user.actions.new_worktree.isEnabled, "the repository is read")
         await user.press(Qt.Key.Key_C, CTRL_ALT)
-        window = await user.see(VariantsWindow, "variantsWindow")
+        window = await see_window(user, 3)
         assert [one.facts.words for one in columns(window)] == ["Discarded", "Stopped", "Stopped"]
         second = columns(window)[1]
         press(second, "openVariantButton")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import Qt, QTimer
 from shiboken6 import isValid
 
 from desktop_agent.app.controller import Controller, WindowContext, in_background
@@ -41,6 +41,7 @@ from desktop_agent.core.worktrees.worktrees import NewWorktree
 from desktop_agent.headless.single_call import CommandCheck
 from desktop_agent.ui.models.model_offers import AccountOffers
 from desktop_agent.ui.review.variants import Choice, TrySheet, VariantFacts, VariantState, VariantsWindow
+from desktop_agent.ui.runtime.eventloop import idle
 from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.translation import core_words, plural
 from desktop_agent.ui.window.session_handle import SessionHandle
@@ -196,16 +197,16 @@ class VariantControl(Controller):
         if self._window is not None:
             self._window.close()
         self._set, self._running = made, {one.variant.worktree: one for one in running}
-        window = VariantsWindow(self._theme, made.prompt, self._panels.window)
-        for one in running:
-            await asyncio.sleep(0)
-            window.add(self._facts(one))
-        self._window = window
+        window = self._window = VariantsWindow(self._theme, made.prompt, self._panels.window)
         window.asked.connect(in_background(self._launch, self._do))
         window.take_requested.connect(in_background(self._launch, self._take))
         window.finished.connect(partial(self._on_closed, window))
         self._ticking.start()
         self._bring_up(window)
+        for one in running:
+            await idle()
+            if self._window is window:
+                window.add(self._facts(one))
 
     def _bring_up(self, window: VariantsWindow) -> None:
         window.show()
@@ -221,7 +222,8 @@ class VariantControl(Controller):
         if self._window is not None:
             for one in self._running.values():
                 facts = self._facts(one)
-                if facts != self._window.columns[facts.worktree].facts:
+                column = self._window.columns.get(facts.worktree)
+                if column is not None and facts != column.facts:
                     self._window.show_facts(facts)
 
     def _facts(self, one: _Running) -> VariantFacts:
@@ -299,7 +301,7 @@ class VariantControl(Controller):
 
     def _connect(self, one: _Running, handle: SessionHandle) -> None:
         one.handle, one.transcript, one.problem = handle, handle.transcript, ""
-        handle.happened.connect(self._on_happened)
+        handle.happened.connect(self._on_happened, Qt.ConnectionType.UniqueConnection)
         handle.replaced.connect(self._showing.start)
 
     def _on_happened(self, event: ev.Event) -> None:

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Final, Literal, NamedTuple
 
 from PySide6.QtCore import QSignalBlocker, QSize, QUrl, Signal
-from PySide6.QtGui import QTextCursor
+from PySide6.QtGui import QTextCursor, QTextDocument
 from PySide6.QtWidgets import QDialog, QFrame, QPlainTextEdit, QPushButton, QScrollArea, QTextEdit, QVBoxLayout, QWidget
 
 from desktop_agent.core.base.errors import AgentError
@@ -47,6 +47,8 @@ _COLUMN_WIDTH: Final = 300
 _LONGEST_SHOWN: Final = 20_000
 _LONGEST_STREAMED: Final = 2_000
 """Laid out again a few times a second, for each variant."""
+
+_FEATURES: Final = QTextDocument.MarkdownFeature.MarkdownDialectGitHub | QTextDocument.MarkdownFeature.MarkdownNoHTML
 
 Choice = tuple[str, object]
 """What a model or an agent is called, and what stands for it."""
@@ -328,7 +330,7 @@ class VariantColumn(QFrame):
             self._text.setPlainText(text)
             self._text.moveCursor(QTextCursor.MoveOperation.End)
         else:
-            self._text.setMarkdown(text)
+            self._text.document().setMarkdown(text, _FEATURES)
 
     def _use_font(self) -> None:
         size = TypeSize.CODE if self._is_testing else TypeSize.BODY
@@ -387,9 +389,12 @@ class VariantsWindow(QDialog):
         resize_within_screen(self, _WINDOW, _LEAST_SIZE)
 
     def add(self, facts: VariantFacts) -> None:
-        if self.columns:
+        is_first = not self.columns
+        if not is_first:
             self._row.addWidget(hairline(is_vertical=True))
         column = self.columns[facts.worktree] = VariantColumn(self._theme, facts)
+        if is_first:
+            column.choice.setFocus()  # not the first button, which stops all
         column.picked.connect(self._on_picked)
         column.asked.connect(self.asked)
         self._row.addWidget(column, 1)
@@ -411,9 +416,11 @@ class VariantsWindow(QDialog):
             detail = detail.replace(worktree, column.facts.title)
         lines = [core_words(error.title), core_words(error.hint), *few_lines(detail.splitlines())]
         self.say("\n".join(filter(None, lines)), "error")
+        self._on_picked()
 
     def _on_take(self) -> None:
         self.say("")
+        self._take.setEnabled(False)  # until it is taken, or cannot be
         self.take_requested.emit([pick for column in self.columns.values() for pick in column.picks])
 
     def _on_picked(self) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ from typing import Any
 import psutil
 import pytest
 
+from desktop_agent.core.base.paths import AppPaths
 from tests.command_line import CommandLine, Ran
+from tests.core.agents.scene import PROGRAM, said
 from tests.core.worktrees.scene import CONFIG
 from tests.e2e.batch.conftest import BatchHere
 from tests.e2e.batch.lab import DEMO, Lab, task
@@ -113,6 +116,26 @@ def test_three_variants_run_side_by_side_and_hunks_of_two_become_one_change_that
     assert files_of(app) == start
     for name in names:  # removed only by the user
         assert run("worktrees", "remove", name, "--json").json["state"] == "trashed"
+
+
+def test_an_agent_of_another_program_is_a_variant_beside_a_model(
+    lab: Lab, batch: BatchHere, run: Run, app: Path, tmp_path: Path
+) -> None:
+    steps = [{"write": ["poem.txt", "a poem\n"]}, said("A poem is there.")]
+    (tmp_path / "script.json").write_text(json.dumps({"prompts": [steps]}), encoding="utf-8")
+    args = json.dumps([str(PROGRAM), str(tmp_path / "script.json"), str(tmp_path / "lines")])
+    settings = AppPaths.from_environment().settings_file()
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text(f'[[agents]]\nname = "poet"\ncommand = {json.dumps(sys.executable)}\nargs = {args}\n')
+    agent = task("poet", app) | {"options": {"agent": "poet"}, "test": "test -f poem.txt"}
+    lab.write([task("model", app) | {"test": "test -f poem.txt"}, agent])
+    batch("--variants")
+    outcomes = {outcome["id"]: outcome for outcome in lab.outcomes}
+    assert outcomes["poet"]["final_response"] == "A poem is there."
+    assert {name: outcome["test"]["is_passed"] for name, outcome in outcomes.items()} == {"model": False, "poet": True}
+    parts = [outcomes["poet"]["worktree"], f"{outcomes['model']['worktree']}:{PAGES}:1"]
+    assert run("worktrees", "take", *parts, "--json").json["files"] == [PAGES, "poem.txt"]
+    assert (app / "poem.txt").read_text(encoding="utf-8") == "a poem\n"
 
 
 def test_hunks_that_clash_are_named_and_the_folder_stays_as_it_was(

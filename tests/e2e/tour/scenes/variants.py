@@ -29,6 +29,7 @@ async def _play(tour: Tourist) -> None:
     await tour.take("try-with", sheet)
     await tour.user.click("startTryButton")
     window = await tour.see(VariantsWindow, "variantsWindow")
+    await tour.until(lambda: len(window.columns) == 3, "it has its columns")
     columns = list(window.columns.values())
     await tour.until(lambda: all(one.facts.state == "working" for one in columns), "all work")
     tour.time.advance(38)
