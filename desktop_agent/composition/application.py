@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,7 @@ from desktop_agent.core.diagnostics.lsp_connection import LspHost, ServerState
 from desktop_agent.core.extensions.agent_files import roles_in_force
 from desktop_agent.core.extensions.agent_roles import AgentRole
 from desktop_agent.core.extensions.hook_runs import HookBook
-from desktop_agent.core.extensions.language_servers import LanguageServerBook
+from desktop_agent.core.extensions.language_servers import LanguageServer, LanguageServerBook
 from desktop_agent.core.extensions.plugin_store import Plugins, PluginStore
 from desktop_agent.core.extensions.project_items import Extensions, extensions_of
 from desktop_agent.core.extensions.skills_in_force import Skills
@@ -221,7 +221,16 @@ class Application:
 
     def language_servers_in(self, root: Path) -> LanguageServerBook:
         secret_at = self._secrets_in(root)
-        return LanguageServerBook(workspace=self.settings_in(root), environ=self.environ, secret_at=secret_at)
+        plugins = self.plugins_in(root)
+
+        def of_plugins() -> Iterator[tuple[str, LanguageServer]]:
+            for one in plugins.look():
+                for server in one.plugin.checkers if one.plugin is not None else ():
+                    yield one.state, server
+
+        return LanguageServerBook(
+            workspace=self.settings_in(root), environ=self.environ, secret_at=secret_at, of_plugins=of_plugins
+        )
 
     def diagnostics(self, root: Path, processes: ProcessRunner, changes: RecordedChanges, log: EventLog) -> Diagnostics:
         """Return the diagnostics of a session with these changes, which runs its language servers by `processes`."""

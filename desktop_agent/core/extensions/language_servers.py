@@ -5,7 +5,7 @@ A project's are in its `.lsp.json`, in Claude Code's form: https://code.claude.c
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, Literal, cast
 
@@ -159,30 +159,50 @@ class LanguageServerBook(Struct, frozen=True, kw_only=True, eq=False):
     workspace: WorkspaceSettings
     environ: Mapping[str, str]
     secret_at: SecretAt
+    of_plugins: Callable[[], Iterable[tuple[str, LanguageServer]]] = tuple
+    """Returns the servers of plugins, each with the state of its plugin. Blocks; never raises."""
 
     def read(self) -> tuple[tuple[StandingServer, ...], tuple[FileProblem, ...]]:
         """Return all servers, the user's first, and the problems of their files. Blocks; never raises."""
         root, settings = self.workspace.root, self.workspace.current.diagnostics
         own, theirs = own_servers(self.workspace.loaded.tables), project_servers(root, self.secret_at)
         made: dict[str, StandingServer] = {}
-        for server in (*own.servers, *theirs.servers, *KNOWN_SERVERS):
+        for server, answered in self._judged((*own.servers, *theirs.servers)):
             if server.name in made:
                 continue
             program = program_meant(server.command, self.environ, root)
-            standing: Standing = self._standing(server) if program else "not installed"
-            better, rival = made.get(server.instead_of), ""
+            standing: Standing = answered if program else "not installed"
+            rivals = [name for name, one in made.items() if one.standing == "in force" and _is_same(one.server, server)]
             if standing == "in force" and (not settings.enabled or server.name in settings.off):
+                standing, rivals = "off", []
+            elif standing == "in force" and rivals:
                 standing = "off"
-            elif standing == "in force" and better is not None and better.standing == "in force":
-                standing, rival = "off", server.instead_of
-            made[server.name] = StandingServer(server, standing, program or "", rival)
+            made[server.name] = StandingServer(server, standing, program or "", rivals[0] if rivals else "")
         return tuple(made.values()), own.problems + theirs.problems
+
+    def _judged(self, defined: Iterable[LanguageServer]) -> Iterator[tuple[LanguageServer, Standing]]:
+        for server in defined:
+            yield server, self._standing(server)
+        for state, server in self.of_plugins():
+            yield server, _of_plugin(state)
+        for server in KNOWN_SERVERS:
+            yield server, "in force"
 
     def _standing(self, server: LanguageServer) -> Standing:
         if server.scope != "project":
             return "in force"
         answer = self.workspace.answer_about(item_of(server, self.workspace.root))
         return "in force" if answer == "trusted" else "off" if answer == "ignored" else "waiting"
+
+
+def _of_plugin(state: str) -> Standing:
+    """Return what becomes of a server of a plugin in this state."""
+    return "in force" if state == "on" else "waiting" if state in ("waiting", "changed") else "off"
+
+
+def _is_same(one: LanguageServer, known: LanguageServer) -> bool:
+    """Whether a server does what a known one does."""
+    return known.scope == "known" and (one.name == known.instead_of or Path(one.command).name == known.command)
 
 
 # --- what a project defines ---------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Plugins: folders that bring skills, commands, sub-agents, hooks and MCP servers together. Reads one, starts nothing.
+"""Plugins: folders that bring skills, commands, sub-agents, hooks and servers together. Reads one, starts nothing.
 
 There are two forms: Agent Plugins 1.0.0 (https://agent-plugins.org) and Claude Code's
 (https://code.claude.com/docs/en/plugins-reference). No path in a plugin may lead out of it, also through links, and
@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.plain_text import named, shortened
 from desktop_agent.core.extensions.agent_files import role_at
 from desktop_agent.core.extensions.hooks import FoundHooks, Hook, hooks_in
+from desktop_agent.core.extensions.language_servers import LanguageServer, servers_in
 from desktop_agent.core.extensions.skills import Origin, Source, files_of, skill_at, text_of
 from desktop_agent.core.extensions.untrusted import SecretAt
 from desktop_agent.core.protocol.codec import as_object
@@ -66,7 +67,7 @@ class Plugin(Struct, frozen=True, kw_only=True):
     servers: tuple[FoundTable, ...] = ()
     server_lines: tuple[str, ...] = ()
     """What each server starts or reaches, as the plugin writes it: with variables that are not filled in."""
-    language_servers: tuple[Path, ...] = ()
+    language_servers: tuple[LanguageServer, ...] = ()
     problems: tuple[FileProblem, ...] = ()
     brought: Brought = Brought()
 
@@ -78,9 +79,25 @@ class Plugin(Struct, frozen=True, kw_only=True):
 
     @property
     def starts(self) -> tuple[str, ...]:
-        """What it runs, outside the sandbox: a line for each hook and each server."""
+        """What it runs: a line for each hook and each server. Only language servers run in the sandbox."""
         hooks = (f"hook {hook.name}: {named(hook.line)}" for hook in self.hooks)
-        return (*hooks, *(f"server {line}" for line in self.server_lines))
+        checks = (f"language server {one.name}, in the sandbox: {named(one.line)}" for one in self.language_servers)
+        return (*hooks, *(f"server {line}" for line in self.server_lines), *checks)
+
+    @property
+    def checkers(self) -> tuple[LanguageServer, ...]:
+        """Its language servers as they run, with the variables filled in."""
+        own = {"CLAUDE_PLUGIN_ROOT": str(self.root), "CLAUDE_PLUGIN_DATA": str(self.data)}
+        return tuple(
+            replace(
+                one,
+                command=_filled((one.command,), own)[0],
+                args=_filled(one.args, own),
+                env={**own, **dict(zip(one.env, _filled(one.env.values(), own), strict=True))},
+                read_folders=(str(self.root),),
+            )
+            for one in self.language_servers
+        )
 
 
 class UnusablePluginError(ValueError):
@@ -205,9 +222,11 @@ class _Reader:
             servers = self._servers_in(place) | servers
         if isinstance(defined := manifest.get("mcpServers"), dict):
             servers = as_object(cast("object", defined)) | servers
-        languages = [self._root / place for place in places("lspServers", ".lsp.json")]
-        if isinstance(manifest.get("lspServers"), dict):
-            languages.append(self._root / CLAUDE_MANIFEST)
+        checking = [(self._root / place, self._file(place)) for place in places("lspServers", ".lsp.json")]
+        if isinstance(checks := manifest.get("lspServers"), dict):
+            checking.append((self._root / CLAUDE_MANIFEST, as_object(cast("object", checks))))
+        languages = [servers_in(json.dumps(listed).encode(), path) for path, listed in checking]
+        self._problems += [problem for one in languages for problem in one.problems]
         plugin = replace(
             plugin,
             skills=tuple(self._sources(plugin, "skills", "", places("skills", "skills"))),
@@ -218,7 +237,7 @@ class _Reader:
                         variables=variables)
                 for hook in hooks.hooks
             ),
-            language_servers=tuple(languages),
+            language_servers=tuple(one for found in languages for one in found.servers),
         )  # fmt: skip
         return self._complete(plugin, ".mcp.json", servers, variables, {**environ, **variables})
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from desktop_agent.core.extensions.language_servers import (
     KNOWN_SERVERS,
@@ -146,6 +147,17 @@ def test_of_two_that_do_the_same_one_is_used(tmp_path: Path) -> None:
     assert (one.standing, one.rival) == ("off", "basedpyright")
     rival_off = Settings(diagnostics=DiagnosticsSettings(off=("basedpyright",)))
     assert standing(book(root, tmp_path / "bin", rival_off))["pyright"] == "in force"
+
+
+def test_a_plugins_server_is_in_force_with_its_plugin_and_takes_the_place_of_a_known_one(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    root.mkdir()
+    install(tmp_path / "bin", "gopls")
+    (server,) = servers_in(json.dumps({"go": GO}).encode(), FILE).servers
+    made = book(root, tmp_path / "bin")
+    for state, expected in (("on", "in force"), ("changed", "waiting"), ("unusable", "off")):
+        found = standing(replace(made, of_plugins=lambda state=state: [(state, server)]))
+        assert (found["go"], found["gopls"]) == (expected, "off" if expected == "in force" else "in force")
 
 
 def test_a_program_in_the_folder_is_not_found(tmp_path: Path) -> None:

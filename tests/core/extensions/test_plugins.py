@@ -79,7 +79,8 @@ def house(tmp_path: Path) -> House:
 
 
 def test_a_plugin_of_claude_code_brings_all_that_its_folders_hold(tmp_path: Path) -> None:
-    plugin = plugin_in(claude_plugin(tmp_path / "p", {".lsp.json": {}}))
+    checks = {"command": "${CLAUDE_PLUGIN_ROOT}/check", "args": ["--stdio"], "extensionToLanguage": {".x": "x"}}
+    plugin = plugin_in(claude_plugin(tmp_path / "p", {".lsp.json": {"x": checks}}))
 
     brought = plugin.brought
     assert (plugin.name, plugin.version, plugin.description, plugin.form) == ("demo", "1.0", "A demo", "claude")
@@ -88,8 +89,10 @@ def test_a_plugin_of_claude_code_brings_all_that_its_folders_hold(tmp_path: Path
     assert plugin.starts == (
         'hook PreToolUse (Bash): "${CLAUDE_PLUGIN_ROOT}"/check.sh',
         "server notes: python3 '${CLAUDE_PLUGIN_ROOT}/server.py'",
+        "language server x, in the sandbox: '${CLAUDE_PLUGIN_ROOT}/check' --stdio",
     )
-    assert plugin.language_servers == (tmp_path / "p" / ".lsp.json",)
+    (checker,) = plugin.checkers
+    assert (checker.command, checker.read_folders) == (f"{plugin.root}/check", (str(plugin.root),))
     assert not plugin.problems
 
 
