@@ -233,7 +233,7 @@ class SettingsDialog(QDialog):
         return self.pages.page
 
     def fit_screen(self) -> None:
-        resize_within_screen(self, QSize(820, 600), QSize(760, 320))
+        resize_within_screen(self, QSize(820, 640), QSize(760, 320))
 
     def show_view(self, view: SettingsView) -> None:
         self.pages.show_view(view)
@@ -267,7 +267,7 @@ class SettingsDialog(QDialog):
         navigation.setAutoFillBackground(True)
         metrics = QFontMetrics(self._delegate.text_font)
         widest = max(metrics.horizontalAdvance(section_title(section)) for section in SECTIONS)
-        navigation.setFixedWidth(max(_NAVIGATION_WIDTH, widest + 4 * Space.S))
+        navigation.setFixedWidth(max(_NAVIGATION_WIDTH, widest + 6 * Space.S))  # with room for a scroll bar
         margins = (Space.S, Space.M, Space.S, Space.S)
         vbox(self._search, self._sections, on=navigation, spacing=Space.S, margins=margins)
         upper = hbox(navigation, hairline(is_vertical=True), (self.pages, 1))

@@ -14,6 +14,7 @@ from tests.servers.script import reply, text, tool_use
 _OWN = """
 [[hooks.definitions]]
 event = "Notification"
+matcher = "permission_prompt"
 command = "notify-send 'The agent waits for you'"
 """
 _SKILL = """\
