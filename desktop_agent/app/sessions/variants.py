@@ -161,7 +161,7 @@ class VariantControl(Controller):
         """Show the last variants of the folder. Raises `AgentError` if there are none any more."""
         home = self._navigator.home
         if self._window is not None and self._set is not None and self._set.folder == str(home):
-            self._bring_up(self._window)
+            _bring_up(self._window)
             return
         for made in await asyncio.to_thread(self._bench.variants.all):
             if made.folder == str(home):
@@ -202,16 +202,11 @@ class VariantControl(Controller):
         window.take_requested.connect(in_background(self._launch, self._take))
         window.finished.connect(partial(self._on_closed, window))
         self._ticking.start()
-        self._bring_up(window)
+        _bring_up(window)
         for one in running:
             await idle()
             if self._window is window:
                 window.add(self._facts(one))
-
-    def _bring_up(self, window: VariantsWindow) -> None:
-        window.show()
-        window.raise_()
-        window.activateWindow()
 
     def _on_closed(self, window: VariantsWindow, _result: int) -> None:
         if self._window is window:
@@ -372,23 +367,23 @@ class VariantControl(Controller):
                     self._panels.window.activateWindow()
                 case "stop":
                     for one in chosen:
-                        self._stop(one)
+                        one.is_stopped = True
+                        if one.checking is not None:
+                            one.checking.interrupt()
+                        self._live.submit(one.session_id, ops.Interrupt())
                 case "test":
                     await self._finish(chosen[0], is_tested=True)
                 case _:
                     for one in chosen:
                         await self._discard(one)
-                    self._forget_if_empty()
+                    if self._set is not None and all(one.is_discarded for one in self._running.values()):
+                        await asyncio.to_thread(self._bench.variants.forget, self._set)
+                        if isValid(window):
+                            window.accept()
         except AgentError as error:
             if isValid(window):
                 window.say_error(error)
         self._show_all()
-
-    def _stop(self, one: _Running) -> None:
-        one.is_stopped = True
-        if one.checking is not None:
-            one.checking.interrupt()
-        self._live.submit(one.session_id, ops.Interrupt())
 
     async def _discard(self, one: _Running) -> None:
         if one.is_discarded:
@@ -399,12 +394,6 @@ class VariantControl(Controller):
             if self._navigator.chosen == one.session_id:
                 await self._navigator.show_session(one.session_id)
         one.is_discarded = True
-
-    def _forget_if_empty(self) -> None:
-        if self._set is not None and all(one.is_discarded for one in self._running.values()):
-            self._launch(asyncio.to_thread(self._bench.variants.forget, self._set))
-            if self._window is not None:
-                self._window.accept()
 
     async def _take(self, picks: Sequence[tuple[str, str, tuple[HunkKey, ...]]]) -> None:
         """Put together what is picked, and carry it out in a session of the folder, unless it clashes."""
@@ -440,3 +429,9 @@ class VariantControl(Controller):
             window.say(words, "good")
             for one in self._running.values():
                 self._launch(self._look(one))
+
+
+def _bring_up(window: VariantsWindow) -> None:
+    window.show()
+    window.raise_()
+    window.activateWindow()
