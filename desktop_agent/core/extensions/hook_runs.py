@@ -194,6 +194,100 @@ class _Run(Struct, frozen=True, kw_only=True):
     duration_s: float = 0.0
 
 
+class _Moment(Struct, frozen=True, kw_only=True):
+    event: HookEvent
+    turn: int
+    call_id: CallId
+
+
+class _Runner:
+    """Runs hooks, each in a process tree of its own, and records how each ended."""
+
+    def __init__(self, book: HookBook, host: HookHost, log: EventLog) -> None:
+        self._book = book
+        self._host = host
+        self._log = log
+
+    async def run(self, one: StandingHook, given: JsonObject, moment: _Moment) -> _Run:
+        hook, began = one.hook, self._host.clock.monotonic()
+        try:
+            if not await asyncio.to_thread(self._book.holds, one):
+                why = "It, or a script of it, changed since you trusted it, so it did not run."
+                run = _Run(hook=hook, state="changed", answer=HookAnswer(reason=why))
+            else:
+                run = await self._carry_out(hook, given, moment.event)
+        except asyncio.CancelledError:
+            stopped = _Run(hook=hook, state="stopped", duration_s=self._host.clock.monotonic() - began)
+            await self.record(stopped, moment)
+            raise
+        run = replace(run, duration_s=self._host.clock.monotonic() - began)
+        return _unchecked(run) if moment.event == "PreToolUse" else run
+
+    async def _carry_out(self, hook: Hook, given: JsonObject, event: HookEvent) -> _Run:
+        root = self._book.root
+        environ = {**self._host.environ(), "CLAUDE_PROJECT_DIR": str(root), **hook.variables}
+        argv = await asyncio.to_thread(_argv, hook, environ, root)
+        if argv is None:
+            return _Run(hook=hook, state="not_started", answer=HookAnswer(reason="There is no shell to run it with."))
+        stdin = json.dumps(given | also_given(hook.dialect, event, given))
+        command = Command(argv=argv, cwd=root, environ=environ, stdin=stdin)
+        output, errors = _Output(), _Output()
+        try:
+            child = await self._host.processes.start(command, output.take, errors.take, is_limited=True)
+        except (OSError, ValueError) as error:  # the latter for what can be no argument: a NUL in it
+            return _Run(hook=hook, state="not_started", answer=HookAnswer(reason=f"It could not be started: {error}"))
+        try:
+            output.belong_to(child)
+            errors.belong_to(child)
+            limit_s = _limit_s(hook, event)
+            is_over = await child.wait(limit_s) or child.has_exited
+        finally:
+            end = await child.end()
+        printed = "\n".join(filter(None, (output.text.strip(), errors.text.strip())))
+        run = _Run(hook=hook, state="completed", exit_code=end.exit_code, output=printed)
+        if end.excess:
+            why = f"It was ended, because {end.excess}."
+            return replace(run, state="failed", answer=HookAnswer(reason=why, is_unreadable=True))
+        if output.is_full or errors.is_full:
+            why = f"It printed more than {_OUTPUT_BYTES // 2**20} MiB, and was ended."
+            return replace(run, state="flooded", answer=HookAnswer(reason=why))
+        if not is_over:
+            why = f"It took longer than {limit_s:g} s, and was ended."
+            return replace(run, state="timed_out", answer=HookAnswer(reason=why))
+        answer = await asyncio.to_thread(answer_of, event, end.exit_code, output.text, errors.text)
+        is_failed = end.exit_code not in (0, 2) or answer.is_unreadable
+        return replace(run, state="failed" if is_failed else "completed", answer=answer)
+
+    async def record(self, run: _Run, moment: _Moment, *, drops_prompt: bool = False) -> None:
+        answer, hook = run.answer, run.hook
+        context = answer.context if moment.event != "PreCompact" else ""
+        if answer.decision == "block" and moment.event in ("Stop", "PostToolUse", "SubagentStop"):
+            context = "\n".join(filter(None, (answer.reason, context)))
+        await self._log.record(
+            ev.HookRan(
+                turn=moment.turn,
+                moment=moment.event,
+                command=shortened(hook.line, LONGEST_TEXT),
+                path=str(hook.path),
+                call_id=moment.call_id,
+                state=run.state,
+                exit_code=run.exit_code,
+                duration_s=round(run.duration_s, 3),
+                decision=answer.decision,
+                reason=answer.reason,
+                message=answer.message,
+                changed=answer.changed,
+                context="" if drops_prompt else context,
+                output=_shown(run.output),
+                drops_prompt=drops_prompt and answer.decision in ("block", "stop"),
+            )
+        )
+
+    async def run_beside(self, one: StandingHook, given: JsonObject, moment: _Moment) -> None:
+        run = await self.run(one, given, moment)
+        await self.record(replace(run, answer=replace(run.answer, decision="", changed=None, context="")), moment)
+
+
 class Hooks:
     """The hooks of one session. Every moment is awaited; without a hook for it, it costs nothing."""
 
@@ -201,6 +295,7 @@ class Hooks:
         self._book = book
         self._host = host
         self._log = log
+        self._runner = _Runner(book, host, log)
         self._in_force: tuple[StandingHook, ...] = ()
         self._told: set[FileProblem] = set()
         self._has_started = False
@@ -353,11 +448,11 @@ class Hooks:
         moment = _Moment(event=event, turn=turn, call_id=call.id if call is not None else "")
         for one in found:
             if one.hook.is_async:
-                self._put_beside(self._run_beside(one, given, moment))
+                self._put_beside(self._runner.run_beside(one, given, moment))
         found = [one for one in found if not one.hook.is_async]
         self._say(turn, f"Running hooks: {event}" if found else "")
         try:
-            runs = await asyncio.gather(*(self._run(one, given, moment) for one in found))
+            runs = await asyncio.gather(*(self._runner.run(one, given, moment) for one in found))
         finally:
             self._say(turn, "")
         outcome = _together(runs)
@@ -365,7 +460,7 @@ class Hooks:
             self._stopped[turn] = outcome.reason or "A hook stopped the turn."
         drops = drops_prompt and outcome.decision in ("block", "stop")
         for run in runs:
-            await self._record(run, moment, drops_prompt=drops)
+            await self._runner.record(run, moment, drops_prompt=drops)
         return outcome
 
     def _with_condition(
@@ -380,93 +475,8 @@ class Hooks:
         self._beside.add(task)
         task.add_done_callback(self._beside.discard)
 
-    async def _run_beside(self, one: StandingHook, given: JsonObject, moment: "_Moment") -> None:
-        run = await self._run(one, given, moment)
-        await self._record(replace(run, answer=replace(run.answer, decision="", changed=None, context="")), moment)
-
     def _say(self, turn: int, message: str) -> None:
         self._log.emit(ev.ToolProgress(turn=turn, call_id="", name="hooks", message=message))
-
-    async def _run(self, one: StandingHook, given: JsonObject, moment: "_Moment") -> _Run:
-        hook, began = one.hook, self._host.clock.monotonic()
-        try:
-            if not await asyncio.to_thread(self._book.holds, one):
-                why = "It, or a script of it, changed since you trusted it, so it did not run."
-                run = _Run(hook=hook, state="changed", answer=HookAnswer(reason=why))
-            else:
-                run = await self._carry_out(hook, given, moment.event)
-        except asyncio.CancelledError:
-            stopped = _Run(hook=hook, state="stopped", duration_s=self._host.clock.monotonic() - began)
-            await self._record(stopped, moment)
-            raise
-        run = replace(run, duration_s=self._host.clock.monotonic() - began)
-        return _unchecked(run) if moment.event == "PreToolUse" else run
-
-    async def _carry_out(self, hook: Hook, given: JsonObject, event: HookEvent) -> _Run:
-        root = self._book.root
-        environ = {**self._host.environ(), "CLAUDE_PROJECT_DIR": str(root), **hook.variables}
-        argv = await asyncio.to_thread(_argv, hook, environ, root)
-        if argv is None:
-            return _Run(hook=hook, state="not_started", answer=HookAnswer(reason="There is no shell to run it with."))
-        stdin = json.dumps(given | also_given(hook.dialect, event, given))
-        command = Command(argv=argv, cwd=root, environ=environ, stdin=stdin)
-        output, errors = _Output(), _Output()
-        try:
-            child = await self._host.processes.start(command, output.take, errors.take, is_limited=True)
-        except (OSError, ValueError) as error:  # the latter for what can be no argument: a NUL in it
-            return _Run(hook=hook, state="not_started", answer=HookAnswer(reason=f"It could not be started: {error}"))
-        try:
-            output.belong_to(child)
-            errors.belong_to(child)
-            limit_s = _limit_s(hook, event)
-            is_over = await child.wait(limit_s) or child.has_exited
-        finally:
-            end = await child.end()
-        printed = "\n".join(filter(None, (output.text.strip(), errors.text.strip())))
-        run = _Run(hook=hook, state="completed", exit_code=end.exit_code, output=printed)
-        if end.excess:
-            why = f"It was ended, because {end.excess}."
-            return replace(run, state="failed", answer=HookAnswer(reason=why, is_unreadable=True))
-        if output.is_full or errors.is_full:
-            why = f"It printed more than {_OUTPUT_BYTES // 2**20} MiB, and was ended."
-            return replace(run, state="flooded", answer=HookAnswer(reason=why))
-        if not is_over:
-            why = f"It took longer than {limit_s:g} s, and was ended."
-            return replace(run, state="timed_out", answer=HookAnswer(reason=why))
-        answer = await asyncio.to_thread(answer_of, event, end.exit_code, output.text, errors.text)
-        is_failed = end.exit_code not in (0, 2) or answer.is_unreadable
-        return replace(run, state="failed" if is_failed else "completed", answer=answer)
-
-    async def _record(self, run: _Run, moment: "_Moment", *, drops_prompt: bool = False) -> None:
-        answer, hook = run.answer, run.hook
-        context = answer.context if moment.event != "PreCompact" else ""
-        if answer.decision == "block" and moment.event in ("Stop", "PostToolUse", "SubagentStop"):
-            context = "\n".join(filter(None, (answer.reason, context)))
-        await self._log.record(
-            ev.HookRan(
-                turn=moment.turn,
-                moment=moment.event,
-                command=shortened(hook.line, LONGEST_TEXT),
-                path=str(hook.path),
-                call_id=moment.call_id,
-                state=run.state,
-                exit_code=run.exit_code,
-                duration_s=round(run.duration_s, 3),
-                decision=answer.decision,
-                reason=answer.reason,
-                message=answer.message,
-                changed=answer.changed,
-                context="" if drops_prompt else context,
-                output=_shown(run.output),
-                drops_prompt=drops_prompt and answer.decision in ("block", "stop"),
-            )
-        )
-
-
-class _Moment(Struct, frozen=True, kw_only=True):
-    event: HookEvent
-    turn: int
-    call_id: CallId
 
 
 def _trigger(*, is_automatic: bool) -> str:
