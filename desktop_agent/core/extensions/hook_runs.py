@@ -366,20 +366,16 @@ class Hooks:
             return
         match event:
             case ev.ApprovalRequested(turn=turn, request=request):
-                self._notify(
-                    turn, "permission_prompt" if request.question is None else "elicitation_dialog", request.title
-                )
+                kind = "permission_prompt" if request.question is None else "elicitation_dialog"
+                message = request.title
             case ev.TurnEnded(turn=turn, reason=reason) if reason != "interrupted":
-                is_done = reason == "completed"
-                message = "The agent is done." if is_done else "The turn ended before the agent was done."
-                self._notify(turn, "idle_prompt", message)
+                kind, message = "idle_prompt", "The agent is done."
+                if reason != "completed":
+                    message = "The turn ended before the agent was done."
             case _:
-                pass
-
-    def _notify(self, turn: int, kind: str, message: str) -> None:
-        """Nothing waits for these hooks."""
+                return
         fields: JsonObject = {"notification_type": kind, "message": message, "title": "Desktop Agent"}
-        self._put_beside(self._meet("Notification", turn, fields, names=(kind,)))
+        self._put_beside(self._meet("Notification", turn, fields, names=(kind,)))  # nothing waits for these hooks
 
     async def end(self, turn: int) -> None:
         """Call when the session closes, before its record does."""
