@@ -12,7 +12,7 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, Literal
@@ -87,7 +87,7 @@ class StagedPlugin(Struct, frozen=True, kw_only=True):
 # --- the files of a plugin ------------------------------------------------------------------------------------------
 
 
-def _walk(root: Path) -> Iterator[tuple[str, os.stat_result]]:
+def _walk(root: Path, left_out: Collection[str] = _LEFT_OUT) -> Iterator[tuple[str, os.stat_result]]:
     """Yield what is below a folder, parents first, links not followed. Raises `UnusablePluginError` and `OSError`."""
     folders, count, size = [""], 0, 0
     while folders:
@@ -95,7 +95,7 @@ def _walk(root: Path) -> Iterator[tuple[str, os.stat_result]]:
         with os.scandir(root / folder) as entries:
             found = sorted(entries, key=lambda entry: entry.name)
         for entry in found:
-            if entry.name in _LEFT_OUT:
+            if entry.name in left_out:
                 continue
             status, place = entry.stat(follow_symlinks=False), f"{folder}{entry.name}"
             count, size = count + 1, size + status.st_size
@@ -118,12 +118,13 @@ class _Trees:
     def __init__(self) -> None:
         self._known: dict[Path, tuple[list[object], Digest]] = {}
 
-    def digest(self, root: Path) -> Digest:
+    def digest(self, root: Path, *, is_projects: bool = False) -> Digest:
         """Return a digest that is equal for equal files, wherever they are. Blocks.
 
-        Raises `UnusablePluginError`, also for a link that leads out, and `OSError`.
+        Of a project's plugin it covers all files, because the agent can write any of them: Python runs what is in
+        `__pycache__`. Raises `UnusablePluginError`, also for a link that leads out, and `OSError`.
         """
-        found = list(_walk(root))
+        found = list(_walk(root, () if is_projects else _LEFT_OUT))
         # A change of the content changes the time of the inode, which nobody can set.
         marks: list[object] = [
             (place, s.st_mode, s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino, s.st_dev) for place, s in found
@@ -139,6 +140,21 @@ class _Trees:
         if is_settled:
             self._known[root] = (marks, digest)
         return digest
+
+
+class PluginFiles(Struct, frozen=True, kw_only=True):
+    """The files that a plugin was let in with."""
+
+    root: Path
+    digest: Digest
+    is_projects: bool
+
+    def __call__(self) -> bool:
+        """Whether they are still the same. Reads them all: what is written through a mapping need not change a date."""
+        try:
+            return _Trees().digest(self.root, is_projects=self.is_projects) == self.digest
+        except (UnusablePluginError, OSError):
+            return False
 
 
 def _facts(root: Path, place: str, status: os.stat_result) -> list[object]:
@@ -221,7 +237,7 @@ class PluginStore:
         self, root: Path, data: Path, secret_at: SecretAt, *, name: str, is_projects: bool = False
     ) -> tuple[Digest, Plugin]:
         """Return the plugin in a folder, and a digest of all its files. Raises `UnusablePluginError` and `OSError`."""
-        digest = self._trees.digest(root)
+        digest = self._trees.digest(root, is_projects=is_projects)
         known = self._read.get(root)
         if known is None or known[0] != digest:
             environ: Mapping[str, str] = {} if is_projects else self._environ
@@ -369,6 +385,10 @@ class StandingPlugin(Struct, frozen=True, kw_only=True):
     """`None` for a project's."""
 
     @property
+    def files(self) -> PluginFiles:
+        return PluginFiles(root=self.root, digest=self.digest, is_projects=self.record is None)
+
+    @property
     def gives_texts(self) -> bool:
         """Whether its skills and sub-agents are used. A changed one is the user's still; what it starts waits."""
         return self.state in ("on", "changed")
@@ -425,7 +445,7 @@ class Plugins:
 
     def starts(self, root: Path) -> bool:
         """Whether the plugin in a folder may start something now. Blocks."""
-        return any(one.root == root and one.state == "on" for one in self.look())
+        return any(one.root == root and one.state == "on" and one.files() for one in self.look())
 
     def skill_sources(self) -> Iterator[Source]:
         for plugin in self._giving_texts():
@@ -439,8 +459,10 @@ class Plugins:
         return (one.plugin for one in self.look() if one.plugin is not None and one.gives_texts)
 
     def server_tables(self) -> tuple[FoundTable, ...]:
-        running = (one.plugin for one in self.look() if one.plugin is not None and one.state == "on")
-        return tuple(table for plugin in running for table in plugin.servers)
+        running = [one for one in self.look() if one.plugin is not None and one.state == "on"]
+        return tuple(
+            replace(table, may_start=one.files) for one in running if one.plugin for table in one.plugin.servers
+        )
 
     def items(self) -> Iterator[ProjectItem]:
         """Yield what the question about the project's trust shows of its plugins. Blocks; never raises."""

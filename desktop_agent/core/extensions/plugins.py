@@ -234,7 +234,7 @@ class _Reader:
             roles=tuple(self._sources(plugin, "agents", ".md", places("agents", "agents"))),
             hooks=tuple(
                 replace(hook, args=None if hook.args is None else _filled(hook.args, variables), plugin=plugin.root,
-                        variables=variables)
+                        variables={**variables, **_kept_as_it_is(plugin)})
                 for hook in hooks.hooks
             ),
             language_servers=tuple(one for found in languages for one in found.servers),
@@ -282,8 +282,9 @@ class _Reader:
             table["cwd"] = cwd if Path(cwd).is_absolute() else str(self._inside(cwd))
         elif plugin.form == "agent-plugins" and command:
             table["cwd"] = str(plugin.root)
-        if plugin.form == "claude" and command:
-            table["env"] = {**own, **as_object(table.get("env"))}
+        added = {**(own if plugin.form == "claude" else {}), **_kept_as_it_is(plugin)}
+        if added and command:
+            table["env"] = {**added, **as_object(table.get("env"))}
 
     # -- files --
 
@@ -372,6 +373,11 @@ class _Reader:
             )
             for one in inner:
                 self._require_inside(one)
+
+
+def _kept_as_it_is(plugin: Plugin) -> Mapping[str, str]:
+    """Return variables with which programs of a project's plugin leave nothing in it: then it would wait as changed."""
+    return {"PYTHONDONTWRITEBYTECODE": "1"} if plugin.origin == "project" else {}
 
 
 _IN_ROOT = re.compile(r"\$\{(?:CLAUDE_)?PLUGIN_ROOT\}([^\s:;,\"']*)")

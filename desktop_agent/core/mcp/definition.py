@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from hashlib import blake2b
 from pathlib import Path
 from typing import Literal
@@ -163,6 +163,8 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
     disabled_tools: tuple[str, ...] = ()
     is_enabled: bool = True
     defined_by: DefinedBy = "user"
+    may_start: Callable[[], bool] | None = None
+    """Asked before each start. Blocks; never raises."""
 
     @property
     def fingerprint(self) -> str:

@@ -166,7 +166,7 @@ def read_definitions(tables: Iterable[FoundTable]) -> Definitions:
 def _defined(table: FoundTable) -> ServerDefinition:
     definition = definition_in(table.value)
     if table.plugin:  # its values are in no file: variables of the user's were filled in
-        return replace(definition, defined_by="plugin")
+        return replace(definition, defined_by="plugin", may_start=table.may_start)
     _require_no_secrets(definition, is_project=table.is_project)
     origin: DefinedBy = "project" if table.is_project else "user"
     folder = table.path.parent.parent if table.is_project else table.path.parent
@@ -340,7 +340,9 @@ def table_of_definition(definition: ServerDefinition) -> dict[str, object]:
             reached = unusual(program, Program(command="")) | sandbox_table(program.sandbox)
         case Address() as address:
             reached = unusual(address, Address(url=""))
-    usual = ServerDefinition(name="", reached_by=definition.reached_by, defined_by=definition.defined_by)
+    usual = ServerDefinition(
+        name="", reached_by=definition.reached_by, defined_by=definition.defined_by, may_start=definition.may_start
+    )
     others = {_KEYS_OF_FIELDS.get(field, field): value for field, value in unusual(definition, usual).items()}
     table = {"name": definition.name, **reached, **others}
     definition_in(table)  # what is written must be what can be read

@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal, cast
@@ -108,6 +108,8 @@ class FoundTable(Struct, frozen=True, kw_only=True):
     is_project: bool = False
     plugin: str = ""
     """The name of the plugin that brings it."""
+    may_start: Callable[[], bool] | None = None
+    """Returns whether the plugin's files are still those that were let in. Blocks; never raises."""
 
     def problem(self, message: str, *, is_fault: bool = False) -> FileProblem:
         """Return a problem with this table, whose key is the table's number in the file: `rule 1`."""

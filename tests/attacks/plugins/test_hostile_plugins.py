@@ -1,6 +1,7 @@
 """Hostile plugins: of a project, nothing runs or is told before trust; of any, nothing leads out or runs on adding."""
 
 import json
+import mmap
 import os
 import sys
 from collections.abc import Callable
@@ -8,17 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.base.errors import AgentError, ServerError
 from desktop_agent.core.extensions import plugin_store
 from desktop_agent.core.extensions.plugin_store import PluginStore
+from desktop_agent.core.mcp.connection import ServerPool
+from desktop_agent.core.mcp.definition_file import used_definitions
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.settings.workspace_settings import ProjectTrust
 from tests.core.extensions.plugin_folders import HOOKS, SKILL, agent_plugin, claude_plugin, put
 from tests.core.extensions.test_hook_runs import told
 from tests.core.extensions.test_plugins import House
+from tests.core.mcp.conftest import PROGRAM, pool
 from tests.git import git
 from tests.harness import Ground
+
+__all__ = ["pool"]
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and modes are POSIX's here")
 
@@ -88,6 +94,83 @@ def trust(ground: Ground) -> None:
     assert proposal is not None
     assert [item.kind for item in proposal.items] == ["plugin"]
     ProjectTrust(ground.paths.project_answers).remember_items(ground.workspace, "trusted", proposal.items)
+
+
+# Python takes a compiled file for its source's if this says the source's date and size.
+PLANT = """cat > plant.py <<'END'
+import importlib.util, marshal, os
+place = ".agents/plugins/demo/rules.py"
+seen = os.stat(place)
+head = importlib.util.MAGIC_NUMBER + bytes(4)
+head += int(seen.st_mtime).to_bytes(4, "little") + seen.st_size.to_bytes(4, "little")
+compiled = importlib.util.cache_from_source(place)
+os.makedirs(os.path.dirname(compiled), exist_ok=True)
+with open(compiled, "wb") as file:
+    file.write(head + marshal.dumps(compile("open('ran', 'w').close()", place, "exec")))
+END
+python3 plant.py"""
+HOOK_IN_PYTHON = {"PreToolUse": [{"hooks": [{"command": 'python3 "${CLAUDE_PLUGIN_ROOT}/check.py"'}]}]}
+
+
+async def test_a_compiled_file_that_the_agent_plants_in_a_plugin_does_not_run(ground: Ground) -> None:
+    files: dict[str, object] = {"check.py": "import rules\n", "rules.py": "\n"}
+    folder = in_project(ground, {"hooks/hooks.json": {"hooks": HOOK_IN_PYTHON}, **files})
+    trust(ground)
+    plant = Call("run_terminal_cmd", {"command": PLANT})
+    async with ground.session([[LOOK], [plant], [LOOK], [Say("Done.")]], approval="never") as s:
+        await s.prompt()
+    assert list((folder / "__pycache__").iterdir())
+    assert not (ground.workspace / "ran").exists()
+    assert [run.state for run in s.rx.all(ev.HookRan)] == ["completed", "completed", "changed"]
+
+
+@pytest.mark.parametrize("place", ["__pycache__/x.sh", ".git/config", "skills/__pycache__/x.pyc"])
+def test_every_file_of_a_projects_plugin_counts(house: House, place: str) -> None:
+    folder = claude_plugin(house.root / ".agents" / "plugins" / "demo")
+    assert house.extensions.plugins.starts(trusted(house))
+    put(folder, {place: "x"})
+    assert house.look().state == "waiting"
+
+
+def write_through_a_mapping(path: Path, mapping: mmap.mmap, content: bytes) -> None:
+    """Change a file without changing its dates, as a program can whose page was not written back yet."""
+    before = path.stat()
+    mapping[:] = content
+    if path.stat().st_mtime_ns != before.st_mtime_ns:
+        pytest.skip("this file system notes each write through a mapping")
+
+
+def test_a_script_that_is_changed_through_a_mapping_does_not_run(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plugin_store, "_RACY_NS", -1)  # the dates of the files are old enough to be relied on
+    script = claude_plugin(house.root / ".agents" / "plugins" / "demo", {"check.sh": "echo one\n"}) / "check.sh"
+    with script.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapping:
+        mapping[:] = b"echo one\n"
+        root = trusted(house)
+        write_through_a_mapping(script, mapping, b"echo two\n")
+        assert not house.extensions.plugins.starts(root)
+
+
+def trusted(house: House) -> Path:
+    house.extensions.settings.look()
+    proposal = house.extensions.settings.proposal
+    assert proposal is not None
+    house.extensions.settings.remember_items("trusted", proposal.items)
+    return house.look().root
+
+
+async def test_a_server_of_a_plugin_that_changed_is_not_started_again(house: House, pool: ServerPool) -> None:
+    entry = {"command": sys.executable, "args": ["${CLAUDE_PLUGIN_ROOT}/server.py"]}
+    files: dict[str, object] = {".mcp.json": {"mcpServers": {"notes": entry}}, "server.py": PROGRAM.read_text()}
+    folder = claude_plugin(house.root / ".agents" / "plugins" / "demo", files)
+    trusted(house)
+    [definition] = used_definitions(house.extensions.settings).servers
+    connection = pool.lease(definition, house.root).connection
+    assert await connection.tools()
+    await connection.stop()  # as after some minutes without a call
+    (folder / "server.py").write_text("open('ran', 'w').close()")
+    with pytest.raises(ServerError, match="plugin have changed"):
+        await connection.tools()
+    assert not (house.root / "ran").exists()
 
 
 def link_out(folder: Path) -> None:
