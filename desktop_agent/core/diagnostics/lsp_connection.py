@@ -81,7 +81,7 @@ class LspHost(Struct, frozen=True, kw_only=True, eq=False):
             return nullcontext(command)
         limits = ServerSandbox(read_folders=server.read_folders)
         program = Program(command=server.command, args=server.args, sandbox=limits)
-        return self.confiner.confining(program, self.root, command, log, self.runner)
+        return self.confiner.confining(program, self.root, command, log, self.runner, may_download=False)
 
 
 class _Document(Struct):

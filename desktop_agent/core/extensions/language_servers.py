@@ -163,14 +163,20 @@ class LanguageServerBook(Struct, frozen=True, kw_only=True, eq=False):
     """Returns the servers of plugins, each with the state of its plugin. Blocks; never raises."""
 
     def read(self) -> tuple[tuple[StandingServer, ...], tuple[FileProblem, ...]]:
-        """Return all servers, the user's first, and the problems of their files. Blocks; never raises."""
+        """Return all servers, the user's first, and the problems of their files. Blocks; never raises.
+
+        Of several with one name the first counts that is trusted: what a project only proposes switches no other off.
+        """
         root, settings = self.workspace.root, self.workspace.current.diagnostics
         own, theirs = own_servers(self.workspace.loaded.tables), project_servers(root, self.secret_at)
         made: dict[str, StandingServer] = {}
+        unanswered: set[str] = set()
         for server, answered in self._judged((*own.servers, *theirs.servers)):
-            if server.name in made:
-                continue
             program = program_meant(server.command, self.environ, root)
+            is_trusted = answered == "in force"
+            if server.name in made and not (server.name in unanswered and is_trusted and program):
+                continue
+            (unanswered.discard if is_trusted else unanswered.add)(server.name)
             standing: Standing = answered if program else "not installed"
             rivals = [name for name, one in made.items() if one.standing == "in force" and _is_same(one.server, server)]
             if standing == "in force" and (not settings.enabled or server.name in settings.off):

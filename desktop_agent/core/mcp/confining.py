@@ -101,7 +101,14 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
 
     @asynccontextmanager
     async def confining(
-        self, program: Program, workspace: Path, command: Command, log: ServerLog, runner: ProcessRunner
+        self,
+        program: Program,
+        workspace: Path,
+        command: Command,
+        log: ServerLog,
+        runner: ProcessRunner,
+        *,
+        may_download: bool = True,
     ) -> AsyncGenerator[Command]:
         """Confine the command that runs the server, until exit. Raises `ServerError` if that is impossible."""
         assert program.sandbox is not None
@@ -115,7 +122,7 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
             return
         command = replace(command, environ={**command.environ, **packages.environ(run.cache)})
         registries = packages.hosts(command.environ)
-        is_there = await self._is_fetched(cache / "fetched", registries, run, command, runner)
+        is_there = not may_download or await self._is_fetched(cache / "fetched", registries, run, command, runner)
         if not set(registries) & set(program.sandbox.hosts):
             command = replace(command, environ={**command.environ, **packages.offline})
         try:

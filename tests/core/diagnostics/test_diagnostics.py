@@ -1,7 +1,11 @@
 """What the model is told of the files that its calls changed, and what a server can do."""
 
+import asyncio
 import json
+import signal
 import socket
+import sys
+from pathlib import Path
 
 import psutil
 import pytest
@@ -138,6 +142,17 @@ async def test_a_server_is_ended_with_the_session(ground: Ground) -> None:
     assert not running_with("server-of-this-test", psutil.process_iter())
 
 
+@pytest.mark.parametrize("mode", ["parent", "mute", "unconfined"])
+async def test_a_server_ends_with_all_that_it_started_when_we_are_killed(tmp_path: Path, mode: str) -> None:
+    name = f"server-of-{tmp_path.name}"
+    command = [sys.executable, "-m", "tests.core.diagnostics.server_kill_lab", str(tmp_path / "lab"), mode, name]
+    process = await asyncio.create_subprocess_exec(*command)
+    assert await process.wait() == -signal.SIGKILL
+    left = running_with(name, psutil.process_iter())
+    _, alive = await asyncio.to_thread(psutil.wait_procs, left, timeout=30)
+    assert not alive
+
+
 async def test_a_server_that_crashes_is_started_again_a_few_times(ground: Ground) -> None:
     with_server(ground, "crash", maxRestarts=2)
     made = 0
@@ -183,6 +198,16 @@ async def test_a_server_reads_the_folder_and_nothing_more(ground: Ground, monkey
             (told,) = filter(None, told_in(s.last_request))
     assert "could: nothing" in told
     assert not (ground.workspace / "seen.txt").exists()
+
+
+async def test_a_server_downloads_nothing(ground: Ground, tmp_path: Path) -> None:
+    npx = tmp_path / "npx"
+    npx.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    npx.chmod(0o755)
+    with_server(ground, "push", command=str(npx), env={"npm_config_registry": "https://registry.example"})
+    async with ground.session(until_told([HERE]), approval="never", limits=MANY) as s:
+        await s.prompt()
+    assert "downloads" not in log_of(ground)
 
 
 async def test_a_projects_server_does_not_run_before_trust(ground: Ground) -> None:

@@ -20,7 +20,7 @@ from desktop_agent.core.extensions.language_servers import (
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.loading import FoundTable
 from desktop_agent.core.settings.sections import DiagnosticsSettings, Settings
-from desktop_agent.core.settings.workspace_settings import ProjectTrust, WorkspaceSettings
+from desktop_agent.core.settings.workspace_settings import Answer, ProjectTrust, WorkspaceSettings
 
 FILE = Path("/project/.lsp.json")
 GO = {"command": "gopls", "args": ["serve"], "extensionToLanguage": {".go": "go"}}
@@ -128,6 +128,20 @@ def test_a_project_cannot_leave_the_sandbox(tmp_path: Path) -> None:
     (server,) = servers_in(json.dumps({"go": GO | {"sandbox": False, "read_folders": ["~"]}}).encode(), FILE).servers
     assert server.is_confined
     assert server.read_folders == ()
+
+
+@pytest.mark.parametrize("answer", [None, "ignored"])
+def test_a_project_that_is_not_trusted_takes_no_servers_place(tmp_path: Path, answer: Answer | None) -> None:
+    root = tmp_path / "project"
+    root.mkdir()
+    install(tmp_path / "bin", "gopls")
+    (root / ".lsp.json").write_text(json.dumps({"gopls": GO, "mine": GO}))
+    found = book(root, tmp_path / "bin")
+    if answer is not None:
+        found.workspace.remember_items(answer, tuple(server_items(root, no_secret)))
+    states = {one.server.name: (one.server.scope, one.standing) for one in found.read()[0]}
+    assert states["gopls"] == ("known", "in force")
+    assert states["mine"] == ("project", "off" if answer else "waiting")
 
 
 def test_what_is_installed_is_found(tmp_path: Path) -> None:
