@@ -82,6 +82,7 @@ def tree_of(column: VariantColumn, folder: Path) -> Path:
 def test_hunks_of_two_of_three_variants_are_taken_and_undone_exactly(go: Go) -> None:
     async def journey(user: Driver) -> None:
         window = await begin(user, 3, TEST_COMMAND)
+        assert window.focusWidget() is columns(window)[0].choice, "not the button that stops all"
         folder = Path(user.transcript.session.workspace)
         assert user.composer.text() == "", "the prompt was sent"
         before = files_of(folder)

@@ -222,6 +222,7 @@ class VariantColumn(QFrame):
         self._text = _Message(readOnly=True, tabChangesFocus=True)
         set_names(self._text, "variantText", self.tr("The last message, or what the tests print"))
         self._text.setProperty("variant", "bare")
+        self._text.document().setDocumentMargin(0)  # aligned with what is above and below
         self._said = ("", True)
         """What is shown, and whether as plain text: Markdown is laid out once it is whole."""
         self._text.setFixedHeight(_ANSWER_HEIGHT)
@@ -233,7 +234,13 @@ class VariantColumn(QFrame):
         self._shown = -1
         self._is_testing = False
         self._open, self._stop, self._again, self._discard = (
-            compact_button(words, f"{action}VariantButton", clicked=partial(self._ask, action), tooltip=tip)
+            compact_button(
+                words,
+                f"{action}VariantButton",
+                accessible_name=f"{words}: {facts.title}",
+                clicked=partial(self._ask, action),
+                tooltip=tip,
+            )
             for action, words, tip in (
                 ("open", self.tr("Open"), self.tr("Show its session")),
                 ("stop", self.tr("Stop"), self.tr("Stop only this one")),
@@ -393,11 +400,12 @@ class VariantsWindow(QDialog):
         if not is_first:
             self._row.addWidget(hairline(is_vertical=True))
         column = self.columns[facts.worktree] = VariantColumn(self._theme, facts)
-        if is_first:
-            column.choice.setFocus()  # not the first button, which stops all
         column.picked.connect(self._on_picked)
         column.asked.connect(self.asked)
         self._row.addWidget(column, 1)
+        if is_first:
+            column.show()  # what is not shown yet takes no focus
+            column.choice.setFocus()  # not the first button, which stops all
         self._on_picked()
         self._enable()
 
