@@ -11,6 +11,7 @@ from desktop_agent.core.protocol.model import Attachment, BlobRef, Job
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat.cards.tool_body import decoded
 from desktop_agent.ui.chat.cards.tool_output import TerminalBody, readable, with_controls_named
+from desktop_agent.ui.jobs_panel import SubagentJob
 from desktop_agent.ui.terminal.output_window import MAX_CHARS, OutputWindow, PrintedDocument
 from desktop_agent.ui.widgets.picture_canvas import PictureWindow
 from desktop_agent.ui.widgets.picture_decoding import MOST
@@ -53,10 +54,8 @@ class ContentWindows(Controller):
         await self._show_text(entry.title, text, is_printed=TerminalBody.fits(entry))
 
     async def _show_job_output(self, job: Job) -> None:
-        transcript = self._panels.session.transcript
-        entry = transcript.paged.tool_entry(job.id) if job.id in transcript.turns.behind else None
-        if entry is not None and entry.subagent is not None:
-            self._panels.transcript.entry_actions.session_requested.emit(entry.subagent.session_id)
+        if isinstance(job, SubagentJob):
+            self._panels.transcript.entry_actions.session_requested.emit(job.session_id)
             return
         await self._show_text(job.command, await asyncio.to_thread(_read_log, job.log), is_printed=True)
 

@@ -1,4 +1,4 @@
-"""The background commands of the session, shown above the composer while there are any."""
+"""What works in the background of the session, commands and sub-agents, shown above the composer."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -9,6 +9,7 @@ from PySide6.QtCore import QCoreApplication, QLocale, QPointF, QSize, Qt, QTimer
 from PySide6.QtGui import QHideEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QShowEvent
 from PySide6.QtWidgets import QScrollArea, QWidget
 
+from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol.model import Job
 from desktop_agent.ui.runtime.pacing import run_while
 from desktop_agent.ui.theme import Space, Theme, TypeSize
@@ -55,6 +56,13 @@ def count(running: int) -> str:
     return plural("Jobs", running, "%n job", "%n jobs") if running else _tr("Jobs")
 
 
+class SubagentJob(Job, frozen=True, kw_only=True):
+    """A sub-agent, listed like a command. Its id is that of its call."""
+
+    session_id: SessionId | None
+    """Known once it has begun."""
+
+
 ROW_HEIGHT = 46
 
 _MARK_SIZE = 14
@@ -78,9 +86,9 @@ class JobRow(QWidget):
         self._last.setFont(theme.code_font(TypeSize.HEAD))
         self._last.setForegroundRole(self._last.palette().ColorRole.PlaceholderText)
         self._figures = make_label(role="secondary", object_name="jobFigures", is_plain=True)
-        self._output = compact_button(
-            self.tr("Show output"), "jobOutputButton", clicked=self._on_output, variant="flat"
-        )
+        self._is_subagent = isinstance(job, SubagentJob)
+        shows = self.tr("Show its conversation") if self._is_subagent else self.tr("Show output")
+        self._output = compact_button(shows, "jobOutputButton", clicked=self._on_output, variant="flat")
         self._stop = compact_button(self.tr("Stop"), "jobStopButton", clicked=self._on_stop, variant="destructive")
         policy = self._stop.sizePolicy()
         policy.setRetainSizeWhenHidden(True)  # keeps the widgets beside it aligned with other rows
@@ -103,7 +111,9 @@ class JobRow(QWidget):
         self._stop.setAccessibleName(self.tr("Stop {0}").format(command))
         ends = self.tr("Ends this and everything it started:\n{0}").format(visible(job.command))
         self._stop.setToolTip(plain_tooltip(ends))
-        self._output.setAccessibleName(self.tr("Show the output of {0}").format(command))
+        shows = self.tr("Show the conversation of {0}") if self._is_subagent else self.tr("Show the output of {0}")
+        self._output.setAccessibleName(shows.format(command))
+        self._output.setEnabled(not isinstance(job, SubagentJob) or job.session_id is not None)
         self.show_age(now)
         self.setAccessibleName(", ".join((command, state(job), self._figures.text())))
 
@@ -163,14 +173,15 @@ class JobsPanel(QWidget):
 
     def __init__(self, theme: Theme, now: Callable[[], datetime]) -> None:
         super().__init__()
-        set_names(self, "jobsPanel", self.tr("Background commands"))
+        set_names(self, "jobsPanel", self.tr("Background work"))
         self._theme = theme
         self._now = now
         self._jobs: tuple[Job, ...] = ()
         self._rows: dict[str, JobRow] = {}
         self._count = make_label(role="secondary", object_name="jobsCount")
         none = self.tr(
-            "No background commands. Commands that keep running, such as a server, appear here once started."
+            "Nothing runs in the background. Commands that keep running, such as a server, and sub-agents in the "
+            "background appear here once started."
         )
         self._empty = make_label(none, role="secondary", object_name="jobsEmpty", wraps=True)
         self._scroll = QScrollArea()
@@ -180,12 +191,12 @@ class JobsPanel(QWidget):
         close = compact_button(
             "✕",
             "jobsCloseButton",
-            accessible_name=self.tr("Hide background commands"),
+            accessible_name=self.tr("Hide background work"),
             clicked=self.closed,
             variant="flat",
-            tooltip=self.tr("Hide. Running commands continue."),
+            tooltip=self.tr("Hide. What runs goes on."),
         )
-        heading = make_label(self.tr("Background commands"), role="heading")
+        heading = make_label(self.tr("Background work"), role="heading")
         head = hbox(heading, self._count, STRETCH, close, spacing=Space.S)
         content = QWidget()
         content.setLayout(self._list)

@@ -215,8 +215,8 @@
         <translation>Ausgabe des Terminals anhängen</translation>
     </message>
     <message>
-        <source>Background commands</source>
-        <translation>Hintergrundbefehle</translation>
+        <source>Background work</source>
+        <translation>Im Hintergrund</translation>
     </message>
     <message>
         <source>Branches…</source>
@@ -8787,8 +8787,16 @@
         <translation>Keine Ausgabe</translation>
     </message>
     <message>
+        <source>Show its conversation</source>
+        <translation>Seine Unterhaltung zeigen</translation>
+    </message>
+    <message>
         <source>Show output</source>
         <translation>Ausgabe anzeigen</translation>
+    </message>
+    <message>
+        <source>Show the conversation of {0}</source>
+        <translation>Unterhaltung von {0} zeigen</translation>
     </message>
     <message>
         <source>Show the output of {0}</source>
@@ -8864,20 +8872,20 @@
 <context>
     <name>JobsPanel</name>
     <message>
-        <source>Background commands</source>
-        <translation>Hintergrundbefehle</translation>
+        <source>Background work</source>
+        <translation>Im Hintergrund</translation>
     </message>
     <message>
-        <source>Hide background commands</source>
-        <translation>Hintergrundbefehle ausblenden</translation>
+        <source>Hide background work</source>
+        <translation>Liste der Hintergrundarbeit ausblenden</translation>
     </message>
     <message>
-        <source>Hide. Running commands continue.</source>
-        <translation>Ausblenden. Laufende Befehle laufen weiter.</translation>
+        <source>Hide. What runs goes on.</source>
+        <translation>Ausblenden. Was läuft, läuft weiter.</translation>
     </message>
     <message>
-        <source>No background commands. Commands that keep running, such as a server, appear here once started.</source>
-        <translation>Keine Hintergrundbefehle. Befehle, die weiterlaufen, wie etwa ein Server, erscheinen hier nach dem Start.</translation>
+        <source>Nothing runs in the background. Commands that keep running, such as a server, and sub-agents in the background appear here once started.</source>
+        <translation>Im Hintergrund läuft nichts. Befehle, die weiterlaufen, wie etwa ein Server, und Unteragenten im Hintergrund erscheinen hier nach dem Start.</translation>
     </message>
     <message>
         <source>{0} running</source>
@@ -14197,8 +14205,8 @@
         <translation>Ein Modell nach Drehbuch antwortet. Werkzeuge, Änderungen und Rückgängigmachen sind echt.</translation>
     </message>
     <message>
-        <source>Background commands, {0} running</source>
-        <translation>Hintergrundbefehle, {0} laufen</translation>
+        <source>Background work, {0} running</source>
+        <translation>Im Hintergrund, {0} laufen</translation>
     </message>
     <message>
         <source>Branch {0}</source>
@@ -14544,10 +14552,6 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
         </translation>
     </message>
     <message>
-        <source>Started in the background. The list of background commands shows it.</source>
-        <translation>Im Hintergrund gestartet. Die Liste der Hintergrundbefehle zeigt ihn.</translation>
-    </message>
-    <message>
         <source>Starts</source>
         <translation>Startet</translation>
     </message>
@@ -14614,6 +14618,10 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
     <message>
         <source>Restores {things}</source>
         <translation>Stellt {things} wieder her</translation>
+    </message>
+    <message>
+        <source>Started in the background. The list of background work shows it.</source>
+        <translation>Im Hintergrund gestartet. Die Liste der Hintergrundarbeit zeigt ihn.</translation>
     </message>
     <message>
         <source>The summary was undone: the agent sees the whole conversation again.</source>

@@ -215,8 +215,8 @@
         <translation>附加终端输出</translation>
     </message>
     <message>
-        <source>Background commands</source>
-        <translation>后台命令</translation>
+        <source>Background work</source>
+        <translation>后台工作</translation>
     </message>
     <message>
         <source>Branches…</source>
@@ -8756,8 +8756,16 @@
         <translation>没有输出</translation>
     </message>
     <message>
+        <source>Show its conversation</source>
+        <translation>显示其对话</translation>
+    </message>
+    <message>
         <source>Show output</source>
         <translation>显示输出</translation>
+    </message>
+    <message>
+        <source>Show the conversation of {0}</source>
+        <translation>显示 {0} 的对话</translation>
     </message>
     <message>
         <source>Show the output of {0}</source>
@@ -8832,20 +8840,20 @@
 <context>
     <name>JobsPanel</name>
     <message>
-        <source>Background commands</source>
-        <translation>后台命令</translation>
+        <source>Background work</source>
+        <translation>后台工作</translation>
     </message>
     <message>
-        <source>Hide background commands</source>
-        <translation>隐藏后台命令</translation>
+        <source>Hide background work</source>
+        <translation>隐藏后台工作</translation>
     </message>
     <message>
-        <source>Hide. Running commands continue.</source>
-        <translation>隐藏。运行中的命令会继续。</translation>
+        <source>Hide. What runs goes on.</source>
+        <translation>隐藏。正在运行的会继续。</translation>
     </message>
     <message>
-        <source>No background commands. Commands that keep running, such as a server, appear here once started.</source>
-        <translation>没有后台命令。持续运行的命令（如服务器）启动后会显示在这里。</translation>
+        <source>Nothing runs in the background. Commands that keep running, such as a server, and sub-agents in the background appear here once started.</source>
+        <translation>后台没有正在运行的内容。持续运行的命令（如服务器）和后台的子代理启动后会显示在这里。</translation>
     </message>
     <message>
         <source>{0} running</source>
@@ -14146,8 +14154,8 @@
         <translation>由按脚本运行的模型回答。工具、更改和撤销都是真实的。</translation>
     </message>
     <message>
-        <source>Background commands, {0} running</source>
-        <translation>后台命令，{0} 个运行中</translation>
+        <source>Background work, {0} running</source>
+        <translation>后台工作，{0} 个运行中</translation>
     </message>
     <message>
         <source>Branch {0}</source>
@@ -14471,10 +14479,6 @@ The files in {1} stay as they are.</source>
         </translation>
     </message>
     <message>
-        <source>Started in the background. The list of background commands shows it.</source>
-        <translation>已在后台启动。后台命令列表会显示它。</translation>
-    </message>
-    <message>
         <source>Starts</source>
         <translation>正在启动</translation>
     </message>
@@ -14541,6 +14545,10 @@ The files in {1} stay as they are.</source>
     <message>
         <source>Restores {things}</source>
         <translation>恢复 {things}</translation>
+    </message>
+    <message>
+        <source>Started in the background. The list of background work shows it.</source>
+        <translation>已在后台启动。后台工作列表会显示它。</translation>
     </message>
     <message>
         <source>The summary was undone: the agent sees the whole conversation again.</source>

@@ -87,7 +87,7 @@ LATER = {
 OPENED = {
     "commandPalette": "Command palette",
     "searchField": "Search all sessions",
-    "jobsPanel": "Background commands",
+    "jobsPanel": "Background work",
     "settingsDialog": "Settings",
 }
 
@@ -224,9 +224,9 @@ def open_places(reader: Reader) -> None:
     check_names(reader, {"commandPalette": OPENED["commandPalette"]})
     reader.press("searchButton")
     check_names(reader, {"searchField": OPENED["searchField"]})
-    reader.choose("Menu", "Show", "Background commands")
+    reader.choose("Menu", "Show", "Background work")
     check_names(reader, {"jobsPanel": OPENED["jobsPanel"]})
-    reader.press("Hide background commands")
+    reader.press("Hide background work")
     reader.choose("Menu", "Settings…")
     check_names(reader, {"settingsDialog": OPENED["settingsDialog"]})
     check_words(reader)

@@ -200,7 +200,7 @@ class KeySettings(Section, frozen=True, kw_only=True):
     toggle_side: tuple[str, ...] = _keys("Sessions and files", "Ctrl+B")
     toggle_review: tuple[str, ...] = _keys("Review", "Ctrl+Shift+R")
     enlarge_review: tuple[str, ...] = _keys("Review in the whole window", "Ctrl+Alt+W")
-    toggle_jobs: tuple[str, ...] = _keys("Background commands", "Ctrl+J")
+    toggle_jobs: tuple[str, ...] = _keys("Background work", "Ctrl+J")
     toggle_terminal: tuple[str, ...] = _keys("Terminal", "Ctrl+`")
     attach_terminal: tuple[str, ...] = _keys("Attach the output of the terminal", "Ctrl+Alt+A")
     open_inbox: tuple[str, ...] = _keys("Inbox", "Ctrl+Alt+I")

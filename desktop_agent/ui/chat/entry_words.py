@@ -232,6 +232,11 @@ _SCOPES = {
 _TODO_STATES = {"pending": "to do", "in_progress": "in progress", "completed": "done", "cancelled": "cancelled"}
 
 
+def doing_of_subagent(entry: ToolEntry) -> str:
+    """What the sub-agent of this call does at this moment."""
+    return core_words(entry.progress) or (say("Thinks") if entry.subagent is not None else say("Starts"))
+
+
 def done_of_all(steps: Sequence[TodoItem]) -> str:
     wanted = [step for step in steps if step.status != "cancelled"]
     done = sum(step.status == "completed" for step in wanted)

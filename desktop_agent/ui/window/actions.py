@@ -64,7 +64,7 @@ class Actions:
         self.toggle_side = self._add("toggle_side", _tr("Sessions and files"), "Ctrl+B")
         self.toggle_review = self._add("toggle_review", _tr("Review"), "Ctrl+Shift+R")
         self.enlarge_review = self._add("enlarge_review", _tr("Review in the whole window"), "Ctrl+Alt+W")
-        self.toggle_jobs = self._add("toggle_jobs", _tr("Background commands"), "Ctrl+J")
+        self.toggle_jobs = self._add("toggle_jobs", _tr("Background work"), "Ctrl+J")
         self.toggle_terminal = self._add("toggle_terminal", _tr("Terminal"), "Ctrl+`")
         self.attach_terminal = self._add("attach_terminal", _tr("Attach the output of the terminal"), "Ctrl+Alt+A")
         self.open_inbox = self._add("open_inbox", _tr("Inbox"), "Ctrl+Alt+I")

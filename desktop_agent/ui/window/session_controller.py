@@ -11,16 +11,15 @@ from PySide6.QtWidgets import QApplication
 from desktop_agent.core.base.ids import CallId, SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import Job
 from desktop_agent.core.slash.declarations import typed_prompt
 from desktop_agent.core.transcript import Patch, Transcript
 from desktop_agent.ui.approvals.rule_judging import RuleMaths
 from desktop_agent.ui.chat.composer.message_edit import PromptHistory
-from desktop_agent.ui.chat.entry_words import done_of_all
+from desktop_agent.ui.chat.entry_words import doing_of_subagent, done_of_all
 from desktop_agent.ui.chat.transcript.navigation import KeptPlace, Navigation
+from desktop_agent.ui.jobs_panel import SubagentJob
 from desktop_agent.ui.review.diff_source import DiffSource, Spawn
 from desktop_agent.ui.runtime.pacing import GradualWork
-from desktop_agent.ui.translation import core_words
 from desktop_agent.ui.window.mode_pickers import AgentPickers
 from desktop_agent.ui.window.panel_controllers import (
     ApprovalController,
@@ -301,16 +300,17 @@ def _open_link(address: str) -> None:
     QDesktopServices.openUrl(QUrl(address))
 
 
-def _working_behind(transcript: Transcript) -> Iterator[Job]:
-    """Yield the sub-agents in the background as jobs, with the ids of their calls."""
+def _working_behind(transcript: Transcript) -> Iterator[SubagentJob]:
+    """Yield the sub-agents in the background."""
     for call_id in transcript.turns.behind:
         if (entry := transcript.paged.tool_entry(call_id)) is not None:
-            yield Job(
+            yield SubagentJob(
                 id=call_id,
                 command=entry.title,
                 cwd=Path(),
                 pid=0,
                 log=Path(),
                 started_at=entry.started_at,
-                last_line=core_words(entry.progress),
+                last_line=doing_of_subagent(entry),
+                session_id=entry.subagent.session_id if entry.subagent is not None else None,
             )

@@ -245,7 +245,7 @@ class TopBar(QWidget):
 
     def set_jobs(self, *, running: int, total: int) -> None:
         self.jobs_button.setText(jobs_panel.count(running))
-        self.jobs_button.setAccessibleName(self.tr("Background commands, {0} running").format(running))
+        self.jobs_button.setAccessibleName(self.tr("Background work, {0} running").format(running))
         self.jobs_button.setVisible(total > 0)
 
     def set_narrow(self, *, is_narrow: bool) -> None:

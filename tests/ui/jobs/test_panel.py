@@ -62,7 +62,7 @@ def test_it_is_hidden_until_it_is_wanted_and_says_so_when_it_is_empty(panel: Job
     panel.show()
     empty = part(panel, QLabel, "jobsEmpty")
     assert empty.isVisible()
-    assert empty.text().startswith("No background commands.")
+    assert empty.text().startswith("Nothing runs in the background.")
 
 
 def test_a_job_shows_its_command_age_memory_and_last_line(panel: JobsPanel) -> None:

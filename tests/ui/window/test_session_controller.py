@@ -35,7 +35,7 @@ from desktop_agent.ui.chat.composer.composer import Composer, QueueCard
 from desktop_agent.ui.chat.todo_panel import TodoPanel
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.files.file_panel import FileTree
-from desktop_agent.ui.jobs_panel import JobsPanel
+from desktop_agent.ui.jobs_panel import JobsPanel, SubagentJob
 from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.theme import Theme
@@ -429,13 +429,21 @@ def test_sub_agents_in_the_background_are_among_the_commands_there(window: Windo
         ),
         ev.ToolCallFinished(turn=1, call_id="c1", state="completed", result=begun, duration_s=0.0),
         ev.SubagentStarted(turn=1, call_id="c1", session_id="s2", role="explore", model=MODEL),
-        ev.ToolProgress(turn=1, call_id="c1", name="task", message="grep  round"),
     )
     button = window.main_window.top_bar.jobs_button
     assert button.text() == "1 job"
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
     (row,) = part(window.main_window, JobsPanel, "jobsPanel").rows
-    assert (row.job.command, row.job.last_line) == ("explore: Look", "grep  round")
+    assert (row.job.command, row.job.last_line) == ("explore: Look", "Thinks")
+    shown.happen(ev.ToolProgress(turn=1, call_id="c1", name="task", message="grep  round"))
+    assert row.job.last_line == "grep  round"
+    show = part(row, QPushButton, "jobOutputButton")
+    assert (show.text(), show.accessibleName()) == (
+        "Show its conversation",
+        "Show the conversation of explore: Look",
+    )
+    assert isinstance(row.job, SubagentJob)
+    assert row.job.session_id == "s2"
     QTest.mouseClick(part(row, QPushButton, "jobStopButton"), Qt.MouseButton.LeftButton)
     assert shown.asked == [ops.StopSubagent(call_id="c1")]
     shown.happen(ev.SubagentEnded(turn=1, call_id="c1", state="failed", result=ToolResult(content="No."), duration_s=1))

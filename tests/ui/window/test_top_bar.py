@@ -173,7 +173,7 @@ def test_background_commands_are_counted_once_there_is_one(qtbot: QtBot, bar: To
     bar.set_jobs(running=2, total=3)
     assert bar.jobs_button.isVisible()
     assert bar.jobs_button.text() == "2 jobs"
-    assert bar.jobs_button.accessibleName() == "Background commands, 2 running"
+    assert bar.jobs_button.accessibleName() == "Background work, 2 running"
     with qtbot.waitSignal(actions.toggle_jobs.triggered):
         QTest.mouseClick(bar.jobs_button, Qt.MouseButton.LeftButton)
     bar.set_jobs(running=0, total=3)

@@ -6,7 +6,6 @@ from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.tool_body import Bar, Content, ContentWriter, ToolBody, entry_of, one_line
 from desktop_agent.ui.chat.entries.entry import EntryRow
 from desktop_agent.ui.chat.text.styles import MUTED_TINT
-from desktop_agent.ui.translation import core_words
 
 _MAX_DOING = 300
 _MAX_REPORT = 4_000
@@ -21,8 +20,7 @@ class SubagentBody(ToolBody):
     def read(cls, row: EntryRow) -> Content:
         entry, writer = entry_of(row), ContentWriter()
         if entry.result is None:
-            idle = entry_words.say("Thinks") if entry.subagent is not None else entry_words.say("Starts")
-            writer.add(one_line(core_words(entry.progress), _MAX_DOING) or idle, MUTED_TINT)
+            writer.add(one_line(entry_words.doing_of_subagent(entry), _MAX_DOING), MUTED_TINT)
         else:
             text = entry.result.content
             writer.add(named(text if len(text) <= _MAX_REPORT else f"{text[:_MAX_REPORT]}…"))

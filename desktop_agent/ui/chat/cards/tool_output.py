@@ -127,7 +127,7 @@ class TerminalBody(ToolBody):
 
 def _printed(entry: ToolEntry, result: ToolResult) -> str:
     if "job_id" in result.metadata and entry_words.is_command(entry.call.name):
-        return entry_words.say("Started in the background. The list of background commands shows it.")
+        return entry_words.say("Started in the background. The list of background work shows it.")
     return readable(result.content).rstrip("\n")
 
 

@@ -136,7 +136,7 @@ def test_a_command_that_printed_nothing_or_was_not_allowed_has_nothing_to_unfold
 def test_a_background_command_says_where_it_is_seen_instead_of_what_the_model_is_told(stage: Stage) -> None:
     content = '{"output": "background command dispatched\\njob_id: job-1\\npid: 7", "metadata": {}}'
     stage.show(call("run_terminal_cmd", "serve", result=ToolResult(content=content, metadata={"job_id": "job-1"})))
-    assert stage.shown_text(0) == "Started in the background. The list of background commands shows it."
+    assert stage.shown_text(0) == "Started in the background. The list of background work shows it."
 
 
 @pytest.mark.parametrize("name", ["run_terminal_cmd", "read_file"])
