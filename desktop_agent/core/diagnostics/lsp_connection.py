@@ -80,7 +80,7 @@ class LspHost(Struct, frozen=True, kw_only=True, eq=False):
         if not server.is_confined:
             return nullcontext(command)
         limits = ServerSandbox(read_folders=server.read_folders)
-        program = Program(command=server.command, args=server.args, sandbox=limits)
+        program = Program(command=server.command, args=server.args, env=server.env, sandbox=limits)
         return self.confiner.confining(program, self.root, command, log, self.runner, may_download=False)
 
 

@@ -86,6 +86,7 @@ def _host_of(url: str) -> str:
 
 
 _WAY_OUT = "way-out"
+_PACKAGES, _FETCHED, _SAW_THE_FOLDER = "packages", "fetched", "saw-the-folder"
 _OF_THE_SYSTEM = frozenset(os.defpath.split(os.pathsep))
 _FOLDERS_OF_PROGRAMS = frozenset({"bin", "sbin", "Scripts", "shims"})
 
@@ -114,7 +115,7 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
         assert program.sandbox is not None
         kernel = await self._kernel(workspace)
         cache = await asyncio.to_thread(self._cache_of, program)
-        run = _Run(kernel=kernel, limits=program.sandbox, workspace=workspace, cache=cache / "packages", log=log)
+        run = _Run(kernel=kernel, limits=program.sandbox, workspace=workspace, cache=cache / _PACKAGES, log=log)
         packages = runner_of(program)
         if packages is None:
             async with self._confined(run, command) as confined:
@@ -122,12 +123,14 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
             return
         command = replace(command, environ={**command.environ, **packages.environ(run.cache)})
         registries = packages.hosts(command.environ)
-        is_there = not may_download or await self._is_fetched(cache / "fetched", registries, run, command, runner)
+        is_there = not may_download or await self._is_fetched(cache, registries, run, command, runner)
         if not set(registries) & set(program.sandbox.hosts):
             command = replace(command, environ={**command.environ, **packages.offline})
         try:
             async with self._confined(run, command) as confined:
                 yield confined
+            if not is_there:  # it worked without the registry
+                await asyncio.to_thread(make_private_file, cache / _FETCHED)
         except ServerError as error:
             if is_there:
                 raise
@@ -136,13 +139,14 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
             raise ServerError(title, hint=hint, detail=error.detail) from error
 
     async def _is_fetched(
-        self, marker: Path, registries: tuple[str, ...], run: "_Run", command: Command, runner: ProcessRunner
+        self, cache: Path, registries: tuple[str, ...], run: "_Run", command: Command, runner: ProcessRunner
     ) -> bool:
-        if not await asyncio.to_thread(marker.exists):
+        if not await asyncio.to_thread((cache / _FETCHED).exists):
             run.log.say(f"{command.argv[0]} downloads what it runs.")
-            if not await self._fetch(registries, run, command, runner):
-                return False
-            await asyncio.to_thread(make_private_file, marker)
+            await asyncio.to_thread(_forget_the_folder, cache)
+            is_fetched = await self._fetch(registries, run, command, runner)
+            await asyncio.to_thread(make_private_file, cache / (_FETCHED if is_fetched else _SAW_THE_FOLDER))
+            return is_fetched
         return True
 
     async def _kernel(self, workspace: Path) -> Sandbox:
@@ -223,10 +227,14 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
                 yield program
 
     def _cache_of(self, program: Program) -> Path:
-        """Return the folder for a server's downloads. It depends only on the server's command. Blocks."""
-        content = msgspec.json.encode((program.command, program.args))
+        """Return the folder for a server's downloads. Blocks.
+
+        No other server has it, unless it runs the same with the same rights: it could leave there what this one runs.
+        """
+        words = (program.command, program.args, program.env, program.sandbox)
+        content = msgspec.json.encode(words, order="deterministic")
         folder = self.cache / "packages" / blake2b(content, digest_size=8).hexdigest()
-        make_private_folder(folder / "packages")
+        make_private_folder(folder / _PACKAGES)
         return folder
 
     def _make_temp(self) -> Path:
@@ -236,6 +244,17 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
             if owner.isdecimal() and not psutil.pid_exists(int(owner)):
                 shutil.rmtree(left, ignore_errors=True)
         return Path(tempfile.mkdtemp(prefix=f"tmp-{os.getpid()}-", dir=self.cache))
+
+
+def _forget_the_folder(cache: Path) -> None:
+    """Make the packages anew if a server that saw the open folder could write to them: the next one has a registry."""
+    if (cache / _SAW_THE_FOLDER).exists():
+        left = Path(tempfile.mkdtemp(prefix="left-", dir=cache))
+        left.rmdir()
+        (cache / _PACKAGES).rename(left)
+        shutil.rmtree(left, ignore_errors=True)
+        make_private_folder(cache / _PACKAGES)
+        (cache / _SAW_THE_FOLDER).unlink()
 
 
 class _Run(Struct, frozen=True, kw_only=True, eq=False):
