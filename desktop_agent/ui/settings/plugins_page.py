@@ -1,6 +1,6 @@
 """The settings section about plugins: each with what it brings and starts, and a form that shows that before adding."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from PySide6.QtCore import QCoreApplication
@@ -84,6 +84,10 @@ class PluginCard(QFrame):
             self.tr("Let it in as it is now"), "renewPluginButton", clicked=self._on_renew,
             accessible_name=self.tr("Let the plugin {0} in as it is now").format(plugin.title),
         )  # fmt: skip
+        answer = self.tr("Answer whether you trust the project, for {0}").format(plugin.title)
+        self._answer = compact_button(
+            self.tr("Answer…"), "answerProjectButton", accessible_name=answer, clicked=page.answer
+        )
         self._question = make_label(is_plain=True)
         self._removal = Removal(
             "removePluginButton",
@@ -99,7 +103,8 @@ class PluginCard(QFrame):
         head = hbox(self._switch, name, self._version, (self._place, 1), spacing=Space.S)
         asking = (self._removal.button, self._question, self._removal.confirm, self._removal.keep)
         row = hbox(self._renew, *asking, STRETCH, spacing=Space.S)
-        parts = (self._about, self._contents, self._state, row)
+        foot = hbox((self._state, 1), self._answer, spacing=Space.S)
+        parts = (self._about, self._contents, foot, row)
         vbox(head, *parts, on=self, spacing=Space.XS, margins=(0, Space.S, 0, Space.S))
         self._removal.ask(is_asking=False)
         self.show_plugin(plugin)
@@ -132,6 +137,7 @@ class PluginCard(QFrame):
 
     def _update_buttons(self) -> None:
         plugin, is_asking = self._plugin, self._removal.is_asking
+        self._answer.setVisible(plugin.state == "waiting")
         self._renew.setVisible(plugin.state == "changed" and not is_asking)
         self._removal.button.setVisible(plugin.is_mine and not is_asking)
         self._question.setText(self.tr("Remove {0}, and what its programs kept?").format(plugin.title))
@@ -235,8 +241,10 @@ class PluginForm(AddingForm):
 
 
 class PluginsPage(Page):
-    def __init__(self, title: str, theme: Theme, actions: SettingsActions) -> None:
+    def __init__(self, title: str, theme: Theme, actions: SettingsActions, answer: Callable[[], object]) -> None:
+        """`answer` opens the question about the project."""
         super().__init__(title, theme, actions)
+        self.answer = answer
         self.plugin_actions = actions.plugins
         self._cards = CardList(self, lambda plugin: PluginCard(theme, plugin, self), PluginCard.show_plugin)
         self._form: PluginForm | None = None

@@ -58,7 +58,7 @@ class Pages(QStackedWidget):
         self.servers = ServersPage(section_title("mcp"), theme, actions)
         self.skills = ExtensionsPage("skills", theme, actions, self.project_wanted.emit)
         self.hooks = ExtensionsPage("hooks", theme, actions, self.project_wanted.emit)
-        self.plugins = PluginsPage(section_title("plugins"), theme, actions)
+        self.plugins = PluginsPage(section_title("plugins"), theme, actions, self.project_wanted.emit)
         self.diagnostics = ExtensionsPage("diagnostics", theme, actions, self.project_wanted.emit)
         self.agents = AgentsPage(section_title("agents"), theme, actions)
         self.project = ProjectPage(section_title("project"), theme, actions)

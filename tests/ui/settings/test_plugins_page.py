@@ -74,6 +74,8 @@ def test_a_projects_plugin_waits_and_cannot_be_removed(desk: Desk) -> None:
     assert "It waits until you trust the project." in desk.visible_texts()
     assert not desk.button("removePluginButton").isVisible()
     assert not part(card(desk), Switch, "pluginSwitch").isVisible()
+    desk.button("answerProjectButton").click()
+    assert desk.dialog.page is desk.dialog.pages.project
 
 
 def test_what_a_new_plugin_starts_is_seen_before_it_can_be_added(desk: Desk) -> None:
