@@ -312,7 +312,7 @@ class Navigator(Controller):
     def _show(self, handle: SessionHandle, *, is_shown: bool = False) -> None:
         self._panels.conversation.banner.hide()
         is_viewed = self._viewing.is_viewing(handle)
-        self._panels.conversation.viewing_bar.show_state(is_free=False)
+        self._panels.conversation.viewing_bar.show_state(handle.read_only)
         self._panels.conversation.viewing_bar.setVisible(is_viewed)
         self._followed.setdefault(handle, self._default_model())
         if not is_shown:

@@ -10475,6 +10475,14 @@
 <context>
     <name>PluginCard</name>
     <message>
+        <source>Answer whether you trust the project, for {0}</source>
+        <translation>Antworten, ob Sie dem Projekt vertrauen, für {0}</translation>
+    </message>
+    <message>
+        <source>Answer…</source>
+        <translation>Antworten…</translation>
+    </message>
+    <message>
         <source>It cannot be used: {0}.</source>
         <translation>Es kann nicht verwendet werden: {0}.</translation>
     </message>
@@ -15764,6 +15772,10 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
 <context>
     <name>Viewing</name>
     <message>
+        <source>A sub-agent works in this session. You can read along.</source>
+        <translation>In dieser Sitzung arbeitet ein Unteragent. Sie können mitlesen.</translation>
+    </message>
+    <message>
         <source>Close it in the other window, then take it over.</source>
         <translation>Schließen Sie sie im anderen Fenster, und übernehmen Sie sie dann.</translation>
     </message>
@@ -15787,16 +15799,12 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
         <translation>Übernehmen</translation>
     </message>
     <message>
-        <source>This session is no longer open in another window.</source>
-        <translation>Diese Sitzung ist in keinem anderen Fenster mehr geöffnet.</translation>
+        <source>This session is no longer open elsewhere.</source>
+        <translation>Diese Sitzung ist nirgends sonst mehr geöffnet.</translation>
     </message>
     <message>
-        <source>This session is open in another window. You can read it here.</source>
-        <translation>Diese Sitzung ist in einem anderen Fenster geöffnet. Sie können sie hier lesen.</translation>
-    </message>
-    <message>
-        <source>You can take it over when it is closed there.</source>
-        <translation>Sie können sie übernehmen, wenn sie dort geschlossen ist.</translation>
+        <source>You can take it over when that ends.</source>
+        <translation>Sie können sie übernehmen, wenn das endet.</translation>
     </message>
 </context>
 <context>

@@ -10440,6 +10440,14 @@
 <context>
     <name>PluginCard</name>
     <message>
+        <source>Answer whether you trust the project, for {0}</source>
+        <translation>回答是否信任此项目（{0}）</translation>
+    </message>
+    <message>
+        <source>Answer…</source>
+        <translation>回答…</translation>
+    </message>
+    <message>
         <source>It cannot be used: {0}.</source>
         <translation>无法使用：{0}。</translation>
     </message>
@@ -15674,6 +15682,10 @@ The files in {1} stay as they are.</source>
 <context>
     <name>Viewing</name>
     <message>
+        <source>A sub-agent works in this session. You can read along.</source>
+        <translation>此会话中有子代理正在工作。您可以跟随阅读。</translation>
+    </message>
+    <message>
         <source>Close it in the other window, then take it over.</source>
         <translation>请在另一个窗口中关闭它，然后接管。</translation>
     </message>
@@ -15697,16 +15709,12 @@ The files in {1} stay as they are.</source>
         <translation>接管</translation>
     </message>
     <message>
-        <source>This session is no longer open in another window.</source>
-        <translation>此会话已不再在其他窗口中打开。</translation>
+        <source>This session is no longer open elsewhere.</source>
+        <translation>此会话已不在其他地方打开。</translation>
     </message>
     <message>
-        <source>This session is open in another window. You can read it here.</source>
-        <translation>此会话已在另一个窗口中打开。您可以在此阅读。</translation>
-    </message>
-    <message>
-        <source>You can take it over when it is closed there.</source>
-        <translation>在那里关闭后，您可以接管它。</translation>
+        <source>You can take it over when that ends.</source>
+        <translation>结束后您可以接管它。</translation>
     </message>
 </context>
 <context>

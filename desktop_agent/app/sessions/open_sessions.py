@@ -336,12 +336,13 @@ class Viewing(Controller):
 
     async def open(self, session_id: SessionId) -> SessionHandle:
         """View this session instead of the previous one. Raises `AgentError` if it cannot be read."""
-        handle = SessionHandle(Transcript(), self._refuse, read_only=_reason())
+        handle = SessionHandle(Transcript(), self._refuse, read_only=_reason(Transcript()))
         viewed = await self._bench.view_session(session_id, sink=handle.deliver)
         handle.transcript = await asyncio.to_thread(replay, viewed.events)
+        handle.read_only = _reason(handle.transcript)
         self.leave()  # only now, because the user may have opened another session meanwhile
         self._handle = handle
-        for work in (self._follow(viewed, handle), self._watch(viewed)):
+        for work in (self._follow(viewed, handle), self._watch(viewed, handle)):
             task = asyncio.create_task(work, name=f"view {session_id}")
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
@@ -373,18 +374,21 @@ class Viewing(Controller):
             if self.is_viewing(handle):
                 self._lost(viewed.id)
 
-    async def _watch(self, viewed: ViewedSession) -> None:
+    async def _watch(self, viewed: ViewedSession, handle: SessionHandle) -> None:
         clock, was_free = SystemClock(), False
         while True:
             if (is_free := await viewed.is_free()) != was_free:
                 was_free = is_free
-                self._panels.conversation.viewing_bar.show_state(is_free=is_free)
+                self._panels.conversation.viewing_bar.show_state("" if is_free else handle.read_only)
                 take_over = QCoreApplication.translate(
                     "WindowSessions", "Take this session over to go on with it here."
                 )
-                self._panels.composer.set_blocked(take_over if is_free else _reason())
+                self._panels.composer.set_blocked(take_over if is_free else handle.read_only)
             await clock.sleep(POLL_S)
 
 
-def _reason() -> str:
+def _reason(transcript: Transcript) -> str:
+    """Return why a session is only read: its parent holds that of a sub-agent until it has reported."""
+    if transcript.session.task is not None and transcript.turn <= 1:
+        return QCoreApplication.translate("Viewing", "A sub-agent works in this session. You can read along.")
     return QCoreApplication.translate("Viewing", "This session is open in another window. You can read it here.")

@@ -185,16 +185,13 @@ class ViewingBar(BannerFrame):
         super().__init__("viewingBar")
         self._button = self.add_button(self.tr("Take over"), "takeOverButton")
         self._button.clicked.connect(self.take_over_requested)
-        self.show_state(is_free=False)
 
-    def show_state(self, *, is_free: bool) -> None:
-        if is_free:
-            title = self.tr("This session is no longer open in another window.")
-            hint = self.tr("Take it over to go on with it here.")
-        else:
-            title = self.tr("This session is open in another window. You can read it here.")
-            hint = self.tr("You can take it over when it is closed there.")
-        self.say(title, hint)
+    def show_state(self, reason: str) -> None:
+        """`reason` says why the session is only read; empty: it can be taken over."""
+        is_free = not reason
+        go_on, later = self.tr("Take it over to go on with it here."), self.tr("You can take it over when that ends.")
+        hint = go_on if is_free else later
+        self.say(reason or self.tr("This session is no longer open elsewhere."), hint)
         self._button.setEnabled(is_free)
         self._button.setToolTip("" if is_free else hint)
         self._button.setAccessibleDescription(hint)

@@ -10,11 +10,12 @@ from PySide6.QtWidgets import QLabel, QPushButton
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.store.drafts import Drafts, SavedDraft, session_draft
 from desktop_agent.core.store.session_folder import SessionLock
-from desktop_agent.core.transcript import TextEntry
+from desktop_agent.core.transcript import TextEntry, ToolEntry
 from desktop_agent.ui.window.conversation_pane import ViewingBar
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
-from tests.servers.script import reply, text
+from tests.servers import fault
+from tests.servers.script import Told, reply, text, tool_use
 from tests.servers.threaded import serve
 
 pytestmark = pytest.mark.usefixtures("qapp", "key")
@@ -184,3 +185,26 @@ def test_a_draft_of_the_window_that_had_the_session_is_there_after_the_take_over
         lock = SessionLock(journal.parent)
         go(["--resume", journal.parent.name], second)
     assert drafts.load(session_draft(journal.parent.name)).text == "written by its owner\n\nwritten while reading"
+
+
+def test_a_sub_agent_at_work_is_not_said_to_be_in_another_window(go: Go, project: Path) -> None:
+    async def journey(user: Driver) -> None:
+        desk = user.window.panels
+        await user.send("Prepare the release.")
+        await user.see_stalled(server, 1)
+        [task] = [entry for entry in user.transcript.entries if isinstance(entry, ToolEntry)]
+        assert task.subagent is not None
+        desk.transcript.entry_actions.session_requested.emit(task.subagent.session_id)
+        bar = await user.see(ViewingBar, "viewingBar")
+        assert "A sub-agent works in this session." in words_of(bar)
+        server.release()
+        await user.see(QPushButton, "takeOverButton")
+        assert "no longer open" in words_of(bar)
+
+    look = tool_use("task", description="look", prompt="Look at prices.", role="explore")
+    with serve(
+        Told("Prepare", reply(look)),
+        Told("Look at", reply(text("I look."), fault.stall_after(events=3))),
+        Told("Prepare", reply(text("Done."))),
+    ) as server:
+        go([str(project), "--base-url", server.url], journey)
