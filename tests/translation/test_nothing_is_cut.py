@@ -82,7 +82,8 @@ def test_in_the_first_window(window: Window) -> None:
 
 
 @pytest.mark.usefixtures("_pseudo")
-def test_in_the_settings(desk: Desk) -> None:
+def test_in_the_settings(qapp: QApplication, qtbot: QtBot) -> None:
+    desk = Desk(qapp, qtbot, "model")
     problems: dict[str, list[str]] = {}
     for section in SECTIONS:
         desk.dialog.show_section(section)

@@ -1,3 +1,0 @@
-from tests.ui.settings.conftest import desk
-
-__all__ = ["desk"]
