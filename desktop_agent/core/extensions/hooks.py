@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.base.plain_text import named, shortened
-from desktop_agent.core.extensions.script_marks import script_marks
+from desktop_agent.core.extensions.script_marks import marks_from
 from desktop_agent.core.extensions.untrusted import HoldsSecretsError, SecretAt, read_start
 from desktop_agent.core.policy.shell import parse
 from desktop_agent.core.protocol.model import HookEvent
@@ -72,11 +72,8 @@ class Hook(Struct, frozen=True, kw_only=True):
     def digest(self, root: Path) -> Digest:
         """Return what an answer about the hook holds for: all that defines it, and a project's scripts. Blocks."""
         is_ours = self.scope == "project"
-        line = _PROJECT_VARIABLE.sub(lambda _: str(root), self.line)
-        scripts = [
-            [mark.path.removeprefix(f"{root}/"), mark.mark]
-            for mark in (script_marks(line, str(root)) if is_ours else ())
-        ]
+        marks = marks_from(_THE_FOLDER.sub(".", self.line), root) if is_ours else ()
+        scripts = [[mark.path.removeprefix(f"{root}/"), mark.mark] for mark in marks]
         facts = [
             self.event, self.command, self.args, self.matcher, self.condition, self.timeout_s, self.is_async,
             self.dialect, str(self.path.relative_to(root) if is_ours else self.path), scripts,
@@ -84,7 +81,10 @@ class Hook(Struct, frozen=True, kw_only=True):
         return digest_of(json.dumps(facts).encode(errors="surrogatepass"))
 
 
-_PROJECT_VARIABLE = re.compile(r'"?\$(?:CLAUDE_PROJECT_DIR\b|\{CLAUDE_PROJECT_DIR\})"?')
+_THE_FOLDER = re.compile(
+    r"\$(?:CLAUDE_PROJECT_DIR\b|\{CLAUDE_PROJECT_DIR(?::?-[^{}]*)?\}|\(git rev-parse --show-toplevel\))"
+)
+"""How commands name the folder that they run in."""
 
 
 class FoundHooks(Struct, frozen=True):

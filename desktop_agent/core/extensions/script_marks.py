@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.policy.risks import git_command
 from desktop_agent.core.policy.scripts import scripts_of, works_on_files
@@ -18,12 +20,25 @@ from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.system.git.repository import common_folder, find_repository, read_regular
 
 _MOST_BYTES = 8_000_000
-"""Larger files are programs rather than scripts, and compared by size and date."""
+"""Larger files are programs rather than scripts, and compared by size and dates: one of them nobody can set."""
 
 
 def script_marks(command: str, folder: str) -> tuple[ScriptMark, ...]:
     """A mark of every file that `command` runs from `folder`, or would run if it existed. Blocks."""
     return tuple(ScriptMark(path=path, mark=_mark_of(Path(folder, path))) for path in scripts_of(parse(command)))
+
+
+def marks_from(command: str, root: Path) -> tuple[ScriptMark, ...]:
+    """The marks of the scripts that `command` runs from `root` and from the folders below that it goes to. Blocks."""
+    top = Path(os.path.realpath(root))
+    found = dict.fromkeys(script_marks(command, str(root)))
+    for place in _folders_of(parse(command), top) or ():
+        if place != top and place.is_relative_to(top):
+            inside = place.relative_to(top)
+            found |= dict.fromkeys(
+                replace(mark, path=str(inside / mark.path)) for mark in script_marks(command, str(place))
+            )
+    return tuple(found)
 
 
 def changed_scripts(asked: tuple[ScriptMark, ...], now: tuple[ScriptMark, ...]) -> tuple[str, ...]:
@@ -43,7 +58,7 @@ def _mark_of(path: Path) -> Digest:
         return ""
     with os.fdopen(descriptor, "rb") as file:
         if facts.st_size > _MOST_BYTES:
-            return f"{facts.st_size}-{facts.st_mtime_ns}"
+            return f"{facts.st_size}-{facts.st_mtime_ns}-{facts.st_ctime_ns}"
         return digest_of(file.read(_MOST_BYTES + 1))
 
 

@@ -88,7 +88,15 @@ async def test_what_was_trusted_runs(ground: Ground) -> None:
     assert (ground.workspace / "ran").exists()
 
 
-@pytest.mark.parametrize("line", ["bash .claude/check.sh", '"$CLAUDE_PROJECT_DIR"/.claude/check.sh'])
+NAMING_IT = (
+    "bash .claude/check.sh", '"$CLAUDE_PROJECT_DIR"/.claude/check.sh', '"$CLAUDE_PROJECT_DIR/.claude/check.sh"',
+    'bash -u "${CLAUDE_PROJECT_DIR}/.claude/check.sh" x', 'sh "${CLAUDE_PROJECT_DIR:-.}/.claude/check.sh"',
+    'sh "$(git rev-parse --show-toplevel)/.claude/check.sh"', 'cd "$CLAUDE_PROJECT_DIR/.claude" && ./check.sh',
+    "cd .claude; sh check.sh",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("line", NAMING_IT)
 async def test_a_script_that_changed_since_it_was_trusted_does_not_run(ground: Ground, line: str) -> None:
     ground.write(".claude/check.sh", "#!/bin/sh\nexit 0\n").chmod(0o755)
     checking(ground, line)
@@ -98,6 +106,18 @@ async def test_a_script_that_changed_since_it_was_trusted_does_not_run(ground: G
         await s.prompt()
     assert not (ground.workspace / "ran").exists()
     assert not s.rx.all(ev.HookRan)
+
+
+def test_a_large_program_is_not_changed_unseen_by_setting_its_date(ground: Ground) -> None:
+    program = ground.write(".claude/check", b"\0" * 8_000_001)
+    program.chmod(0o755)
+    checking(ground, ".claude/check")
+    (before,) = hook_items(ground.workspace, no_secret)
+    seen = program.stat()
+    program.write_bytes(b"\1" * 8_000_001)
+    os.utime(program, ns=(seen.st_atime_ns, seen.st_mtime_ns))
+    (after,) = hook_items(ground.workspace, no_secret)
+    assert after.digest != before.digest
 
 
 async def test_a_script_that_the_agent_changes_in_its_turn_does_not_run_and_the_user_is_asked(ground: Ground) -> None:

@@ -176,9 +176,10 @@ def test_what_was_trusted_covers_the_definition_and_the_scripts(tmp_path: Path) 
         "bash .claude/check.sh",
         '"$CLAUDE_PROJECT_DIR"/.claude/check.sh',
         "$CLAUDE_PROJECT_DIR/.claude/check.sh x",
+        'cd "$CLAUDE_PROJECT_DIR/.claude" && sh check.sh',
     )
     digests = {digest(line, content) for line in lines for content in ("exit 0", "exit 1")}
-    assert len(digests) == 6
+    assert len(digests) == 2 * len(lines)
     before = digest(lines[1], "exit 0")
     copy = tmp_path / "copy"
     root.rename(copy)
