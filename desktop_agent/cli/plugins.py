@@ -130,7 +130,7 @@ def _about(plugin: Plugin) -> JsonObject:
             "agents": list(brought.agents),
             "hooks": [f"{hook.name}: {named(hook.line)}" for hook in plugin.hooks],
             "servers": list(plugin.server_lines),
-            "language_servers": [f"{one.name}: {named(one.line)}" for one in plugin.language_servers],
+            "language_servers": [f"{one.name}: {one.shown}" for one in plugin.language_servers],
         },
         "problems": list(plugin.problem_lines),
     }

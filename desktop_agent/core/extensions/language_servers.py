@@ -73,6 +73,11 @@ class LanguageServer(Struct, frozen=True, kw_only=True):
     def line(self) -> str:
         return joined_words((self.command, *self.args))
 
+    @property
+    def shown(self) -> str:
+        """What it starts, in full, for the question whether it may."""
+        return named(" ".join((*(f"{name}={joined_words([value])}" for name, value in self.env.items()), self.line)))
+
     def language_of(self, path: str) -> str | None:
         name = path.rpartition("/")[2]
         ends = (name[at:] for at in range(len(name)) if name[at] == ".")
@@ -216,10 +221,8 @@ def _is_same(one: LanguageServer, known: LanguageServer) -> bool:
 
 def item_of(server: LanguageServer, root: Path) -> ProjectItem:
     """Return a project's server as the question about trust shows it. Blocks."""
-    env = " ".join(f"{name}={value}" for name, value in server.env.items())
-    detail = named(" ".join(filter(None, (env, server.line))))
-    path = server.path or root / FILE_NAME
-    return ProjectItem(kind="language server", name=server.name, path=path, detail=detail, digest=server.digest(root))
+    path, digest = server.path or root / FILE_NAME, server.digest(root)
+    return ProjectItem(kind="language server", name=server.name, path=path, detail=server.shown, digest=digest)
 
 
 def server_items(root: Path, secret_at: SecretAt) -> Iterator[ProjectItem]:

@@ -81,7 +81,7 @@ class Plugin(Struct, frozen=True, kw_only=True):
     def starts(self) -> tuple[str, ...]:
         """What it runs: a line for each hook and each server. Only language servers run in the sandbox."""
         hooks = (f"hook {hook.name}: {named(hook.line)}" for hook in self.hooks)
-        checks = (f"language server {one.name}, in the sandbox: {named(one.line)}" for one in self.language_servers)
+        checks = (f"language server {one.name}, in the sandbox: {one.shown}" for one in self.language_servers)
         return (*hooks, *(f"server {line}" for line in self.server_lines), *checks)
 
     @property

@@ -80,6 +80,7 @@ def house(tmp_path: Path) -> House:
 
 def test_a_plugin_of_claude_code_brings_all_that_its_folders_hold(tmp_path: Path) -> None:
     checks = {"command": "${CLAUDE_PLUGIN_ROOT}/check", "args": ["--stdio"], "extensionToLanguage": {".x": "x"}}
+    checks |= {"env": {"OPTIONS": "--require ./x"}}
     plugin = plugin_in(claude_plugin(tmp_path / "p", {".lsp.json": {"x": checks}}))
 
     brought = plugin.brought
@@ -89,7 +90,7 @@ def test_a_plugin_of_claude_code_brings_all_that_its_folders_hold(tmp_path: Path
     assert plugin.starts == (
         'hook PreToolUse (Bash): "${CLAUDE_PLUGIN_ROOT}"/check.sh',
         "server notes: python3 '${CLAUDE_PLUGIN_ROOT}/server.py'",
-        "language server x, in the sandbox: '${CLAUDE_PLUGIN_ROOT}/check' --stdio",
+        "language server x, in the sandbox: OPTIONS='--require ./x' '${CLAUDE_PLUGIN_ROOT}/check' --stdio",
     )
     (checker,) = plugin.checkers
     assert (checker.command, checker.read_folders) == (f"{plugin.root}/check", (str(plugin.root),))
