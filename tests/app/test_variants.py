@@ -126,6 +126,10 @@ def test_hunks_of_two_of_three_variants_are_taken_and_undone_exactly(go: Go) -> 
         user.actions.undo_turn.trigger()
         await user.until_true(lambda: files_of(folder) == before, "the undo is exact")
 
+        press(third, "discardVariantButton")
+        press(third, "discardVariantButton")
+        await user.until_true(lambda: third.facts.state == "discarded", "it is discarded")
+        assert window.note.text() == "", "the second press is none"
         press(window, "discardVariantsButton")
         await user.until_true(lambda: not isValid(window), "all are discarded, and the window closes")
         trees = AppPaths.from_environment().worktrees

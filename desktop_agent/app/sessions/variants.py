@@ -69,6 +69,8 @@ class _Running(Struct, eq=False):
     problem: str = ""
     is_stopped: bool = False
     is_discarded: bool = False
+    is_leaving: bool = False
+    """It is being discarded."""
 
 
 class VariantControl(Controller):
@@ -160,18 +162,28 @@ class VariantControl(Controller):
     async def reopen(self) -> None:
         """Show the last variants of the folder. Raises `AgentError` if there are none any more."""
         home = self._navigator.home
-        if self._window is not None and self._set is not None and self._set.folder == str(home):
-            _bring_up(self._window)
+        if self._bring_up_of(str(home)):
             return
         for made in await asyncio.to_thread(self._bench.variants.all):
             if made.folder == str(home):
                 found = [await self._found(made, variant) for variant in made.variants]
+                if self._bring_up_of(made.folder):  # asked for twice
+                    return
                 if not all(one.is_discarded for one in found):
                     await self._show_set(made, found)
                     for one in found:
                         self._launch(self._look(one))
                     return
         raise UsageError("There are no variants in this folder.", hint="“Try with…” begins some.")
+
+    def _bring_up_of(self, folder: str) -> bool:
+        """Bring up the window if it shows the variants of this folder. Return whether it does."""
+        if self._window is None or self._set is None or self._set.folder != folder:
+            return False
+        self._window.show()
+        self._window.raise_()
+        self._window.activateWindow()
+        return True
 
     async def _found(self, made: VariantSet, variant: Variant) -> _Running:
         one = _Running(variant, Transcript())
@@ -202,7 +214,7 @@ class VariantControl(Controller):
         window.take_requested.connect(in_background(self._launch, self._take))
         window.finished.connect(partial(self._on_closed, window))
         self._ticking.start()
-        _bring_up(window)
+        self._bring_up_of(made.folder)
         for one in running:
             await idle()
             if self._window is window:
@@ -386,14 +398,18 @@ class VariantControl(Controller):
         self._show_all()
 
     async def _discard(self, one: _Running) -> None:
-        if one.is_discarded:
+        if one.is_discarded or one.is_leaving:
             return
-        if one.session_id:
-            await self._live.close(one.session_id)
-            await self._bench.worktrees.remove(one.variant.worktree)
-            if self._navigator.chosen == one.session_id:
-                await self._navigator.show_session(one.session_id)
-        one.is_discarded = True
+        one.is_leaving = True
+        try:
+            if one.session_id:
+                await self._live.close(one.session_id)
+                await self._bench.worktrees.remove(one.variant.worktree)
+                if self._navigator.chosen == one.session_id:
+                    await self._navigator.show_session(one.session_id)
+            one.is_discarded = True
+        finally:
+            one.is_leaving = False
 
     async def _take(self, picks: Sequence[tuple[str, str, tuple[HunkKey, ...]]]) -> None:
         """Put together what is picked, and carry it out in a session of the folder, unless it clashes."""
@@ -429,9 +445,3 @@ class VariantControl(Controller):
             window.say(words, "good")
             for one in self._running.values():
                 self._launch(self._look(one))
-
-
-def _bring_up(window: VariantsWindow) -> None:
-    window.show()
-    window.raise_()
-    window.activateWindow()

@@ -357,7 +357,8 @@ class DiffPainter:
             shown.append(_shown(scene, line, *found))
             self._paint_gutter(painter, pane, shown[-1])
             if note := _note(scene, shown[-1]):
-                edge = QRect(pane.left, line.top, _EDGE_WIDTH, line.height)
+                left = max(pane.left, _MARKER_WIDTH * (line.number == scene.current_row))  # beside the marker
+                edge = QRect(left, line.top, _EDGE_WIDTH, line.height)
                 painter.fillRect(edge, self._colour(PROBLEM_ROLES[note.severity]))
         painter.setFont(self._sign_font)
         for one in shown:
