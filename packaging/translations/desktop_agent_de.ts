@@ -5211,6 +5211,10 @@
         <translation>Dort steht jetzt etwas anderes.</translation>
     </message>
     <message>
+        <source>Start some with “Try with…”.</source>
+        <translation>Beginnen Sie welche mit „Versuchen mit…“.</translation>
+    </message>
+    <message>
         <source>Start the proxy, or correct or unset {0}. The model at {1} was not reached.</source>
         <translation>Starten Sie den Proxy, oder berichtigen oder entfernen Sie {0}. Das Modell unter {1} wurde nicht erreicht.</translation>
     </message>
@@ -7700,12 +7704,12 @@
 <context>
     <name>ExtensionCard</name>
     <message>
-        <source>About what its text takes, once it is read</source>
-        <translation>Ungefähr so viel, wie sein Text einnimmt, sobald er gelesen ist</translation>
+        <source>About how many tokens its text takes once it is read</source>
+        <translation>Ungefähr so viele Tokens, wie sein Text einnimmt, sobald er gelesen ist</translation>
     </message>
     <message>
-        <source>Answer whether you trust the project, for {0}</source>
-        <translation>Antworten, ob Sie dem Projekt vertrauen, für {0}</translation>
+        <source>Decide whether to trust the project, which brings {0}</source>
+        <translation>Entscheiden, ob Sie dem Projekt vertrauen, das {0} mitbringt</translation>
     </message>
     <message>
         <source>Answer…</source>
@@ -7728,8 +7732,8 @@
         <translation>Er wartet, bis Sie dem Projekt vertrauen.</translation>
     </message>
     <message>
-        <source>It, or a script of it, changed since you answered, so it waits.</source>
-        <translation>Er oder ein Skript von ihm hat sich seit Ihrer Antwort geändert, daher wartet er.</translation>
+        <source>It or its script has changed since your answer, so it waits.</source>
+        <translation>Er oder sein Skript hat sich seit Ihrer Antwort geändert, daher wartet er.</translation>
     </message>
     <message>
         <source>Only the model uses it.</source>
@@ -7740,8 +7744,8 @@
         <translation>Den Hook {0} ausführen</translation>
     </message>
     <message>
-        <source>The model is not told of it; you call for it by its name.</source>
-        <translation>Das Modell erfährt nichts von ihm; Sie rufen ihn mit seinem Namen auf.</translation>
+        <source>The model does not see it; you call it by its name.</source>
+        <translation>Das Modell sieht ihn nicht; Sie rufen ihn mit seinem Namen auf.</translation>
     </message>
     <message>
         <source>Use the language server {0}</source>
@@ -7759,36 +7763,36 @@
 <context>
     <name>ExtensionsPage</name>
     <message>
-        <source>Commands that run at moments of a session, such as before a call: yours, and the project&apos;s once you trust them. They run as you do, outside the sandbox.</source>
+        <source>Commands that run at certain moments of a session, such as before a call: yours, and the project&apos;s once you trust them. They run as you do, outside the sandbox.</source>
         <translation>Befehle, die zu bestimmten Zeitpunkten einer Sitzung laufen, etwa vor einem Aufruf: Ihre eigenen und, sobald Sie ihnen vertrauen, die des Projekts. Sie laufen mit Ihren Rechten, außerhalb der Sandbox.</translation>
     </message>
     <message>
-        <source>Instructions for particular tasks, from the folders of all agents. The model is told names and purposes, and reads the text of a skill when a task fits. You call for one with a slash and its name.</source>
-        <translation>Anleitungen für bestimmte Aufgaben, aus den Ordnern aller Agenten. Das Modell erfährt Namen und Zwecke und liest den Text eines Skills, wenn eine Aufgabe passt. Sie rufen einen mit einem Schrägstrich und seinem Namen auf.</translation>
+        <source>Instructions for particular tasks, from the folders of all agents. The model sees their names and purposes, and reads a skill when it fits the task. You call one with a slash and its name.</source>
+        <translation>Anleitungen für bestimmte Aufgaben, aus den Ordnern aller Agenten. Das Modell sieht ihre Namen und Zwecke und liest einen Skill, wenn er zur Aufgabe passt. Sie rufen einen mit einem Schrägstrich und seinem Namen auf.</translation>
     </message>
     <message>
-        <source>Known, and not installed: {0}.</source>
-        <translation>Bekannt, aber nicht installiert: {0}.</translation>
+        <source>Supported, but not installed: {0}.</source>
+        <translation>Unterstützt, aber nicht installiert: {0}.</translation>
     </message>
     <message>
-        <source>Programs that know the errors of a language. They check the files that a call changed; the model is told what is new, and the review marks it. They run in the sandbox.</source>
-        <translation>Programme, die die Fehler einer Sprache kennen. Sie prüfen die Dateien, die ein Aufruf geändert hat; das Modell erfährt, was neu ist, und die Prüfung markiert es. Sie laufen in der Sandbox.</translation>
+        <source>Programs that find errors in code. They check the files that a call changed; the model reads what is new, and the review marks it. They run in the sandbox.</source>
+        <translation>Programme, die Fehler im Code finden. Sie prüfen die Dateien, die ein Aufruf geändert hat; das Modell liest, was neu ist, und die Prüfung markiert es. Sie laufen in der Sandbox.</translation>
     </message>
     <message>
         <source>Their list takes about {0} tokens of each request.</source>
         <translation>Ihre Liste nimmt etwa {0} Tokens jeder Anfrage ein.</translation>
     </message>
     <message>
-        <source>There are no hooks. Yours are tables [[hooks.definitions]] in the settings file; a project&apos;s are in files such as .claude/settings.json.</source>
-        <translation>Es gibt keine Hooks. Ihre sind Tabellen [[hooks.definitions]] in der Einstellungsdatei; die eines Projekts stehen in Dateien wie .claude/settings.json.</translation>
+        <source>There are no hooks. Define yours in the settings file, in tables [[hooks.definitions]]; a project&apos;s are in files such as .claude/settings.json.</source>
+        <translation>Es gibt keine Hooks. Definieren Sie Ihre in der Einstellungsdatei, in Tabellen [[hooks.definitions]]; die eines Projekts stehen in Dateien wie .claude/settings.json.</translation>
     </message>
     <message>
-        <source>There are no language servers. Install one of those that are known, or define it in the settings file, in a table [[diagnostics.definitions]].</source>
-        <translation>Es gibt keine Language-Server. Installieren Sie einen der bekannten, oder definieren Sie ihn in der Einstellungsdatei, in einer Tabelle [[diagnostics.definitions]].</translation>
+        <source>There are no language servers. Install a supported one, or define your own in the settings file, in a table [[diagnostics.definitions]].</source>
+        <translation>Es gibt keine Language-Server. Installieren Sie einen unterstützten, oder definieren Sie einen eigenen in der Einstellungsdatei, in einer Tabelle [[diagnostics.definitions]].</translation>
     </message>
     <message>
-        <source>There are no skills. One is a folder with a file SKILL.md, such as .agents/skills/release/SKILL.md, in this folder or in your home folder.</source>
-        <translation>Es gibt keine Skills. Einer ist ein Ordner mit einer Datei SKILL.md, etwa .agents/skills/release/SKILL.md, in diesem Ordner oder in Ihrem Home-Ordner.</translation>
+        <source>There are no skills. A skill is a folder with a file SKILL.md, such as .agents/skills/release/SKILL.md, in this folder or in your home folder.</source>
+        <translation>Es gibt keine Skills. Ein Skill ist ein Ordner mit einer Datei SKILL.md, etwa .agents/skills/release/SKILL.md, in diesem Ordner oder in Ihrem Home-Ordner.</translation>
     </message>
 </context>
 <context>
@@ -9058,8 +9062,8 @@
         <translation>Läuft und prüft {0}</translation>
     </message>
     <message>
-        <source>Starts when one of these is changed: {0}</source>
-        <translation>Startet, wenn eine von diesen geändert wird: {0}</translation>
+        <source>Starts when a file of these types changes: {0}</source>
+        <translation>Startet, wenn sich eine Datei dieser Typen ändert: {0}</translation>
     </message>
     <message>
         <source>there is no program “{0}”</source>
@@ -10487,7 +10491,7 @@
         <translation>Es kann nicht verwendet werden: {0}.</translation>
     </message>
     <message>
-        <source>It changed since you let it in, so it starts nothing until you do so again.</source>
+        <source>It has changed since you allowed it, so it starts nothing until you allow it again.</source>
         <translation>Es hat sich geändert, seit Sie es zugelassen haben, und startet nichts, bis Sie es erneut zulassen.</translation>
     </message>
     <message>
@@ -10495,11 +10499,11 @@
         <translation>Es wartet, bis Sie dem Projekt vertrauen.</translation>
     </message>
     <message>
-        <source>Let it in as it is now</source>
+        <source>Allow it as it is now</source>
         <translation>So zulassen, wie es jetzt ist</translation>
     </message>
     <message>
-        <source>Let the plugin {0} in as it is now</source>
+        <source>Allow the plugin {0} as it is now</source>
         <translation>Das Plugin {0} so zulassen, wie es jetzt ist</translation>
     </message>
     <message>
@@ -10515,8 +10519,8 @@
         <translation>Das Plugin {0} entfernen</translation>
     </message>
     <message>
-        <source>Remove {0}, and what its programs kept?</source>
-        <translation>{0} entfernen, mit allem, was seine Programme aufbewahrt haben?</translation>
+        <source>Remove {0} and everything that its programs stored?</source>
+        <translation>{0} entfernen, mit allem, was seine Programme gespeichert haben?</translation>
     </message>
     <message>
         <source>Use the plugin {0}</source>
@@ -10542,16 +10546,16 @@
         <translation>Wählen …</translation>
     </message>
     <message>
-        <source>Fetching it. Nothing of it runs…</source>
+        <source>Fetching it. None of it runs…</source>
         <translation>Wird abgerufen. Nichts davon wird ausgeführt …</translation>
     </message>
     <message>
-        <source>Folder in it</source>
-        <translation>Ordner darin</translation>
+        <source>Subfolder</source>
+        <translation>Unterordner</translation>
     </message>
     <message>
-        <source>Folder of the plugin in it</source>
-        <translation>Ordner des Plugins darin</translation>
+        <source>Subfolder of the plugin</source>
+        <translation>Unterordner des Plugins</translation>
     </message>
     <message>
         <source>Folder or address of the plugin</source>
@@ -10570,8 +10574,8 @@
         <translation>Neues Plugin</translation>
     </message>
     <message>
-        <source>Only if it is not at the top</source>
-        <translation>Nur wenn es nicht ganz oben liegt</translation>
+        <source>Only if the plugin is not at the top</source>
+        <translation>Nur wenn das Plugin nicht ganz oben liegt</translation>
     </message>
     <message>
         <source>Show what it brings</source>
@@ -10589,8 +10593,8 @@
         <translation>Es führt Folgendes wie Sie selbst aus, außerhalb der Sandbox:</translation>
     </message>
     <message>
-        <source>Left out, because it leads out of the plugin or is no file: {0}</source>
-        <translation>Weggelassen, weil es aus dem Plugin hinausführt oder keine Datei ist: {0}</translation>
+        <source>Left out, because they lead out of the plugin or are not files: {0}</source>
+        <translation>Weggelassen, weil sie aus dem Plugin hinausführen oder keine Dateien sind: {0}</translation>
     </message>
     <message>
         <source>Not used: {0}</source>
@@ -10612,8 +10616,8 @@
         <translation>Plugin hinzufügen …</translation>
     </message>
     <message>
-        <source>Folders that bring skills, commands, sub-agents, hooks and MCP servers together, made for Claude Code or in the open form. You see what one brings and starts before it is added.</source>
-        <translation>Ordner, die Skills, Befehle, Unteragenten, Hooks und MCP-Server gemeinsam mitbringen, für Claude Code gemacht oder in der offenen Form. Sie sehen, was eines mitbringt und startet, bevor es hinzugefügt wird.</translation>
+        <source>Folders that bundle skills, commands, sub-agents, hooks and MCP servers, made for Claude Code or in the open format. You see what a plugin brings and starts before you add it.</source>
+        <translation>Ordner, die Skills, Befehle, Unteragenten, Hooks und MCP-Server bündeln, für Claude Code oder im offenen Format. Sie sehen, was ein Plugin mitbringt und startet, bevor Sie es hinzufügen.</translation>
     </message>
     <message>
         <source>There are no plugins yet.</source>
@@ -10638,12 +10642,12 @@
         <translation>Ignorieren</translation>
     </message>
     <message>
-        <source>The model would be given this file from outside of the folder: {0}</source>
+        <source>The model would see this file from outside the folder: {0}</source>
         <translation>Das Modell bekäme diese Datei von außerhalb des Ordners: {0}</translation>
     </message>
     <message>
-        <source>The model would be told of these skills and sub-agents: {0}</source>
-        <translation>Das Modell erführe von diesen Skills und Unteragenten: {0}</translation>
+        <source>The model would be offered these skills and sub-agents: {0}</source>
+        <translation>Dem Modell würden diese Skills und Unteragenten angeboten: {0}</translation>
     </message>
     <message>
         <source>These settings would offer the agent {0}</source>
@@ -10689,16 +10693,16 @@
         <translation>Nichts, weil diese Einstellungen schon gelten oder verweigert werden.</translation>
     </message>
     <message>
-        <source>Settings of a project can only make the rules stricter and define MCP servers and agents. They hold once you trust the project, and wait again when they change. So do its hooks and plugins. Its skills and sub-agents are text for the model: once trusted, they hold also when they change.</source>
-        <translation>Einstellungen eines Projekts können die Regeln nur verschärfen und MCP-Server und Agenten definieren. Sie gelten, sobald Sie dem Projekt vertrauen, und warten wieder, wenn sie sich ändern. Ebenso seine Hooks und Plugins. Seine Skills und Unteragenten sind Text für das Modell: Einmal vertraut, gelten sie auch, wenn sie sich ändern.</translation>
+        <source>A project&apos;s settings can only make the rules stricter, and define MCP servers and agents. They apply once you trust the project, and wait again when they change; so do its hooks, language servers and plugins. Its skills and sub-agents are text for the model: once trusted, they still apply when they change.</source>
+        <translation>Die Einstellungen eines Projekts können die Regeln nur verschärfen und MCP-Server und Agenten definieren. Sie gelten, sobald Sie dem Projekt vertrauen, und warten wieder, wenn sie sich ändern; ebenso seine Hooks, Language-Server und Plugins. Seine Skills und Unteragenten sind Text für das Modell: Einmal vertraut, gelten sie auch, wenn sie sich ändern.</translation>
     </message>
     <message>
-        <source>The model would be given these files from outside of the folder:</source>
+        <source>The model would see these files from outside the folder:</source>
         <translation>Das Modell bekäme diese Dateien von außerhalb des Ordners:</translation>
     </message>
     <message>
-        <source>The model would be told of these, and could ask for their text:</source>
-        <translation>Das Modell erführe davon und könnte den Text anfordern:</translation>
+        <source>The model would see these names, and could ask for their text:</source>
+        <translation>Das Modell sähe diese Namen und könnte den Text anfordern:</translation>
     </message>
     <message>
         <source>These MCP servers could start. Servers not marked as confined can do everything you can:</source>
@@ -12941,15 +12945,15 @@
         <translation>Dateien mit Anweisungen, die das Modell nicht bekommt: Pfade oder Muster wie `GEMINI.md` und `.cursor/rules/**`; `**` steht für alle. „Was das Modell sieht“ hat einen Schalter für jede Datei.</translation>
     </message>
     <message>
-        <source>Folders that bring skills, commands, sub-agents, hooks and MCP servers together.</source>
-        <translation>Ordner, die Skills, Befehle, Unteragenten, Hooks und MCP-Server gemeinsam mitbringen.</translation>
+        <source>Folders that bundle skills, commands, sub-agents, hooks and MCP servers.</source>
+        <translation>Ordner, die Skills, Befehle, Unteragenten, Hooks und MCP-Server bündeln.</translation>
     </message>
     <message>
         <source>Google Vertex AI</source>
         <translation>Google Vertex AI</translation>
     </message>
     <message>
-        <source>Have the language servers that are installed check the files that a call of the agent changed.</source>
+        <source>Let installed language servers check the files that a call of the agent changes.</source>
         <translation>Installierte Language-Server die Dateien prüfen lassen, die ein Aufruf des Agenten geändert hat.</translation>
     </message>
     <message>
@@ -12961,8 +12965,12 @@
         <translation>Hooks anderer Programme</translation>
     </message>
     <message>
-        <source>How long a call waits for servers that run. What comes later is told after a later call.</source>
-        <translation>Wie lange ein Aufruf auf laufende Server wartet. Was später kommt, wird nach einem späteren Aufruf gemeldet.</translation>
+        <source>Hooks switched off</source>
+        <translation>Ausgeschaltete Hooks</translation>
+    </message>
+    <message>
+        <source>How long a call waits for running servers. What they find later is reported after a later call.</source>
+        <translation>Wie lange ein Aufruf auf laufende Server wartet. Was sie später finden, wird nach einem späteren Aufruf gemeldet.</translation>
     </message>
     <message>
         <source>How many levels of sub-agents there may be. With 1, sub-agents have none of their own.</source>
@@ -12987,6 +12995,10 @@
     <message>
         <source>Instructions not sent</source>
         <translation>Nicht gesendete Anweisungen</translation>
+    </message>
+    <message>
+        <source>Language servers switched off</source>
+        <translation>Ausgeschaltete Language-Server</translation>
     </message>
     <message>
         <source>Levels</source>
@@ -13177,10 +13189,6 @@
         <translation>Den älteren Teil einer Unterhaltung zusammenfassen, wenn sie das Ziel überschreitet.</translation>
     </message>
     <message>
-        <source>Switched off</source>
-        <translation>Ausgeschaltet</translation>
-    </message>
-    <message>
         <source>Telemetry</source>
         <translation>Telemetrie</translation>
     </message>
@@ -13189,16 +13197,16 @@
         <translation>Telemetriedatei</translation>
     </message>
     <message>
-        <source>Tell the model of the skills in this folder, once you trust it, and in your home folder, and offer them as slash commands.</source>
-        <translation>Dem Modell von den Skills in diesem Ordner erzählen, sobald Sie ihm vertrauen, und von denen in Ihrem Home-Ordner, und sie als Slash-Befehle anbieten.</translation>
+        <source>Offer the skills of your home folder, and those of this folder once you trust it, to the model and as slash commands.</source>
+        <translation>Dem Modell die Skills aus Ihrem Home-Ordner anbieten und, sobald Sie ihm vertrauen, die aus diesem Ordner, auch als Slash-Befehle.</translation>
     </message>
     <message>
         <source>The address of the latest release, as GitHub and Forgejo offer it: `https://…/releases/latest`. The window asks it once a day, tells you of a newer version, and installs nothing. Without an address, it asks nobody.</source>
         <translation>Die Adresse der neuesten Veröffentlichung, wie GitHub und Forgejo sie anbieten: `https://…/releases/latest`. Das Fenster fragt sie einmal am Tag, meldet eine neuere Version und installiert nichts. Ohne Adresse fragt es niemanden.</translation>
     </message>
     <message>
-        <source>The digests of hooks that do not run.</source>
-        <translation>Die Prüfsummen der Hooks, die nicht laufen.</translation>
+        <source>Hooks to switch off, by their digests.</source>
+        <translation>Auszuschaltende Hooks, mit ihren Prüfsummen.</translation>
     </message>
     <message>
         <source>The keys for this action, in the whole window.</source>
@@ -13389,19 +13397,19 @@
         <translation>Wie viele Anfragen ein Unteragent höchstens an das Modell senden darf, wenn seine Rolle nichts anderes sagt.</translation>
     </message>
     <message>
-        <source>The names of language servers that do not run.</source>
-        <translation>Die Namen der Language-Server, die nicht laufen.</translation>
+        <source>Language servers to switch off, by name.</source>
+        <translation>Auszuschaltende Language-Server, mit Namen.</translation>
     </message>
     <message>
-        <source>The names of plugins that are not used.</source>
-        <translation>Die Namen von Plugins, die nicht verwendet werden.</translation>
+        <source>Plugins to switch off, by name.</source>
+        <translation>Auszuschaltende Plugins, mit Namen.</translation>
     </message>
     <message>
-        <source>The names of skills that the model is not told of and that are no slash commands.</source>
-        <translation>Die Namen von Skills, von denen das Modell nichts erfährt und die keine Slash-Befehle sind.</translation>
+        <source>Skills to switch off, by name. They are offered neither to the model nor as slash commands.</source>
+        <translation>Auszuschaltende Skills, mit Namen. Sie werden weder dem Modell noch als Slash-Befehle angeboten.</translation>
     </message>
     <message>
-        <source>Told to the model</source>
+        <source>Reported to the model</source>
         <translation>Dem Modell gemeldet</translation>
     </message>
     <message>
@@ -13465,8 +13473,8 @@
         <translation>Was das Modell von AGENTS.md, CLAUDE.md und Ähnlichem bekommt.</translation>
     </message>
     <message>
-        <source>What the model is told of the new problems of these files.</source>
-        <translation>Was das Modell über die neuen Probleme dieser Dateien erfährt.</translation>
+        <source>Which of the new problems in these files are reported to the model.</source>
+        <translation>Welche neuen Probleme in diesen Dateien dem Modell gemeldet werden.</translation>
     </message>
     <message>
         <source>When a conversation is summarised, so that it still fits the model.</source>
@@ -13485,7 +13493,7 @@
         <translation>Mit einer Zeile `Assisted-by:` am Ende der Nachricht. Auch im Fenster des Commits lässt sie sich ankreuzen.</translation>
     </message>
     <message>
-        <source>Your commands that run at moments of a session. They run outside the sandbox, as you.</source>
+        <source>Your commands that run at certain moments of a session. They run outside the sandbox, as you do.</source>
         <translation>Ihre Befehle, die zu bestimmten Zeitpunkten einer Sitzung laufen. Sie laufen außerhalb der Sandbox, mit Ihren Rechten.</translation>
     </message>
     <message>
@@ -15619,8 +15627,8 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
         <translation>Die letzte Nachricht, oder was die Tests ausgeben</translation>
     </message>
     <message>
-        <source>Your folder has all that it changed.</source>
-        <translation>Ihr Ordner hat alles, was es geändert hat.</translation>
+        <source>Your folder already has all of its changes.</source>
+        <translation>Ihr Ordner hat schon alle seine Änderungen.</translation>
     </message>
     <message>
         <source>✓ passed</source>
@@ -15634,7 +15642,7 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
 <context>
     <name>VariantControl</name>
     <message numerus="yes">
-        <source>%n files are taken, and in review</source>
+        <source>%n files are taken and in the review</source>
         <translation>
             <numerusform>%n Datei ist übernommen und in der Prüfung</numerusform>
             <numerusform>%n Dateien sind übernommen und in der Prüfung</numerusform>
@@ -15653,12 +15661,12 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
         <translation>Fehlgeschlagen</translation>
     </message>
     <message>
-        <source>It was cut off. Open it to go on.</source>
-        <translation>Abgebrochen. Öffnen Sie die Variante, um weiterzumachen.</translation>
+        <source>It was interrupted. Open it to go on.</source>
+        <translation>Unterbrochen. Öffnen Sie die Variante, um weiterzumachen.</translation>
     </message>
     <message>
-        <source>It was not begun, or is deleted</source>
-        <translation>Nicht begonnen oder gelöscht</translation>
+        <source>Never started, or deleted since</source>
+        <translation>Nie begonnen oder inzwischen gelöscht</translation>
     </message>
     <message>
         <source>Making its worktree…</source>

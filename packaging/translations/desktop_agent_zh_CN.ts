@@ -3318,7 +3318,7 @@
     </message>
     <message>
         <source>Mode: approval {0}, sandbox {1}</source>
-        <translation>模式：审批 {0}，沙箱 {1}</translation>
+        <translation>模式：审批 {0}，沙盒 {1}</translation>
     </message>
     <message>
         <source>Model: {0}</source>
@@ -4774,7 +4774,7 @@
     </message>
     <message>
         <source>It is a program of its own: it works with its own rights, outside the sandbox, in a git worktree that it gets.</source>
-        <translation>它是一个独立的程序：以自己的权限工作，不在沙箱内，并在为它建立的 git 工作树中工作。</translation>
+        <translation>它是一个独立的程序：以自己的权限工作，不在沙盒内，并在为它建立的 git 工作树中工作。</translation>
     </message>
     <message>
         <source>It is not kept any more.</source>
@@ -5191,6 +5191,10 @@
     <message>
         <source>Something else is there now.</source>
         <translation>那里现在是其他内容。</translation>
+    </message>
+    <message>
+        <source>Start some with “Try with…”.</source>
+        <translation>请用“用多个模型尝试…”开始。</translation>
     </message>
     <message>
         <source>Start the proxy, or correct or unset {0}. The model at {1} was not reached.</source>
@@ -7673,12 +7677,12 @@
 <context>
     <name>ExtensionCard</name>
     <message>
-        <source>About what its text takes, once it is read</source>
-        <translation>其文本被读取后大约占用的量</translation>
+        <source>About how many tokens its text takes once it is read</source>
+        <translation>其文本被读取后大约占用的令牌数</translation>
     </message>
     <message>
-        <source>Answer whether you trust the project, for {0}</source>
-        <translation>回答是否信任此项目（{0}）</translation>
+        <source>Decide whether to trust the project, which brings {0}</source>
+        <translation>决定是否信任带来 {0} 的项目</translation>
     </message>
     <message>
         <source>Answer…</source>
@@ -7701,7 +7705,7 @@
         <translation>它会等到您信任该项目。</translation>
     </message>
     <message>
-        <source>It, or a script of it, changed since you answered, so it waits.</source>
+        <source>It or its script has changed since your answer, so it waits.</source>
         <translation>自您回答以来，它或其脚本已更改，因此正在等待。</translation>
     </message>
     <message>
@@ -7713,8 +7717,8 @@
         <translation>运行钩子 {0}</translation>
     </message>
     <message>
-        <source>The model is not told of it; you call for it by its name.</source>
-        <translation>不告知模型；您用它的名称调用它。</translation>
+        <source>The model does not see it; you call it by its name.</source>
+        <translation>模型看不到它；您用它的名称调用它。</translation>
     </message>
     <message>
         <source>Use the language server {0}</source>
@@ -7732,35 +7736,35 @@
 <context>
     <name>ExtensionsPage</name>
     <message>
-        <source>Commands that run at moments of a session, such as before a call: yours, and the project&apos;s once you trust them. They run as you do, outside the sandbox.</source>
-        <translation>在会话的特定时刻（例如调用之前）运行的命令：您自己的，以及您信任后的项目命令。它们以您的身份在沙箱之外运行。</translation>
+        <source>Commands that run at certain moments of a session, such as before a call: yours, and the project&apos;s once you trust them. They run as you do, outside the sandbox.</source>
+        <translation>在会话的特定时刻（例如调用之前）运行的命令：您自己的，以及您信任后的项目命令。它们以您的身份在沙盒之外运行。</translation>
     </message>
     <message>
-        <source>Instructions for particular tasks, from the folders of all agents. The model is told names and purposes, and reads the text of a skill when a task fits. You call for one with a slash and its name.</source>
-        <translation>针对特定任务的说明，来自所有代理的文件夹。模型会得知名称和用途，并在任务合适时读取技能的文本。您可以用斜杠加名称来调用。</translation>
+        <source>Instructions for particular tasks, from the folders of all agents. The model sees their names and purposes, and reads a skill when it fits the task. You call one with a slash and its name.</source>
+        <translation>针对特定任务的说明，来自所有代理的文件夹。模型看到它们的名称和用途，并在技能适合任务时读取它。您可以用斜杠加名称来调用。</translation>
     </message>
     <message>
-        <source>Known, and not installed: {0}.</source>
-        <translation>已知但未安装：{0}。</translation>
+        <source>Supported, but not installed: {0}.</source>
+        <translation>受支持但未安装：{0}。</translation>
     </message>
     <message>
-        <source>Programs that know the errors of a language. They check the files that a call changed; the model is told what is new, and the review marks it. They run in the sandbox.</source>
-        <translation>了解某种语言错误的程序。它们检查调用所更改的文件；模型会得知新出现的问题，审阅中会加以标记。它们在沙盒中运行。</translation>
+        <source>Programs that find errors in code. They check the files that a call changed; the model reads what is new, and the review marks it. They run in the sandbox.</source>
+        <translation>查找代码错误的程序。它们检查调用所更改的文件；模型会读到新出现的问题，审阅中会加以标记。它们在沙盒中运行。</translation>
     </message>
     <message>
         <source>Their list takes about {0} tokens of each request.</source>
         <translation>其列表在每次请求中大约占用 {0} 个令牌。</translation>
     </message>
     <message>
-        <source>There are no hooks. Yours are tables [[hooks.definitions]] in the settings file; a project&apos;s are in files such as .claude/settings.json.</source>
-        <translation>没有钩子。您自己的钩子是设置文件中的 [[hooks.definitions]] 表；项目的钩子在 .claude/settings.json 等文件中。</translation>
+        <source>There are no hooks. Define yours in the settings file, in tables [[hooks.definitions]]; a project&apos;s are in files such as .claude/settings.json.</source>
+        <translation>没有钩子。请在设置文件的 [[hooks.definitions]] 表中定义您自己的钩子；项目的钩子在 .claude/settings.json 等文件中。</translation>
     </message>
     <message>
-        <source>There are no language servers. Install one of those that are known, or define it in the settings file, in a table [[diagnostics.definitions]].</source>
-        <translation>没有语言服务器。请安装一个已知的服务器，或在设置文件的 [[diagnostics.definitions]] 表中定义。</translation>
+        <source>There are no language servers. Install a supported one, or define your own in the settings file, in a table [[diagnostics.definitions]].</source>
+        <translation>没有语言服务器。请安装一个受支持的服务器，或在设置文件的 [[diagnostics.definitions]] 表中定义您自己的服务器。</translation>
     </message>
     <message>
-        <source>There are no skills. One is a folder with a file SKILL.md, such as .agents/skills/release/SKILL.md, in this folder or in your home folder.</source>
+        <source>There are no skills. A skill is a folder with a file SKILL.md, such as .agents/skills/release/SKILL.md, in this folder or in your home folder.</source>
         <translation>没有技能。技能是一个含有 SKILL.md 文件的文件夹，例如此文件夹或您主文件夹中的 .agents/skills/release/SKILL.md。</translation>
     </message>
 </context>
@@ -9026,8 +9030,8 @@
         <translation>正在运行，检查 {0}</translation>
     </message>
     <message>
-        <source>Starts when one of these is changed: {0}</source>
-        <translation>当以下文件之一被更改时启动：{0}</translation>
+        <source>Starts when a file of these types changes: {0}</source>
+        <translation>当这些类型的文件更改时启动：{0}</translation>
     </message>
     <message>
         <source>there is no program “{0}”</source>
@@ -10452,7 +10456,7 @@
         <translation>无法使用：{0}。</translation>
     </message>
     <message>
-        <source>It changed since you let it in, so it starts nothing until you do so again.</source>
+        <source>It has changed since you allowed it, so it starts nothing until you allow it again.</source>
         <translation>自您允许以来它已更改，在您再次允许之前，它不会启动任何程序。</translation>
     </message>
     <message>
@@ -10460,11 +10464,11 @@
         <translation>它会等到您信任该项目。</translation>
     </message>
     <message>
-        <source>Let it in as it is now</source>
+        <source>Allow it as it is now</source>
         <translation>按现在的样子允许</translation>
     </message>
     <message>
-        <source>Let the plugin {0} in as it is now</source>
+        <source>Allow the plugin {0} as it is now</source>
         <translation>按现在的样子允许插件 {0}</translation>
     </message>
     <message>
@@ -10480,7 +10484,7 @@
         <translation>移除插件 {0}</translation>
     </message>
     <message>
-        <source>Remove {0}, and what its programs kept?</source>
+        <source>Remove {0} and everything that its programs stored?</source>
         <translation>要移除 {0} 及其程序保存的内容吗？</translation>
     </message>
     <message>
@@ -10507,16 +10511,16 @@
         <translation>选择…</translation>
     </message>
     <message>
-        <source>Fetching it. Nothing of it runs…</source>
+        <source>Fetching it. None of it runs…</source>
         <translation>正在获取。不会运行其中任何内容…</translation>
     </message>
     <message>
-        <source>Folder in it</source>
-        <translation>其中的文件夹</translation>
+        <source>Subfolder</source>
+        <translation>子文件夹</translation>
     </message>
     <message>
-        <source>Folder of the plugin in it</source>
-        <translation>插件在其中的文件夹</translation>
+        <source>Subfolder of the plugin</source>
+        <translation>插件的子文件夹</translation>
     </message>
     <message>
         <source>Folder or address of the plugin</source>
@@ -10535,8 +10539,8 @@
         <translation>新插件</translation>
     </message>
     <message>
-        <source>Only if it is not at the top</source>
-        <translation>仅当它不在顶层时</translation>
+        <source>Only if the plugin is not at the top</source>
+        <translation>仅当插件不在顶层时</translation>
     </message>
     <message>
         <source>Show what it brings</source>
@@ -10554,8 +10558,8 @@
         <translation>它会像您一样在沙盒之外运行以下内容：</translation>
     </message>
     <message>
-        <source>Left out, because it leads out of the plugin or is no file: {0}</source>
-        <translation>已略去，因为它指向插件之外或不是文件：{0}</translation>
+        <source>Left out, because they lead out of the plugin or are not files: {0}</source>
+        <translation>已略去，因为它们指向插件之外或不是文件：{0}</translation>
     </message>
     <message>
         <source>Not used: {0}</source>
@@ -10577,8 +10581,8 @@
         <translation>添加插件…</translation>
     </message>
     <message>
-        <source>Folders that bring skills, commands, sub-agents, hooks and MCP servers together, made for Claude Code or in the open form. You see what one brings and starts before it is added.</source>
-        <translation>一并带来技能、命令、子代理、钩子和 MCP 服务器的文件夹，为 Claude Code 制作或采用开放格式。添加之前，您会看到它带来什么、启动什么。</translation>
+        <source>Folders that bundle skills, commands, sub-agents, hooks and MCP servers, made for Claude Code or in the open format. You see what a plugin brings and starts before you add it.</source>
+        <translation>汇集技能、命令、子代理、钩子和 MCP 服务器的文件夹，为 Claude Code 制作或采用开放格式。添加之前，您会看到插件带来什么、启动什么。</translation>
     </message>
     <message>
         <source>There are no plugins yet.</source>
@@ -10603,12 +10607,12 @@
         <translation>忽略</translation>
     </message>
     <message>
-        <source>The model would be given this file from outside of the folder: {0}</source>
+        <source>The model would see this file from outside the folder: {0}</source>
         <translation>模型会收到文件夹之外的这个文件：{0}</translation>
     </message>
     <message>
-        <source>The model would be told of these skills and sub-agents: {0}</source>
-        <translation>模型会得知这些技能和子代理：{0}</translation>
+        <source>The model would be offered these skills and sub-agents: {0}</source>
+        <translation>这些技能和子代理会提供给模型：{0}</translation>
     </message>
     <message>
         <source>These settings would offer the agent {0}</source>
@@ -10654,16 +10658,16 @@
         <translation>无：所有内容已经生效或被拒绝。</translation>
     </message>
     <message>
-        <source>Settings of a project can only make the rules stricter and define MCP servers and agents. They hold once you trust the project, and wait again when they change. So do its hooks and plugins. Its skills and sub-agents are text for the model: once trusted, they hold also when they change.</source>
-        <translation>项目的设置只能使规则更严格，以及定义 MCP 服务器和代理。它们在您信任该项目后生效，更改后会再次等待您的回答。其钩子和插件也是如此。其技能和子代理是给模型的文本：一旦受到信任，更改后仍然有效。</translation>
+        <source>A project&apos;s settings can only make the rules stricter, and define MCP servers and agents. They apply once you trust the project, and wait again when they change; so do its hooks, language servers and plugins. Its skills and sub-agents are text for the model: once trusted, they still apply when they change.</source>
+        <translation>项目的设置只能使规则更严格，以及定义 MCP 服务器和代理。它们在您信任该项目后生效，更改后会再次等待您的回答；其钩子、语言服务器和插件也是如此。其技能和子代理是给模型的文本：一旦受到信任，更改后仍然有效。</translation>
     </message>
     <message>
-        <source>The model would be given these files from outside of the folder:</source>
+        <source>The model would see these files from outside the folder:</source>
         <translation>模型会收到文件夹之外的这些文件：</translation>
     </message>
     <message>
-        <source>The model would be told of these, and could ask for their text:</source>
-        <translation>模型会得知这些内容，并可以请求其文本：</translation>
+        <source>The model would see these names, and could ask for their text:</source>
+        <translation>模型会看到这些名称，并可以请求其文本：</translation>
     </message>
     <message>
         <source>These MCP servers could start. Servers not marked as confined can do everything you can:</source>
@@ -12837,7 +12841,7 @@
     </message>
     <message>
         <source>A command that runs in each new worktree before its session begins, such as `npm ci`, outside of the sandbox. One that a project sets runs once you trust the project.</source>
-        <translation>在每个新工作树中于会话开始前运行的命令，例如 `npm ci`，在沙箱之外运行。项目设置的命令在您信任该项目后才会运行。</translation>
+        <translation>在每个新工作树中于会话开始前运行的命令，例如 `npm ci`，在沙盒之外运行。项目设置的命令在您信任该项目后才会运行。</translation>
     </message>
     <message>
         <source>All that are defined</source>
@@ -12892,15 +12896,15 @@
         <translation>模型不会收到的指令文件：路径，或 `GEMINI.md`、`.cursor/rules/**` 这样的通配模式；`**` 表示全部。“模型看到的内容”中每个文件都有一个开关。</translation>
     </message>
     <message>
-        <source>Folders that bring skills, commands, sub-agents, hooks and MCP servers together.</source>
-        <translation>一并带来技能、命令、子代理、钩子和 MCP 服务器的文件夹。</translation>
+        <source>Folders that bundle skills, commands, sub-agents, hooks and MCP servers.</source>
+        <translation>汇集技能、命令、子代理、钩子和 MCP 服务器的文件夹。</translation>
     </message>
     <message>
         <source>Google Vertex AI</source>
         <translation>Google Vertex AI</translation>
     </message>
     <message>
-        <source>Have the language servers that are installed check the files that a call of the agent changed.</source>
+        <source>Let installed language servers check the files that a call of the agent changes.</source>
         <translation>让已安装的语言服务器检查代理的调用所更改的文件。</translation>
     </message>
     <message>
@@ -12912,8 +12916,12 @@
         <translation>其他程序的钩子</translation>
     </message>
     <message>
-        <source>How long a call waits for servers that run. What comes later is told after a later call.</source>
-        <translation>一次调用等待正在运行的服务器多久。更晚得到的结果会在之后的调用中告知。</translation>
+        <source>Hooks switched off</source>
+        <translation>已关闭的钩子</translation>
+    </message>
+    <message>
+        <source>How long a call waits for running servers. What they find later is reported after a later call.</source>
+        <translation>一次调用等待正在运行的服务器多久。它们更晚发现的问题会在之后的调用后报告。</translation>
     </message>
     <message>
         <source>How many levels of sub-agents there may be. With 1, sub-agents have none of their own.</source>
@@ -12938,6 +12946,10 @@
     <message>
         <source>Instructions not sent</source>
         <translation>不发送的指令</translation>
+    </message>
+    <message>
+        <source>Language servers switched off</source>
+        <translation>已关闭的语言服务器</translation>
     </message>
     <message>
         <source>Levels</source>
@@ -13128,10 +13140,6 @@
         <translation>对话超过目标大小时，总结其较早的部分。</translation>
     </message>
     <message>
-        <source>Switched off</source>
-        <translation>已关闭</translation>
-    </message>
-    <message>
         <source>Telemetry</source>
         <translation>遥测</translation>
     </message>
@@ -13140,16 +13148,16 @@
         <translation>遥测文件</translation>
     </message>
     <message>
-        <source>Tell the model of the skills in this folder, once you trust it, and in your home folder, and offer them as slash commands.</source>
-        <translation>告知模型此文件夹中的技能（在您信任它之后）以及您主文件夹中的技能，并将它们作为斜杠命令提供。</translation>
+        <source>Offer the skills of your home folder, and those of this folder once you trust it, to the model and as slash commands.</source>
+        <translation>将您主文件夹中的技能，以及您信任后此文件夹中的技能，提供给模型并作为斜杠命令提供。</translation>
     </message>
     <message>
         <source>The address of the latest release, as GitHub and Forgejo offer it: `https://…/releases/latest`. The window asks it once a day, tells you of a newer version, and installs nothing. Without an address, it asks nobody.</source>
         <translation>最新版本的地址，与 GitHub 和 Forgejo 提供的一致：`https://…/releases/latest`。窗口每天查询一次，有新版本时告诉您，不会安装任何内容。没有地址时不查询任何人。</translation>
     </message>
     <message>
-        <source>The digests of hooks that do not run.</source>
-        <translation>不运行的钩子的摘要值。</translation>
+        <source>Hooks to switch off, by their digests.</source>
+        <translation>要关闭的钩子的摘要值。</translation>
     </message>
     <message>
         <source>The keys for this action, in the whole window.</source>
@@ -13340,20 +13348,20 @@
         <translation>子代理最多可以向模型发送的请求数，除非其角色另有规定。</translation>
     </message>
     <message>
-        <source>The names of language servers that do not run.</source>
-        <translation>不运行的语言服务器的名称。</translation>
+        <source>Language servers to switch off, by name.</source>
+        <translation>要关闭的语言服务器的名称。</translation>
     </message>
     <message>
-        <source>The names of plugins that are not used.</source>
-        <translation>不使用的插件的名称。</translation>
+        <source>Plugins to switch off, by name.</source>
+        <translation>要关闭的插件的名称。</translation>
     </message>
     <message>
-        <source>The names of skills that the model is not told of and that are no slash commands.</source>
-        <translation>不告知模型、也不作为斜杠命令的技能名称。</translation>
+        <source>Skills to switch off, by name. They are offered neither to the model nor as slash commands.</source>
+        <translation>要关闭的技能的名称。它们既不提供给模型，也不作为斜杠命令提供。</translation>
     </message>
     <message>
-        <source>Told to the model</source>
-        <translation>告知模型的内容</translation>
+        <source>Reported to the model</source>
+        <translation>向模型报告</translation>
     </message>
     <message>
         <source>Underline misspelled words</source>
@@ -13416,8 +13424,8 @@
         <translation>模型会收到 AGENTS.md、CLAUDE.md 等文件中的哪些内容。</translation>
     </message>
     <message>
-        <source>What the model is told of the new problems of these files.</source>
-        <translation>就这些文件中的新问题，告知模型的内容。</translation>
+        <source>Which of the new problems in these files are reported to the model.</source>
+        <translation>向模型报告这些文件中的哪些新问题。</translation>
     </message>
     <message>
         <source>When a conversation is summarised, so that it still fits the model.</source>
@@ -13436,7 +13444,7 @@
         <translation>在说明末尾添加一行 `Assisted-by:`。提交窗口中也有对应的勾选框。</translation>
     </message>
     <message>
-        <source>Your commands that run at moments of a session. They run outside the sandbox, as you.</source>
+        <source>Your commands that run at certain moments of a session. They run outside the sandbox, as you do.</source>
         <translation>在会话的特定时刻运行的您的命令。它们在沙盒之外以您的身份运行。</translation>
     </message>
     <message>
@@ -15531,7 +15539,7 @@ The files in {1} stay as they are.</source>
         <translation>最后一条消息，或测试的输出</translation>
     </message>
     <message>
-        <source>Your folder has all that it changed.</source>
+        <source>Your folder already has all of its changes.</source>
         <translation>您的文件夹已包含它的全部更改。</translation>
     </message>
     <message>
@@ -15546,7 +15554,7 @@ The files in {1} stay as they are.</source>
 <context>
     <name>VariantControl</name>
     <message numerus="yes">
-        <source>%n files are taken, and in review</source>
+        <source>%n files are taken and in the review</source>
         <translation>
             <numerusform>已采用 %n 个文件，可在审阅中查看</numerusform>
         </translation>
@@ -15564,12 +15572,12 @@ The files in {1} stay as they are.</source>
         <translation>失败</translation>
     </message>
     <message>
-        <source>It was cut off. Open it to go on.</source>
+        <source>It was interrupted. Open it to go on.</source>
         <translation>已中断。打开它以继续。</translation>
     </message>
     <message>
-        <source>It was not begun, or is deleted</source>
-        <translation>未开始或已删除</translation>
+        <source>Never started, or deleted since</source>
+        <translation>从未开始，或之后已删除</translation>
     </message>
     <message>
         <source>Making its worktree…</source>

@@ -174,7 +174,7 @@ class VariantControl(Controller):
                     for one in found:
                         self._launch(self._look(one))
                     return
-        raise UsageError("There are no variants in this folder.", hint="“Try with…” begins some.")
+        raise UsageError("There are no variants in this folder.", hint="Start some with “Try with…”.")
 
     def _bring_up_of(self, folder: str) -> bool:
         """Bring up the window if it shows the variants of this folder. Return whether it does."""
@@ -191,7 +191,7 @@ class VariantControl(Controller):
         try:
             seen = await self._bench.worktrees.find(variant.worktree)
         except UsageError:
-            one.is_discarded, one.problem = True, self.tr("It was not begun, or is deleted")
+            one.is_discarded, one.problem = True, self.tr("Never started, or deleted since")
             return one
         one.session_id, one.is_discarded = seen.worktree.session_id, seen.state != "made"
         journal = self._bench.catalog.journal_path(one.session_id)
@@ -202,7 +202,7 @@ class VariantControl(Controller):
             if handle.session_id == one.session_id:
                 self._connect(one, handle)
         if one.handle is None and one.transcript.turns.is_running:
-            one.problem = self.tr("It was cut off. Open it to go on.")
+            one.problem = self.tr("It was interrupted. Open it to go on.")
         return one
 
     async def _show_set(self, made: VariantSet, running: Sequence[_Running]) -> None:
@@ -440,7 +440,7 @@ class VariantControl(Controller):
         if window is not None and isinstance(event, ev.ChangesRedone):
             count = len({outcome.path for outcome in event.outcomes if outcome.is_done})
             words = plural(
-                "VariantControl", count, "%n file is taken, and in review", "%n files are taken, and in review"
+                "VariantControl", count, "%n file is taken and in the review", "%n files are taken and in the review"
             )
             window.say(words, "good")
             for one in self._running.values():

@@ -286,7 +286,7 @@ def _server_view(one: StandingServer, state: ServerState | None) -> ExtensionVie
         shown, reason = "failed", state.problem.removesuffix(".")
     elif shown == "on":
         runs = state is not None and state.phase != "idle"
-        words = _tr("Runs, and checks {0}") if runs else _tr("Starts when one of these is changed: {0}")
+        words = _tr("Runs, and checks {0}") if runs else _tr("Starts when a file of these types changes: {0}")
         reason = words.format(ends)
     elif one.rival:
         reason = _tr("{0} does the same").format(one.rival)

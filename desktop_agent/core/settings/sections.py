@@ -463,13 +463,13 @@ class SkillsSettings(Section, frozen=True, kw_only=True):
     enable: bool = setting(
         True,
         "Use skills",
-        "Tell the model of the skills in this folder, once you trust it, and in your home folder, and offer them as "
-        "slash commands.",
+        "Offer the skills of your home folder, and those of this folder once you trust it, to the model and as slash "
+        "commands.",
     )
     off: tuple[str, ...] = setting(
         (),
         "Skills switched off",
-        "The names of skills that the model is not told of and that are no slash commands.",
+        "Skills to switch off, by name. They are offered neither to the model nor as slash commands.",
         is_advanced=True,
     )
     prompt_share: int = setting(
@@ -490,31 +490,31 @@ class HookSettings(Section, frozen=True, kw_only=True):
         "Hooks of other programs",
         "Also run the hooks in your home folder that you set up for Claude Code, Codex, Cursor or Copilot.",
     )
-    off: tuple[str, ...] = setting((), "Switched off", "The digests of hooks that do not run.", is_advanced=True)
+    off: tuple[str, ...] = setting((), "Hooks switched off", "Hooks to switch off, by their digests.", is_advanced=True)
 
 
 class DiagnosticsSettings(Section, frozen=True, kw_only=True):
     enabled: bool = setting(
         True,
         "Use language servers",
-        "Have the language servers that are installed check the files that a call of the agent changed.",
+        "Let installed language servers check the files that a call of the agent changes.",
     )
     tell: Literal["errors", "warnings", "nothing"] = setting(
         "errors",
-        "Told to the model",
-        "What the model is told of the new problems of these files.",
+        "Reported to the model",
+        "Which of the new problems in these files are reported to the model.",
         words={"errors": "Errors", "warnings": "Errors and warnings", "nothing": "Nothing"},
     )
     wait_seconds: float = setting(
         2.0,
         "Longest wait",
-        "How long a call waits for servers that run. What comes later is told after a later call.",
+        "How long a call waits for running servers. What they find later is reported after a later call.",
         unit="seconds",
         least=0,
         most=30,
     )
     off: tuple[str, ...] = setting(
-        (), "Switched off", "The names of language servers that do not run.", is_advanced=True
+        (), "Language servers switched off", "Language servers to switch off, by name.", is_advanced=True
     )
 
 
@@ -525,9 +525,7 @@ class PluginsSettings(Section, frozen=True, kw_only=True):
         "Use the skills, commands, sub-agents, hooks and MCP servers of the plugins that you added, and of those that "
         "a trusted project brings.",
     )
-    off: tuple[str, ...] = setting(
-        (), "Plugins switched off", "The names of plugins that are not used.", is_advanced=True
-    )
+    off: tuple[str, ...] = setting((), "Plugins switched off", "Plugins to switch off, by name.", is_advanced=True)
 
 
 class RunnerSettings(Section, frozen=True, kw_only=True):
@@ -641,7 +639,9 @@ class Settings(Section, frozen=True, kw_only=True):
         SkillsSettings, "Skills", "Instructions for particular tasks, which the model reads when it needs them."
     )
     hooks: HookSettings = section(
-        HookSettings, "Hooks", "Your commands that run at moments of a session. They run outside the sandbox, as you."
+        HookSettings,
+        "Hooks",
+        "Your commands that run at certain moments of a session. They run outside the sandbox, as you do.",
     )
     diagnostics: DiagnosticsSettings = section(
         DiagnosticsSettings,
@@ -650,7 +650,7 @@ class Settings(Section, frozen=True, kw_only=True):
         "the folder, write nothing and reach no network.",
     )
     plugins: PluginsSettings = section(
-        PluginsSettings, "Plugins", "Folders that bring skills, commands, sub-agents, hooks and MCP servers together."
+        PluginsSettings, "Plugins", "Folders that bundle skills, commands, sub-agents, hooks and MCP servers."
     )
     ui: UiSettings = section(UiSettings, "Appearance", "The look of the window, and its notifications.")
     keys: KeySettings = section(

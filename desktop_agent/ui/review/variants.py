@@ -203,7 +203,7 @@ class _Message(QTextEdit):
 
 class VariantColumn(QFrame):
     picked = Signal()  # other hunks are ticked
-    asked = Signal(str, str)  # a `VariantAction`, and the worktree
+    asked = Signal(str, str)  # what to do (`open`, `stop`, `test`, `discard`), and the worktree
 
     def __init__(self, theme: Theme, facts: VariantFacts) -> None:
         super().__init__()
@@ -298,7 +298,7 @@ class VariantColumn(QFrame):
         if self.diffs:
             self._on_marked()
         else:
-            self.view.show_message(self.tr("No changes"), self.tr("Your folder has all that it changed."))
+            self.view.show_message(self.tr("No changes"), self.tr("Your folder already has all of its changes."))
         self.show_facts(self.facts)
         self.picked.emit()
 

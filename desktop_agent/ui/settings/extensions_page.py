@@ -47,7 +47,7 @@ class ExtensionCard(QFrame):
         self._about, self._state = Note("", "text"), Note("", object_name="extensionState")
         if page.kind != "skills":
             self._about.setFont(theme.code_font())
-        answer = self.tr("Answer whether you trust the project, for {0}").format(title)
+        answer = self.tr("Decide whether to trust the project, which brings {0}").format(title)
         self._answer = make_button(
             self.tr("Answer…"), "answerProjectButton", accessible_name=answer, clicked=page.answer, is_compact=True
         )
@@ -65,7 +65,7 @@ class ExtensionCard(QFrame):
         self._place.setText(visible_line(item.place).text)
         self._place.setToolTip(plain_tooltip(visible_line(item.path).text))
         show_text(self._tokens, self.tr("{0} tokens").format(f"{item.tokens:,}") if item.tokens is not None else "")
-        self._tokens.setToolTip(self.tr("About what its text takes, once it is read"))
+        self._tokens.setToolTip(self.tr("About how many tokens its text takes once it is read"))
         self._about.setText(drawn(item.about))
         self._state.say(*self._words())
         self._state.setVisible(bool(self._state.text()))
@@ -78,7 +78,7 @@ class ExtensionCard(QFrame):
             case "waiting":
                 return self.tr("It waits until you trust the project."), "warning"
             case "changed":
-                return self.tr("It, or a script of it, changed since you answered, so it waits."), "warning"
+                return self.tr("It or its script has changed since your answer, so it waits."), "warning"
             case "failed":
                 return self.tr("It does not run: {0}.").format(reason), "warning"
             case "unusable":
@@ -86,7 +86,7 @@ class ExtensionCard(QFrame):
             case "off" if item.reason:
                 return self.tr("It is not used: {0}.").format(reason), "secondary"
             case "on" | "off":
-                who = "" if item.is_for_model else self.tr("The model is not told of it; you call for it by its name.")
+                who = "" if item.is_for_model else self.tr("The model does not see it; you call it by its name.")
                 if not item.is_for_user:
                     who = self.tr("Only the model uses it.")
                 return " ".join(filter(None, (reason, who))), "secondary"
@@ -115,16 +115,16 @@ class ExtensionsPage(Page):
     def _build(self) -> Iterator[None]:
         about = {
             "skills": self.tr(
-                "Instructions for particular tasks, from the folders of all agents. The model is told names and "
-                "purposes, and reads the text of a skill when a task fits. You call for one with a slash and its name."
+                "Instructions for particular tasks, from the folders of all agents. The model sees their names "
+                "and purposes, and reads a skill when it fits the task. You call one with a slash and its name."
             ),
             "hooks": self.tr(
-                "Commands that run at moments of a session, such as before a call: yours, and the project's once you "
-                "trust them. They run as you do, outside the sandbox."
+                "Commands that run at certain moments of a session, such as before a call: yours, and the project's "
+                "once you trust them. They run as you do, outside the sandbox."
             ),
             "diagnostics": self.tr(
-                "Programs that know the errors of a language. They check the files that a call changed; the model is "
-                "told what is new, and the review marks it. They run in the sandbox."
+                "Programs that find errors in code. They check the files that a call changed; the model reads what is "
+                "new, and the review marks it. They run in the sandbox."
             ),
         }
         self._cost = Note("", object_name="extensionsCost")
@@ -141,21 +141,21 @@ class ExtensionsPage(Page):
     def _show_extensions(self, view: ExtensionsView) -> None:
         self._cards.show(view.items, self)
         cost = self.tr("Their list takes about {0} tokens of each request.").format(f"{view.tokens:,}")
-        missing = self.tr("Known, and not installed: {0}.").format(", ".join(view.missing))
+        missing = self.tr("Supported, but not installed: {0}.").format(", ".join(view.missing))
         show_text(self._cost, cost if view.tokens else missing if view.missing else "")
         show_text(self._problems, "\n".join(map(drawn, view.problems)))
         empty = {
             "skills": self.tr(
-                "There are no skills. One is a folder with a file SKILL.md, such as .agents/skills/release/SKILL.md, "
-                "in this folder or in your home folder."
+                "There are no skills. A skill is a folder with a file SKILL.md, such as "
+                ".agents/skills/release/SKILL.md, in this folder or in your home folder."
             ),
             "hooks": self.tr(
-                "There are no hooks. Yours are tables [[hooks.definitions]] in the settings file; a project's are in "
-                "files such as .claude/settings.json."
+                "There are no hooks. Define yours in the settings file, in tables [[hooks.definitions]]; a project's "
+                "are in files such as .claude/settings.json."
             ),
             "diagnostics": self.tr(
-                "There are no language servers. Install one of those that are known, or define it in the settings "
-                "file, in a table [[diagnostics.definitions]]."
+                "There are no language servers. Install a supported one, or define your own in the settings file, in a "
+                "table [[diagnostics.definitions]]."
             ),
         }
         show_text(self._empty, "" if view.items else empty[self.kind])

@@ -62,7 +62,7 @@ class PluginContents(QWidget):
         for line in plugin.problems:
             self._lines.addWidget(Note(_tr("Not used: {0}").format(line), "secondary"))
         if left_out:
-            words = _tr("Left out, because it leads out of the plugin or is no file: {0}")
+            words = _tr("Left out, because they lead out of the plugin or are not files: {0}")
             self._lines.addWidget(Note(words.format(", ".join(left_out)), "secondary"))
 
 
@@ -81,8 +81,8 @@ class PluginCard(QFrame):
         self._about, self._state = Note("", "text"), Note("", object_name="pluginState")
         self._contents = PluginContents(theme)
         self._renew = compact_button(
-            self.tr("Let it in as it is now"), "renewPluginButton", clicked=self._on_renew,
-            accessible_name=self.tr("Let the plugin {0} in as it is now").format(plugin.title),
+            self.tr("Allow it as it is now"), "renewPluginButton", clicked=self._on_renew,
+            accessible_name=self.tr("Allow the plugin {0} as it is now").format(plugin.title),
         )  # fmt: skip
         answer = self.tr("Answer whether you trust the project, for {0}").format(plugin.title)
         self._answer = compact_button(
@@ -128,7 +128,9 @@ class PluginCard(QFrame):
             case "waiting":
                 return self.tr("It waits until you trust the project."), "warning"
             case "changed":
-                return self.tr("It changed since you let it in, so it starts nothing until you do so again."), "warning"
+                return self.tr(
+                    "It has changed since you allowed it, so it starts nothing until you allow it again."
+                ), "warning"
             case "unusable":
                 words = self.tr("It cannot be used: {0}.")
                 return words.format(core_words(visible_line(self._plugin.reason).text)), "warning"
@@ -140,7 +142,7 @@ class PluginCard(QFrame):
         self._answer.setVisible(plugin.state == "waiting")
         self._renew.setVisible(plugin.state == "changed" and not is_asking)
         self._removal.button.setVisible(plugin.is_mine and not is_asking)
-        self._question.setText(self.tr("Remove {0}, and what its programs kept?").format(plugin.title))
+        self._question.setText(self.tr("Remove {0} and everything that its programs stored?").format(plugin.title))
         self._question.setVisible(is_asking)
 
     def _on_switch(self) -> None:
@@ -160,7 +162,7 @@ class PluginForm(AddingForm):
             "pluginSourceEdit", self.tr("Folder or address of the plugin"), "https://github.com/obra/superpowers"
         )
         self._inside = self.add_line(
-            "pluginFolderEdit", self.tr("Folder of the plugin in it"), self.tr("Only if it is not at the top")
+            "pluginFolderEdit", self.tr("Subfolder of the plugin"), self.tr("Only if the plugin is not at the top")
         )
         self._browse = make_button(self.tr("Choose…"), "choosePluginButton", clicked=self._on_browse)
         self._browse.setAccessibleName(self.tr("Choose the folder of the plugin"))
@@ -176,7 +178,7 @@ class PluginForm(AddingForm):
         vbox(
             make_label(self.tr("New plugin"), role="strong"),
             field_row(self.tr("From"), hbox((self._source, 1), self._browse, spacing=Space.S)),
-            field_row(self.tr("Folder in it"), self._inside),
+            field_row(self.tr("Subfolder"), self._inside),
             field_row("", self._title, self._about, self._contents, self._busy, self.problem),
             field_row("", hbox(self._look, self._add, cancel, STRETCH, spacing=Space.S)),
             on=self,
@@ -196,7 +198,7 @@ class PluginForm(AddingForm):
             show_text(self.problem, self.tr("Name a folder, or the address of a git repository."))
             return
         self.problem.hide()
-        show_text(self._busy, self.tr("Fetching it. Nothing of it runs…"))
+        show_text(self._busy, self.tr("Fetching it. None of it runs…"))
         self._look.setEnabled(False)
         self._actions.stage(self._source.text().strip(), self._inside.text().strip())
 
@@ -258,8 +260,8 @@ class PluginsPage(Page):
 
     def _build(self) -> Iterator[None]:
         about = self.tr(
-            "Folders that bring skills, commands, sub-agents, hooks and MCP servers together, made for Claude Code or "
-            "in the open form. You see what one brings and starts before it is added."
+            "Folders that bundle skills, commands, sub-agents, hooks and MCP servers, made for Claude Code or in the "
+            "open format. You see what a plugin brings and starts before you add it."
         )
         self.column.addWidget(Note(about))
         yield from self.add_rows(settings_of("plugins", ("plugins.off",)))

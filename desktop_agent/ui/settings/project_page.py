@@ -43,9 +43,9 @@ class ProjectPage(Page):
             self.tr("Ignore"), "ignoreProjectButton", accessible_name=ignore, clicked=partial(answer, "ignored")
         )
         about = self.tr(
-            "Settings of a project can only make the rules stricter and define MCP servers and agents. They hold once "
-            "you trust the project, and wait again when they change. So do its hooks and plugins. Its skills and "
-            "sub-agents are text for the model: once trusted, they hold also when they change."
+            "A project's settings can only make the rules stricter, and define MCP servers and agents. They apply once "
+            "you trust the project, and wait again when they change; so do its hooks, language servers and plugins. "
+            "Its skills and sub-agents are text for the model: once trusted, they still apply when they change."
         )
         buttons = hbox(self._trust, self._ignore, STRETCH, spacing=Space.S)
         add_parts(self.column, Note(about), self._path, self._answer, self._lines, buttons, STRETCH)
@@ -81,7 +81,7 @@ class ProjectPage(Page):
         self._show_programs(about_run, program_lines(proposal))
         about_checks = self.tr("These language servers would run in the sandbox, where they read the folder:")
         self._show_programs(about_checks, checker_lines(proposal))
-        about_imports = self.tr("The model would be given these files from outside of the folder:")
+        about_imports = self.tr("The model would see these files from outside the folder:")
         self._show_programs(about_imports, import_lines(proposal.items))
         self._show_texts(proposal.items)
         for text in problem_lines((*proposal.problems, *servers.problems, *agents.problems)):
@@ -93,7 +93,7 @@ class ProjectPage(Page):
     def _show_texts(self, items: Sequence[ProjectItem]) -> None:
         texts = [item for item in items if item.is_text]
         if texts:
-            self._lines.addWidget(Note(self.tr("The model would be told of these, and could ask for their text:")))
+            self._lines.addWidget(Note(self.tr("The model would see these names, and could ask for their text:")))
         for item in texts[:_MOST_TEXTS]:
             about = f"{item.name}: {item.detail} ({short_path(str(item.path))})"
             self._lines.addWidget(Note(drawn(about), "text"))

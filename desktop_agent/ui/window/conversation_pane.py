@@ -70,7 +70,7 @@ class ProjectBanner(BannerFrame):
             self.tr("These settings would offer the agent {0}"),
             self.tr("This would run outside the sandbox: {0}"),
             self.tr("This language server would run in the sandbox: {0}"),
-            self.tr("The model would be given this file from outside of the folder: {0}"),
+            self.tr("The model would see this file from outside the folder: {0}"),
         )
         programs = [starts.format(line) for line in server_lines(servers)]
         programs += [offers.format(line) for line in agent_lines(agents)]
@@ -78,7 +78,7 @@ class ProjectBanner(BannerFrame):
         programs += [checks.format(line) for line in checker_lines(proposal)]
         programs += [imports.format(line) for line in import_lines(proposal.items)]
         texts = ", ".join(visible_line(item.name).text for item in proposal.items if item.is_text)
-        told = [self.tr("The model would be told of these skills and sub-agents: {0}").format(texts)] if texts else []
+        told = [self.tr("The model would be offered these skills and sub-agents: {0}").format(texts)] if texts else []
         problems = problem_lines((*proposal.problems, *servers.problems, *agents.problems))
         lines = programs + told + change_lines(proposal.changes) + problems
         shown = few_lines(lines, longest=160)

@@ -1,4 +1,4 @@
-"""Plugins in the real settings: looked at, added, changed, let in again and removed, with nothing left behind."""
+"""Plugins in the real settings: looked at, added, changed, allowed again and removed, with nothing left behind."""
 
 import os
 from pathlib import Path
@@ -50,10 +50,12 @@ def test_a_plugin_is_shown_added_changed_let_in_and_removed(go: Go, project: Pat
         put(files, {"check.sh": "true\n"})
         dialog.show_section("skills")
         dialog.show_section("plugins")
-        await see_text(user, dialog, "It changed since you let it in, so it starts nothing until you do so again.")
+        await see_text(
+            user, dialog, "It has changed since you allowed it, so it starts nothing until you allow it again."
+        )
         await user.click("renewPluginButton")
         renew = next(iter(dialog.findChildren(QPushButton, "renewPluginButton")))
-        await user.until_true(lambda: not renew.isVisible(), "it is let in")
+        await user.until_true(lambda: not renew.isVisible(), "it is allowed")
         await user.click("removePluginButton")
         await user.click("reallyRemovePluginButton")
         await see_text(user, dialog, "There are no plugins yet.")

@@ -164,7 +164,7 @@ def test_a_changed_hook_is_listed_answered_about_again_and_switched_off(go: Go, 
         await asyncio.to_thread(write, project / "check.sh", "exit 2\n")
         dialog.show_section("skills")
         dialog.show_section("hooks")
-        await user.until_true(lambda: says("changed since you answered"), "the page says that it changed")
+        await user.until_true(lambda: says("changed since your answer"), "the page says that it changed")
         await user.click("answerProjectButton")
         await user.until_true(lambda: says("(changed since you answered)"), "so does the question")
         await user.click("trustProjectButton")
@@ -197,7 +197,7 @@ def test_language_servers_are_listed_with_what_they_do_and_switched_off(
             texts = visible_texts(dialog)
             return all(any(word in text for text in texts) for word in words)
 
-        starts = "Starts when one of these is changed: .py .pyi"
+        starts = "Starts when a file of these types changes: .py .pyi"
         await user.until_true(lambda: says(starts, "basedpyright does the same", "gopls"), "they are listed")
         switch = await user.see(Switch, "extensionSwitch")
         switch.click()

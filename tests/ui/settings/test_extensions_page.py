@@ -78,7 +78,7 @@ def test_each_language_server_is_shown_with_its_state(desk: Desk) -> None:
     page.show_extensions(ExtensionsView(items=(SERVER, failed), missing=("gopls", "clangd")))
     desk.settle()
     texts = desk.visible_texts()
-    assert {"ruff", "ruff server", "Runs, and checks .py", "Known, and not installed: gopls, clangd."} <= set(texts)
+    assert {"ruff", "ruff server", "Runs, and checks .py", "Supported, but not installed: gopls, clangd."} <= set(texts)
     assert "It does not run: It ended with exit code 1." in texts
     assert part(card_of(desk, "go"), Switch, "extensionSwitch").isChecked()
 
@@ -122,7 +122,7 @@ def test_each_hook_is_shown_with_its_command_its_file_and_its_state(desk: Desk) 
     assert {"PreToolUse (Bash)", "./check.sh⟨U+202E⟩", "/app/x.json: not valid"} <= set(texts)
     assert ".claude/settings.json" in texts
     assert not [text for text in texts if text.endswith("tokens")]
-    assert "It, or a script of it, changed since you answered, so it waits." in texts
+    assert "It or its script has changed since your answer, so it waits." in texts
     assert "It is not used: all hooks are switched off." in texts
     switches = {title: part(card_of(desk, title), Switch, "extensionSwitch") for title in ("Pre", "Stop", "SessionEnd")}
     assert {title: (s.isChecked(), s.isEnabled()) for title, s in switches.items()} == {

@@ -55,7 +55,7 @@ def test_a_switch_changes_the_list_of_those_that_are_off(desk: Desk) -> None:
 
 def test_a_changed_plugin_is_let_in_as_it_was_shown(desk: Desk) -> None:
     show(desk, replace(DEMO, state="changed"))
-    assert any("starts nothing until you do so again" in text for text in desk.visible_texts())
+    assert any("starts nothing until you allow it again" in text for text in desk.visible_texts())
     desk.button("renewPluginButton").click()
     assert ("renew", "demo", "d1") in desk.asked_servers
 
@@ -63,7 +63,7 @@ def test_a_changed_plugin_is_let_in_as_it_was_shown(desk: Desk) -> None:
 def test_a_plugin_is_removed_after_a_question(desk: Desk) -> None:
     show(desk, DEMO)
     desk.button("removePluginButton").click()
-    assert "Remove demo, and what its programs kept?" in desk.visible_texts()
+    assert "Remove demo and everything that its programs stored?" in desk.visible_texts()
     assert not any(asked[0] == "remove" for asked in desk.asked_servers)
     desk.button("reallyRemovePluginButton").click()
     assert ("remove", "demo") in desk.asked_servers
@@ -89,7 +89,7 @@ def test_what_a_new_plugin_starts_is_seen_before_it_can_be_added(desk: Desk) -> 
     desk.settle()
     texts = set(desk.visible_texts())
     assert {"demo 1.0", *DEMO.starts} <= texts
-    assert "Left out, because it leads out of the plugin or is no file: out" in texts
+    assert "Left out, because they lead out of the plugin or are not files: out" in texts
     desk.button("confirmAddPluginButton").click()
     assert ("add",) in desk.asked_servers
 

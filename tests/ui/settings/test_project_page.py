@@ -170,11 +170,11 @@ def test_a_file_outside_that_the_project_imports_is_named_before_it_is_trusted(d
     desk.dialog.show_project(proposal, None)
     desk.settle()
     texts = desk.visible_texts()
-    assert "The model would be given these files from outside of the folder:" in texts
+    assert "The model would see these files from outside the folder:" in texts
     assert "~/notes.md" in texts
     assert "~/x⟨U+202E⟩y.md" in texts
     banner = ProjectBanner()
     qtbot.addWidget(banner)
     banner.show_proposal(proposal)
-    assert "The model would be given this file from outside of the folder: ~/notes.md" in banner.accessibleName()
+    assert "The model would see this file from outside the folder: ~/notes.md" in banner.accessibleName()
     assert not part(banner, QPushButton, "projectBannerTrust").isHidden()
