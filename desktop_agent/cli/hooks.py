@@ -28,7 +28,7 @@ def list_hooks(args: argparse.Namespace, console: Console) -> None:
     if problems:
         lines += ["", "Not used, because of what is wrong with it:", *(named(str(problem)) for problem in problems)]
     if any(one.standing == "waiting" and one.hook.plugin is not None for one in hooks):
-        lines += ["", "A plugin's wait until it is let in: `desktop-agent plugins list` says how."]
+        lines += ["", "Those of a plugin wait until you allow it: `desktop-agent plugins list` says how."]
     if any(one.standing == "waiting" and one.hook.plugin is None for one in hooks):
         lines += ["", "Those that wait run once you trust them: `desktop-agent hooks trust`."]
     if any(one.standing == "off" and one.hook.scope == "home" for one in hooks):

@@ -171,7 +171,7 @@ def _add_batch(commands: Commands) -> None:
     retry_help = "try a task again, N times, when its worker died or its provider failed (1)"
     batch.add_argument("--retries", type=not_below_zero, default=1, metavar="N", help=retry_help)
     batch.add_argument("--max-cost", type=above_zero, metavar="X", help="start no more when all have cost X dollars")
-    together = "the tasks are variants of one, for the same folder: each runs in a worktree, which stays, side by side"
+    together = "run all tasks side by side as variants of one, each in a worktree that stays"
     batch.add_argument("--variants", action="store_true", help=together)
     batch.add_argument("--scheduler", metavar="URL", help="run them on a Dask cluster: tls://host:8786")
     for name, what in (("ca", "who vouches for the cluster"), ("cert", "our certificate"), ("key", "the key of it")):
@@ -451,10 +451,10 @@ def _add_skills(commands: Commands) -> None:
 
 def _add_plugins(commands: Commands) -> None:
     actions = group(
-        commands, "plugins", "Add and remove plugins, which bring skills, sub-agents, hooks and MCP servers together."
+        commands, "plugins", "Add and remove plugins, which bundle skills, sub-agents, hooks and MCP servers."
     )
     command(actions, "list", "List the plugins of a folder and yours, and what each brings and starts.", "plugins list")
-    summary = "Show what a plugin brings and starts, and add a copy of it. Nothing of it runs before."
+    summary = "Show what a plugin brings and starts, then add a copy. Nothing runs before you agree."
     add = command(actions, "add", summary, "plugins add https://github.com/obra/superpowers", "SOURCE")
     add.add_argument("--folder", default="", metavar="DIR", help="the folder of the plugin in the source")
     add.add_argument("--yes", action="store_true", help="add it without asking")
@@ -462,13 +462,13 @@ def _add_plugins(commands: Commands) -> None:
     enable = command(
         actions,
         "enable",
-        "Use a plugin. One that changed is shown, and let in as it is now.",
+        "Switch a plugin on. One that has changed is shown, and allowed as it is.",
         "plugins enable mine",
         "NAME",
     )
-    enable.add_argument("--yes", action="store_true", help="let it in without asking")
-    command(actions, "disable", "Use a plugin no longer.", "plugins disable mine", "NAME")
-    command(actions, "remove", "Remove a plugin, with all that its programs kept.", "plugins remove mine", "NAME")
+    enable.add_argument("--yes", action="store_true", help="allow it without asking")
+    command(actions, "disable", "Switch a plugin off.", "plugins disable mine", "NAME")
+    command(actions, "remove", "Remove a plugin and all that its programs stored.", "plugins remove mine", "NAME")
 
 
 def _add_agents(commands: Commands) -> None:

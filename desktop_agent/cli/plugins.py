@@ -29,7 +29,7 @@ def list_plugins(args: argparse.Namespace, console: Console) -> None:
         lines.append(f"Not used before you trust the project (`desktop-agent config trust`): {', '.join(waiting)}.")
     for one in found:
         if one.state == "changed":
-            lines.append(f"{one.name} changed since you let it in: `desktop-agent plugins enable {one.name}` shows it.")
+            lines.append(f"{one.name} has changed since you allowed it; see `desktop-agent plugins enable {one.name}`.")
     console.result({"plugins": documents}, "\n".join(lines))
 
 
@@ -38,7 +38,7 @@ def add(args: argparse.Namespace, console: Console) -> int:
     staged = asyncio.run(store.stage(args.source, args.folder))  # noqa: TID251 - entry point
     try:
         lines = _lines(staged.plugin)
-        lines += [f"  left out, because it leads out of the plugin or is no file: {place}" for place in staged.left_out]
+        lines += [f"  left out (leads out of the plugin, or is not a file): {place}" for place in staged.left_out]
         is_added = not args.dry_run and _is_confirmed(args, console, lines, f"Add {staged.plugin.name}?")
         if is_added:
             store.add(staged)
@@ -59,7 +59,7 @@ def enable(args: argparse.Namespace, console: Console) -> int:
     if one.plugin is None:
         raise UsageError(f"{one.name} cannot be used: {one.reason}.")
     if one.record is not None and one.digest != one.record.digest:
-        if not _is_confirmed(args, console, _lines(one.plugin), f"{one.name} changed. Let it in as it is now?"):
+        if not _is_confirmed(args, console, _lines(one.plugin), f"{one.name} has changed. Allow it as it is now?"):
             return 1
         _store().renew(one.name, one.digest)
     _switch(one.name, is_on=True)
@@ -138,11 +138,10 @@ def _about(plugin: Plugin) -> JsonObject:
 
 def _lines(plugin: Plugin) -> list[str]:
     """Return what a plugin brings, and in full what it starts."""
-    brought = plugin.brought
-    texts = {"skills": brought.skills, "commands": brought.commands, "sub-agents": brought.agents}
     lines = [f"  {plugin.description}"] if plugin.description else []
-    lines += [f"  {kind}: {named(', '.join(names))}" for kind, names in texts.items() if names]
-    lines += [f"  runs as you do, outside the sandbox: {line}" for line in plugin.starts]
+    lines += [f"  {kind}: {named(', '.join(names))}" for kind, names in plugin.brought.by_kind.items()]
+    lines += [f"  runs as you do, outside the sandbox: {line}" for line in plugin.unconfined]
+    lines += [f"  runs {line}" for line in plugin.confined]
     return [*lines, *(f"  not used: {line}" for line in plugin.problem_lines)]
 
 
@@ -167,9 +166,6 @@ def _document(one: StandingPlugin) -> JsonObject:
 def _summary(one: StandingPlugin) -> str:
     if one.plugin is None:
         return ""
-    brought = one.plugin.brought
-    counts = {
-        "skills": brought.skills, "commands": brought.commands, "sub-agents": brought.agents,
-        "hooks": one.plugin.hooks, "servers": one.plugin.servers,
-    }  # fmt: skip
-    return ", ".join(f"{len(found)} {kind}" for kind, found in counts.items() if found)
+    plugin = one.plugin
+    programs = {"hooks": plugin.hooks, "servers": plugin.servers, "language servers": plugin.language_servers}
+    return ", ".join(f"{len(found)} {kind}" for kind, found in (plugin.brought.by_kind | programs).items() if found)

@@ -36,6 +36,16 @@ def test_what_a_plugin_starts_is_shown_and_nothing_is_added_without_a_yes(line: 
     assert '"${CLAUDE_PLUGIN_ROOT}"/check.sh' in asked.err
 
 
+def test_only_language_servers_are_said_to_run_in_the_sandbox(line: CommandLine, tmp_path: Path) -> None:
+    server = {"command": "check", "args": ["--stdio"], "extensionToLanguage": {".x": "x"}}
+    shown = line.done(
+        "plugins", "add", str(claude_plugin(tmp_path / "p", {".lsp.json": {"x": server}})), "--dry-run"
+    ).out
+    assert "  runs language server x, in the sandbox: check --stdio" in shown
+    assert "outside the sandbox: server notes" in shown
+    assert "outside the sandbox: language server" not in shown
+
+
 def test_an_added_plugin_is_listed_switched_and_removed(line: CommandLine, source: str) -> None:
     added = line.done("plugins", "add", source, "--yes", "--json").json
     assert (added["added"], added["brings"]["agents"], added["source"]) == (True, ["demo:helper"], source)

@@ -1,4 +1,4 @@
-"""Actions on plugins in the settings: show, fetch to look at, add, let in again, and remove."""
+"""Actions on plugins in the settings: show, fetch to look at, add, allow again, and remove."""
 
 import asyncio
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from desktop_agent.core.extensions.plugin_store import (
 from desktop_agent.core.extensions.plugins import Plugin
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.ui.settings.plugins_page import PluginsPage
-from desktop_agent.ui.settings.settings_view import PluginActions, PluginsView, PluginView, StagedPluginView
+from desktop_agent.ui.settings.settings_view import PluginActions, PluginView, StagedPluginView
 from desktop_agent.ui.translation import error_words
 
 
@@ -67,12 +67,12 @@ class PluginControl(Controller):
         return self._plugins.store
 
     async def _look(self) -> None:
-        view = await asyncio.to_thread(self._view)
+        plugins = await asyncio.to_thread(self._view)
         if self._page is not None:
-            self._page.show_plugins(view)
+            self._page.show_plugins(plugins)
 
-    def _view(self) -> PluginsView:
-        return PluginsView(plugins=tuple(map(_standing_view, self._plugins.look())))
+    def _view(self) -> tuple[PluginView, ...]:
+        return tuple(map(_standing_view, self._plugins.look()))
 
     async def _stage(self, source: str, inside: str) -> None:
         self._drop_staged()
@@ -158,6 +158,7 @@ def _view_of(plugin: Plugin, name: str) -> PluginView:
         skills=brought.skills,
         commands=brought.commands,
         agents=brought.agents,
-        starts=plugin.starts,
+        unconfined=plugin.unconfined,
+        confined=plugin.confined,
         problems=plugin.problem_lines,
     )

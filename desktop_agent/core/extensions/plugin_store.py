@@ -1,7 +1,7 @@
-"""The plugins of the user and of a project: added as copies, removed, and which of them are in force.
+"""The plugins of the user and of a project: adds copies, removes them, and says which are in force.
 
-Each one that was added has a folder in the data folder, which is made and removed by one rename: its files, a folder
-for what its programs keep, and a record of what the user saw of it. What has changed since then starts nothing.
+An added plugin is a folder in the data folder, made and removed by one rename. It holds the plugin's files, a folder
+for what its programs store, and a record of what the user allowed. A plugin that has changed since starts nothing.
 """
 
 import asyncio
@@ -61,7 +61,7 @@ class PluginRecord(Struct, frozen=True, kw_only=True):
     """The folder in there, if it is not the top."""
     commit: str = ""
     digest: Digest
-    """Of the files that the user saw and let in."""
+    """Of the files that the user saw and allowed."""
 
 
 class AddedPlugin(Struct, frozen=True, kw_only=True):
@@ -143,7 +143,7 @@ class _Trees:
 
 
 class PluginFiles(Struct, frozen=True, kw_only=True):
-    """The files that a plugin was let in with."""
+    """The files that a plugin had when it was allowed."""
 
     root: Path
     digest: Digest
@@ -221,7 +221,7 @@ class PluginStore:
             record = msgspec.convert(json.loads(read_plain(folder / _RECORD, 2**16)), learned(PluginRecord))
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, RecursionError):  # without it nothing says what the user let in
+        except (OSError, ValueError, RecursionError):  # without it nothing says what the user allowed
             record, unread = (
                 PluginRecord(source="", digest=""),
                 "its record cannot be read; remove it, and add it again",
@@ -259,7 +259,7 @@ class PluginStore:
             try:
                 if not is_plugin(folder):
                     continue
-                data = self._folder / ".projects" / _digest_of_path(folder)
+                data = self._folder / ".projects" / digest_of(os.fsencode(folder))[:32]
                 yield (folder, *self.read(folder, data, secret_at, name=name, is_projects=True), "")
             except (UnusablePluginError, OSError) as error:
                 yield folder, "", None, _reason(error)
@@ -289,7 +289,7 @@ class PluginStore:
     def _new_folder(self) -> Path:
         make_private_folder(self._folder)
         folder = real_path(self._folder)
-        for entry in os.scandir(folder):  # what a kill has left
+        for entry in os.scandir(folder):  # left by a kill
             if entry.name.startswith((".new-", ".old-")) and time.time() - entry.stat().st_mtime > _LEFT_OVER_S:
                 shutil.rmtree(entry.path, ignore_errors=True)
         return Path(tempfile.mkdtemp(prefix=".new-", dir=folder))
@@ -309,7 +309,7 @@ class PluginStore:
             write_atomically(folder / _RECORD, msgspec.json.encode(record), mode=PRIVATE_FILE)
         except (UnusablePluginError, OSError) as error:
             where = f"{record.source}, {record.inside}" if record.inside else record.source
-            raise UsageError(f"{named(where)} is no plugin that can be added: {_reason(error)}.") from error
+            raise UsageError(f"{named(where)} cannot be added as a plugin: {_reason(error)}.") from error
         shutil.rmtree(folder / "fetched", ignore_errors=True)
         return StagedPlugin(folder=folder, plugin=plugin, record=record, left_out=left_out)
 
@@ -329,7 +329,7 @@ class PluginStore:
         shutil.rmtree(staged.folder, ignore_errors=True)
 
     def remove(self, name: str) -> AddedPlugin:
-        """Remove a plugin with all that it kept. Raises `UsageError` and `StorageError`."""
+        """Remove a plugin and all that it stored. Raises `UsageError` and `StorageError`."""
         added = self.named(name)
         with storage_error("The plugin could not be removed.", path=added.folder):
             trash = Path(tempfile.mkdtemp(prefix=".old-", dir=added.folder.parent))
@@ -338,7 +338,7 @@ class PluginStore:
         return added
 
     def renew(self, name: str, digest: Digest) -> None:
-        """Let a plugin that changed run as it was shown, with this digest. Raises `UsageError` and `StorageError`."""
+        """Allow a changed plugin as it was shown, with this digest. Raises `UsageError` and `StorageError`."""
         added = self.named(name)
         record = replace(added.record, digest=digest)
         with storage_error("Your answer could not be kept.", path=added.folder):
@@ -360,10 +360,6 @@ def _local(source: str) -> Path | None:
     return None if _IS_ADDRESS.match(source) and not path.exists() else path
 
 
-def _digest_of_path(folder: Path) -> str:
-    return digest_of(os.fsencode(folder))[:32]
-
-
 def _reason(error: Exception) -> str:
     return str(getattr(error, "strerror", None) or error)
 
@@ -371,7 +367,8 @@ def _reason(error: Exception) -> str:
 # --- those that a workspace has -------------------------------------------------------------------------------------
 
 State = Literal["on", "off", "waiting", "changed", "unusable"]
-"""`waiting`: for the answer whether the project is trusted. `changed`: it starts nothing before it is let in again."""
+"""`waiting`: the user has not said whether they trust the project. `changed`: it starts nothing until it is allowed
+again."""
 
 
 class StandingPlugin(Struct, frozen=True, kw_only=True):
@@ -390,7 +387,7 @@ class StandingPlugin(Struct, frozen=True, kw_only=True):
 
     @property
     def gives_texts(self) -> bool:
-        """Whether its skills and sub-agents are used. A changed one is the user's still; what it starts waits."""
+        """Whether its skills and sub-agents are used: they are text, so those of a changed plugin are, too."""
         return self.state in ("on", "changed")
 
 
@@ -472,9 +469,7 @@ class Plugins:
         """Yield what the question about the project's trust shows of its plugins. Blocks; never raises."""
         for _, digest, plugin, _ in self.store.of_project(self._settings.root, self._secret_at()):
             if plugin is not None:
-                brought = plugin.brought
-                texts = {"skills": brought.skills, "commands": brought.commands, "sub-agents": brought.agents}
-                parts = [f"{kind}: {', '.join(names)}" for kind, names in texts.items() if names]
+                parts = [f"{kind}: {', '.join(names)}" for kind, names in plugin.brought.by_kind.items()]
                 yield replace(_item(plugin, digest), detail="; ".join((*plugin.starts, *parts)))
 
 

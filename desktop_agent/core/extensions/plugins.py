@@ -1,4 +1,4 @@
-"""Plugins: folders that bring skills, commands, sub-agents, hooks and servers together. Reads one, starts nothing.
+"""Plugins: folders that bundle skills, commands, sub-agents, hooks and servers. Reads one, and starts nothing.
 
 There are two forms: Agent Plugins 1.0.0 (https://agent-plugins.org) and Claude Code's
 (https://code.claude.com/docs/en/plugins-reference). No path in a plugin may lead out of it, also through links, and
@@ -43,11 +43,17 @@ _MOST_FOLDERS: Final = 500
 
 
 class Brought(Struct, frozen=True):
-    """The names of what a plugin brings for the model."""
+    """The names of what a plugin offers the model."""
 
     skills: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
+
+    @property
+    def by_kind(self) -> dict[str, tuple[str, ...]]:
+        """The names by the kind in words, without empty kinds."""
+        kinds = {"skills": self.skills, "commands": self.commands, "sub-agents": self.agents}
+        return {kind: names for kind, names in kinds.items() if names}
 
 
 class Plugin(Struct, frozen=True, kw_only=True):
@@ -73,16 +79,24 @@ class Plugin(Struct, frozen=True, kw_only=True):
 
     @property
     def problem_lines(self) -> tuple[str, ...]:
-        """What of it is not used, and why, without the folder that it is in."""
+        """What is not used and why, with paths below its folder."""
         named_ = (replace(one, path=one.path.relative_to(self.root)) for one in self.problems)
         return tuple(named(str(one)) for one in named_)
 
     @property
-    def starts(self) -> tuple[str, ...]:
-        """What it runs: a line for each hook and each server. Only language servers run in the sandbox."""
+    def unconfined(self) -> tuple[str, ...]:
+        """What it runs outside the sandbox: a line for each hook and each MCP server."""
         hooks = (f"hook {hook.name}: {named(hook.line)}" for hook in self.hooks)
-        checks = (f"language server {one.name}, in the sandbox: {one.shown}" for one in self.language_servers)
-        return (*hooks, *(f"server {line}" for line in self.server_lines), *checks)
+        return (*hooks, *(f"server {line}" for line in self.server_lines))
+
+    @property
+    def confined(self) -> tuple[str, ...]:
+        """What it runs in the sandbox: a line for each language server."""
+        return tuple(f"language server {one.name}, in the sandbox: {one.shown}" for one in self.language_servers)
+
+    @property
+    def starts(self) -> tuple[str, ...]:
+        return (*self.unconfined, *self.confined)
 
     @property
     def checkers(self) -> tuple[LanguageServer, ...]:
@@ -168,7 +182,7 @@ def _name_in(manifest: Mapping[str, object], *, is_strict: bool) -> str:
             raise UnusablePluginError("`extensions` in its manifest is not an object of objects")
     name = str(manifest.get("name", "")).lower()
     if _NAME.fullmatch(name) is None:
-        raise UnusablePluginError("its name is missing, or has other signs than letters, digits, `-`, `_` and `.`")
+        raise UnusablePluginError("its name is missing, or has characters other than letters, digits, `-`, `_` and `.`")
     return name
 
 
@@ -213,9 +227,9 @@ class _Reader:
         hooks = FoundHooks()
         inline = manifest.get("hooks")
         for place in places("hooks", "hooks/hooks.json"):
-            hooks += self._hooks_in(place)
+            hooks += _hooks_of(self._file(place), self._root / place)
         if isinstance(inline, dict):
-            hooks += self._hooks_of({"hooks": cast("object", inline)}, self._root / CLAUDE_MANIFEST)
+            hooks += _hooks_of({"hooks": cast("object", inline)}, self._root / CLAUDE_MANIFEST)
         self._problems += hooks.problems
         servers: dict[str, object] = {}
         for place in places("mcpServers", ".mcp.json"):
@@ -254,7 +268,7 @@ class _Reader:
         for number, (name, entry) in enumerate(servers.items(), 1):
             if number > _MOST_SERVERS:
                 self._problems.append(
-                    FileProblem(path, "", f"has more than {_MOST_SERVERS} servers; the others do not count")
+                    FileProblem(path, "", f"has more than {_MOST_SERVERS} servers; the others are not used")
                 )
                 break
             try:
@@ -309,12 +323,6 @@ class _Reader:
         except UnusablePluginError as error:
             self._problems.append(FileProblem(self._root / place, "", str(error)))
             return {}
-
-    def _hooks_in(self, place: str) -> FoundHooks:
-        return self._hooks_of(self._file(place), self._root / place)
-
-    def _hooks_of(self, document: object, path: Path) -> FoundHooks:
-        return hooks_in(json.dumps(document).encode(), path, "claude", "plugin")
 
     def _servers_in(self, place: str) -> dict[str, object]:
         document = self._file(place)
@@ -378,6 +386,10 @@ class _Reader:
 def _kept_as_it_is(plugin: Plugin) -> Mapping[str, str]:
     """Return variables with which programs of a project's plugin leave nothing in it: then it would wait as changed."""
     return {"PYTHONDONTWRITEBYTECODE": "1"} if plugin.origin == "project" else {}
+
+
+def _hooks_of(document: object, path: Path) -> FoundHooks:
+    return hooks_in(json.dumps(document).encode(), path, "claude", "plugin")
 
 
 _IN_ROOT = re.compile(r"\$\{(?:CLAUDE_)?PLUGIN_ROOT\}([^\s:;,\"']*)")

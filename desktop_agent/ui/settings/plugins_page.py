@@ -1,4 +1,4 @@
-"""The settings section about plugins: each with what it brings and starts, and a form that shows that before adding."""
+"""The settings section about plugins: what each brings and starts, and a form that shows this before one is added."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -12,7 +12,6 @@ from desktop_agent.ui.settings.generated_page import settings_of
 from desktop_agent.ui.settings.page_parts import AddingForm, CardList, Page, Removal, field_row
 from desktop_agent.ui.settings.settings_view import (
     PluginActions,
-    PluginsView,
     PluginView,
     SettingsActions,
     StagedPluginView,
@@ -53,17 +52,23 @@ class PluginContents(QWidget):
             if names:
                 listed = ", ".join(name.removeprefix(f"{plugin.title}:") for name in names)
                 self._lines.addWidget(Note(words.format(visible_line(listed).text), "text"))
-        if plugin.starts:
+        if plugin.unconfined:
             self._lines.addWidget(Note(_tr("It runs these as you do, outside the sandbox:"), "warning"))
-        for line in plugin.starts:
-            label = make_label(line, object_name="pluginStarts", wraps=True, is_plain=True, is_selectable=True)
-            label.setFont(self._theme.code_font())
-            self._lines.addWidget(label)
+        self._add_commands(plugin.unconfined)
+        if plugin.confined:
+            self._lines.addWidget(Note(_tr("It runs these in the sandbox:"), "text"))
+        self._add_commands(plugin.confined)
         for line in plugin.problems:
             self._lines.addWidget(Note(_tr("Not used: {0}").format(line), "secondary"))
         if left_out:
             words = _tr("Left out, because they lead out of the plugin or are not files: {0}")
             self._lines.addWidget(Note(words.format(", ".join(left_out)), "secondary"))
+
+    def _add_commands(self, lines: Sequence[str]) -> None:
+        for line in lines:
+            label = make_label(line, object_name="pluginStarts", wraps=True, is_plain=True, is_selectable=True)
+            label.setFont(self._theme.code_font())
+            self._lines.addWidget(label)
 
 
 class PluginCard(QFrame):
@@ -271,16 +276,16 @@ class PluginsPage(Page):
         self.column.addLayout(hbox(self._add, STRETCH, spacing=Space.S))
         add_parts(self.column, self._form_place, self._empty, self._cards.column, STRETCH)
 
-    def show_plugins(self, view: PluginsView) -> None:
-        self.show_later("plugins", lambda: self._show_plugins(view))
+    def show_plugins(self, plugins: Sequence[PluginView]) -> None:
+        self.show_later("plugins", lambda: self._show_plugins(plugins))
 
     def show_staged(self, staged: StagedPluginView) -> None:
         if self._form is not None and self._form.isVisible():
             self._form.show_staged(staged)
 
-    def _show_plugins(self, view: PluginsView) -> None:
-        self._cards.show(view.plugins, self._add)
-        show_text(self._empty, "" if view.plugins else self.tr("There are no plugins yet."))
+    def _show_plugins(self, plugins: Sequence[PluginView]) -> None:
+        self._cards.show(plugins, self._add)
+        show_text(self._empty, "" if plugins else self.tr("There are no plugins yet."))
 
     def _begin(self) -> None:
         if self._form is None:

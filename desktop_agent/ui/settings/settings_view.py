@@ -145,17 +145,17 @@ class AgentActions(Struct, frozen=True, kw_only=True):
 
 ExtensionKind = Literal["skills", "hooks", "diagnostics"]
 ExtensionState = Literal["on", "off", "waiting", "changed", "failed", "unusable"]
-"""`changed`: it waits for the user's answer once more, because it is not what they answered about. `failed`: it is
-on, and ended by itself."""
+"""`changed`: it waits for another answer, because it has changed since the last one. `failed`: it is on, and ended by
+itself."""
 
 
 class ExtensionView(Struct, frozen=True, kw_only=True):
     """A skill, a hook or a language server, as the page of its kind lists it."""
 
     name: str
-    """Tells it from all others: several can have one title."""
+    """Unique, as the title may not be."""
     key: str
-    """What the setting that switches single ones off lists."""
+    """Its entry in the setting that switches single ones off."""
     title: str
     about: str
     """What a skill is for; the command of a hook or of a server."""
@@ -176,12 +176,12 @@ class ExtensionsView(Struct, frozen=True, kw_only=True):
     tokens: int = 0
     """About what the list of skills takes of each request."""
     missing: tuple[str, ...] = ()
-    """The language servers that are known, and not installed."""
+    """The language servers that are known but not installed."""
 
 
 class PluginView(Struct, frozen=True, kw_only=True):
     name: str
-    """Its folder: several plugins can have one title."""
+    """Its folder, which is unique, as the title may not be."""
     title: str
     version: str = ""
     about: str = ""
@@ -194,15 +194,13 @@ class PluginView(Struct, frozen=True, kw_only=True):
     skills: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
-    starts: tuple[str, ...] = ()
-    """What it runs, a line for each hook and server, in full."""
+    unconfined: tuple[str, ...] = ()
+    """What it runs outside the sandbox, a line for each hook and server, in full."""
+    confined: tuple[str, ...] = ()
+    """What it runs in the sandbox, likewise."""
     problems: tuple[str, ...] = ()
     is_mine: bool = False
     """Whether the user added it."""
-
-
-class PluginsView(Struct, frozen=True, kw_only=True):
-    plugins: tuple[PluginView, ...] = ()
 
 
 class StagedPluginView(Struct, frozen=True, kw_only=True):
@@ -223,7 +221,7 @@ class PluginActions(Struct, frozen=True, kw_only=True):
     """Adds the plugin that was copied last."""
     discard: Callable[[], None]
     renew: Callable[[str, Digest], None]
-    """Lets a plugin that changed in, as it was shown."""
+    """Allows a changed plugin as it was shown."""
     remove: Callable[[str], None]
 
 

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QLabel, QLineEdit
 from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.settings.values import with_setting
 from desktop_agent.ui.settings.plugins_page import PluginCard
-from desktop_agent.ui.settings.settings_view import PluginsView, PluginView, StagedPluginView
+from desktop_agent.ui.settings.settings_view import PluginView, StagedPluginView
 from desktop_agent.ui.widgets.buttons import Switch
 from tests.parts import part
 from tests.ui.settings.desk import Desk
@@ -20,7 +20,7 @@ DEMO = PluginView(
     digest="d1",
     skills=("demo:review",),
     agents=("demo:helper",),
-    starts=("hook PreToolUse (Bash): ./check.sh", "server notes: python3 server.py"),
+    unconfined=("hook PreToolUse (Bash): ./check.sh", "server notes: python3 server.py"),
     problems=("plugin.json: x: is not known here",),
     is_mine=True,
 )
@@ -28,7 +28,7 @@ DEMO = PluginView(
 
 def show(desk: Desk, *plugins: PluginView) -> None:
     desk.turn_to("plugins")
-    desk.dialog.pages.plugins.show_plugins(PluginsView(plugins=plugins))
+    desk.dialog.pages.plugins.show_plugins(plugins)
     desk.settle()
 
 
@@ -41,9 +41,18 @@ def test_a_card_shows_what_a_plugin_brings_and_starts_in_full(desk: Desk) -> Non
     show(desk, DEMO)
     assert ("look at plugins",) in desk.asked_servers
     texts = set(desk.visible_texts())
-    assert {"demo", "1.0", "A de⟨U+202E⟩mo", "Skills: review", "Sub-agents: helper", *DEMO.starts} <= texts
+    assert {"demo", "1.0", "A de⟨U+202E⟩mo", "Skills: review", "Sub-agents: helper", *DEMO.unconfined} <= texts
     assert "It runs these as you do, outside the sandbox:" in texts
+    assert "It runs these in the sandbox:" not in texts
     assert "Not used: plugin.json: x: is not known here" in texts
+
+
+def test_a_card_does_not_say_of_a_language_server_that_it_runs_outside_the_sandbox(desk: Desk) -> None:
+    line = "language server x, in the sandbox: ./check --stdio"
+    show(desk, replace(DEMO, unconfined=(), confined=(line,)))
+    texts = set(desk.visible_texts())
+    assert {"It runs these in the sandbox:", line} <= texts
+    assert "It runs these as you do, outside the sandbox:" not in texts
 
 
 def test_a_switch_changes_the_list_of_those_that_are_off(desk: Desk) -> None:
@@ -88,7 +97,7 @@ def test_what_a_new_plugin_starts_is_seen_before_it_can_be_added(desk: Desk) -> 
     desk.dialog.pages.plugins.show_staged(StagedPluginView(plugin=DEMO, left_out=("out",)))
     desk.settle()
     texts = set(desk.visible_texts())
-    assert {"demo 1.0", *DEMO.starts} <= texts
+    assert {"demo 1.0", *DEMO.unconfined} <= texts
     assert "Left out, because they lead out of the plugin or are not files: out" in texts
     desk.button("confirmAddPluginButton").click()
     assert ("add",) in desk.asked_servers
