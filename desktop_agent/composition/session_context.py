@@ -126,7 +126,7 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     parent: "tuple[SessionContext, Parent] | None" = None
     """The session that a sub-agent works for, and the call."""
     own_root: Path | None = None
-    """The worktree that a sub-agent has for itself; else it works in its parent's folder, with its parent's effects."""
+    """The worktree of a sub-agent that has its own; others work in their parent's folder, with its effects."""
 
     def system_prompt(self, root: Path, opened_at: datetime) -> str:
         """Blocks briefly: it reads shipped files."""

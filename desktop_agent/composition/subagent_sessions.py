@@ -32,8 +32,8 @@ from desktop_agent.core.worktrees.bring_back import unmerged_in
 from desktop_agent.core.worktrees.worktrees import NewWorktree, Worktree
 
 _IN_WORKTREE = (
-    "You work in a git worktree of your own, made from the last commit. What the user's folder has besides is not "
-    "here. What you change stays here until the user brings it back."
+    "You work in a git worktree of your own, made from the last commit. Uncommitted work in the user's folder is "
+    "not here. What you change stays here until the user brings it back."
 )
 
 
@@ -169,7 +169,7 @@ class _SubagentSessions(Struct, frozen=True, eq=False):
         changed = f"{number_of(left.files, 'file')} changed, {number_of(left.commits, 'commit')}"
         return (
             f"Its changes ({changed}) are not in this folder, but in the worktree {name} ({worktree.workspace}), on "
-            f"the branch {worktree.branch}. Only the user brings them back."
+            f"the branch {worktree.branch}. Only the user can bring them back."
         )
 
     async def _model_of(self, role: AgentRole) -> ModelRef:

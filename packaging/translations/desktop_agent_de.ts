@@ -4791,8 +4791,8 @@
         <translation>Es ist ein Bild{0} mit {1} Bytes, mehr als ein Modell nimmt.</translation>
     </message>
     <message>
-        <source>It is a program of its own: it works with its own rights, outside the sandbox, in a git worktree that it gets.</source>
-        <translation>Es ist ein eigenes Programm: Es arbeitet mit eigenen Rechten, außerhalb der Sandbox, in einem Git-Worktree, den es bekommt.</translation>
+        <source>It is another program: it works with its own rights, outside the sandbox, in a git worktree of its own.</source>
+        <translation>Es ist ein anderes Programm: Es arbeitet mit eigenen Rechten, außerhalb der Sandbox, in einem eigenen Git-Worktree.</translation>
     </message>
     <message>
         <source>It is not kept any more.</source>
@@ -4959,8 +4959,8 @@
         <translation>Nennen Sie einen mit `git config remote.pushDefault`.</translation>
     </message>
     <message>
-        <source>Name the folder of the plugin in it.</source>
-        <translation>Nennen Sie den Ordner des Plugins darin.</translation>
+        <source>Name the plugin&apos;s folder in the repository.</source>
+        <translation>Nennen Sie den Ordner des Plugins im Repository.</translation>
     </message>
     <message>
         <source>No agent is named.</source>
@@ -5243,7 +5243,7 @@
         <translation>Aus {0} übernehmen.</translation>
     </message>
     <message>
-        <source>Take these lines from one of them only.</source>
+        <source>Take these lines from only one of them.</source>
         <translation>Übernehmen Sie diese Zeilen nur aus einer davon.</translation>
     </message>
     <message>
@@ -5491,7 +5491,7 @@
         <translation>Das Repository hat keinen Ordner {0}.</translation>
     </message>
     <message>
-        <source>The repository has too many or too large files.</source>
+        <source>The repository has too many files, or they are too large.</source>
         <translation>Das Repository hat zu viele oder zu große Dateien.</translation>
     </message>
     <message>
@@ -5595,8 +5595,8 @@
         <translation>Die Einstellungen des Benutzers lassen keinen Server das Modell fragen.</translation>
     </message>
     <message>
-        <source>The variant has other changes by now, so nothing was taken.</source>
-        <translation>Die Variante hat inzwischen andere Änderungen, daher wurde nichts übernommen.</translation>
+        <source>The variant has changed since, so nothing was taken.</source>
+        <translation>Die Variante hat sich inzwischen geändert, daher wurde nichts übernommen.</translation>
     </message>
     <message>
         <source>The worktree could not be made, and nothing is left of it.</source>
@@ -5791,8 +5791,8 @@
         <translation>Verwenden Sie Buchstaben, Ziffern, `-` und `_`, höchstens 60.</translation>
     </message>
     <message>
-        <source>Variants work in git worktrees, and the folder is in no git repository with a commit.</source>
-        <translation>Varianten arbeiten in Git-Worktrees, und der Ordner liegt in keinem Git-Repository mit einem Commit.</translation>
+        <source>Variants need a git repository with a commit, and the folder is in none.</source>
+        <translation>Varianten brauchen ein Git-Repository mit einem Commit, und der Ordner liegt in keinem.</translation>
     </message>
     <message>
         <source>WAV audio</source>
@@ -6203,7 +6203,7 @@
         <translation>sein Vorspann hat keine Beschreibung</translation>
     </message>
     <message>
-        <source>its name has other signs than letters, digits, - and _</source>
+        <source>its name has characters other than letters, digits, - and _</source>
         <translation>sein Name hat andere Zeichen als Buchstaben, Ziffern, - und _</translation>
     </message>
     <message>
@@ -10591,6 +10591,10 @@
     <message>
         <source>It runs these as you do, outside the sandbox:</source>
         <translation>Es führt Folgendes wie Sie selbst aus, außerhalb der Sandbox:</translation>
+    </message>
+    <message>
+        <source>It runs these in the sandbox:</source>
+        <translation>Es führt Folgendes in der Sandbox aus:</translation>
     </message>
     <message>
         <source>Left out, because they lead out of the plugin or are not files: {0}</source>

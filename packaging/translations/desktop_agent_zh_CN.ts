@@ -4773,8 +4773,8 @@
         <translation>这是图片{0}，{1} 字节，超出模型可接受的大小。</translation>
     </message>
     <message>
-        <source>It is a program of its own: it works with its own rights, outside the sandbox, in a git worktree that it gets.</source>
-        <translation>它是一个独立的程序：以自己的权限工作，不在沙盒内，并在为它建立的 git 工作树中工作。</translation>
+        <source>It is another program: it works with its own rights, outside the sandbox, in a git worktree of its own.</source>
+        <translation>它是另一个程序：以自己的权限工作，不在沙盒内，并在自己的 git 工作树中工作。</translation>
     </message>
     <message>
         <source>It is not kept any more.</source>
@@ -4941,8 +4941,8 @@
         <translation>请用 `git config remote.pushDefault` 指定一个。</translation>
     </message>
     <message>
-        <source>Name the folder of the plugin in it.</source>
-        <translation>请指定插件在其中的文件夹。</translation>
+        <source>Name the plugin&apos;s folder in the repository.</source>
+        <translation>请指定插件在仓库中的文件夹。</translation>
     </message>
     <message>
         <source>No agent is named.</source>
@@ -5225,7 +5225,7 @@
         <translation>采用 {0} 的更改。</translation>
     </message>
     <message>
-        <source>Take these lines from one of them only.</source>
+        <source>Take these lines from only one of them.</source>
         <translation>这些行只能从其中一个采用。</translation>
     </message>
     <message>
@@ -5473,7 +5473,7 @@
         <translation>仓库中没有文件夹 {0}。</translation>
     </message>
     <message>
-        <source>The repository has too many or too large files.</source>
+        <source>The repository has too many files, or they are too large.</source>
         <translation>仓库中的文件过多或过大。</translation>
     </message>
     <message>
@@ -5577,8 +5577,8 @@
         <translation>用户的设置不允许任何服务器询问模型。</translation>
     </message>
     <message>
-        <source>The variant has other changes by now, so nothing was taken.</source>
-        <translation>该方案的更改已经不同，因此未采用任何内容。</translation>
+        <source>The variant has changed since, so nothing was taken.</source>
+        <translation>该方案此后已更改，因此未采用任何内容。</translation>
     </message>
     <message>
         <source>The worktree could not be made, and nothing is left of it.</source>
@@ -5773,8 +5773,8 @@
         <translation>请使用字母、数字、`-` 和 `_`，最多 60 个。</translation>
     </message>
     <message>
-        <source>Variants work in git worktrees, and the folder is in no git repository with a commit.</source>
-        <translation>方案在 git 工作树中运行，而该文件夹不在含有提交的 git 仓库中。</translation>
+        <source>Variants need a git repository with a commit, and the folder is in none.</source>
+        <translation>方案需要含有提交的 git 仓库，而该文件夹不在这样的仓库中。</translation>
     </message>
     <message>
         <source>WAV audio</source>
@@ -6185,7 +6185,7 @@
         <translation>其元数据中没有描述</translation>
     </message>
     <message>
-        <source>its name has other signs than letters, digits, - and _</source>
+        <source>its name has characters other than letters, digits, - and _</source>
         <translation>其名称含有字母、数字、- 和 _ 以外的字符</translation>
     </message>
     <message>
@@ -10556,6 +10556,10 @@
     <message>
         <source>It runs these as you do, outside the sandbox:</source>
         <translation>它会像您一样在沙盒之外运行以下内容：</translation>
+    </message>
+    <message>
+        <source>It runs these in the sandbox:</source>
+        <translation>它会在沙盒中运行以下内容：</translation>
     </message>
     <message>
         <source>Left out, because they lead out of the plugin or are not files: {0}</source>

@@ -190,7 +190,7 @@ def test_one_is_stopped_alone_then_all_and_a_restart_finds_them_again(go: Go, re
 def test_a_folder_in_no_repository_says_what_to_do(go: Go, project: Path) -> None:
     async def journey(user: Driver) -> None:
         await user.press(Qt.Key.Key_V, CTRL_ALT)
-        await user.until_true(lambda: any("git worktrees" in line for line in user.banner), "why not is said")
+        await user.until_true(lambda: any("need a git repository" in line for line in user.banner), "why not is said")
         assert any("git init" in line for line in user.banner)
         await user.press(Qt.Key.Key_C, CTRL_ALT)
         await user.until_true(lambda: any("no variants" in line for line in user.banner), "there are none to compare")

@@ -248,7 +248,7 @@ def _hooks_view(book: HookBook) -> ExtensionsView:
         states: dict[Standing, ExtensionState] = {"in force": "on", "waiting": "waiting", "off": "off"}
         state, path = states[one.standing], one.hook.path
         if state == "waiting":
-            # What is said about a plugin is not said on the page of the project.
+            # The hooks of a plugin are allowed on the page of plugins, not on that of the project.
             state = "off" if one.hook.plugin is not None else "changed" if one.trust == "changed" else "waiting"
         views[one.digest] = ExtensionView(
             name=one.digest,
@@ -265,7 +265,7 @@ def _hooks_view(book: HookBook) -> ExtensionsView:
 
 
 def _servers_view(book: LanguageServerBook, states: Iterable[ServerState]) -> ExtensionsView:
-    """Return what the page shows of the language servers, which are in these states. Blocks."""
+    """Return what the page shows of the language servers; `states` are those of running ones. Blocks."""
     book.workspace.look()
     found, problems = book.read()
     phases = sorted(states, key=lambda state: state.phase)  # one that runs in any session counts

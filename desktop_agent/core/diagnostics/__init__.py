@@ -1,1 +1,1 @@
-"""What language servers say of the files that a session's calls change: to the model, and in the review."""
+"""What language servers say about the files that a session's calls change, for the model and the review."""

@@ -1,7 +1,7 @@
-"""Has language servers check the files that calls change, and says what is new: to the model, and to the journal.
+"""Lets language servers check the files that calls change, and reports what is new to the model and the journal.
 
-A server is shown each file as it was before the call and as it is after it, so what is new does not depend on when the
-server first saw the file.
+A server is shown each file as it was before the call and as it is afterwards, so what is new does not depend on when
+the server first saw the file.
 """
 
 import asyncio
@@ -34,18 +34,18 @@ from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.transcript import ChangeRecord
 
 MOST_FILES: Final = 20
-"""How many changed files a server checks at once; of more, it checks the last ones."""
+"""How many changed files a server checks at once: the last ones, if there are more."""
 LARGEST_FILE: Final = 512 * 1024
 CHECK_S: Final = 60.0
 """How long a server may take for all of them."""
 MOST_MISSED: Final = 3
-"""A server that was late so many times in a row is no longer waited for, until it is in time by itself."""
+"""After this many late answers in a row, a server is not waited for until one of its checks is fast enough again."""
 MOST_TOLD: Final = 20
-"""How many diagnostics one result tells the model of."""
+"""How many diagnostics one result reports to the model."""
 _MOST_KNOWN = 200
 
 _Problem = tuple[str, str, str, str]
-"""Severity, code, message and the text of the line: what stays the same when a file gets longer above."""
+"""Severity, code, message and the text of the line: what stays the same when lines are added above."""
 
 
 RecordedChanges = Callable[[], dict[ChangeId, ChangeRecord]]
@@ -62,7 +62,7 @@ class DiagnosticsHost(Struct, frozen=True, kw_only=True, eq=False):
 
 
 class _Changed(Struct, frozen=True):
-    """A file from before the first change that a server has not seen to after the last one."""
+    """A file before the first and after the last of the changes that a server has not seen."""
 
     before: FileImage | None
     after: FileImage | None
@@ -78,7 +78,7 @@ class _Checker:
     def __init__(self, standing: StandingServer, host: DiagnosticsHost) -> None:
         self.connection = LspConnection(standing, host.servers)
         self.found: dict[str, FileDiagnostics] = {}
-        """What was not taken yet, by path."""
+        """What is still to be reported, by path."""
         self.work: asyncio.Task[None] | None = None
         self.missed = 0
         self._took_s = math.inf
@@ -155,7 +155,7 @@ class _Checker:
     def _texts(
         self, changed: Mapping[str, _Changed]
     ) -> tuple[dict[str, tuple[FileImage, str]], dict[str, tuple[FileImage, str]]]:
-        """Return the texts of the files before and after, of those that are text now. Blocks."""
+        """Return the texts before and after of the files that are text now. Blocks."""
         after = {path: seen for path, change in changed.items() if (seen := self._seen(change.after)) is not None}
         before = {path: seen for path in after if (seen := self._seen(changed[path].before)) is not None}
         return before, after
@@ -216,9 +216,9 @@ class Diagnostics:
         return tuple(each.connection.state for each in self._checkers.values())
 
     async def after_call(self, turn: int, call_id: CallId) -> str:
-        """Have what was changed until now checked, and return what the model is told; empty if nothing.
+        """Have the changes up to now checked, and return the text for the model, or an empty one.
 
-        Waits only for servers that run, and not for long; what comes later is told after a later call.
+        Waits only for servers that run, and not for long. What they find later is reported after a later call.
         """
         settings = self._book.workspace.current.diagnostics
         if changes := self._changes():
@@ -243,7 +243,7 @@ class Diagnostics:
         await self._host.servers.runner.aclose()
 
     def _changes(self) -> dict[str, _Changed]:
-        """Return what calls have changed since the last look, also those of sub-agents and of background commands."""
+        """Return what the agent has changed since the last look, also by sub-agents and background commands."""
         records = self._host.changes()
         count, self._seen = max(0, len(records) - self._seen), len(records)
         news = [record.change for record in islice(reversed(records.values()), count)][::-1]

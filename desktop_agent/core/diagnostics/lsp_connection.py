@@ -29,18 +29,18 @@ from desktop_agent.core.system.processes.line_process import Headers, LineProces
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 
 IDLE_S: Final = 600.0
-"""After so long without a change, a server is ended. The next one starts it again."""
+"""A server is ended after this long without a change. The next change starts it again."""
 MOST_KEPT: Final = 50
 """How many diagnostics of a file are kept, the worst ones."""
 _MOST_READ = 1_000
 _LONGEST_MESSAGE = 400
 _LONGEST_CODE = 80
 _MOST_OPEN = 8
-"""How many files stay open in a server, which need not read and understand them again."""
+"""How many files stay open in a server, so that it need not analyse them again."""
 _QUIET_S = 0.3
-"""A server that does not say which version it means has said all when it was silent for so long."""
+"""A server that does not name versions is done once it has been silent for this long."""
 _SILENT_S = 10.0
-"""A server that said nothing of a text for so long finds nothing wrong: some do not say so."""
+"""A server that has said nothing about a text for this long found nothing wrong: some do not say so."""
 _MOST_TRIES = 3
 _PULL: Final = "textDocument/diagnostic"
 _TRY_AGAIN: Final = (-32801, -32802)  # ContentModified, ServerCancelled
@@ -161,7 +161,7 @@ class LspConnection:
             self._settled.set()
 
     async def _serve(self, process: LineProcess) -> None:
-        """Serve a process that has started, until nothing was asked for long. Raises `ServerError` if it ends."""
+        """Serve a started process until it has been idle for `IDLE_S`. Raises `ServerError` if it ends."""
         unsent: asyncio.Queue[bytes] = asyncio.Queue()
 
         def send(message: str) -> None:
@@ -212,10 +212,8 @@ class LspConnection:
                 if count > _MOST_MESSAGES or size > _MOST_FLOOD_BYTES:
                     process.break_off("It sends more messages than can be read.")
                     return
-                if (
-                    count % _MESSAGES_AT_ONCE == 0 or len(message) > _LARGE_BYTES
-                ):  # whatever it sends, the window draws in between
-                    await asyncio.sleep(0)
+                if count % _MESSAGES_AT_ONCE == 0 or len(message) > _LARGE_BYTES:
+                    await asyncio.sleep(0)  # so that the window draws in between
                 yield message
 
     async def _initialize(self, peer: Peer) -> None:
@@ -247,7 +245,7 @@ class LspConnection:
         if server.settings:
             peer.tell("workspace/didChangeConfiguration", {"settings": server.settings})
 
-    # -- what it asks and tells --
+    # -- what the server sends --
 
     async def _configuration(self, params: JsonObject) -> object:
         items = params.get("items")
@@ -264,7 +262,7 @@ class LspConnection:
         return [{"uri": self._host.root.as_uri(), "name": self._host.root.name}]
 
     async def _registered(self, params: JsonObject) -> object:
-        """Take note if the server is asked from now on, instead of telling by itself."""
+        """Note whether the server now waits to be asked, instead of publishing by itself."""
         found = params.get("registrations")
         given = cast("list[object]", found) if isinstance(found, list) else []
         if _PULL in (as_object(each).get("method") for each in given):
@@ -284,7 +282,7 @@ class LspConnection:
             document.said = diagnostics_in(params.get("diagnostics"))
             document.news.set()
 
-    # -- what it is asked --
+    # -- what it is sent --
 
     async def ready(self) -> None:
         """Wait until the server has started. Raises `ServerError` if it does not run."""
@@ -297,7 +295,10 @@ class LspConnection:
         return self._peer
 
     async def follow(self, changed: Mapping[Path, int]) -> None:
-        """Tell the server of files that are created (1), changed (2) or deleted (3). Others are closed if they were."""
+        """Tell the server of files that are created (1), changed (2) or deleted (3).
+
+        Closes those that are deleted, those that are no longer as they were shown, and the oldest beyond `_MOST_OPEN`.
+        """
         peer = self._running()
         events = [{"uri": path.as_uri(), "type": kind} for path, kind in changed.items()]
         peer.tell("workspace/didChangeWatchedFiles", {"changes": events})
@@ -309,7 +310,7 @@ class LspConnection:
                 peer.tell("textDocument/didClose", {"textDocument": {"uri": Path(path).as_uri()}})
 
     def show(self, path: Path, language: str, text: str) -> None:
-        """Show the server a text as that of the file, which need not be on disk. Raises `ServerError`."""
+        """Show the server a file with this text, which need not be on disk. Raises `ServerError`."""
         peer, uri = self._running(), path.as_uri()
         document = self._documents.pop(str(path), None)
         if document is None:
@@ -325,7 +326,7 @@ class LspConnection:
         self._documents[str(path)] = document  # the last ones used stay open
 
     async def problems_of(self, path: Path) -> tuple[Diagnostic, ...]:
-        """Return what the server says of the text that it was shown, however long it takes. Raises `ServerError`."""
+        """Return what the server says about the text that it was shown. No time limit. Raises `ServerError`."""
         document = self._documents.get(str(path))
         if document is None:
             raise ServerError("It was started again meanwhile.")
@@ -343,9 +344,9 @@ class LspConnection:
         raise ServerError("It did not come to an answer.")
 
     async def _pushed(self, document: _Document) -> tuple[Diagnostic, ...] | None:
-        """Wait for what the server says of the last version by itself; `None` if it wants to be asked.
+        """Return what the server publishes about the last version; `None` if it wants to be asked.
 
-        Nothing was changed since if `news` are set.
+        Afterwards `news` stays set until the text changes, so that the next call returns at once.
         """
         while True:
             await self._news_of(document)

@@ -158,7 +158,7 @@ def role_at(path: Path, parts: tuple[str, ...], source: Source) -> RoleFile:
     name = found.text("name") or parts[-1]
     description = " ".join(found.text("description").split())
     if not problem and not _NAME.fullmatch(name):
-        name, problem = parts[-1], "its name has other signs than letters, digits, `-`, `_` and `.`"
+        name, problem = parts[-1], "its name has characters other than letters, digits, `-`, `_` and `.`"
     if not problem and not description:
         problem = "it has no description"
     if not problem and not found.body:

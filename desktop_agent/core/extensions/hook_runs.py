@@ -48,9 +48,9 @@ from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 from desktop_agent.core.system.processes.shell import find_shell
 
 Standing = Literal["in force", "waiting", "off"]
-"""`waiting`: for the user's answer about a hook of the project or of a plugin."""
+"""`waiting`: for the user's answer about the project or the plugin that brings it."""
 HookTrust = Literal["user", "untrusted", "trusted", "changed"]
-"""`changed`: the user answered about it, and it, or a script of it, is no longer as it was."""
+"""`changed`: it or its script has changed since the user's answer."""
 
 
 class StandingHook(Struct, frozen=True):
@@ -158,7 +158,7 @@ class HookHost(Struct, frozen=True, kw_only=True, eq=False):
     subagent: str
     """The role of the sub-agent whose session this is; empty if it is the user's."""
     is_attended: bool
-    """Whether a user is there to be waited for."""
+    """Whether there is a user who can answer."""
     clock: Clock
 
 
@@ -361,7 +361,7 @@ class Hooks:
             await self._start(turn, "compact")
 
     def hear(self, event: ev.Event) -> None:
-        """Tell the hooks when the user is waited for. What a sub-agent asks is asked in its parent's session, too."""
+        """Run the hooks about what waits for the user. A sub-agent's questions are in its parent's session, too."""
         if not self._host.is_attended or self._host.subagent or not self._has("Notification"):
             return
         match event:

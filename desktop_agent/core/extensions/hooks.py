@@ -201,7 +201,7 @@ def hooks_in(content: bytes, path: Path, dialect: Dialect, scope: Scope) -> Foun
         base = Hook(event=event, command="", path=path, scope=scope, dialect=dialect, matcher=matcher)
         for entry in _flat(entries):
             if len(hooks) == MOST_HOOKS:
-                problems.append(FileProblem(path, "", f"has more than {MOST_HOOKS} hooks; the others do not count"))
+                problems.append(FileProblem(path, "", f"has more than {MOST_HOOKS} hooks; the others are not used"))
                 return FoundHooks(tuple(hooks), tuple(problems))
             try:
                 hooks.append(_hook(base, entry))

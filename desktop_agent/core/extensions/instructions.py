@@ -127,9 +127,9 @@ class InstructionReader:
         self._secrets_in = secrets_in
         self.trusts = trusts
         self._moved: dict[Path, Path] = {}
-        """The places now, as far as known, of files that were switched off before their folder was moved."""
+        """Where files that were switched off are now, after their folder was moved."""
         self.new_entries: dict[Path, str] = {}
-        """What takes the place of these in the user's list, so that they stay off when they change."""
+        """New entries for the user's list, by the old path, so that moved files stay off when they change."""
         self._known: dict[tuple[Path, Path | None], _Content | None] = {}
         self._split: dict[Path, tuple[str, FrontMatter]] = {}
 
@@ -143,7 +143,7 @@ class InstructionReader:
         return _Reading(self, self.off_list(off), known, list(touched)).all()
 
     def off_list(self, entries: Iterable[str]) -> "OffList":
-        """Return the user's list, with the places to which files of it were moved, as far as they were seen."""
+        """Return the user's list, with the places to which its files are known to have moved."""
         found = OffList(entries)
         found.paths += [self._moved[path] for path in found.paths if path in self._moved]
         return found
@@ -154,7 +154,7 @@ class InstructionReader:
         return f"{path}#{digest_of_text(content.text)[:_MARK]}" if content is not None and content.text else str(path)
 
     def _look_for_moved(self, off: "OffList") -> None:
-        """Find files that are gone from where they were switched off, and are here with the same end and content."""
+        """Find files that are gone from where they were switched off, by the end of their path and their content."""
         for path, mark in off.marks.items():
             if path in self._moved or os.path.lexists(path):
                 continue
@@ -275,7 +275,7 @@ class OffList:
     def __init__(self, entries: Iterable[str]) -> None:
         self.paths: list[Path] = []
         self.marks: dict[Path, str] = {}
-        """Digests of what files held when they were switched off, by which they are known where they are moved."""
+        """Digests of files when they were switched off, by which they are found again after a move."""
         self._globs: list[Glob] = []
         for entry in entries:
             text, mark = (marked[1], marked[2]) if (marked := _MARKED.fullmatch(entry)) else (entry, "")

@@ -1,4 +1,4 @@
-"""Language servers, which tell the errors of files: known and installed, defined by the user, or by the project.
+"""Language servers, which find errors in files: known and installed, or defined by the user or the project.
 
 A project's are in its `.lsp.json`, in Claude Code's form: https://code.claude.com/docs/en/plugins-reference#lsp-servers.
 """
@@ -35,7 +35,7 @@ from desktop_agent.core.system.processes.shell import joined_words, program_mean
 LIST: Final = "diagnostics.definitions"
 FILE_NAME: Final = ".lsp.json"
 MOST_SERVERS: Final = 20
-"""How many servers of one file count."""
+"""How many servers of one file are used."""
 _LONGEST_FILE = 64 * 1024
 _LONGEST_NAME = 40
 _NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_.-]{{0,{_LONGEST_NAME - 1}}}")
@@ -62,7 +62,7 @@ class LanguageServer(Struct, frozen=True, kw_only=True):
     max_restarts: int = _RESTARTS
     is_confined: bool = True
     read_folders: tuple[str, ...] = ()
-    """Folders of the home folder that it needs, such as those of its language's packages."""
+    """Folders in the home folder that it needs, such as those of its language's packages."""
     scope: ServerScope = "known"
     path: Path | None = None
     """The file that defines it."""
@@ -84,7 +84,7 @@ class LanguageServer(Struct, frozen=True, kw_only=True):
         return next((self.languages[end] for end in ends if end in self.languages), None)
 
     def digest(self, root: Path) -> str:
-        """Return what an answer about a project's server holds for: all that defines it, and its scripts. Blocks."""
+        """Return a digest of a project's server and its scripts: an answer holds as long as it is the same. Blocks."""
         scripts = [[mark.path.removeprefix(f"{root}/"), mark.mark] for mark in script_marks(self.line, str(root))]
         facts = [
             self.name, self.command, self.args, dict(self.languages), dict(self.env), self.initialization_options,
@@ -150,16 +150,16 @@ class StandingServer(Struct, frozen=True):
     program: str = ""
     """The absolute path of the program that starts it."""
     rival: str = ""
-    """The server that is used in its place."""
+    """The server that is used instead."""
 
     @property
     def is_listed(self) -> bool:
-        """Whether it concerns the user: it is installed, or somebody defined it."""
+        """Whether the user should see it: it is installed, or was defined by the user, a project or a plugin."""
         return self.standing != "not installed" or self.server.scope != "known"
 
 
 class LanguageServerBook(Struct, frozen=True, kw_only=True, eq=False):
-    """What is installed or defined for a workspace, and what of it is in force."""
+    """The servers that are installed or defined for a workspace, and which of them are in force."""
 
     workspace: WorkspaceSettings
     environ: Mapping[str, str]
@@ -207,7 +207,7 @@ class LanguageServerBook(Struct, frozen=True, kw_only=True, eq=False):
 
 
 def _of_plugin(state: str) -> Standing:
-    """Return what becomes of a server of a plugin in this state."""
+    """Return the standing of a server whose plugin is in this state."""
     return "in force" if state == "on" else "waiting" if state in ("waiting", "changed") else "off"
 
 
@@ -263,7 +263,7 @@ def servers_in(content: bytes, path: Path) -> FoundServers:
     problems: list[FileProblem] = []
     for name, entry in cast("dict[str, object]", document).items():
         if len(servers) == MOST_SERVERS:
-            problems.append(FileProblem(path, "", f"has more than {MOST_SERVERS} servers; the others do not count"))
+            problems.append(FileProblem(path, "", f"has more than {MOST_SERVERS} servers; the others are not used"))
             break
         try:
             if (server := _server(name, entry, path)) is not None:

@@ -36,7 +36,6 @@ _MAX_DEPTH = 4
 _MAX_LEVELS = 32
 _MAX_LINE = 200
 _MAX_DESCRIPTION = 1_024
-_MAX_LISTED = 200
 
 AGENTS_OF_FOLDERS: Final = (".agents", ".claude", ".codex", ".github", ".opencode", ".gemini")
 _COMMANDS: Final = (
@@ -75,7 +74,7 @@ class Skill(Struct, frozen=True, kw_only=True):
     is_ours: bool = False
     """Whether it is a command of our own folders, which only the user calls for, by its name."""
     plugin: Path | None = None
-    """The folder of the plugin that brings it. What is answered about that holds for the skill."""
+    """The folder of the plugin that brings it. The answer about the plugin holds for the skill."""
     is_for_model: bool = True
     is_for_user: bool = True
     problem: str = ""
@@ -247,7 +246,7 @@ def files_of(source: Source, folders: Iterator[int]) -> Iterator[tuple[str, tupl
 
 
 def _named_itself(top: Path, source: Source) -> tuple[str, tuple[str, ...]] | None:
-    """Return the one file of a source that is no folder of skills: a plugin may name a file, or one skill's folder."""
+    """Return the file of a source that is a single file or skill, as plugins may name them; `None` for a folder."""
     if source.suffix and top.name.lower().endswith(source.suffix) and top.is_file():
         return os.fspath(top), (top.name[: -len(source.suffix)],)
     if not source.suffix and os.path.lexists(top / SKILL_FILE):
@@ -321,7 +320,7 @@ def skill_at(path: Path, parts: tuple[str, ...], source: Source) -> Skill:
 
 def _name(given: str, parts: tuple[str, ...], *, is_lenient: bool) -> tuple[str, str]:
     """Return the name of a skill, empty if it can have none, and what is wrong with the name that it was given."""
-    wrong = "its name has other signs than letters, digits, - and _"
+    wrong = "its name has characters other than letters, digits, - and _"
     if given and _NAME.fullmatch(given):
         return given.lower(), "" if given == parts[-1] else "its name is not that of its folder"
     own = parts[-1:] if given else parts

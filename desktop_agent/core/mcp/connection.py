@@ -515,7 +515,7 @@ class ServerPool:
     @asynccontextmanager
     async def _open(self, definition: ServerDefinition, surroundings: Surroundings) -> OpenedClient:
         if definition.may_start is not None and not await asyncio.to_thread(definition.may_start):
-            hint = "Its servers wait until you let it in again: Settings, Plugins."
+            hint = "Its servers wait until you allow it again: Settings, Plugins."
             raise ServerError("The files of its plugin have changed, so it was not started.", hint=hint)
         await asyncio.to_thread(import_module, _SDK_CLIENT)  # takes more than a second
         from desktop_agent.core.mcp.sdk.sdk_client import open_client

@@ -331,7 +331,7 @@ class Subagents:
         self._changed.clear()
 
     async def report(self) -> bool:
-        """Record the results of those that have ended; return whether one needed an answer that nobody could give."""
+        """Record the results of those that have ended; return whether one needed an answer and had no user to ask."""
         ended = [(call_id, one) for call_id, one in self._background.items() if one.task.done()]
         outcomes = [(call_id, one, one.task.result()) for call_id, one in ended]
         for call_id, one, outcome in outcomes:

@@ -75,7 +75,7 @@ class ProjectItem(Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """What an answer about exactly this is stored under."""
+        """The key under which the answer about exactly this item is stored."""
         return f"{self.kind}:{self.digest}"
 
 
@@ -88,7 +88,7 @@ class ProjectProposal(Struct, frozen=True):
     tables: tuple[FoundTable, ...] = ()
     items: tuple[ProjectItem, ...] = ()
     changed: frozenset[str] = frozenset()
-    """The keys of the items that are not as they were when the user answered about them."""
+    """The keys of the items that have changed since the user's answer."""
 
     @property
     def digest(self) -> str:
@@ -191,7 +191,7 @@ class Trust(Struct, frozen=True, kw_only=True):
     programs: Mapping[str, Answer] = {}
     """The answers about imports, hooks, language servers and plugins, by their keys."""
     places: Mapping[str, str] = {}
-    """Where those stood at the last answer, by the same keys. One that is gone since was changed into another."""
+    """Where each item was at the last answer, by its key. If the key is gone and the place is not, the item changed."""
     is_broken: bool = False
 
     def answer_to(self, text: str) -> Answer | None:
@@ -212,7 +212,7 @@ class Trust(Struct, frozen=True, kw_only=True):
 
 
 def _places(root: Path, items: Sequence[ProjectItem]) -> dict[str, str]:
-    """Return where each item that needs an answer of its own stands, by its key: its file, and its name there."""
+    """Return the place, a file and a name in it, of each item that needs its own answer, by its key."""
     return {item.key: f"{item.path} {item.name}".removeprefix(f"{root}/") for item in items if not item.is_text}
 
 
@@ -245,7 +245,7 @@ class ProjectTrust:
     ) -> None:
         """Store the user's answer about these settings and items. Blocks. Raises `StorageError`.
 
-        `others` are items that the project brings, too, answered about earlier or not.
+        `others` are the project's other items, answered earlier or not at all.
         """
         known = self.read(root)
         trust = Trust(
@@ -365,7 +365,7 @@ class WorkspaceSettings:
 
     @property
     def changed(self) -> frozenset[str]:
-        """The keys of the items that wait because they, or what they run, are not as they were at the last answer."""
+        """The keys of the items that wait because they, or what they run, have changed since the last answer."""
         now, trust = _places(self.root, self._project.items), self._project.trust
         gone = {place for key, place in trust.places.items() if key not in now}
         return frozenset(key for key, place in now.items() if place in gone and key not in trust.programs)

@@ -1,6 +1,6 @@
 """Variants: worktrees in which models work on the same prompt, and what is taken from several of them at once.
 
-A record ties the variants of a prompt together. It names each worktree before that is made, so a kill loses none.
+A record ties the variants of a prompt together. It names each worktree before it is made, so a kill loses none.
 """
 
 import asyncio
@@ -43,10 +43,10 @@ _MOST_COMPARED: Final = 100
 """With more hunks than this in a file, all are offered, because each is merged to see whether it is there."""
 _FAILED: Final = "The record of the variants cannot be written."
 _CLASHING: Final = "Changes of the variants clash, so nothing was taken."
-_ONE_OF_THEM: Final = "Take these lines from one of them only."
+_ONE_OF_THEM: Final = "Take these lines from only one of them."
 _IN_FOLDER: Final = "These changes clash with what is in the folder, so nothing was taken."
 _SETTLE: Final = "Leave these files out, or bring them back from one worktree, where each clash can be settled."
-_GONE: Final = "The variant has other changes by now, so nothing was taken."
+_GONE: Final = "The variant has changed since, so nothing was taken."
 _AGAIN: Final = "Look at the variants again, then choose."
 
 
@@ -55,7 +55,7 @@ class Variant(Struct, frozen=True):
     model: str
     """The model or agent as the user named it."""
     choice: str = ""
-    """What the window offered it as; empty if the window did not begin it."""
+    """The window's key for that model or agent; empty if the variant was begun elsewhere."""
 
 
 class VariantCheck(Struct, frozen=True, kw_only=True):
@@ -83,7 +83,7 @@ class VariantSet(Struct, frozen=True, kw_only=True):
 
 
 class VariantRecords:
-    """The records of all variants, each a folder: what was planned, and how the user's command ended in each."""
+    """The records of all variants, one folder for each prompt: the plan, and how the user's command ended in each."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -143,7 +143,7 @@ async def require_repository(folder: Path) -> None:
         if not (await (await git_in(folder)).run("rev-parse", "-q", "--verify", "HEAD^{commit}"))[0]:
             return
     raise UsageError(
-        "Variants work in git worktrees, and the folder is in no git repository with a commit.",
+        "Variants need a git repository with a commit, and the folder is in none.",
         hint="Run `git init`, `git add -A` and `git commit -m first` there, then try again.",
     )
 
@@ -191,7 +191,7 @@ def in_one_folder(offers: Sequence[WorktreeOffer]) -> list[WorktreeOffer]:
 
 
 def change_of(transition: FileTransition) -> FileChange:
-    """Return a change that nobody has recorded."""
+    """Return the transition as a change, which is in no journal."""
     before, after = transition.before, transition.after
     return FileChange(
         id=transition.path,

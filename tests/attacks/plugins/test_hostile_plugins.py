@@ -363,7 +363,7 @@ async def test_a_repository_with_too_large_files_is_refused_before_they_are_writ
 ) -> None:
     monkeypatch.setattr(plugin_store, "MOST_BYTES", 10_000)
     source = claude_plugin(tmp_path / "source", {"bomb": "0" * 1_000_000})
-    with pytest.raises(AgentError, match="too many or too large files"):
+    with pytest.raises(AgentError, match="too many files, or they are too large"):
         await house.store.stage(repository(source))
     assert not list(house.paths.plugins.iterdir())
 

@@ -114,7 +114,7 @@ def test_a_file_replaces_our_role_of_its_name_and_the_nearest_one_wins(place: Pl
         ("no front matter", "no description"),
         ("---\nname: a\n---\nbody", "no description"),
         ("---\ndescription: d\n---\n", "no instructions"),
-        ("---\nname: a b: c\ndescription: d\n---\nbody", "other signs"),
+        ("---\nname: a b: c\ndescription: d\n---\nbody", "characters other than"),
         ("---\ndescription: d\n---\n" + "x" * 70_000, "more than"),
     ],
 )

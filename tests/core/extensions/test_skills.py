@@ -125,8 +125,8 @@ def test_of_several_with_one_name_the_nearest_is_used_once_it_is_trusted(place: 
     ("name", "text", "expected", "says"),
     [
         ("a", "---\ndescription: x\nname: b\n---\nB", "b", "not that of its folder"),
-        ("a", "---\ndescription: x\nname: My Skill!\n---\nB", "a", "other signs"),
-        ("two words", "---\ndescription: x\n---\nB", "two-words", "other signs"),
+        ("a", "---\ndescription: x\nname: My Skill!\n---\nB", "a", "characters other than"),
+        ("two words", "---\ndescription: x\n---\nB", "two-words", "characters other than"),
         ("a", "---\ndescription: x\nname: Upper\n---\nB", "upper", "not that of its folder"),
     ],
 )

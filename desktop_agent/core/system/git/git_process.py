@@ -229,8 +229,8 @@ async def fetch_newest(address: str, folder: Path, inside: str, *, most_files: i
     if not sizes:
         raise UsageError(f"The repository has no folder {inside}." if inside else "The repository is empty.")
     if len(sizes) > most_files or sum(int(size) for size in sizes if size.isdigit()) > most_bytes:
-        hint = "Name the folder of the plugin in it." if not inside else ""
-        raise UsageError("The repository has too many or too large files.", hint=hint)
+        hint = "Name the plugin's folder in the repository." if not inside else ""
+        raise UsageError("The repository has too many files, or they are too large.", hint=hint)
     _require(await _run((*git, "checkout", "--quiet", "HEAD", "--", inside or "."), folder, environ, 0), failure)
     return os.fsdecode(_require(await _run((*git, "rev-parse", "HEAD"), folder, environ, 100), failure)).strip()
 

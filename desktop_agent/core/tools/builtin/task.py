@@ -21,7 +21,7 @@ _DESCRIPTION = (
 
 
 _OTHER_PROGRAM = (
-    "It is a program of its own: it works with its own rights, outside the sandbox, in a git worktree that it gets."
+    "It is another program: it works with its own rights, outside the sandbox, in a git worktree of its own."
 )
 
 
