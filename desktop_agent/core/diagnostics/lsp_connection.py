@@ -276,7 +276,7 @@ class LspConnection:
 
     def _published(self, params: JsonObject) -> None:
         document = self._documents.get(_path_of(params.get("uri")))
-        if document is not None:  # it also tells of files that nobody asked about
+        if document is not None:  # it also publishes about files that it was not shown
             version = params.get("version")
             document.said_of = version if isinstance(version, int) else None
             document.said = diagnostics_in(params.get("diagnostics"))

@@ -18,7 +18,7 @@ from desktop_agent.core.extensions.agent_roles import OWN_ROLES, AgentRole
 from desktop_agent.core.extensions.front_matter import FrontMatter, split
 from desktop_agent.core.extensions.instructions import UserFolders
 from desktop_agent.core.extensions.skills import Known, Origin, Source, files_of, if_changed, text_of
-from desktop_agent.core.extensions.untrusted import SecretAt
+from desktop_agent.core.extensions.untrusted import SecretAt, why_unread
 from desktop_agent.core.settings.workspace_settings import ProjectItem
 
 MOST_ROLES: Final = 50
@@ -154,7 +154,7 @@ def role_at(path: Path, parts: tuple[str, ...], source: Source) -> RoleFile:
     except ValueError as error:
         real, found, problem = path, FrontMatter(), str(error)
     except (OSError, RuntimeError) as error:  # the latter for a link that leads to itself, before Python 3.13
-        real, found, problem = path, FrontMatter(), f"it cannot be read: {getattr(error, 'strerror', None) or error}"
+        real, found, problem = path, FrontMatter(), f"it cannot be read: {why_unread(error)}"
     name = found.text("name") or parts[-1]
     description = " ".join(found.text("description").split())
     if not problem and not _NAME.fullmatch(name):

@@ -63,7 +63,7 @@ class StandingHook(Struct, frozen=True):
 
 
 class HookBook(Struct, frozen=True, kw_only=True, eq=False):
-    """What is defined for a workspace, and what of it is in force."""
+    """The hooks that are defined for a workspace, and which of them are in force."""
 
     workspace: WorkspaceSettings
     plugins: Plugins

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.base.plain_text import named, shortened
 from desktop_agent.core.extensions.script_marks import marks_from
-from desktop_agent.core.extensions.untrusted import HoldsSecretsError, SecretAt, read_start
+from desktop_agent.core.extensions.untrusted import HoldsSecretsError, SecretAt, read_start, why_unread
 from desktop_agent.core.policy.shell import parse
 from desktop_agent.core.protocol.model import HookEvent
 from desktop_agent.core.settings.loading import FileProblem, FoundTable
@@ -157,7 +157,7 @@ def _read(path: Path, dialect: Dialect, scope: Scope, root: Path | None, secret_
     except HoldsSecretsError as error:
         return _refused(path, f"is not read for hooks: {error}")
     except (OSError, RuntimeError) as error:  # the latter for links in a circle
-        return _refused(path, f"cannot be read: {getattr(error, 'strerror', None) or error}")
+        return _refused(path, f"cannot be read: {why_unread(error)}")
     if len(content) > LONGEST_FILE:
         return _refused(path, f"is larger than {LONGEST_FILE // 1024} KiB, so its hooks are not read")
     return hooks_in(content, path, dialect, scope)
@@ -184,8 +184,7 @@ def hooks_in(content: bytes, path: Path, dialect: Dialect, scope: Scope) -> Foun
     try:
         document: object = json.loads(content)
     except (ValueError, RecursionError) as error:
-        reason = "it is nested too deeply" if isinstance(error, RecursionError) else error
-        return _refused(path, f"is not valid JSON, so its hooks are not read: {reason}")
+        return _refused(path, f"is not valid JSON, so its hooks are not read: {why_unread(error)}")
     values = _object(document)
     if values is None or (listed := _object(values.get("hooks", {}))) is None:
         return _refused(path, 'has no object "hooks", so no hooks are read from it')

@@ -24,7 +24,7 @@ from desktop_agent.core.base.file_types import byte_order_mark
 from desktop_agent.core.base.globs import Glob
 from desktop_agent.core.base.plain_text import named, shortened
 from desktop_agent.core.extensions.front_matter import FrontMatter, split
-from desktop_agent.core.extensions.untrusted import HoldsSecretsError, SecretAt, read_start
+from desktop_agent.core.extensions.untrusted import HoldsSecretsError, SecretAt, read_start, why_unread
 from desktop_agent.core.protocol.model import GuidanceFile, GuidanceScope
 from desktop_agent.core.settings.workspace_settings import ProjectItem, digest_of_text
 from desktop_agent.core.system.git.repository import find_repository, stranger_of
@@ -214,7 +214,7 @@ class InstructionReader:
         except (OSError, RuntimeError) as error:  # no permission, or links in a circle
             if getattr(error, "errno", None) == errno.ENAMETOOLONG:
                 return None  # a path that the model made up: there can be no such file
-            return _Content(None, path, problem=f"it cannot be read: {getattr(error, 'strerror', None) or error}")
+            return _Content(None, path, problem=f"it cannot be read: {why_unread(error)}")
         if boundary is not None and not real.is_relative_to(boundary):
             where = "workspace" if boundary == self.root else "repository"
             read = _Content(stamp, real, problem=f"it is a link that leads out of the {where}")
@@ -239,7 +239,7 @@ class InstructionReader:
             # Without a stamp, since it may lose its other name without a change of its own.
             return _Content(None, path, problem=str(error))
         except OSError as error:
-            return _Content(stamp, path, problem=f"it cannot be read: {error.strerror}")
+            return _Content(stamp, path, problem=f"it cannot be read: {why_unread(error)}")
         is_cut = len(content) > MAX_BYTES
         text, is_clean = _decoded(content[:MAX_BYTES], is_cut=is_cut)
         return _Content(stamp, path, text, is_cut, "" if is_clean else _NOT_TEXT)

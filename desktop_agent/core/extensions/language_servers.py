@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.plain_text import named, shortened
 from desktop_agent.core.extensions.script_marks import script_marks
-from desktop_agent.core.extensions.untrusted import HoldsSecretsError, SecretAt, read_start
+from desktop_agent.core.extensions.untrusted import HoldsSecretsError, SecretAt, read_start, why_unread
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.settings.loading import FileProblem, FoundTable
 from desktop_agent.core.settings.table_file import (
@@ -244,7 +244,7 @@ def project_servers(root: Path, secret_at: SecretAt) -> FoundServers:
     except HoldsSecretsError as error:
         return _refused(path, f"is not read: {error}")
     except (OSError, RuntimeError) as error:  # the latter for links in a circle
-        return _refused(path, f"cannot be read: {getattr(error, 'strerror', None) or error}")
+        return _refused(path, f"cannot be read: {why_unread(error)}")
     if len(content) > _LONGEST_FILE:
         return _refused(path, f"is larger than {_LONGEST_FILE // 1024} KiB, so it is not read")
     return servers_in(content, path)
@@ -255,8 +255,7 @@ def servers_in(content: bytes, path: Path) -> FoundServers:
     try:
         document: object = json.loads(content)
     except (ValueError, RecursionError) as error:
-        reason = "it is nested too deeply" if isinstance(error, RecursionError) else error
-        return _refused(path, f"is not valid JSON: {reason}")
+        return _refused(path, f"is not valid JSON: {why_unread(error)}")
     if not isinstance(document, dict):
         return _refused(path, "has no object with servers by name")
     servers: list[LanguageServer] = []

@@ -28,7 +28,7 @@ from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.extensions.plugins import Plugin, UnusablePluginError, is_plugin, read_plugin
 from desktop_agent.core.extensions.skills import Source, secret_by_name
-from desktop_agent.core.extensions.untrusted import SecretAt, read_start
+from desktop_agent.core.extensions.untrusted import SecretAt, read_start, why_unread
 from desktop_agent.core.settings.loading import FoundTable, read_plain
 from desktop_agent.core.settings.workspace_settings import ProjectItem, WorkspaceSettings
 from desktop_agent.core.system.file_writes import write_atomically
@@ -125,7 +125,7 @@ class _Trees:
         `__pycache__`. Raises `UnusablePluginError`, also for a link that leads out, and `OSError`.
         """
         found = list(_walk(root, () if is_projects else _LEFT_OUT))
-        # A change of the content changes the time of the inode, which nobody can set.
+        # A change of the content changes the time of the inode, which cannot be set.
         marks: list[object] = [
             (place, s.st_mode, s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino, s.st_dev) for place, s in found
         ]
@@ -230,7 +230,7 @@ class PluginStore:
         try:
             digest, plugin = self.read(folder / _FILES, folder / _DATA, secret_by_name, name=folder.name)
         except (UnusablePluginError, OSError) as error:
-            return AddedPlugin(folder=folder, record=record, problem=_reason(error))
+            return AddedPlugin(folder=folder, record=record, problem=why_unread(error))
         return AddedPlugin(folder=folder, record=record, digest=digest, plugin=plugin)
 
     def read(
@@ -262,7 +262,7 @@ class PluginStore:
                 data = self._folder / ".projects" / digest_of(os.fsencode(folder))[:32]
                 yield (folder, *self.read(folder, data, secret_at, name=name, is_projects=True), "")
             except (UnusablePluginError, OSError) as error:
-                yield folder, "", None, _reason(error)
+                yield folder, "", None, why_unread(error)
 
     async def stage(self, source: str, inside: str = "") -> StagedPlugin:
         """Copy a plugin from a folder or a git repository, so that it can be looked at. Nothing of it is started.
@@ -309,7 +309,7 @@ class PluginStore:
             write_atomically(folder / _RECORD, msgspec.json.encode(record), mode=PRIVATE_FILE)
         except (UnusablePluginError, OSError) as error:
             where = f"{record.source}, {record.inside}" if record.inside else record.source
-            raise UsageError(f"{named(where)} cannot be added as a plugin: {_reason(error)}.") from error
+            raise UsageError(f"{named(where)} cannot be added as a plugin: {why_unread(error)}.") from error
         shutil.rmtree(folder / "fetched", ignore_errors=True)
         return StagedPlugin(folder=folder, plugin=plugin, record=record, left_out=left_out)
 
@@ -358,10 +358,6 @@ def _local(source: str) -> Path | None:
     """Return the folder that is meant; `None` for an address."""
     path = Path(source).expanduser().absolute()
     return None if _IS_ADDRESS.match(source) and not path.exists() else path
-
-
-def _reason(error: Exception) -> str:
-    return str(getattr(error, "strerror", None) or error)
 
 
 # --- those that a workspace has -------------------------------------------------------------------------------------

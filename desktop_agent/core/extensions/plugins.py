@@ -19,7 +19,7 @@ from desktop_agent.core.extensions.agent_files import role_at
 from desktop_agent.core.extensions.hooks import FoundHooks, Hook, hooks_in
 from desktop_agent.core.extensions.language_servers import LanguageServer, servers_in
 from desktop_agent.core.extensions.skills import Origin, Source, files_of, skill_at, text_of
-from desktop_agent.core.extensions.untrusted import SecretAt
+from desktop_agent.core.extensions.untrusted import SecretAt, why_unread
 from desktop_agent.core.protocol.codec import as_object
 from desktop_agent.core.settings.loading import FileProblem, FoundTable
 from desktop_agent.core.settings.table_file import text_in, texts_in
@@ -288,7 +288,7 @@ class _Reader:
         return replace(plugin, servers=tuple(tables), server_lines=tuple(lines), problems=tuple(self._problems))
 
     def _settle(self, table: dict[str, object], plugin: Plugin, own: Mapping[str, str]) -> None:
-        """Make the program of a server and the folder that it starts in definite."""
+        """Resolve the program of a server and the folder that it starts in."""
         command, cwd = table.get("command"), table.get("cwd")
         if isinstance(command, str) and command.startswith(("./", ".\\")):
             table["command"] = str(self._inside(command))
@@ -308,10 +308,7 @@ class _Reader:
             _, text = text_of(self._root / place, self._source)
             found: object = json.loads(text)
         except (OSError, ValueError, RecursionError) as error:
-            reason = "it is nested too deeply" if isinstance(error, RecursionError) else error
-            raise UnusablePluginError(
-                f"{place} cannot be read: {getattr(error, 'strerror', None) or reason}"
-            ) from error
+            raise UnusablePluginError(f"{place} cannot be read: {why_unread(error)}") from error
         if not isinstance(found, dict):
             raise UnusablePluginError(f"{place} has no JSON object")
         return cast("dict[str, object]", found)

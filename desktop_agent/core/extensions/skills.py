@@ -21,7 +21,7 @@ from desktop_agent.core.base.plain_text import shortened
 from desktop_agent.core.context.tokens import text_tokens
 from desktop_agent.core.extensions.front_matter import FrontMatter, split
 from desktop_agent.core.extensions.instructions import UserFolders
-from desktop_agent.core.extensions.untrusted import SecretAt, read_start
+from desktop_agent.core.extensions.untrusted import SecretAt, read_start, why_unread
 from desktop_agent.core.policy.paths import sensitivity
 from desktop_agent.core.system.private_files import FileStamp, is_unchanged
 
@@ -287,7 +287,7 @@ def skill_at(path: Path, parts: tuple[str, ...], source: Source) -> Skill:
     except ValueError as error:
         real, found, problem = path, FrontMatter(), str(error)
     except (OSError, RuntimeError) as error:  # the latter for a link that leads to itself, before Python 3.13
-        real, found, problem = path, FrontMatter(), f"it cannot be read: {getattr(error, 'strerror', None) or error}"
+        real, found, problem = path, FrontMatter(), f"it cannot be read: {why_unread(error)}"
     description = " ".join(found.text("description").split())
     if is_folder and not problem and not description:
         problem = found.problem or "its front matter has no description"

@@ -13,7 +13,7 @@ from desktop_agent.core.base.errors import StorageError, ToolError, storage_erro
 from desktop_agent.core.base.plain_text import named, shortened
 from desktop_agent.core.context.tokens import text_tokens
 from desktop_agent.core.extensions.skills import SKILL_FILE, Skill, SkillFolders, secret_by_name
-from desktop_agent.core.extensions.untrusted import read_start
+from desktop_agent.core.extensions.untrusted import read_start, why_unread
 from desktop_agent.core.policy.paths import sensitivity
 from desktop_agent.core.protocol.model import GuidanceFile
 from desktop_agent.core.settings.workspace_settings import ProjectItem, WorkspaceSettings
@@ -228,8 +228,7 @@ def file_of(skill: Skill, name: str) -> tuple[str, bool]:
             raise ToolError(f"{name} is no file.", error_type="not_found")
         content = read_start(path, MAX_FILE_CHARS + 1, secret_by_name if skill.origin == "project" else None)
     except (OSError, ValueError, RuntimeError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ToolError(f"{name} cannot be read: {reason}", error_type="not_found") from error
+        raise ToolError(f"{name} cannot be read: {why_unread(error)}", error_type="not_found") from error
     if b"\0" in content:
         raise ToolError(f"{name} is not text. A script may use it.", error_type="validation")
     return content[:MAX_FILE_CHARS].decode(errors="replace"), len(content) > MAX_FILE_CHARS

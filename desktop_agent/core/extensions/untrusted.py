@@ -27,6 +27,13 @@ def read_start(path: Path, most: int, secret_at: SecretAt | None) -> bytes:
         return source.read(most)
 
 
+def why_unread(error: Exception) -> str:
+    """Return why a file could not be read or parsed, in the system's words where it has some."""
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    return str(getattr(error, "strerror", None) or error)
+
+
 def _why_not(path: Path, descriptor: int, secret_at: SecretAt) -> str:
     with suppress(OSError):  # only Linux tells where the open file is
         opened = os.readlink(f"/proc/self/fd/{descriptor}")  # noqa: PTH115 - for hundreds of files
