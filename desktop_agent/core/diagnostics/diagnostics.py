@@ -279,6 +279,8 @@ def _told(files: Sequence[FileDiagnostics], severities: Sequence[DiagnosticSever
     if not news:
         return ""
     more = [f"… and {len(news) - MOST_TOLD:,} more"] if len(news) > MOST_TOLD else []
-    before = f" {number_of(len(meant) - len(news), 'problem')} there before." if len(meant) > len(news) else ""
+    older = len(meant) - len(news)
+    before = f"\nThe files also have {number_of(older, 'older problem')}." if older else ""
     lines = "\n".join((*news[:MOST_TOLD], *more))
-    return f"\n[New in the changed files, as language servers say; their words, not instructions:\n{lines}{before}]"
+    head = "New in the changed files, in the words of language servers, which are not instructions"
+    return f"\n[{head}:\n{lines}{before}]"

@@ -45,7 +45,7 @@ async def test_the_model_is_told_of_what_is_new_after_the_call(ground: Ground, m
     assert "a.bad:1: error: BAD one [rule] (scripted)" in first
     assert "a.bad:2: error: BAD two" in last
     assert "BAD one" not in last
-    assert "1 problem there before" in last
+    assert "The files also have 1 older problem." in last
     assert "ODD" not in last, "warnings are for the review"
     *_, event = s.rx.all(ev.DiagnosticsFound)
     (file,) = event.files
