@@ -1,12 +1,11 @@
-"""The upper part of the review: the baseline, the listed files, and their line counts; its page without changes."""
+"""The upper part of the review: the baseline, the listed files, and their total line counts."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, cast
 
-from PySide6.QtCore import QAbstractListModel, QCoreApplication, QObject, Qt, Signal
+from PySide6.QtCore import QAbstractListModel, QObject, Qt, Signal
 from PySide6.QtGui import QAction, QActionGroup
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QListView, QMenu, QPushButton, QWidget
-from shiboken6 import isValid
+from PySide6.QtWidgets import QLabel, QListView, QMenu, QPushButton, QWidget
 
 from desktop_agent.core.base.plain_text import shortened
 from desktop_agent.ui.review.changed_file_list import ChangedFileList
@@ -18,58 +17,15 @@ from desktop_agent.ui.review.changed_files import (
     ChangedFile,
     ReviewBaseline,
 )
-from desktop_agent.ui.review.diff_source import GitSource, GitState, Spawn
+from desktop_agent.ui.review.diff_source import GitState
+from desktop_agent.ui.review.empty_review import header_row
 from desktop_agent.ui.review.reviewed_changes import GitListing, Reviewed
-from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
+from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.translation import plural
-from desktop_agent.ui.widgets.buttons import Picker, make_button, make_line
+from desktop_agent.ui.widgets.buttons import Picker, make_line
 from desktop_agent.ui.widgets.labels import make_label, show_text
-from desktop_agent.ui.widgets.layouts import STRETCH, Part, Stretch, hbox, set_names, vbox
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, set_names, vbox
 from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex
-
-
-def header_row(*parts: Part) -> QHBoxLayout:
-    title = make_label(QCoreApplication.translate("ReviewPanel", "Review"), role="strong", object_name="reviewTitle")
-    title.setFixedHeight(Height.BUTTON)
-    return hbox(title, *parts, margins=(Space.M, Space.S, Space.M, Space.S), spacing=Space.S)
-
-
-class EmptyPage(QWidget):
-    def __init__(self, git: Callable[[], GitSource | None], spawn: Spawn) -> None:
-        super().__init__()
-        self._git = git
-        self._spawn = spawn
-        self._folder = ""
-        self._heading = make_label(role="strong")
-        what = self.tr("Every file that the agent creates, edits or deletes appears here, ready to be undone.")
-        hint = make_label(what, role="secondary", wraps=True)
-        for words in (self._heading, hint):
-            words.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.git_button = make_button(self.tr("Review uncommitted changes"), "reviewUncommittedButton")
-        self.git_button.hide()
-        parts = (self._heading, hint, Space.S, (self.git_button, Qt.AlignmentFlag.AlignHCenter))
-        middle = vbox(*parts, margins=(Space.XXL, 0, Space.XXL, 0), spacing=Space.XS)
-        vbox(header_row(STRETCH), Stretch(2), middle, Stretch(3), on=self, spacing=Space.XS + 2)
-
-    def set_folder(self, folder: str) -> None:
-        self._folder = folder
-        self.git_button.hide()
-        if folder and (git := self._git()) is not None:
-            self._spawn(self._look(git, folder))
-
-    def say(self, state: Literal["empty", "reading", "unreadable"]) -> None:
-        words = {
-            "empty": self.tr("No changes yet"),
-            "reading": self.tr("Reading the changes…"),
-            "unreadable": self.tr("The changes could not be read"),
-        }
-        self._heading.setText(words[state])
-
-    async def _look(self, git: GitSource, folder: str) -> None:
-        state = await git.look(folder)
-        if isValid(self) and self._folder == folder:
-            self.git_button.setVisible(not state.obstacle)
-
 
 _MAX_TITLE_CHARS: Final = 40
 _MAX_BRANCHES: Final = 20

@@ -10,9 +10,9 @@ from PySide6.QtWidgets import QLabel, QStackedLayout, QWidget
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.diff.rows import RowMode
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.ui.review.change_listing import EmptyPage
 from desktop_agent.ui.review.changed_files import UNCOMMITTED
 from desktop_agent.ui.review.diff_source import DiffSource, GitSource, Spawn, Submit
+from desktop_agent.ui.review.empty_review import EmptyPage
 from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.layouts import set_names
