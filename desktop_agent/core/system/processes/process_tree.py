@@ -409,7 +409,11 @@ _LAST_WORD = b"closed\n"
 # The search is repeated, because a process may fork between being listed and being killed. It is bounded, because a
 # process may be unkillable. A killed application may have been starting a process, which has the mark only once it runs
 # its own program. So a single empty search is not enough.
+#
+# An application that another one started has inherited a mark in its limit. Its guard drops that, or the other's guard
+# would end it before it has ended its own commands.
 _SCRIPT = f"""
+ulimit -m 1
 wanted=5
 while read -r word; do [ "$word" != closed ] || wanted=1; done
 [ -z "$2" ] || echo 1 > "$2/cgroup.kill"

@@ -319,6 +319,27 @@ async def test_a_killed_application_leaves_no_process_behind(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the guard reads /proc")
+async def test_what_an_application_inside_a_killed_one_was_running_ends_too(tmp_path: Path, reports: Reports) -> None:
+    """The guard of the outer application ends the inner one, whose own guard must outlive it."""
+    program = textwrap.dedent("""
+        import asyncio, os, pathlib, sys
+        from desktop_agent.core.base.clock import SystemClock
+        from desktop_agent.core.system.processes.runner import Command, ProcessRunner
+        async def run():
+            runner = ProcessRunner(SystemClock(), open_groups=lambda _: None)
+            command = Command(argv=tuple(sys.argv[1:]), cwd=pathlib.Path.cwd(), environ=os.environ)
+            await (await runner.start(command, lambda _: None, lambda _: None)).wait()
+        asyncio.run(run())
+    """)
+    inner = (sys.executable, "-c", program, "/bin/bash", "-c", "echo $$ > report; exec sleep 100")
+    application = await asyncio.create_subprocess_exec(sys.executable, "-c", program, *inner, cwd=tmp_path)
+    (command,) = [psutil.Process(pid) for pid in await reports.pids(1)]
+    application.kill()
+    await application.wait()
+    assert (await asyncio.to_thread(psutil.wait_procs, [command], timeout=30))[1] == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the guard reads /proc")
 async def test_what_a_killed_application_was_just_starting_is_ended(tmp_path: Path, reports: Reports) -> None:
     """A process has the mark only after its exec, here a moment later."""
     program = textwrap.dedent("""
