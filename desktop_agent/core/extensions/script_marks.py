@@ -20,7 +20,7 @@ from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.system.git.repository import common_folder, find_repository, read_regular
 
 _MOST_BYTES = 8_000_000
-"""Larger files are programs rather than scripts, and compared by size and dates: one of them nobody can set."""
+"""Larger files are programs rather than scripts. They are compared by size and by dates, one of which cannot be set."""
 
 
 def script_marks(command: str, folder: str) -> tuple[ScriptMark, ...]:

@@ -247,7 +247,7 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
 
 
 def _forget_the_folder(cache: Path) -> None:
-    """Make the packages anew if a server that saw the open folder could write to them: the next one has a registry."""
+    """Delete the packages if a server that saw the open folder could write to them: the next one has a registry."""
     if (cache / _SAW_THE_FOLDER).exists():
         left = Path(tempfile.mkdtemp(prefix="left-", dir=cache))
         left.rmdir()

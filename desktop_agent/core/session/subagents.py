@@ -271,7 +271,7 @@ class NewSubagent(Struct, frozen=True, eq=False):
     conclude: Callable[[], Awaitable[str]] | None = None
     """Called once the session has ended; returns what to add to the report."""
     preface: str = ""
-    """What it is told before its task."""
+    """Text in front of its task."""
 
 
 OpenSubagent = Callable[[Parent, TaskOrder, Sink], Awaitable[NewSubagent]]

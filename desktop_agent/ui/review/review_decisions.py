@@ -102,7 +102,7 @@ class CommentsDialog(QDialog):
         rows = map(self._row, comments)
         vbox(*rows, STRETCH, on=content, margins=(0, Space.S, Space.S, Space.S), spacing=Space.M)
         self._area.setWidget(content)
-        content.setAutoFillBackground(False)  # Qt turns it on for whatever it scrolls
+        content.setAutoFillBackground(False)  # Qt turns it on for what it scrolls
         self._area.setFixedHeight(min(_COMMENTS_HEIGHT, content.sizeHint().height() + Space.S))
 
     def _row(self, comment: LineComment) -> QHBoxLayout:

@@ -15,7 +15,6 @@ from desktop_agent.core.diff.hunks import review_hunks
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.review.commit_sheet import HunkChoice
 from desktop_agent.ui.review.diff.diff_view import DiffView
-from desktop_agent.ui.runtime.painting import give_viewport
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 from desktop_agent.ui.translation import core_words, plural
 from desktop_agent.ui.widgets.banner import few_lines
@@ -29,6 +28,7 @@ from desktop_agent.ui.widgets.layouts import (
     hbox,
     lay_out_dialog,
     resize_within_screen,
+    scroll,
     set_names,
     set_up_dialog,
     vbox,
@@ -375,12 +375,9 @@ class VariantsWindow(QDialog):
         self._stop = make_button(self.tr("Stop all"), "stopVariantsButton", variant="destructive")
         self._stop.clicked.connect(partial(self.asked.emit, "stop", ""))
         self.columns: dict[str, VariantColumn] = {}
-        content, area = QWidget(), QScrollArea(widgetResizable=True)
-        area.setFrameShape(QFrame.Shape.NoFrame)
+        content, area = QWidget(), QScrollArea()
         self._row = hbox(on=content)
-        give_viewport(area).setAutoFillBackground(False)
-        area.setWidget(content)
-        content.setAutoFillBackground(False)  # Qt turns it on for whatever it scrolls
+        scroll(area, content)
         self.note = Note(object_name="variantsNote")
         self.note.hide()
         self._count = make_label(role="secondary", object_name="variantsCount", is_plain=True)

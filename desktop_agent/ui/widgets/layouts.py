@@ -63,12 +63,16 @@ def stack(*pages: QWidget, on: QWidget) -> QStackedLayout:
 
 
 def scroll_down(area: QScrollArea, content: QWidget) -> None:
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    scroll(area, content)
+
+
+def scroll(area: QScrollArea, content: QWidget) -> None:
     area.setWidgetResizable(True)
     area.setFrameShape(QFrame.Shape.NoFrame)
-    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     give_viewport(area).setAutoFillBackground(False)
     area.setWidget(content)
-    content.setAutoFillBackground(False)  # Qt turns it on for whatever it scrolls
+    content.setAutoFillBackground(False)  # Qt turns it on for what it scrolls
 
 
 def hairline(*, is_vertical: bool = False) -> QFrame:

@@ -423,7 +423,7 @@ class JobWatch:
 
     @property
     def is_watching_late(self) -> bool:
-        """Whether the folder's state is kept with which what servers write late is compared."""
+        """Whether the folder's state is kept, to find what servers write late."""
         return self._writers.snapshot is not None
 
     async def keep(self, snapshot: Snapshot) -> bool:
