@@ -246,6 +246,7 @@ class WindowController(Controller):
 
     def _make_ahead(self) -> Iterator[None]:
         yield from self._palette.make_ahead()
+        yield
         yield from self._setup.make_ahead()
 
     async def aclose(self) -> None:

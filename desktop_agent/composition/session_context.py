@@ -220,7 +220,7 @@ class SessionContext:
             lambda: state.transcript.session.is_planning,
             lambda: above is not None and above.access.only_reads,
         )
-        self.toolbox = self._make_toolbox()
+        self.toolbox = self._make_toolbox(above)
         self.hooks = Hooks(app.hooks_in(settings.root), self._hook_host(), self.recorder)
         self.recorder.fold_into(self.hooks.hear)
         processes = ProcessRunner(app.clock, limits=self._command_limits)
@@ -584,8 +584,9 @@ class SessionContext:
             clock=app.clock,
         )
 
-    def _make_toolbox(self) -> Toolbox:
+    def _make_toolbox(self, above: "SessionContext | None") -> Toolbox:
         app, passed = self.app, self.settings.current.execution.passed_variables
+        kept_back = above.toolbox.kept_back if above is not None else kept_back_from(app.environ, passed)
         return Toolbox(
             workspace=self.workspace,
             access=self.access,
@@ -596,8 +597,8 @@ class SessionContext:
             processes=self._processes,
             jobs=self.jobs,
             blobs=app.blobs,
-            environ=child_environment(app.environ, passed),
-            kept_back=kept_back_from(app.environ, passed),
+            environ={name: value for name, value in app.environ.items() if name not in kept_back},
+            kept_back=kept_back,
             spool_folder=app.paths.data / "spool",
             texts=self._texts,
             todos=lambda: self.state.transcript.turns.todos,

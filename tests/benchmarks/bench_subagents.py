@@ -1,7 +1,7 @@
 """How long the real window freezes while 20 sub-agents work side by side, and how soon all of them have ended.
 
 *Own work* is the processor time of the window's thread between two beats of a 1 ms timer. The first turn has the first
-uses of everything; the limit applies to the best of the turns, because other programs disturb single ones.
+uses of everything; the limit applies to every turn.
 """
 
 import os
@@ -117,5 +117,5 @@ def test_twenty_sub_agents_do_not_stop_the_window_and_end_within_a_second(
         )
     for number, turn in enumerate(turns, 1):
         print(f"turn {number}: {turn.told()}; all ended after {turn.ended_s:.2f} s")
-    assert min(turn.longest_ms for turn in turns) <= FRAME_MS
-    assert min(turn.ended_s for turn in turns) <= MOST_TO_END_S
+    assert max(turn.longest_ms for turn in turns) <= FRAME_MS
+    assert max(turn.ended_s for turn in turns) <= MOST_TO_END_S

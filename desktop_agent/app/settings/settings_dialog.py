@@ -360,7 +360,7 @@ class Setup(Controller):
 
         now = SystemClock().now
         pages = Pages(self._theme, now, self._actions)
-        yield
+        yield from pages.make_ahead()
         self._made_ahead = SettingsDialog(self._theme, now, self._actions, self._panels.window, pages=pages)
 
     def _drop_made_ahead(self) -> None:
@@ -502,9 +502,7 @@ class Setup(Controller):
             room = settings.model.context_tokens * settings.skills.prompt_share // 100
             view = await asyncio.to_thread(_skills_view, self._bench.skills_in(root), room)
         if (dialog := self._dialog) is not None:
-            pages = dialog.pages
-            shown = {"skills": pages.skills, "hooks": pages.hooks, "diagnostics": pages.diagnostics}
-            shown[kind].show_extensions(view)
+            dialog.pages.extensions(kind).show_extensions(view)
 
     async def _open_file(self) -> None:
         from desktop_agent.core.settings.settings_file import begin_settings_file  # imports a slow TOML parser

@@ -9,6 +9,7 @@ from desktop_agent.core.protocol.model import (
     AssistantBlock,
     BlobRef,
     ImageBlock,
+    JsonObject,
     Message,
     ModelRef,
     ModelRequest,
@@ -76,12 +77,33 @@ def pictures_of(block: AssistantBlock | UserBlock) -> tuple[BlobRef, ...]:
 
 
 def tool_tokens(tools: Iterable[ToolDefinition]) -> float:
-    return sum(text_tokens(definition_text(tool)) for tool in tools)
+    return sum(text_tokens(_heading(tool)) + _schema_tokens(tool.input_schema) for tool in tools)
 
 
 def definition_text(tool: ToolDefinition) -> str:
-    schema = json.dumps(tool.input_schema, ensure_ascii=False)
-    return f"{tool.name}\n{tool.description}\n{schema}"
+    return f"{_heading(tool)}{_schema_text(tool.input_schema)}"
+
+
+def _heading(tool: ToolDefinition) -> str:
+    return f"{tool.name}\n{tool.description}\n"
+
+
+def _schema_text(schema: JsonObject) -> str:
+    return json.dumps(schema, ensure_ascii=False)
+
+
+_MOST_SIZES = 1_000
+_sizes: dict[int, tuple[JsonObject, float]] = {}
+"""The sizes of schemas by `id`, which stays theirs while they are kept here. Each request has the same schemas."""
+
+
+def _schema_tokens(schema: JsonObject) -> float:
+    known = _sizes.get(id(schema))
+    if known is None:
+        if len(_sizes) >= _MOST_SIZES:
+            _sizes.clear()
+        known = _sizes[id(schema)] = schema, text_tokens(_schema_text(schema))
+    return known[1]
 
 
 def request_tokens(request: ModelRequest) -> float:
@@ -94,10 +116,13 @@ def request_tokens(request: ModelRequest) -> float:
 
 
 class Calibration:
-    """How far estimates are off, by provider and model family. Shared by all sessions of a process."""
+    """How far estimates are off, by provider and model family, and the windows of models. Shared by all sessions."""
 
     def __init__(self) -> None:
         self._ratios: dict[tuple[str, str], float] = {}
+        self.windows: dict[ModelRef, int] = {}
+        self.asked: set[ModelRef] = set()
+        """The models whose provider is being asked for the window, or has answered."""
 
     def learn(self, model: ModelRef, *, estimated: float, reported: int) -> None:
         if estimated < 1 or reported < 1:

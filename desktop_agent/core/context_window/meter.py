@@ -44,8 +44,6 @@ class Meter:
     def __init__(self, log: EventLog, calibration: Calibration) -> None:
         self._log = log
         self._calibration = calibration
-        self._windows: dict[ModelRef, int] = {}
-        self._asked: set[ModelRef] = set()
         self._asking: set[asyncio.Task[None]] = set()
         self.caching = Caching()
         self.use: ContextUse | None = None
@@ -59,10 +57,10 @@ class Meter:
 
     def know_window(self, model: ModelRef, window: int | None) -> None:
         if window is not None:
-            self._windows[model.bare] = window
+            self._calibration.windows[model.bare] = window
 
     def window(self, model: ModelRef, default: int) -> int:
-        return self._windows.get(model.bare, default)
+        return self._calibration.windows.get(model.bare, default)
 
     def report_estimate(self, request: ModelRequest, model: ModelRef, window: int) -> int:
         tokens = self.tokens(request, model)
@@ -85,9 +83,9 @@ class Meter:
             self._start(self._count(request, model, provider, window))
 
     def ask_for_window(self, model: ModelRef, provider: Provider) -> None:
-        model = model.bare
-        if model not in self._windows and model not in self._asked and isinstance(provider, Counting):
-            self._asked.add(model)
+        model, known = model.bare, self._calibration
+        if model not in known.windows and model not in known.asked and isinstance(provider, Counting):
+            known.asked.add(model)
             self._start(self._ask_for_window(model, provider))
 
     async def aclose(self) -> None:
@@ -115,13 +113,19 @@ class Meter:
             self._report(ContextUse(tokens=tokens, window=window, source="counted"))
 
     async def _ask_for_window(self, model: ModelRef, provider: Counting) -> None:
+        is_answered = False
         try:
             window = await provider.context_window(model.model)
+            is_answered = True
         except ProviderError as error:
             logger.info("The window of %s is not known: %s", model.model, error.title)
+            is_answered = not error.is_transient
             return
+        finally:
+            if not is_answered:
+                self._calibration.asked.discard(model)
         if window:
-            self._windows[model.bare] = window
+            self._calibration.windows[model] = window
             if self.use is not None:
                 self._report(ContextUse(tokens=self.use.tokens, window=window, source=self.use.source))
 

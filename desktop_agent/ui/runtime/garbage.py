@@ -89,7 +89,8 @@ class WindowThreadCollector(QObject):
         self._threshold = 0
         self._modules = 0
         self._middle_objects = 0
-        """An upper limit of the number of objects in the middle generation."""
+        self._old_objects = 0
+        """Upper limits of the numbers of objects in the middle and the oldest generation."""
         self._full_again_at = 0.0
         self._clock = clock
         self._load = _Load(clock, work_clock)
@@ -101,7 +102,7 @@ class WindowThreadCollector(QObject):
         gc.disable()
         gc.freeze()  # existing objects stay: visiting them again and again would stop the window
         self._modules = len(sys.modules)
-        self._middle_objects = 0
+        self._middle_objects = self._old_objects = 0
         self._load.restart()
         self._put_off_until = None
         self._threshold = gc.get_threshold()[0]
@@ -127,10 +128,13 @@ class WindowThreadCollector(QObject):
             self._timer.start()
         if generation is None:
             return
-        young = gc.get_count()[0]
-        gc.collect(generation)
-        self._middle_objects = self._middle_objects + young if generation == _YOUNG else 0
-        if generation == _FULL:
+        objects = gc.get_count()[0] + self._middle_objects
+        objects -= gc.collect(generation)
+        self._middle_objects = objects if generation == _YOUNG else 0
+        if generation == _MIDDLE:
+            self._old_objects += objects
+        elif generation == _FULL:
+            self._old_objects = len(gc.get_objects(generation=_FULL))
             end = self._clock()
             self._full_again_at = end + (end - now) / _FULL_SHARE
 
@@ -153,7 +157,7 @@ class WindowThreadCollector(QObject):
         wants_full = old and now >= self._full_again_at
         if not (middle or is_large or wants_full):
             return _YOUNG if young else None
-        is_long = is_large or (wants_full and len(gc.get_objects(generation=_FULL)) >= _SLICE)
+        is_long = is_large or (wants_full and self._old_objects >= _SLICE)
         if share <= (_REST_SHARE if is_long else _BUSY_SHARE):
             if not young and self._put_off_until is None:
                 return None

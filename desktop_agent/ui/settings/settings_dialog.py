@@ -3,10 +3,10 @@
 The dialog emits the user's requests, and `app/settings` carries them out. Each page is made when first opened.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from functools import partial
-from typing import Final, Literal
+from functools import cached_property, partial
+from typing import Final, Literal, TypeVar
 
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtGui import QFontMetrics, QKeySequence, QPainter, QShortcut
@@ -27,7 +27,14 @@ from desktop_agent.ui.settings.project_page import ProjectPage
 from desktop_agent.ui.settings.rules_page import RulesPage
 from desktop_agent.ui.settings.servers_page import ServersPage
 from desktop_agent.ui.settings.setting_controls import title_of, words
-from desktop_agent.ui.settings.settings_view import SECTIONS, Section, SettingsActions, SettingsView, section_title
+from desktop_agent.ui.settings.settings_view import (
+    SECTIONS,
+    ExtensionKind,
+    Section,
+    SettingsActions,
+    SettingsView,
+    section_title,
+)
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation import error_words
 from desktop_agent.ui.widgets.buttons import make_button, make_line
@@ -43,6 +50,13 @@ _GENERATED: Final[Mapping[Section, tuple[str, ...]]] = {
 }  # fmt: skip
 
 
+_MADE_AHEAD: Final[tuple[Section, ...]] = (
+    "model", "rules", "mcp", "skills", "hooks", "plugins", "diagnostics", "agents", "project",
+)  # fmt: skip
+
+_P = TypeVar("_P", bound=Page)
+
+
 class Pages(QStackedWidget):
     project_wanted = Signal()
 
@@ -52,29 +66,47 @@ class Pages(QStackedWidget):
         super().__init__(parent)
         self._theme = theme
         self._actions = actions
+        self._now = now
         self._view: SettingsView | None = None
-        self.model = ModelPage(section_title("model"), theme, actions)
-        self.rules = RulesPage(section_title("rules"), theme, actions, now)
-        self.servers = ServersPage(section_title("mcp"), theme, actions)
-        self.skills = ExtensionsPage("skills", theme, actions, self.project_wanted.emit)
-        self.hooks = ExtensionsPage("hooks", theme, actions, self.project_wanted.emit)
-        self.plugins = PluginsPage(section_title("plugins"), theme, actions, self.project_wanted.emit)
-        self.diagnostics = ExtensionsPage("diagnostics", theme, actions, self.project_wanted.emit)
-        self.agents = AgentsPage(section_title("agents"), theme, actions)
-        self.project = ProjectPage(section_title("project"), theme, actions)
-        self._made: dict[Section | Literal["search"], Page] = {
-            "model": self.model,
-            "rules": self.rules,
-            "mcp": self.servers,
-            "skills": self.skills,
-            "hooks": self.hooks,
-            "plugins": self.plugins,
-            "diagnostics": self.diagnostics,
-            "agents": self.agents,
-            "project": self.project,
-        }
-        for page in self._made.values():
-            self.addWidget(page)
+        self._made: dict[Section | Literal["search"], Page] = {}
+
+    def make_ahead(self) -> Iterator[None]:
+        """Make one page after the other, because all of them together take longer than a frame."""
+        for section in _MADE_AHEAD:
+            self._page(section)
+            yield
+
+    @cached_property
+    def model(self) -> ModelPage:
+        return self._keep("model", ModelPage(section_title("model"), self._theme, self._actions))
+
+    @cached_property
+    def rules(self) -> RulesPage:
+        return self._keep("rules", RulesPage(section_title("rules"), self._theme, self._actions, self._now))
+
+    @cached_property
+    def servers(self) -> ServersPage:
+        return self._keep("mcp", ServersPage(section_title("mcp"), self._theme, self._actions))
+
+    @cached_property
+    def plugins(self) -> PluginsPage:
+        page = PluginsPage(section_title("plugins"), self._theme, self._actions, self.project_wanted.emit)
+        return self._keep("plugins", page)
+
+    @cached_property
+    def agents(self) -> AgentsPage:
+        return self._keep("agents", AgentsPage(section_title("agents"), self._theme, self._actions))
+
+    @cached_property
+    def project(self) -> ProjectPage:
+        return self._keep("project", ProjectPage(section_title("project"), self._theme, self._actions))
+
+    def extensions(self, kind: ExtensionKind) -> ExtensionsPage:
+        page = self._made.get(kind)
+        if page is None:
+            page = self._keep(kind, ExtensionsPage(kind, self._theme, self._actions, self.project_wanted.emit))
+        assert isinstance(page, ExtensionsPage)
+        return page
 
     @property
     def page(self) -> Page:
@@ -83,7 +115,7 @@ class Pages(QStackedWidget):
         return page
 
     def turn_to(self, section: Section) -> None:
-        self.setCurrentWidget(self._made.get(section) or self._keep(section, self._make(section)))
+        self.setCurrentWidget(self._page(section))
 
     def search(self, text: str) -> None:
         page = self._made.get("search") or self._keep("search", SearchPage(self._theme, self._actions))
@@ -101,17 +133,33 @@ class Pages(QStackedWidget):
         if isinstance(page := self.page, ExtensionsPage | PluginsPage):
             page.look()
 
-    def _make(self, section: Section) -> Page:
+    def _page(self, section: Section) -> Page:
+        if section in self._made:
+            return self._made[section]
         title, theme, actions = section_title(section), self._theme, self._actions
         match section:
+            case "model":
+                return self.model
+            case "rules":
+                return self.rules
+            case "mcp":
+                return self.servers
+            case "skills" | "hooks" | "diagnostics":
+                return self.extensions(section)
+            case "plugins":
+                return self.plugins
+            case "agents":
+                return self.agents
+            case "project":
+                return self.project
             case "keyboard":
-                return KeysPage(title, theme, actions)
+                return self._keep(section, KeysPage(title, theme, actions))
             case "approvals":
-                return ApprovalsPage(title, theme, actions)
+                return self._keep(section, ApprovalsPage(title, theme, actions))
             case _:
-                return GeneratedPage(title, theme, actions, _GENERATED[section])
+                return self._keep(section, GeneratedPage(title, theme, actions, _GENERATED[section]))
 
-    def _keep(self, name: Section | Literal["search"], page: Page) -> Page:
+    def _keep(self, name: Section | Literal["search"], page: _P) -> _P:
         self._made[name] = page
         self.addWidget(page)
         if self._view is not None:

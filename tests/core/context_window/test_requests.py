@@ -1,5 +1,6 @@
 """The requests of a turn, as built and as sent, with pins."""
 
+import asyncio
 import json
 import threading
 from datetime import UTC, datetime, timedelta
@@ -7,6 +8,7 @@ from typing import cast
 
 import pytest
 
+from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.context_window.meter import Caching
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
@@ -16,17 +18,19 @@ from desktop_agent.core.protocol.model import (
     ContextUse,
     JsonObject,
     ModelRef,
+    ModelRequest,
     Pin,
     ToolDefinition,
     ToolResult,
     Usage,
 )
 from desktop_agent.core.providers.provider import Provider
-from desktop_agent.core.providers.scripted import Call, Reply, Say
+from desktop_agent.core.providers.scripted import Call, Reply, Say, ScriptedProvider, in_order
 from desktop_agent.core.settings.sections import CompactionSettings, Settings
 from desktop_agent.core.store.journal.journal import encode_line
 from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext
-from tests.harness import Ground, ImpatientClock, Open
+from tests.harness import MODEL as SCRIPTED
+from tests.harness import Ground, ImpatientClock, Open, Receiver
 from tests.providers import anthropic_provider
 from tests.servers.anthropic_server import AnthropicServer
 from tests.servers.script import Answer, reply, text, tool_use
@@ -216,6 +220,46 @@ async def test_the_window_is_the_one_that_the_address_names(ground: Ground) -> N
         async with ground.session([], provider=asked_at(server)) as s:
             s.submit(ops.SubmitPrompt(text="one"))
             await s.rx.expect(ev.ContextMeasured, lambda event: used(event).window == 123_000)
+
+
+async def test_a_window_is_asked_for_once_for_all_sessions(ground: Ground) -> None:
+    models: list[JsonObject] = [{"id": "scripted", "display_name": "S", "max_input_tokens": 123_000}]
+    async with AnthropicServer(models=models) as server:
+        server.will(reply(text("One.")), reply(text("Two.")))
+        async with ground.session([], provider=asked_at(server)) as first:
+            first.submit(ops.SubmitPrompt(text="one"))
+            await first.rx.expect(ev.ContextMeasured, lambda event: used(event).window == 123_000)
+            rx = Receiver()
+            second = await first.bench.create_session(ground.workspace, sink=rx, model=SCRIPTED)
+            running = asyncio.create_task(second.run())
+            second.submit(ops.SubmitPrompt(text="two"))
+            await rx.expect(ev.TurnEnded)
+            second.submit(ops.Shutdown())
+            await running
+            assert {used(event).window for event in rx.all(ev.ContextMeasured)} == {123_000}
+        assert [exchange.path for exchange in server.exchanges].count("/v1/models") == 1
+
+
+class Distant(ScriptedProvider):
+    """Its address is not reached the first time somebody asks for a window."""
+
+    is_reached = False
+
+    async def count_tokens(self, request: ModelRequest) -> int | None:
+        return None
+
+    async def context_window(self, model: str) -> int | None:
+        if not self.is_reached:
+            self.is_reached = True
+            raise ProviderError("The provider was not reached.", fault="network")
+        return 123_000
+
+
+async def test_a_window_is_asked_for_again_after_the_provider_was_not_reached(ground: Ground) -> None:
+    async with ground.session([], provider=Distant(in_order([[Say("One.")], [Say("Two.")]]))) as s:
+        await s.prompt("one")
+        s.submit(ops.SubmitPrompt(text="two"))
+        await s.rx.expect(ev.ContextMeasured, lambda event: used(event).window == 123_000)
 
 
 class WoundClock(ImpatientClock):

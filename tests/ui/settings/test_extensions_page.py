@@ -10,7 +10,7 @@ from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.settings.values import with_setting
 from desktop_agent.core.settings.workspace_settings import ProjectItem, ProjectProposal
 from desktop_agent.ui.settings.extensions_page import ExtensionCard
-from desktop_agent.ui.settings.settings_view import ExtensionsView, ExtensionView
+from desktop_agent.ui.settings.settings_view import ExtensionKind, ExtensionsView, ExtensionView
 from desktop_agent.ui.widgets.buttons import Switch
 from tests.parts import part
 from tests.ui.settings.desk import Desk
@@ -66,7 +66,7 @@ def card_of(desk: Desk, title: str) -> ExtensionCard:
 
 def show_hooks(desk: Desk, *hooks: ExtensionView, problems: tuple[str, ...] = ()) -> None:
     desk.turn_to("hooks")
-    desk.dialog.pages.hooks.show_extensions(ExtensionsView(items=hooks, problems=problems))
+    desk.dialog.pages.extensions("hooks").show_extensions(ExtensionsView(items=hooks, problems=problems))
     desk.settle()
 
 
@@ -74,7 +74,7 @@ def test_each_language_server_is_shown_with_its_state(desk: Desk) -> None:
     desk.turn_to("diagnostics")
     assert ("look at", "diagnostics") in desk.asked_servers
     failed = replace(SERVER, name="go", key="go", title="go", state="failed", reason="It ended with exit code 1")
-    page = desk.dialog.pages.diagnostics
+    page = desk.dialog.pages.extensions("diagnostics")
     page.show_extensions(ExtensionsView(items=(SERVER, failed), missing=("gopls", "clangd")))
     desk.settle()
     texts = desk.visible_texts()
@@ -86,7 +86,7 @@ def test_each_language_server_is_shown_with_its_state(desk: Desk) -> None:
 def test_each_skill_is_shown_with_its_cost_and_its_state(desk: Desk) -> None:
     desk.turn_to("skills")
     assert ("look at", "skills") in desk.asked_servers
-    desk.dialog.pages.skills.show_extensions(ExtensionsView(items=(WAITING, RELEASE, BROKEN), tokens=40))
+    desk.dialog.pages.extensions("skills").show_extensions(ExtensionsView(items=(WAITING, RELEASE, BROKEN), tokens=40))
     desk.settle()
     texts = desk.visible_texts()
     assert {"release", "How a release is made", "1,234 tokens", "x␊y", "a⟨U+202E⟩b"} <= set(texts)
@@ -96,12 +96,8 @@ def test_each_skill_is_shown_with_its_cost_and_its_state(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(("kind", "item"), [("skills", RELEASE), ("hooks", CHECK), ("diagnostics", SERVER)])
-def test_a_switch_changes_the_list_of_those_that_are_off(desk: Desk, kind: str, item: ExtensionView) -> None:
-    page = {
-        "skills": desk.dialog.pages.skills,
-        "hooks": desk.dialog.pages.hooks,
-        "diagnostics": desk.dialog.pages.diagnostics,
-    }[kind]
+def test_a_switch_changes_the_list_of_those_that_are_off(desk: Desk, kind: ExtensionKind, item: ExtensionView) -> None:
+    page = desk.dialog.pages.extensions(kind)
     desk.turn_to(page.kind)
     desk.show(with_setting(Settings(), f"{kind}.off", ["other"]))
     page.show_extensions(ExtensionsView(items=(item,)))
@@ -153,12 +149,8 @@ def test_what_waits_leads_to_the_question_about_the_project(desk: Desk, state: s
         ("diagnostics", "[[diagnostics.definitions]]"),
     ],
 )
-def test_an_empty_page_says_where_one_goes(desk: Desk, kind: str, place: str) -> None:
-    page = {
-        "skills": desk.dialog.pages.skills,
-        "hooks": desk.dialog.pages.hooks,
-        "diagnostics": desk.dialog.pages.diagnostics,
-    }[kind]
+def test_an_empty_page_says_where_one_goes(desk: Desk, kind: ExtensionKind, place: str) -> None:
+    page = desk.dialog.pages.extensions(kind)
     desk.turn_to(page.kind)
     page.show_extensions(ExtensionsView())
     desk.settle()

@@ -303,11 +303,12 @@ class ControlRow(QObject):
 
     def show_context(self, use: ContextUse | None) -> None:
         self.meter.show_use(use)
-        self.changed.emit()
 
     def show_cost(self, session: Usage, turn: Usage, missed: CacheMiss | None = None) -> None:
+        text = self.cost.text()
         self.cost.show_usage(session, turn, missed)
-        self.changed.emit()
+        if self.cost.text() != text:
+            self.changed.emit()
 
     def show_sending(self, *, is_working: bool, blocked: str, at_once: str) -> None:
         """`at_once` names the keys that send into the running turn."""

@@ -400,6 +400,9 @@ _MARGIN = 160
 _PAINTING_MS = 5
 """The pause between two slices of a gentle layout, in which the first one is painted."""
 
+_NEW_AT_ONCE = 2
+"""The most new rows that are laid out in one turn: making one takes up to 2 ms, and painting it as long again."""
+
 _PASSES = 12
 
 _READING_PAUSE_MS = 5
@@ -428,6 +431,7 @@ class RowLayout(QObject):
         self._is_placing = False
         self.footer: QWidget | None = None
         self._dirty: dict[EntryRow, None] = {}
+        self._updated_rows = 0
         self._throttle = Throttle(self._update_rows, self)
         self._reading_timer = one_shot(self, _READING_PAUSE_MS, self._parse_further)
         self.widgets.made.connect(self._on_made)
@@ -620,6 +624,7 @@ class RowLayout(QObject):
 
     def _update_rows(self) -> None:
         dirty, self._dirty = self._dirty, {}
+        new, self._updated_rows = len(self.rows) - self._updated_rows, len(self.rows)
         for row in dirty:
             if row.widget is not None:
                 row.widget.refresh()
@@ -629,7 +634,10 @@ class RowLayout(QObject):
         if self._reading_timer.isActive():
             self._gentle_timer.start()  # reading took its share of this turn
         elif not self.is_gentle:  # otherwise the layout is already running
-            self.lay_out()
+            if new > _NEW_AT_ONCE:
+                self.lay_out_gently()
+            else:
+                self.lay_out()
 
     def _on_made(self, row: EntryRow) -> None:
         self._dirty.pop(row, None)  # the widget shows the current entry
