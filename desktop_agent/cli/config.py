@@ -91,7 +91,7 @@ def lines_about_unused(problems: Sequence[str], waiting: Sequence[str]) -> list[
     lines = ["", "Not used, because of what is wrong with it:", *problems] if problems else []
     if waiting:
         names = ", ".join(waiting)
-        lines += ["", f"Not used before you trust the project's settings (`desktop-agent config trust`): {names}."]
+        lines += ["", f"Not used before you trust the project as it is now (`desktop-agent config trust`): {names}."]
     return lines
 
 

@@ -80,11 +80,14 @@ def _as_text(proposal: ProjectProposal, servers: Definitions, agents: AgentDefin
     starts = "lets" if answer == "trusted" else "would let"
     for server in servers.servers:
         off = "" if server.is_enabled else " (switched off)"
-        changes.append(f"  {starts} the MCP server {server.name} start: {server.in_full}{off}")
+        files = proposal.files_of(server.name)
+        mark = f" ({_digest(files, proposal.changed)})" if files is not None else ""
+        changes.append(f"  {starts} the MCP server {server.name} start: {server.in_full}{off}{mark}")
     offers = "offers" if answer == "trusted" else "would offer"
     changes += [f"  {offers} the agent {agent.name}: {agent.in_full}" for agent in agents.agents]
     would = "" if answer == "trusted" else "would "
-    changes += [f"  {would}{_what_it_does(item, proposal.changed)}" for item in proposal.items]
+    others = (item for item in proposal.items if item.kind != "MCP server")
+    changes += [f"  {would}{_what_it_does(item, proposal.changed)}" for item in others]
     return "\n".join([heads[answer], *(changes or ["  nothing"])])
 
 
@@ -92,9 +95,14 @@ def _what_it_does(item: ProjectItem, changed: Collection[str]) -> str:
     if item.kind == "import":
         return f"give the model the file {named(item.name)}, which {named(str(item.path))} imports"
     line = f"{'tell the model of' if item.is_text else 'run'} the {item.kind} {named(item.name)}"
-    since = ", changed since your last answer" if item.key in changed else ""
-    digest = f" (sha256 {item.digest}{since})" if item.digest else ""
+    digest = f" ({_digest(item, changed)})" if item.digest else ""
     return f"{line}: {named(item.detail)}{digest}, from {named(str(item.path))}"
+
+
+def _digest(item: ProjectItem, changed: Collection[str]) -> str:
+    files = f" with {item.detail}" if item.kind == "MCP server" else ""
+    since = ", changed since your last answer" if item.key in changed else ""
+    return f"sha256 {item.digest}{files}{since}"
 
 
 _COLUMNS = ("name", "state", "tokens", "place", "description")

@@ -67,14 +67,21 @@ def list_servers(args: argparse.Namespace, console: Console) -> None:
         for server, (_, state, defined_by, _, where) in zip(found.servers, rows, strict=True)
     ]
     problems = [*unread_files(settings, LIST), *map(str, found.problems)]
-    waiting = [server.name for server in read_definitions(tables_waiting_for_trust(settings)).servers]
+    proposed = [server.name for server in read_definitions(tables_waiting_for_trust(settings)).servers]
+    changed = [name for name, state, by, *_ in rows if (state, by) == (_WAITING, "project")]
+    waiting = list(dict.fromkeys((*proposed, *changed)))
     lines = [table(rows) if rows else NOTHING, *lines_about_unused(problems, waiting)]
     console.result({"servers": documents, "problems": problems, "waiting_for_trust": waiting}, "\n".join(lines))
+
+
+_WAITING = "waiting for trust"
 
 
 def _state(server: ServerDefinition, workspace: Path) -> str:
     if not server.is_enabled:
         return "disabled"
+    if server.may_start is not None and not server.may_start():
+        return _WAITING
     return "program not found" if server.missing_program(os.environ, workspace) else "starts when needed"
 
 

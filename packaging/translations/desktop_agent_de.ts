@@ -4667,6 +4667,10 @@
         <translation>Dateien, die dort geändert wurden, stehen nicht in der Prüfung.</translation>
     </message>
     <message>
+        <source>Files that it runs are not as you trusted them, so it was not started.</source>
+        <translation>Dateien, die er ausführt, sind nicht so, wie Sie ihnen vertraut haben; deshalb wurde er nicht gestartet.</translation>
+    </message>
+    <message>
         <source>Free some disk space.</source>
         <translation>Schaffen Sie Platz auf dem Datenträger.</translation>
     </message>
@@ -4759,12 +4763,28 @@
         <translation>Sie gehört zum Repository in {0}.</translation>
     </message>
     <message>
+        <source>It changed its tools and did not list them within {0} s.</source>
+        <translation>Er hat seine Werkzeuge geändert und sie nicht innerhalb von {0} s aufgelistet.</translation>
+    </message>
+    <message>
         <source>It changed on disk or cannot be written. Nothing was changed.</source>
         <translation>Sie hat sich auf der Platte geändert oder kann nicht geschrieben werden. Es wurde nichts geändert.</translation>
     </message>
     <message>
+        <source>It could not be confined, so it was not started: {0}</source>
+        <translation>Er konnte nicht eingeschränkt werden und wurde deshalb nicht gestartet: {0}</translation>
+    </message>
+    <message>
+        <source>It did not answer within {0} s.</source>
+        <translation>Er hat nicht innerhalb von {0} s geantwortet.</translation>
+    </message>
+    <message>
         <source>It did not stop when it was asked to.</source>
         <translation>Es hielt nicht an, als es darum gebeten wurde.</translation>
+    </message>
+    <message>
+        <source>It failed unexpectedly: {0}</source>
+        <translation>Er ist unerwartet fehlgeschlagen: {0}</translation>
     </message>
     <message>
         <source>It has conflicts in the worktree. Resolve them there first.</source>
@@ -4819,6 +4839,10 @@
         <translation>Es ist der Worktree {0}. `desktop-agent worktrees restore {1}` stellt ihn wieder her.</translation>
     </message>
     <message>
+        <source>It is tried again in {0} s.</source>
+        <translation>In {0} s wird er erneut versucht.</translation>
+    </message>
+    <message>
         <source>It keeps its context by itself.</source>
         <translation>Es verwaltet seinen Kontext selbst.</translation>
     </message>
@@ -4829,6 +4853,22 @@
     <message>
         <source>It may have an option for it.</source>
         <translation>Vielleicht hat es dafür eine Option.</translation>
+    </message>
+    <message>
+        <source>It must run in the sandbox, and nothing here confines servers, so it was not started.</source>
+        <translation>Er muss in der Sandbox laufen, und hier schränkt nichts Server ein; deshalb wurde er nicht gestartet.</translation>
+    </message>
+    <message>
+        <source>It must run in the sandbox, and this machine has none.</source>
+        <translation>Er muss in der Sandbox laufen, und dieser Rechner hat keine.</translation>
+    </message>
+    <message>
+        <source>It needs you to allow more: {0}.</source>
+        <translation>Er braucht weitere Erlaubnisse von Ihnen: {0}.</translation>
+    </message>
+    <message>
+        <source>It needs you to sign in.</source>
+        <translation>Sie müssen sich bei ihm anmelden.</translation>
     </message>
     <message>
         <source>It said more than {0} MiB in one turn.</source>
@@ -4863,8 +4903,20 @@
         <translation>Sie wurde seither geändert; diese Fassung wurde unberührt gelassen.</translation>
     </message>
     <message>
+        <source>It was stopped before it was ready.</source>
+        <translation>Er wurde beendet, bevor er bereit war.</translation>
+    </message>
+    <message>
+        <source>It was stopped.</source>
+        <translation>Er wurde beendet.</translation>
+    </message>
+    <message>
         <source>Its changes so far are kept. Raise the cost limit, or continue the session.</source>
         <translation>Die bisherigen Änderungen bleiben. Erhöhen Sie das Kostenlimit, oder machen Sie mit der Sitzung weiter.</translation>
+    </message>
+    <message>
+        <source>Its log says which. While it is downloaded it reaches {0} and sees no files.</source>
+        <translation>Sein Protokoll sagt, was zutrifft. Während es heruntergeladen wird, erreicht es {0} und sieht keine Dateien.</translation>
     </message>
     <message>
         <source>Its next requests are sent without an effort. Choose another model, or reset the effort with /effort default.</source>
@@ -4873,6 +4925,10 @@
     <message>
         <source>Its options are known once it has started, with the first message.</source>
         <translation>Seine Optionen sind bekannt, sobald es gestartet ist, also mit der ersten Nachricht.</translation>
+    </message>
+    <message>
+        <source>Its servers wait until you allow it again: Settings, Plugins.</source>
+        <translation>Seine Server warten, bis Sie es wieder erlauben: Einstellungen, Plugins.</translation>
     </message>
     <message>
         <source>Its submodules are empty. `git submodule update --init` in the worktree fills them.</source>
@@ -4917,6 +4973,10 @@
     <message>
         <source>Look at the variants again, then choose.</source>
         <translation>Sehen Sie sich die Varianten noch einmal an, und wählen Sie dann.</translation>
+    </message>
+    <message>
+        <source>Look at them, and trust the project again: Settings, Project, or `desktop-agent config trust`.</source>
+        <translation>Sehen Sie sie an, und vertrauen Sie dem Projekt erneut: Einstellungen, Projekt, oder `desktop-agent config trust`.</translation>
     </message>
     <message>
         <source>MCP servers over HTTP</source>
@@ -4973,6 +5033,10 @@
     <message>
         <source>No branch is checked out, so there is nothing to push.</source>
         <translation>Es ist kein Branch ausgecheckt, deshalb gibt es nichts zu pushen.</translation>
+    </message>
+    <message>
+        <source>No model can be asked here.</source>
+        <translation>Hier kann kein Modell gefragt werden.</translation>
     </message>
     <message>
         <source>No model can write the message.</source>
@@ -5115,6 +5179,10 @@
         <translation>RAR-Archiv</translation>
     </message>
     <message>
+        <source>Raise startup_timeout_ms if it only needs longer to start.</source>
+        <translation>Erhöhen Sie startup_timeout_ms, wenn er nur länger zum Starten braucht.</translation>
+    </message>
+    <message>
         <source>Redo the last undo exactly, or what you name; `steps` lists the undos</source>
         <translation>Das letzte Rückgängigmachen genau zurücknehmen, oder was Sie nennen; `steps` listet sie auf</translation>
     </message>
@@ -5125,6 +5193,10 @@
     <message>
         <source>Remove the agent, and add it again with --secret {0}.</source>
         <translation>Entfernen Sie den Agenten, und fügen Sie ihn mit --secret {0} wieder hinzu.</translation>
+    </message>
+    <message>
+        <source>Restart it when the cause is mended.</source>
+        <translation>Starten Sie ihn neu, wenn die Ursache behoben ist.</translation>
     </message>
     <message>
         <source>Revert it with git.</source>
@@ -5167,6 +5239,10 @@
         <translation>Mehrere Dateien hatten nacheinander diesen Pfad. Machen Sie alle seine Änderungen rückgängig, oder wählen Sie zwischen den Fassungen.</translation>
     </message>
     <message>
+        <source>Sign in again: `desktop-agent mcp sign-in {0}`.</source>
+        <translation>Melden Sie sich erneut an: `desktop-agent mcp sign-in {0}`.</translation>
+    </message>
+    <message>
         <source>Sign in again: in Settings, or with `desktop-agent auth sign-in openai`.</source>
         <translation>Melden Sie sich erneut an: in den Einstellungen oder mit `desktop-agent auth sign-in openai`.</translation>
     </message>
@@ -5201,6 +5277,10 @@
     <message>
         <source>Sign in: `desktop-agent auth sign-in {0} --account {1}`.</source>
         <translation>Melden Sie sich an: `desktop-agent auth sign-in {0} --account {1}`.</translation>
+    </message>
+    <message>
+        <source>Sign in: `desktop-agent mcp sign-in {0}`.</source>
+        <translation>Melden Sie sich an: `desktop-agent mcp sign-in {0}`.</translation>
     </message>
     <message>
         <source>Something else is at {0}.</source>
@@ -5245,6 +5325,26 @@
     <message>
         <source>Take these lines from only one of them.</source>
         <translation>Übernehmen Sie diese Zeilen nur aus einer davon.</translation>
+    </message>
+    <message>
+        <source>The MCP server {0} broke off: {1}</source>
+        <translation>Der MCP-Server {0} ist abgebrochen: {1}</translation>
+    </message>
+    <message>
+        <source>The MCP server {0} changed its tools and did not list them within {1} s.</source>
+        <translation>Der MCP-Server {0} hat seine Werkzeuge geändert und sie nicht innerhalb von {1} s aufgelistet.</translation>
+    </message>
+    <message>
+        <source>The MCP server {0} could not be started: {1}</source>
+        <translation>Der MCP-Server {0} konnte nicht gestartet werden: {1}</translation>
+    </message>
+    <message>
+        <source>The MCP server {0} failed a moment ago: {1}</source>
+        <translation>Der MCP-Server {0} ist gerade fehlgeschlagen: {1}</translation>
+    </message>
+    <message>
+        <source>The MCP server {0} failed {1} times in a row and is not tried any more.</source>
+        <translation>Der MCP-Server {0} ist {1}-mal hintereinander fehlgeschlagen und wird nicht mehr versucht.</translation>
     </message>
     <message>
         <source>The agent did not make this change, or may not have made it. Commit it with git.</source>
@@ -5345,6 +5445,10 @@
     <message>
         <source>The files in this folder exceed the limit of {0} MiB for copies.</source>
         <translation>Die Dateien in diesem Ordner überschreiten das Limit von {0} MiB für Kopien.</translation>
+    </message>
+    <message>
+        <source>The files of its plugin have changed, so it was not started.</source>
+        <translation>Die Dateien seines Plugins haben sich geändert; deshalb wurde er nicht gestartet.</translation>
     </message>
     <message>
         <source>The files of the worktree are in {0}.</source>
@@ -5513,6 +5617,10 @@
     <message>
         <source>The rule could not be saved, so you will be asked again.</source>
         <translation>Die Regel konnte nicht gespeichert werden, Sie werden also wieder gefragt.</translation>
+    </message>
+    <message>
+        <source>The server reported a failure.</source>
+        <translation>Der Server hat einen Fehler gemeldet.</translation>
     </message>
     <message>
         <source>The server requires a key: enter it in Settings.</source>
@@ -5947,6 +6055,10 @@
         <translation>`desktop-agent agents list` zeigt, welche es gibt.</translation>
     </message>
     <message>
+        <source>`desktop-agent doctor` says what helps.</source>
+        <translation>`desktop-agent doctor` sagt, was hilft.</translation>
+    </message>
+    <message>
         <source>`desktop-agent worktrees list` lists them.</source>
         <translation>`desktop-agent worktrees list` listet sie auf.</translation>
     </message>
@@ -6299,6 +6411,10 @@
         <translation>{0} Versuchen Sie es noch einmal.</translation>
     </message>
     <message>
+        <source>{0} What {1} runs could not be downloaded, or fails by itself.</source>
+        <translation>{0} Was {1} ausführt, konnte nicht heruntergeladen werden oder schlägt von sich aus fehl.</translation>
+    </message>
+    <message>
         <source>{0} accounts cannot be of the kind {1}; possible: {2}</source>
         <translation>Konten bei {0} können nicht von der Art {1} sein; möglich: {2}</translation>
     </message>
@@ -6343,6 +6459,10 @@
         <translation>{0} kann {1} nicht auf {2} setzen.</translation>
     </message>
     <message>
+        <source>{0} could not be started: {1}.</source>
+        <translation>{0} konnte nicht gestartet werden: {1}.</translation>
+    </message>
+    <message>
         <source>{0} could not summarise its conversation.</source>
         <translation>{0} konnte sein Gespräch nicht zusammenfassen.</translation>
     </message>
@@ -6365,6 +6485,10 @@
     <message>
         <source>{0} does not tell what it costs, so cost limits do not apply to it.</source>
         <translation>{0} teilt nicht mit, was es kostet; Kostenlimits gelten dafür also nicht.</translation>
+    </message>
+    <message>
+        <source>{0} downloads what it runs.</source>
+        <translation>{0} lädt herunter, was es ausführt.</translation>
     </message>
     <message>
         <source>{0} goes on with its own session, which could not be compared with this conversation.</source>

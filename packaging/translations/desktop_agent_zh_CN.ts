@@ -4649,6 +4649,10 @@
         <translation>在那里更改的文件不在审阅中。</translation>
     </message>
     <message>
+        <source>Files that it runs are not as you trusted them, so it was not started.</source>
+        <translation>它要运行的文件与您信任时的不同，因此未启动。</translation>
+    </message>
+    <message>
         <source>Free some disk space.</source>
         <translation>请释放一些磁盘空间。</translation>
     </message>
@@ -4741,12 +4745,28 @@
         <translation>它属于 {0} 中的仓库。</translation>
     </message>
     <message>
+        <source>It changed its tools and did not list them within {0} s.</source>
+        <translation>它更改了工具，但未在 {0} 秒内列出。</translation>
+    </message>
+    <message>
         <source>It changed on disk or cannot be written. Nothing was changed.</source>
         <translation>它在磁盘上已更改，或无法写入。一切保持原样。</translation>
     </message>
     <message>
+        <source>It could not be confined, so it was not started: {0}</source>
+        <translation>无法对其进行限制，因此未启动：{0}</translation>
+    </message>
+    <message>
+        <source>It did not answer within {0} s.</source>
+        <translation>它未在 {0} 秒内应答。</translation>
+    </message>
+    <message>
         <source>It did not stop when it was asked to.</source>
         <translation>被要求停止时它没有停止。</translation>
+    </message>
+    <message>
+        <source>It failed unexpectedly: {0}</source>
+        <translation>它意外失败：{0}</translation>
     </message>
     <message>
         <source>It has conflicts in the worktree. Resolve them there first.</source>
@@ -4801,6 +4821,10 @@
         <translation>这是工作树 {0}。`desktop-agent worktrees restore {1}` 可将其恢复。</translation>
     </message>
     <message>
+        <source>It is tried again in {0} s.</source>
+        <translation>将在 {0} 秒后重试。</translation>
+    </message>
+    <message>
         <source>It keeps its context by itself.</source>
         <translation>它自行管理上下文。</translation>
     </message>
@@ -4811,6 +4835,22 @@
     <message>
         <source>It may have an option for it.</source>
         <translation>它可能有相应的选项。</translation>
+    </message>
+    <message>
+        <source>It must run in the sandbox, and nothing here confines servers, so it was not started.</source>
+        <translation>它必须在沙盒中运行，而此处无法限制服务器，因此未启动。</translation>
+    </message>
+    <message>
+        <source>It must run in the sandbox, and this machine has none.</source>
+        <translation>它必须在沙盒中运行，而此计算机没有沙盒。</translation>
+    </message>
+    <message>
+        <source>It needs you to allow more: {0}.</source>
+        <translation>它需要您授予更多权限：{0}。</translation>
+    </message>
+    <message>
+        <source>It needs you to sign in.</source>
+        <translation>它需要您登录。</translation>
     </message>
     <message>
         <source>It said more than {0} MiB in one turn.</source>
@@ -4845,8 +4885,20 @@
         <translation>此后已更改；该版本保留不动。</translation>
     </message>
     <message>
+        <source>It was stopped before it was ready.</source>
+        <translation>它在就绪之前已被停止。</translation>
+    </message>
+    <message>
+        <source>It was stopped.</source>
+        <translation>它已被停止。</translation>
+    </message>
+    <message>
         <source>Its changes so far are kept. Raise the cost limit, or continue the session.</source>
         <translation>此前所做的会保留。请允许更高费用，或继续会话。</translation>
+    </message>
+    <message>
+        <source>Its log says which. While it is downloaded it reaches {0} and sees no files.</source>
+        <translation>其日志会说明是哪一种。下载期间它可访问 {0}，看不到任何文件。</translation>
     </message>
     <message>
         <source>Its next requests are sent without an effort. Choose another model, or reset the effort with /effort default.</source>
@@ -4855,6 +4907,10 @@
     <message>
         <source>Its options are known once it has started, with the first message.</source>
         <translation>它在收到第一条消息时启动，之后才知道它有哪些选项。</translation>
+    </message>
+    <message>
+        <source>Its servers wait until you allow it again: Settings, Plugins.</source>
+        <translation>在您再次允许之前，它的服务器会一直等待：设置 › 插件。</translation>
     </message>
     <message>
         <source>Its submodules are empty. `git submodule update --init` in the worktree fills them.</source>
@@ -4899,6 +4955,10 @@
     <message>
         <source>Look at the variants again, then choose.</source>
         <translation>请重新查看各方案，然后再选择。</translation>
+    </message>
+    <message>
+        <source>Look at them, and trust the project again: Settings, Project, or `desktop-agent config trust`.</source>
+        <translation>请查看这些文件，然后再次信任该项目：设置 › 项目，或 `desktop-agent config trust`。</translation>
     </message>
     <message>
         <source>MCP servers over HTTP</source>
@@ -4955,6 +5015,10 @@
     <message>
         <source>No branch is checked out, so there is nothing to push.</source>
         <translation>没有检出任何分支，因此没有可推送的内容。</translation>
+    </message>
+    <message>
+        <source>No model can be asked here.</source>
+        <translation>此处无法询问模型。</translation>
     </message>
     <message>
         <source>No model can write the message.</source>
@@ -5097,6 +5161,10 @@
         <translation>RAR 归档</translation>
     </message>
     <message>
+        <source>Raise startup_timeout_ms if it only needs longer to start.</source>
+        <translation>如果它只是启动较慢，请增大 startup_timeout_ms。</translation>
+    </message>
+    <message>
         <source>Redo the last undo exactly, or what you name; `steps` lists the undos</source>
         <translation>精确收回上次撤销，或您指定的撤销；`steps` 列出各次撤销</translation>
     </message>
@@ -5107,6 +5175,10 @@
     <message>
         <source>Remove the agent, and add it again with --secret {0}.</source>
         <translation>请移除该代理，然后使用 --secret {0} 重新添加。</translation>
+    </message>
+    <message>
+        <source>Restart it when the cause is mended.</source>
+        <translation>原因排除后请重新启动它。</translation>
     </message>
     <message>
         <source>Revert it with git.</source>
@@ -5149,6 +5221,10 @@
         <translation>先后有多个文件使用过此路径。请全部撤销，或在各版本之间选择。</translation>
     </message>
     <message>
+        <source>Sign in again: `desktop-agent mcp sign-in {0}`.</source>
+        <translation>请重新登录：`desktop-agent mcp sign-in {0}`。</translation>
+    </message>
+    <message>
         <source>Sign in again: in Settings, or with `desktop-agent auth sign-in openai`.</source>
         <translation>请重新登录：在“设置”中，或使用 `desktop-agent auth sign-in openai`。</translation>
     </message>
@@ -5183,6 +5259,10 @@
     <message>
         <source>Sign in: `desktop-agent auth sign-in {0} --account {1}`.</source>
         <translation>请登录：`desktop-agent auth sign-in {0} --account {1}`。</translation>
+    </message>
+    <message>
+        <source>Sign in: `desktop-agent mcp sign-in {0}`.</source>
+        <translation>请登录：`desktop-agent mcp sign-in {0}`。</translation>
     </message>
     <message>
         <source>Something else is at {0}.</source>
@@ -5227,6 +5307,26 @@
     <message>
         <source>Take these lines from only one of them.</source>
         <translation>这些行只能从其中一个采用。</translation>
+    </message>
+    <message>
+        <source>The MCP server {0} broke off: {1}</source>
+        <translation>MCP 服务器 {0} 中断：{1}</translation>
+    </message>
+    <message>
+        <source>The MCP server {0} changed its tools and did not list them within {1} s.</source>
+        <translation>MCP 服务器 {0} 更改了工具，但未在 {1} 秒内列出。</translation>
+    </message>
+    <message>
+        <source>The MCP server {0} could not be started: {1}</source>
+        <translation>无法启动 MCP 服务器 {0}：{1}</translation>
+    </message>
+    <message>
+        <source>The MCP server {0} failed a moment ago: {1}</source>
+        <translation>MCP 服务器 {0} 刚刚失败：{1}</translation>
+    </message>
+    <message>
+        <source>The MCP server {0} failed {1} times in a row and is not tried any more.</source>
+        <translation>MCP 服务器 {0} 连续失败 {1} 次，不再重试。</translation>
     </message>
     <message>
         <source>The agent did not make this change, or may not have made it. Commit it with git.</source>
@@ -5327,6 +5427,10 @@
     <message>
         <source>The files in this folder exceed the limit of {0} MiB for copies.</source>
         <translation>文件夹超过保留副本的 {0} MiB 上限。</translation>
+    </message>
+    <message>
+        <source>The files of its plugin have changed, so it was not started.</source>
+        <translation>其插件的文件已更改，因此未启动。</translation>
     </message>
     <message>
         <source>The files of the worktree are in {0}.</source>
@@ -5495,6 +5599,10 @@
     <message>
         <source>The rule could not be saved, so you will be asked again.</source>
         <translation>无法保存规则，因此会再次询问您。</translation>
+    </message>
+    <message>
+        <source>The server reported a failure.</source>
+        <translation>服务器报告了失败。</translation>
     </message>
     <message>
         <source>The server requires a key: enter it in Settings.</source>
@@ -5929,6 +6037,10 @@
         <translation>`desktop-agent agents list` 会列出可用的代理。</translation>
     </message>
     <message>
+        <source>`desktop-agent doctor` says what helps.</source>
+        <translation>`desktop-agent doctor` 会说明解决办法。</translation>
+    </message>
+    <message>
         <source>`desktop-agent worktrees list` lists them.</source>
         <translation>`desktop-agent worktrees list` 会列出它们。</translation>
     </message>
@@ -6281,6 +6393,10 @@
         <translation>{0} 请重试。</translation>
     </message>
     <message>
+        <source>{0} What {1} runs could not be downloaded, or fails by itself.</source>
+        <translation>{0} 无法下载 {1} 要运行的程序，或者该程序自身失败。</translation>
+    </message>
+    <message>
         <source>{0} accounts cannot be of the kind {1}; possible: {2}</source>
         <translation>{0} 的账户不能是 {1} 类型；可用类型：{2}</translation>
     </message>
@@ -6325,6 +6441,10 @@
         <translation>{0} 无法将 {1} 设为 {2}。</translation>
     </message>
     <message>
+        <source>{0} could not be started: {1}.</source>
+        <translation>无法启动 {0}：{1}。</translation>
+    </message>
+    <message>
         <source>{0} could not summarise its conversation.</source>
         <translation>{0} 无法总结其对话。</translation>
     </message>
@@ -6347,6 +6467,10 @@
     <message>
         <source>{0} does not tell what it costs, so cost limits do not apply to it.</source>
         <translation>{0} 不报告费用，因此费用上限对它不起作用。</translation>
+    </message>
+    <message>
+        <source>{0} downloads what it runs.</source>
+        <translation>{0} 正在下载要运行的程序。</translation>
     </message>
     <message>
         <source>{0} goes on with its own session, which could not be compared with this conversation.</source>

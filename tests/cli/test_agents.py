@@ -175,7 +175,7 @@ def test_a_projects_agents_wait_for_trust_and_start_nothing(agents: Agents, tmp_
 
     assert (shown["agents"], shown["waiting_for_trust"]) == ([], ["evil"])
     assert (
-        "Not used before you trust the project's settings (`desktop-agent config trust`): evil."
+        "Not used before you trust the project as it is now (`desktop-agent config trust`): evil."
         in agents.done("list").out
     )
     assert CommandLine.__call__(agents, "config", "trust").code == 0

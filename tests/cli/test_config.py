@@ -146,6 +146,20 @@ def test_what_is_ignored_does_not_hold_and_is_not_warned_about(config: Command, 
     assert (after.out, after.err) == ("on_write\n", "")
 
 
+def test_a_server_is_trusted_with_the_files_that_it_runs(config: Command, project: Path) -> None:
+    script = project.parent.parent / "tools" / "server.py"
+    script.parent.mkdir()
+    script.write_text("one")
+    project.write_text('[[mcp.definitions]]\nname = "a"\ncommand = "python3"\nargs = ["tools/server.py"]\n')
+    [item] = config("trust", "--json").json["items"]
+    assert (item["kind"], item["detail"], item["changed"]) == ("MCP server", "tools/server.py", False)
+    line = f"  lets the MCP server a start: python3 tools/server.py (sha256 {item['digest']} with tools/server.py)"
+    assert line in config("trust").out.splitlines()
+    script.write_text("two")
+    shown = config("trust", "--dry-run").out
+    assert shown.rstrip().endswith(" with tools/server.py, changed since your last answer)")
+
+
 def test_without_a_file_there_is_nothing_to_trust(config: Command) -> None:
     ran = config("trust")
     assert ran.code == 2

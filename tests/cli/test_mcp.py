@@ -178,6 +178,24 @@ def test_bad_usage_is_said_and_writes_nothing(mcp: Mcp, isolated_home: Path, wor
     assert not (isolated_home / "desktop-agent" / "config" / "config.toml").exists()
 
 
+def test_a_projects_server_whose_script_changed_is_listed_and_tested_as_waiting(mcp: Mcp, tmp_path: Path) -> None:
+    (tmp_path / "s.py").write_bytes(PROGRAM.read_bytes())
+    project = tmp_path / ".desktop-agent" / "config.toml"
+    project.parent.mkdir()
+    project.write_text(f'[[mcp.definitions]]\nname = "theirs"\ncommand = "{sys.executable}"\nargs = ["s.py"]\n')
+    assert CommandLine.__call__(mcp, "config", "trust").code == 0
+    assert mcp("test", "theirs").code == 0
+    (tmp_path / "s.py").write_text("open('ran', 'w').close()")
+    ran = mcp("test", "theirs")
+    assert (ran.code, "not as you trusted them" in ran.out, "config trust" in ran.out) == (1, True, True)
+    shown = mcp.done("list", "--json").json
+    assert ([each["state"] for each in shown["servers"]], shown["waiting_for_trust"]) == (
+        ["waiting for trust"],
+        ["theirs"],
+    )
+    assert not (tmp_path / "ran").exists()
+
+
 def test_a_list_says_which_file_cannot_be_read_and_what_waits_for_trust(
     mcp: Mcp, isolated_home: Path, tmp_path: Path
 ) -> None:

@@ -7,6 +7,7 @@ into it. What cannot be used is a problem in words, and never an error.
 import json
 import os
 import re
+import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, Literal, cast, get_args
@@ -72,19 +73,14 @@ class Hook(Struct, frozen=True, kw_only=True):
     def digest(self, root: Path) -> Digest:
         """Return what an answer about the hook holds for: all that defines it, and a project's scripts. Blocks."""
         is_ours = self.scope == "project"
-        marks = marks_from(_THE_FOLDER.sub(".", self.line), root) if is_ours else ()
+        line = self.command if self.args is None else shlex.join((self.command, *self.args))
+        marks = marks_from(line, root) if is_ours else ()
         scripts = [[mark.path.removeprefix(f"{root}/"), mark.mark] for mark in marks]
         facts = [
             self.event, self.command, self.args, self.matcher, self.condition, self.timeout_s, self.is_async,
             self.dialect, str(self.path.relative_to(root) if is_ours else self.path), scripts,
         ]  # fmt: skip
         return digest_of(json.dumps(facts).encode(errors="surrogatepass"))
-
-
-_THE_FOLDER = re.compile(
-    r"\$(?:CLAUDE_PROJECT_DIR\b|\{CLAUDE_PROJECT_DIR(?::?-[^{}]*)?\}|\(git rev-parse --show-toplevel\))"
-)
-"""How commands name the folder that they run in."""
 
 
 class FoundHooks(Struct, frozen=True):

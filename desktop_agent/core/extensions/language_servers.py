@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.plain_text import named, shortened
-from desktop_agent.core.extensions.script_marks import script_marks
+from desktop_agent.core.extensions.script_marks import marks_from
 from desktop_agent.core.extensions.untrusted import HoldsSecretsError, SecretAt, read_start, why_unread
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.settings.loading import FileProblem, FoundTable
@@ -85,7 +85,7 @@ class LanguageServer(Struct, frozen=True, kw_only=True):
 
     def digest(self, root: Path) -> str:
         """Return a digest of a project's server and its scripts: an answer holds as long as it is the same. Blocks."""
-        scripts = [[mark.path.removeprefix(f"{root}/"), mark.mark] for mark in script_marks(self.line, str(root))]
+        scripts = [[mark.path.removeprefix(f"{root}/"), mark.mark] for mark in marks_from(self.line, root)]
         facts = [
             self.name, self.command, self.args, dict(self.languages), dict(self.env), self.initialization_options,
             self.settings, scripts,

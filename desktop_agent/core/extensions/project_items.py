@@ -1,5 +1,8 @@
 """What the folders of a workspace and of the user bring, and the one question whether the user trusts the project."""
 
+import json
+import re
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from pathlib import Path
@@ -7,22 +10,58 @@ from pathlib import Path
 from msgspec import Struct
 
 from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.extensions.agent_files import RoleFolders, role_items
 from desktop_agent.core.extensions.hooks import hook_items
 from desktop_agent.core.extensions.instructions import InstructionReader, UserFolders, outside_imports
 from desktop_agent.core.extensions.language_servers import server_items
 from desktop_agent.core.extensions.plugin_store import Plugins, PluginStore
+from desktop_agent.core.extensions.script_marks import marks_inside
 from desktop_agent.core.extensions.skills import SkillFolders, secret_by_name
 from desktop_agent.core.extensions.skills_in_force import Skills, SkillUses, skill_items
 from desktop_agent.core.extensions.untrusted import SecretAt
+from desktop_agent.core.protocol.codec import as_object
 from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.settings.loading import FoundTable
+from desktop_agent.core.settings.table_file import pairs_in, text_in, words_in
 from desktop_agent.core.settings.workspace_settings import ProjectItem, ProjectTrust, WorkspaceSettings
+from desktop_agent.core.system.files import digest_of
 
 FINDERS: tuple[Callable[[Path, SecretAt], Iterable[ProjectItem]], ...] = (
     hook_items,
     server_items,
 )
 """Each returns what the project in a folder brings of one kind. It blocks briefly, and never raises."""
+
+
+_IS_DATA = re.compile(r"\S+\.(?:db|sqlite3?|duckdb|log)")
+"""What a server writes, unless it is the first file that it is given: then it could be the script."""
+
+
+def server_item(table: FoundTable, root: Path) -> ProjectItem | None:
+    """Return a project's MCP server as the question about trust shows it, if it runs files of the project. Blocks."""
+    values = as_object(table.value)
+    if table.key != "mcp.definitions":
+        return None
+    try:
+        name, command, args = text_in(values, "name"), text_in(values, "command"), words_in(values, "args")
+        folder, variables = root / text_in(values, "cwd"), pairs_in(values, "env")
+    except ValueError:  # then it is not used
+        return None
+    plain = [place for place, word in enumerate(args) if not word.startswith("-")]
+    args = tuple(word for place, word in enumerate(args) if place in plain[:1] or not _IS_DATA.fullmatch(word))
+    settings = (f"{variable}={shlex.quote(value)}" for variable, value in variables.items())
+    marks = marks_inside(" ".join((*settings, shlex.join((command, *args)))), root, folder, is_wide=True)
+    if not marks:
+        return None
+    facts = [values, [[mark.path, mark.mark] for mark in marks]]
+    return ProjectItem(
+        kind="MCP server",
+        name=name,
+        path=table.path,
+        detail=named(", ".join(mark.path for mark in marks)),
+        digest=digest_of(json.dumps(facts, default=str, sort_keys=True).encode(errors="surrogatepass")),
+    )
 
 
 class Extensions(Struct, frozen=True):
@@ -52,7 +91,14 @@ def extensions_of(
         return (*skill_items(folders.read()), *role_items(roles.read()), *plugins.items(), *others)
 
     trust = ProjectTrust(paths.project_answers)
-    settings = WorkspaceSettings(live, root, trust, find_items, lambda: plugins.server_tables())  # noqa: PLW0108 - it is made below
+    settings = WorkspaceSettings(
+        live,
+        root,
+        trust,
+        find_items,
+        lambda: plugins.server_tables(),  # noqa: PLW0108 - it is made below
+        lambda table: server_item(table, root),
+    )
     plugins = Plugins(store, settings, secret_at)
     homes = UserFolders.of(paths.config, environ)
 

@@ -1,20 +1,22 @@
 """Digests of the scripts that a command names, and of what git runs in the repository: they show changes."""
 
+import json
 import os
 import re
 import shutil
 import stat
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, pairwise
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.policy.risks import git_command
-from desktop_agent.core.policy.scripts import scripts_of, works_on_files
+from desktop_agent.core.policy.scripts import folders_searched, packages_of, scripts_of, works_on_files
 from desktop_agent.core.policy.segments import CHANGES_FOLDER, ParsedCommand, Segment
 from desktop_agent.core.policy.shell import parse
+from desktop_agent.core.protocol.codec import as_object
 from desktop_agent.core.protocol.model import ScriptMark
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.system.git.repository import common_folder, find_repository, read_regular
@@ -28,17 +30,101 @@ def script_marks(command: str, folder: str) -> tuple[ScriptMark, ...]:
     return tuple(ScriptMark(path=path, mark=_mark_of(Path(folder, path))) for path in scripts_of(parse(command)))
 
 
-def marks_from(command: str, root: Path) -> tuple[ScriptMark, ...]:
-    """The marks of the scripts that `command` runs from `root` and from the folders below that it goes to. Blocks."""
+_THE_FOLDER = re.compile(
+    r"\$(?:(?:CLAUDE_PROJECT_DIR|PWD)\b|\{(?:CLAUDE_PROJECT_DIR|PWD)(?::?-[^{}]*)?\}"
+    r"|\((?:pwd|git rev-parse --show-toplevel)\))"
+)
+"""How command lines name the folder that they run in."""
+_MOST_PLACES = 16
+_MOST_MATCHES = 300
+_PATTERN = re.compile(r"[*?[]")
+
+
+def marks_from(line: str, root: Path) -> tuple[ScriptMark, ...]:
+    """The marks of the scripts that `line` runs from `root` and from the folders below that it goes to. Blocks."""
+    line = _THE_FOLDER.sub(".", line)
     top = Path(os.path.realpath(root))
-    found = dict.fromkeys(script_marks(command, str(root)))
-    for place in _folders_of(parse(command), top) or ():
+    found = dict.fromkeys(script_marks(line, str(root)))
+    for place in _folders_of(parse(line), top) or ():
         if place != top and place.is_relative_to(top):
             inside = place.relative_to(top)
             found |= dict.fromkeys(
-                replace(mark, path=str(inside / mark.path)) for mark in script_marks(command, str(place))
+                replace(mark, path=str(inside / mark.path)) for mark in script_marks(line, str(place))
             )
-    return tuple(found)
+    known = {os.path.normpath(top / mark.path) for mark in found}
+    return (*found, *(mark for mark in marks_inside(line, root) if os.path.normpath(top / mark.path) not in known))
+
+
+def marks_inside(line: str, root: Path, folder: Path | None = None, *, is_wide: bool = False) -> tuple[ScriptMark, ...]:
+    """The marks of the files in `root` that `line` runs, or may run, from a `folder`. They all exist. Blocks.
+
+    If it is not understood what the line runs, or `is_wide`, every file that it names counts.
+    """
+    line = _THE_FOLDER.sub(".", line)
+    parsed, start = parse(line), Path(os.path.realpath(folder or root))
+    top = Path(os.path.realpath(root))
+    places = [start, *(_folders_of(parsed, start) or ()), *_named_folders(parsed.segments, [start], top)][:_MOST_PLACES]
+    searched = [place / each for each in folders_searched(line) for place in places]
+    names = dict.fromkeys((*scripts_of(parsed), *(_words_of(line, parsed) if is_wide or parsed.problems else ())))
+    files = [place / name for place in (*places, *searched) for name in names]
+    files += (place / segment.program for place in searched for segment in parsed.segments if segment.parts)
+    for name in packages_of(parsed):
+        files += (file for place in places for file in _entries_of(place, name))
+    for pattern in names:
+        if _PATTERN.search(pattern) and not pattern.startswith("/"):
+            files += islice(start.glob(pattern.replace("**", "*")), _MOST_MATCHES)
+    inside = {path: file for file in files if (path := _path_inside(file, root, top))}
+    marks = {path: _mark_of(file) for path, file in inside.items()}
+    return tuple(ScriptMark(path=path, mark=mark) for path, mark in sorted(marks.items()) if mark)
+
+
+def _words_of(line: str, parsed: ParsedCommand) -> Iterator[str]:
+    for segment in parsed.segments:
+        for word in (*segment.parts, *(word for outer in segment.outer for word in outer)):
+            yield from (word.text, word.text.rpartition("=")[2])
+    yield from _WORD_ENDS.split(line)
+
+
+def _entries_of(place: Path, package: str) -> Iterator[Path]:
+    """What a program may run that is given a folder, or the name of a package that is installed in one."""
+    name = re.sub(r"(?<=.)@[^/]*$", "", package)
+    yield place / "node_modules" / ".bin" / name.rpartition("/")[2]
+    for folder in (place / package, place / "node_modules" / name):
+        yield from (folder / entry for entry in _ENTRIES)
+        try:
+            described = as_object(json.loads(_text_of(folder / "package.json")))
+        except (ValueError, RecursionError):
+            continue
+        programs = described.get("bin")
+        for value in (described.get("main"), programs, *as_object(programs).values()):
+            if isinstance(value, str):
+                yield from (folder / value, folder / f"{value}.js", folder / value / "index.js")
+
+
+_ENTRIES = (
+    "__main__.py",
+    "pyproject.toml",
+    "setup.py",
+    "package.json",
+    "index.js",
+    "index.mjs",
+    "index.cjs",
+    "index.ts",
+)
+
+
+def _path_inside(file: Path, root: Path, top: Path) -> str:
+    """Return the path of a file in the project; empty if it is elsewhere."""
+    if len(str(file)) > _LONGEST_PATH or "\0" in str(file):
+        return ""
+    plain = Path(os.path.normpath(file))
+    for path, folder in ((plain, top), (plain, root), (Path(os.path.realpath(file)), top)):
+        if path.is_relative_to(folder) and path != folder:
+            return str(path.relative_to(folder))
+    return ""
+
+
+_LONGEST_PATH = 4_000
 
 
 def changed_scripts(asked: tuple[ScriptMark, ...], now: tuple[ScriptMark, ...]) -> tuple[str, ...]:
@@ -216,7 +302,7 @@ def _mark_config(path: Path, bases: tuple[Path, ...], seen: dict[str, str], dept
                     _mark_hooks(named, bases[0], seen)
 
 
-_WORD_ENDS = re.compile(r"[\s\"';|&()!=,]+")
+_WORD_ENDS = re.compile(r"[\s\"'`;|&()<>!=,]+")
 
 
 def _mark_hooks(folder: Path, top: Path, seen: dict[str, str]) -> None:

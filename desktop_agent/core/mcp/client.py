@@ -121,6 +121,10 @@ class ConnectionLostError(ServerError):
     """The connection was lost during a call. The reason is known only when the server has ended."""
 
 
+class NotTrustedError(ServerError):
+    """What the server runs is not what the user trusted. Another try makes no sense until the user has answered."""
+
+
 class SignInNeededError(ServerError):
     """The server requires a sign-in. Another try makes no sense until the user has signed in."""
 

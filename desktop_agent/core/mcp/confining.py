@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import SandboxError, ServerError, ToolError
 from desktop_agent.core.base.paths import real_path
+from desktop_agent.core.mcp.client import NotTrustedError
 from desktop_agent.core.mcp.definition import Program, ServerSandbox, folder_meant
 from desktop_agent.core.mcp.server_log import ServerLog
 from desktop_agent.core.sandbox.confinement import ConfinementSpec, Folders, is_within
@@ -132,7 +133,7 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
             if not is_there:  # it worked without the registry
                 await asyncio.to_thread(make_private_file, cache / _FETCHED)
         except ServerError as error:
-            if is_there:
+            if is_there or isinstance(error, NotTrustedError):
                 raise
             title = f"{error.title} What {program.command} runs could not be downloaded, or fails by itself."
             hint = f"Its log says which. While it is downloaded it reaches {', '.join(registries)} and sees no files."

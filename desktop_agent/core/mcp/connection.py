@@ -19,6 +19,7 @@ from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.mcp.client import (
     AskUser,
     ConnectionLostError,
+    NotTrustedError,
     SampleModel,
     ServerCredentials,
     SignInNeededError,
@@ -27,7 +28,7 @@ from desktop_agent.core.mcp.client import (
     nobody_to_ask,
 )
 from desktop_agent.core.mcp.confining import ServerConfiner
-from desktop_agent.core.mcp.definition import Program, ServerDefinition
+from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition
 from desktop_agent.core.mcp.server_log import ServerLog
 from desktop_agent.core.mcp.server_status import CallReply, LastCall, OfferedTool, Part, Progress, ServerStatus
 from desktop_agent.core.system.processes.child import first_of
@@ -371,10 +372,11 @@ class Connection:
             await asyncio.wait({ended})
 
     def _failed(self, error: ServerError) -> None:
-        # A server that waits for the user is none that fails: it is tried again once the user has signed in.
+        # A server that waits for the user is none that fails: it is tried again once the user has answered.
         needs_sign_in = isinstance(error, SignInNeededError)
-        failures = self.status.failures + (not needs_sign_in)
-        pause_s = min(FIRST_RETRY_PAUSE_S * 2 ** (failures - 1), LONGEST_RETRY_PAUSE_S)
+        is_waiting = needs_sign_in or isinstance(error, NotTrustedError)
+        failures = self.status.failures + (not is_waiting)
+        pause_s = 0.0 if is_waiting else min(FIRST_RETRY_PAUSE_S * 2 ** (failures - 1), LONGEST_RETRY_PAUSE_S)
         self._may_try_at = self._clock.monotonic() + pause_s
         state = "resting" if failures >= MOST_FAILURES else "failed"
         self.log.say(error.title)
@@ -503,6 +505,7 @@ class ServerPool:
     async def _confined(
         self, definition: ServerDefinition, workspace: Path, command: Command, log: ServerLog
     ) -> AsyncGenerator[Command]:
+        await _require_trust(definition)
         program = definition.reached_by
         if not isinstance(program, Program) or program.sandbox is None:
             yield command
@@ -510,13 +513,13 @@ class ServerPool:
             raise ServerError("It must run in the sandbox, and nothing here confines servers, so it was not started.")
         else:
             async with self._confiner.confining(program, workspace, command, log, self._processes) as confined:
+                await _require_trust(definition)  # downloading its program may have taken minutes
                 yield confined
 
     @asynccontextmanager
     async def _open(self, definition: ServerDefinition, surroundings: Surroundings) -> OpenedClient:
-        if definition.may_start is not None and not await asyncio.to_thread(definition.may_start):
-            hint = "Its servers wait until you allow it again: Settings, Plugins."
-            raise ServerError("The files of its plugin have changed, so it was not started.", hint=hint)
+        if isinstance(definition.reached_by, Address):  # a program is judged right before it is started
+            await _require_trust(definition)
         await asyncio.to_thread(import_module, _SDK_CLIENT)  # takes more than a second
         from desktop_agent.core.mcp.sdk.sdk_client import open_client
 
@@ -528,3 +531,14 @@ class ServerPool:
     def _tell(self, status: ServerStatus) -> None:
         for listener in tuple(self._listeners):
             listener(status)
+
+
+async def _require_trust(definition: ServerDefinition) -> None:
+    if definition.may_start is None or await asyncio.to_thread(definition.may_start):
+        return
+    title = "Files that it runs are not as you trusted them, so it was not started."
+    hint = "Look at them, and trust the project again: Settings, Project, or `desktop-agent config trust`."
+    if definition.defined_by == "plugin":
+        title = "The files of its plugin have changed, so it was not started."
+        hint = "Its servers wait until you allow it again: Settings, Plugins."
+    raise NotTrustedError(title, hint=hint)

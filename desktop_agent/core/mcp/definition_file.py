@@ -170,7 +170,7 @@ def _defined(table: FoundTable) -> ServerDefinition:
     _require_no_secrets(definition, is_project=table.is_project)
     origin: DefinedBy = "project" if table.is_project else "user"
     folder = table.path.parent.parent if table.is_project else table.path.parent
-    return replace(with_folder(definition, folder), defined_by=origin)
+    return replace(with_folder(definition, folder), defined_by=origin, may_start=table.may_start)
 
 
 def _require_no_secrets(definition: ServerDefinition, *, is_project: bool) -> None:

@@ -5,7 +5,7 @@ An approval covers the command *and* its scripts, and a script can change while 
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from desktop_agent.core.policy.segments import (
     INTERPRETERS,
@@ -18,7 +18,7 @@ from desktop_agent.core.policy.segments import (
 
 MOST_SCRIPTS = 32
 
-_OWN_PATH = re.compile(r"""\bPATH=(?:"[^"]*"|'[^']*'|[^\s;&|)]+)""")
+_SEARCHED = re.compile(r"""\b(PATH|PYTHONPATH|NODE_PATH|PERL5LIB|RUBYLIB)=(?:"([^"]*)"|'([^']*)'|([^\s;&|)]+))""")
 _SOURCING = frozenset({".", "source"})
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 _PYTHON_PROJECT = ("pyproject.toml", "setup.py", "setup.cfg")
@@ -59,7 +59,15 @@ _RECIPES: dict[str, tuple[str, ...]] = {
     "cmake": ("CMakeLists.txt", "CMakePresets.json"),
     "ninja": ("build.ninja",),
 }
-_RUN_FILES = SHELLS | OTHER_SHELLS | _SOURCING | {"awk", "gawk", "mawk", "sed"} | _RECIPES.keys()
+_LAUNCHERS = frozenset(
+    {
+        "npx", "bunx", "uvx", "pipx", "pipenv", "tsx", "ts-node", "zx", "vite-node", "java", "jbang", "kotlin",
+        "groovy", "scala", "dotnet", "mono", "swift", "julia", "elixir", "escript", "wasmtime",
+    }
+)  # fmt: skip
+_WITH_SUBCOMMANDS = frozenset({"uv", "npm", "pnpm", "yarn", "bun", "deno", "pipx", "poetry", "pdm", "hatch"})
+_RUNNING = frozenset({"run", "exec", "x", "dlx"})
+_RUN_FILES = SHELLS | OTHER_SHELLS | _SOURCING | {"awk", "gawk", "mawk", "sed"} | _LAUNCHERS | _RECIPES.keys()
 _WORK_ON_FILES = frozenset({"pytest", "cargo", "go"})
 """Other words of these programs only select what they work on, so a rule for the program covers them."""
 
@@ -86,9 +94,34 @@ def programs_of(parsed: ParsedCommand) -> tuple[str, ...]:
     return tuple(found)[:MOST_SCRIPTS]
 
 
+def packages_of(parsed: ParsedCommand) -> tuple[str, ...]:
+    """Return the words that may be a folder or a package that is run: `node .`, `npx ./x`, `uvx --from ./x y`."""
+    found: dict[str, None] = {}
+    for segment in parsed.segments:
+        words = [part.text for part in segment.parts[1:] if part.is_known and not part.text.startswith("-")]
+        name = posixpath.basename(segment.program)
+        if name in _WITH_SUBCOMMANDS:
+            words = words[1:] if words[:1] and words[0] in _RUNNING else []
+        elif not _is_interpreter(name) and name not in _LAUNCHERS:
+            continue
+        if words:
+            found[words[0]] = None
+    return tuple(found)[:MOST_SCRIPTS]
+
+
 def folders_of_programs(line: str) -> tuple[str, ...]:
-    values = [match[0].removeprefix("PATH=").strip("'\"") for match in _OWN_PATH.finditer(line)]
-    return tuple(dict.fromkeys(folder for value in values for folder in value.split(":") if folder.startswith("/")))
+    return tuple(folder for folder in folders_searched(line, ("PATH",)) if folder.startswith("/"))
+
+
+def folders_searched(line: str, variables: Collection[str] = ()) -> tuple[str, ...]:
+    """Return the folders in which a line has programs, or modules, looked for, by these or all such variables."""
+    found = [match for match in _SEARCHED.finditer(line) if not variables or match[1] in variables]
+    values = [match[2] or match[3] or match[4] or "" for match in found]
+    return tuple(dict.fromkeys(folder for value in values for folder in value.split(":") if folder))
+
+
+def _is_interpreter(name: str) -> bool:
+    return (re.sub(r"[\d.]+$", "", name) or name) in INTERPRETERS
 
 
 def _of_segment(segment: Segment) -> Iterator[str]:
@@ -99,23 +132,37 @@ def _of_segment(segment: Segment) -> Iterator[str]:
         yield words[0]
     name = posixpath.basename(words[0])
     yield from _RECIPES.get(name, ())
-    is_interpreter = (re.sub(r"[\d.]+$", "", name) or name) in INTERPRETERS
-    if name in _WORK_ON_FILES or not (is_interpreter or name in _RUN_FILES):
+    if name in _WORK_ON_FILES or not (_is_interpreter(name) or name in _RUN_FILES):
         return
     yield from _arguments(words[1:])
     yield from (redirection.target.text for redirection in segment.redirections if redirection.operator == "<")
 
 
+_MODULE = re.compile(r"-[BEIOPRSbdiqsuvx]*m(?P<name>[A-Za-z_][\w.]*)?|--module")
+"""How Python and uv are told a module: `-m x`, `-Im x`, `-mx`."""
+
+
 def _arguments(words: Sequence[str]) -> Iterator[str]:
     for before, word in zip(("", *words), words, strict=False):
-        if before == "-m":
-            yield from _RECIPES.get(word, ())
-            if word in _WORK_ON_FILES:
+        option, joined = _MODULE.fullmatch(before), _MODULE.fullmatch(word)
+        if option is not None and option["name"] is None:
+            name = word
+        else:
+            name = (joined["name"] if joined is not None else None) or ""
+        if name:
+            yield from _RECIPES.get(name, ())
+            if name in _WORK_ON_FILES:
                 return
-            module = word.replace(".", "/")
-            yield f"{module}.py"
-            yield f"{module}/__main__.py"
+            yield from _files_of_module(name)
         elif not word.startswith("-") and "\0" not in word and len(word) < 1_000:
             yield word
         elif word.startswith("--") and "=" in word:
             yield word.partition("=")[2]
+
+
+def _files_of_module(name: str) -> Iterator[str]:
+    module = name.replace(".", "/")
+    yield f"{module}.py"
+    yield f"{module}/__main__.py"
+    packages = module.split("/")
+    yield from ("/".join((*packages[:count], "__init__.py")) for count in range(1, len(packages) + 1))

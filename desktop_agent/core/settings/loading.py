@@ -109,7 +109,7 @@ class FoundTable(Struct, frozen=True, kw_only=True):
     plugin: str = ""
     """The name of the plugin that brings it."""
     may_start: Callable[[], bool] | None = None
-    """Returns whether the plugin's files are still those that the user allowed. Blocks; never raises."""
+    """Returns whether what it runs of a plugin or a project is still what the user allowed. Blocks; never raises."""
 
     def problem(self, message: str, *, is_fault: bool = False) -> FileProblem:
         """Return a problem with this table, whose key is the table's number in the file: `rule 1`."""

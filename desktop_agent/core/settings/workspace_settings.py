@@ -9,6 +9,7 @@ import json
 import os
 import stat
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -55,12 +56,12 @@ class Tightened(Struct, frozen=True):
 class ProjectItem(Struct, frozen=True, kw_only=True):
     """What a project brings beside its settings, as the question about trust shows it."""
 
-    kind: Literal["skill", "agent", "import", "hook", "language server", "plugin"]
+    kind: Literal["skill", "agent", "import", "hook", "language server", "plugin", "MCP server"]
     """`import`: a file outside of the folder, named `~/…`, that the folder's instructions import."""
     name: str
     path: Path
     detail: str = ""
-    """What it is for; what a hook, a language server or a plugin would run, in full."""
+    """What it is for; what a hook, a language server or a plugin would run, in full; the files of an MCP server."""
     digest: str = ""
     """Of all that a program would do. It is the same in each copy of the project, so it covers no absolute path."""
 
@@ -98,6 +99,10 @@ class ProjectProposal(Struct, frozen=True):
     def brings(self) -> tuple[str, ...]:
         kinds = dict.fromkeys(f"{item.kind}s" for item in self.items)
         return ("settings", *kinds) if self.path.name == PROJECT_FILE else tuple(kinds)
+
+    def files_of(self, server: str) -> ProjectItem | None:
+        """Return what an MCP server of this name runs of the project's files, if any."""
+        return next((item for item in self.items if item.kind == "MCP server" and item.name == server), None)
 
     def applied_to(self, settings: Settings) -> Settings:
         for change in self.changes:
@@ -189,7 +194,7 @@ class Trust(Struct, frozen=True, kw_only=True):
     texts: Answer | None = None
     """The answer about skills and agents. It holds for those that come later, too."""
     programs: Mapping[str, Answer] = {}
-    """The answers about imports, hooks, language servers and plugins, by their keys."""
+    """The answers about imports, hooks, language servers, plugins and the files of MCP servers, by their keys."""
     places: Mapping[str, str] = {}
     """Where each item was at the last answer, by its key. If the key is gone and the place is not, the item changed."""
     is_broken: bool = False
@@ -286,6 +291,8 @@ class ProjectTrust:
 
 FindItems = Callable[[Path], tuple[ProjectItem, ...]]
 """Returns what the project in a folder brings beside its settings. Blocks; never raises."""
+ItemOf = Callable[[FoundTable], ProjectItem | None]
+"""Returns what a program that the settings define runs of the project's files, if any. Blocks; never raises."""
 FindTables = Callable[[], tuple[FoundTable, ...]]
 """Returns what plugins define, as far as the last answer about the project allows. Blocks; never raises."""
 
@@ -307,6 +314,7 @@ class WorkspaceSettings:
         trust: ProjectTrust,
         find_items: FindItems = lambda _root: (),
         find_tables: FindTables = tuple,
+        item_of: ItemOf = lambda _table: None,
     ) -> None:
         """Does not access the disk. Until the first `refresh`, the user's settings apply."""
         self.live = live
@@ -314,6 +322,7 @@ class WorkspaceSettings:
         self._trust = trust
         self._find_items = find_items
         self._find_tables = find_tables
+        self._item_of = item_of
         self._project = _Project()
         self._has_accepted_faults = False
         self._combined: tuple[LoadedSettings, _Project, LoadedSettings] | None = None
@@ -397,17 +406,26 @@ class WorkspaceSettings:
 
     def _look_at_project(self) -> None:
         stamps = (stamp_of(self.root / PROJECT_FOLDER / PROJECT_FILE), stamp_of(self._trust.path_for(self.root)))
-        items = self._find_items(self.root)
+        found = self._find_items(self.root)
         if stamps == (None, None) or all(map(is_unchanged, stamps, self._project.stamps)):
             if stamps == (None, None) and self._project.stamps != stamps:
-                self._project = _Project(items=items, tables=self._project.tables)
-            elif items != self._project.items:
+                self._project = _Project(items=found, tables=self._project.tables)
+            elif (items := (*found, *self._items_of(self._project.file))) != self._project.items:
                 self._project = replace(self._project, items=items)
             return
-        trust = self._trust.read(self.root)
+        file, trust = read_project(self.root), self._trust.read(self.root)
         if trust.is_broken and not self._project.trust.is_broken and self._project.trust.answer is not None:
             trust = self._project.trust  # what was answered holds on
-        self._project = _Project(read_project(self.root), trust, stamps, items, self._project.tables)
+        items = (*found, *self._items_of(file))
+        self._project = _Project(file, trust, stamps, items, self._project.tables)
+
+    def _items_of(self, file: FileText | None) -> tuple[ProjectItem, ...]:
+        tables = proposal_of(file, self.live.current).tables if file is not None else ()
+        return tuple(item for table in tables if (item := self._item_of(table)) is not None)
+
+    def _may_start(self, table: FoundTable) -> bool:
+        item = self._item_of(table)
+        return item is None or self.answer_about(item) == "trusted"
 
     def remember(self, answer: Answer, text: str, items: Sequence[ProjectItem] = ()) -> None:
         """Store the user's answer about the settings file with the content `text`, and about these items. Blocks.
@@ -454,5 +472,8 @@ class WorkspaceSettings:
             proposal.applied_to(user_loaded.settings),
             (*user_loaded.problems, *(proposal.problems if trust.answer_to(file.text) else ())),
             {**user_loaded.sources, **proposal.sources},
-            (*user_loaded.tables, *proposal.tables),
+            (
+                *user_loaded.tables,
+                *(replace(each, may_start=partial(self._may_start, each)) for each in proposal.tables),
+            ),
         )

@@ -74,7 +74,7 @@ class ProjectPage(Page):
         about = self.tr("These MCP servers could start. Servers not marked as confined can do everything you can:")
         if answer == "trusted":
             about = self.tr("These MCP servers may start. Servers not marked as confined can do everything you can:")
-        self._show_programs(about, server_lines(servers))
+        self._show_programs(about, server_lines(servers, proposal))
         about_agents = self.tr("You could choose these agents. Those not marked as confined can do everything you can:")
         self._show_programs(about_agents, agent_lines(agents))
         about_run = self.tr("These hooks and plugins would run as you do, outside the sandbox:")
@@ -118,11 +118,16 @@ def change_lines(changes: Sequence[Tightened]) -> list[str]:
     return lines
 
 
-def server_lines(servers: Definitions) -> list[str]:
+def server_lines(servers: Definitions, proposal: ProjectProposal) -> list[str]:
     """Return a line, not shortened, for each server that may start if the project is trusted."""
-    off = QCoreApplication.translate("ProjectPage", "{0} (switched off)")
-    lines = ((server.is_enabled, f"{server.name}: {server.in_full}") for server in servers.servers)
-    return [_breakable(line if is_enabled else off.format(line)) for is_enabled, line in lines]
+    lines: list[str] = []
+    for server in servers.servers:
+        line = f"{server.name}: {server.in_full}"
+        if (files := proposal.files_of(server.name)) is not None:
+            line = _marked(line, files, proposal)
+        off = QCoreApplication.translate("ProjectPage", "{0} (switched off)")
+        lines.append(_breakable(line if server.is_enabled else off.format(line)))
+    return lines
 
 
 def agent_lines(agents: AgentDefinitions) -> list[str]:
@@ -141,7 +146,13 @@ def checker_lines(proposal: ProjectProposal) -> list[str]:
 
 
 def _program_line(item: ProjectItem, proposal: ProjectProposal) -> str:
-    line = _breakable(f"{named(item.name)}: {named(item.detail)} [{item.digest[:12]}]")
+    return _breakable(_marked(f"{named(item.name)}: {named(item.detail)}", item, proposal))
+
+
+def _marked(line: str, item: ProjectItem, proposal: ProjectProposal) -> str:
+    """Return a line with the digest of what is answered about, and whether it has changed."""
+    files = f"{item.detail} " if item.kind == "MCP server" else ""
+    line = f"{line} [{files}{item.digest[:12]}]"
     changed = QCoreApplication.translate("ProjectPage", "{0} (changed since you answered)")
     return changed.format(line) if item.key in proposal.changed else line
 

@@ -80,7 +80,7 @@ def problem_line(server: ServerView) -> str:
     status = server.status
     if status.needs_sign_in:  # the state says this, and the card has a button for it
         return ""
-    texts = [named(text) for text in (status.problem, status.hint) if text]
+    texts = [named(core_words(text)) for text in (status.problem, status.hint) if text]
     return " ".join(text if text.endswith((".", "!", "?")) else f"{text}." for text in texts)
 
 

@@ -72,7 +72,7 @@ class ProjectBanner(BannerFrame):
             self.tr("This language server would run in the sandbox: {0}"),
             self.tr("The model would see this file from outside the folder: {0}"),
         )
-        programs = [starts.format(line) for line in server_lines(servers)]
+        programs = [starts.format(line) for line in server_lines(servers, proposal)]
         programs += [offers.format(line) for line in agent_lines(agents)]
         programs += [runs.format(line) for line in program_lines(proposal)]
         programs += [checks.format(line) for line in checker_lines(proposal)]

@@ -92,7 +92,15 @@ NAMING_IT = (
     "bash .claude/check.sh", '"$CLAUDE_PROJECT_DIR"/.claude/check.sh', '"$CLAUDE_PROJECT_DIR/.claude/check.sh"',
     'bash -u "${CLAUDE_PROJECT_DIR}/.claude/check.sh" x', 'sh "${CLAUDE_PROJECT_DIR:-.}/.claude/check.sh"',
     'sh "$(git rev-parse --show-toplevel)/.claude/check.sh"', 'cd "$CLAUDE_PROJECT_DIR/.claude" && ./check.sh',
-    "cd .claude; sh check.sh",
+    "cd .claude; sh check.sh", "cat .claude/check.sh | sh", "sh < .claude/check.sh", "sh -s x <.claude/check.sh",
+    'eval "$(cat .claude/check.sh)"', 'sh -c "$(cat .claude/check.sh)"', "bash <(cat .claude/check.sh)",
+    "for each in .claude/*.sh; do sh $each; done", "BASH_ENV=.claude/check.sh bash -c true",
+    'PATH=".claude:$PATH" check.sh', "env PATH=.claude:/usr/bin:/bin check.sh", 'PATH="$PWD/.claude:$PATH"; check.sh',
+    'export PATH="$CLAUDE_PROJECT_DIR/.claude:$PATH" && check.sh',
+)  # fmt: skip
+PYTHON = (
+    "python3 -m kit.check", "python3 -mkit.check", "python3 -Im kit.check", "PYTHONPATH=. python3 -m kit.check",
+    "python3 -c \"exec(open('kit/check.py').read())\"", "cd kit && python3 -m check", "python3 < kit/check.py",
 )  # fmt: skip
 
 
@@ -106,6 +114,40 @@ async def test_a_script_that_changed_since_it_was_trusted_does_not_run(ground: G
         await s.prompt()
     assert not (ground.workspace / "ran").exists()
     assert not s.rx.all(ev.HookRan)
+
+
+@pytest.mark.parametrize(
+    ("line", "name"), [*((line, "check") for line in PYTHON), *((line, "__init__") for line in PYTHON[:4])]
+)
+async def test_a_module_that_changed_since_it_was_trusted_does_not_run(ground: Ground, line: str, name: str) -> None:
+    ground.write("kit/check.py", "\n")
+    ground.write("kit/__init__.py", "\n")
+    checking(ground, line)
+    trust(ground)
+    ground.write(f"kit/{name}.py", "open('ran', 'w').close()\n")
+    async with ground.session([[LOOK], [Say("Done.")]]) as s:
+        await s.prompt()
+    assert not (ground.workspace / "ran").exists()
+    assert not s.rx.all(ev.HookRan)
+
+
+async def test_a_hook_of_words_with_a_blank_runs_only_as_it_was_trusted(ground: Ground) -> None:
+    ground.write("a b/check.sh", "true\n")
+    hook = {"command": "sh", "args": ["${CLAUDE_PROJECT_DIR}/a b/check.sh"]}
+    ground.write(".claude/settings.json", json.dumps({"hooks": {"PreToolUse": [{"hooks": [hook]}]}}))
+    trust(ground)
+    ground.write("a b/check.sh", "touch ran\n")
+    async with ground.session([[LOOK], [Say("Done.")]]) as s:
+        await s.prompt()
+    assert not (ground.workspace / "ran").exists()
+
+
+def test_a_text_that_a_hook_only_prints_may_change(ground: Ground) -> None:
+    ground.write(".claude/notes.md", "one")
+    checking(ground, "cat .claude/notes.md")
+    (before,) = hook_items(ground.workspace, no_secret)
+    ground.write(".claude/notes.md", "two")
+    assert list(hook_items(ground.workspace, no_secret)) == [before]
 
 
 def test_a_large_program_is_not_changed_unseen_by_setting_its_date(ground: Ground) -> None:
