@@ -82,6 +82,16 @@ class Console(Struct, frozen=True):
             raise OutputError(error) from error
 
 
+def is_confirmed(console: Console, lines: Sequence[str], question: str) -> bool:
+    """Ask the user on the terminal, below these lines. Blocks. Raises `UsageError` where no user can answer."""
+    for line in lines:
+        console.say(line)
+    if not sys.stdin.isatty():
+        raise UsageError("This has to be confirmed.", hint="Confirm it with --yes.")
+    console.say(f"{question} [y/N]")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
 def typed_secret(prompt: str, missing: UsageError, *, is_whole: bool = False) -> str:
     """Ask for a secret without showing it. From a pipe, read a line, or all of it. Raises `missing` if it is empty."""
     read = sys.stdin.read if is_whole else sys.stdin.readline

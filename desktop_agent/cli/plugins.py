@@ -3,11 +3,9 @@
 import argparse
 import asyncio
 import os
-import sys
-from collections.abc import Sequence
 
 from desktop_agent.cli.config import live_settings
-from desktop_agent.cli.console import Console, table
+from desktop_agent.cli.console import Console, is_confirmed, table
 from desktop_agent.cli.extensions import extensions_in
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths, real_path
@@ -39,7 +37,7 @@ def add(args: argparse.Namespace, console: Console) -> int:
     try:
         lines = _lines(staged.plugin)
         lines += [f"  left out (leads out of the plugin, or is not a file): {place}" for place in staged.left_out]
-        is_added = not args.dry_run and _is_confirmed(args, console, lines, f"Add {staged.plugin.name}?")
+        is_added = not args.dry_run and (args.yes or is_confirmed(console, lines, f"Add {staged.plugin.name}?"))
         if is_added:
             store.add(staged)
     finally:
@@ -59,7 +57,8 @@ def enable(args: argparse.Namespace, console: Console) -> int:
     if one.plugin is None:
         raise UsageError(f"{one.name} cannot be used: {one.reason}.")
     if one.record is not None and one.digest != one.record.digest:
-        if not _is_confirmed(args, console, _lines(one.plugin), f"{one.name} has changed. Allow it as it is now?"):
+        question = f"{one.name} has changed. Allow it as it is now?"
+        if not (args.yes or is_confirmed(console, _lines(one.plugin), question)):
             return 1
         _store().renew(one.name, one.digest)
     _switch(one.name, is_on=True)
@@ -103,18 +102,6 @@ def _switch(name: str, *, is_on: bool) -> None:
     wanted = [other for other in off if other != name] + ([] if is_on else [name])
     if wanted != list(off):
         live.change_now("plugins.off", wanted)
-
-
-def _is_confirmed(args: argparse.Namespace, console: Console, lines: Sequence[str], question: str) -> bool:
-    """Ask the user on the terminal. Raises `UsageError` where no user can answer."""
-    if args.yes:
-        return True
-    for line in lines:
-        console.say(line)
-    if not sys.stdin.isatty():
-        raise UsageError("This has to be confirmed.", hint="Confirm it with --yes.")
-    console.say(f"{question} [y/N]")
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _about(plugin: Plugin) -> JsonObject:

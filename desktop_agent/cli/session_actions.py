@@ -2,11 +2,10 @@
 
 import argparse
 import asyncio
-import sys
 
 from msgspec.structs import asdict
 
-from desktop_agent.cli.console import Console, size_text
+from desktop_agent.cli.console import Console, is_confirmed, size_text
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.base.ids import SessionId
@@ -127,28 +126,18 @@ def _file(args: argparse.Namespace, event: Filing, console: Console, document: J
 def delete(args: argparse.Namespace, console: Console) -> int:
     bench = Workbench.from_environment()
     session_id = bench.catalog.find(args.id)
-    return asyncio.run(_delete(bench, console, session_id, is_confirmed=args.yes))  # noqa: TID251 - entry point
+    return asyncio.run(_delete(bench, console, session_id, is_certain=args.yes))  # noqa: TID251 - entry point
 
 
-async def _delete(bench: Workbench, console: Console, session_id: SessionId, *, is_confirmed: bool) -> int:
-    if not is_confirmed and not await _is_confirmed(bench, console, session_id):
-        console.say("Nothing was deleted.")
-        return 1
+async def _delete(bench: Workbench, console: Console, session_id: SessionId, *, is_certain: bool) -> int:
+    if not is_certain:
+        summary, size = await asyncio.to_thread(bench.catalog.summary, session_id), await bench.stored.size(session_id)
+        title, own = summary.title if summary is not None else session_id, size.journal_bytes + size.own_bytes
+        lines = [f"“{title}” with {size_text(own)} and its undo history will be deleted."]
+        lines += ["Files of the workspace stay as they are."]
+        if not await asyncio.to_thread(is_confirmed, console, lines, "Delete it?"):
+            console.say("Nothing was deleted.")
+            return 1
     await bench.stored.delete(session_id)
     console.result({"id": session_id, "deleted": True}, "")
     return 0
-
-
-async def _is_confirmed(bench: Workbench, console: Console, session_id: SessionId) -> bool:
-    """Ask the user on the terminal. Raises `UsageError` where no user can answer."""
-    if not sys.stdin.isatty():
-        raise UsageError("Deleting a session has to be confirmed.", hint="Confirm it with --yes.")
-    summary = await asyncio.to_thread(bench.catalog.summary, session_id)
-    size = await bench.stored.size(session_id)
-    title = summary.title if summary is not None else session_id
-    console.say(
-        f"“{title}” with {size_text(size.journal_bytes + size.own_bytes)} and its undo history will be deleted."
-    )
-    console.say("Files of the workspace stay as they are. Delete it? [y/N]")
-    answer = await asyncio.to_thread(sys.stdin.readline)
-    return answer.strip().lower() in ("y", "yes")
