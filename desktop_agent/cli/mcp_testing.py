@@ -19,7 +19,7 @@ from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.base.plain_text import named, number_of
 from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.definition import ServerDefinition
-from desktop_agent.core.mcp.server_status import STATE_WORDS, ServerFacts, unused_line
+from desktop_agent.core.mcp.server_status import STATE_WORDS, TROUBLED, ServerFacts, unused_line
 from desktop_agent.core.mcp.trust import ToolTrust, tool_change
 from desktop_agent.core.protocol.model import JsonObject, ToolChange
 from desktop_agent.core.providers.auth.server_sign_ins import ServerKeyring
@@ -137,7 +137,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
     console.say(f"Starting {definition.where} …")
     testing = _start(definition, workspace, paths, console.say)
     connection = asyncio.run(run_cancellable(testing))  # noqa: TID251 - entry point
-    trust, works = ToolTrust(paths.tool_trust), connection.status.state not in ("failed", "resting")
+    trust, works = ToolTrust(paths.tool_trust), connection.status.state not in TROUBLED
     if args.accept and works:
         trust.trust(definition, connection.status.tools)
     report = ServerReport(connection, trust)

@@ -10821,10 +10821,6 @@
         <translation>Nichts, weil diese Einstellungen schon gelten oder verweigert werden.</translation>
     </message>
     <message>
-        <source>A project&apos;s settings can only make the rules stricter, and define MCP servers and agents. They apply once you trust the project, and wait again when they change; so do its hooks, language servers and plugins. Its skills and sub-agents are text for the model: once trusted, they still apply when they change.</source>
-        <translation>Die Einstellungen eines Projekts können die Regeln nur verschärfen und MCP-Server und Agenten definieren. Sie gelten, sobald Sie dem Projekt vertrauen, und warten wieder, wenn sie sich ändern; ebenso seine Hooks, Language-Server und Plugins. Seine Skills und Unteragenten sind Text für das Modell: Einmal vertraut, gelten sie auch, wenn sie sich ändern.</translation>
-    </message>
-    <message>
         <source>The model would see these files from outside the folder:</source>
         <translation>Das Modell bekäme diese Dateien von außerhalb des Ordners:</translation>
     </message>
@@ -10859,6 +10855,10 @@
     <message>
         <source>Trust</source>
         <translation>Vertrauen</translation>
+    </message>
+    <message>
+        <source>A project&apos;s settings can only make the rules stricter, and define MCP servers and agents. They apply once you trust the project, and wait again when they, or files that its servers run, change; so do its hooks, language servers and plugins. Its skills and sub-agents are text for the model: once trusted, they still apply when they change.</source>
+        <translation>Die Einstellungen eines Projekts können die Regeln nur verschärfen und MCP-Server und Agenten definieren. Sie gelten, sobald Sie dem Projekt vertrauen, und warten wieder, wenn sie oder Dateien, die seine Server ausführen, sich ändern; ebenso seine Hooks, Language-Server und Plugins. Seine Skills und Unteragenten sind Text für das Modell: Einmal vertraut, gelten sie auch, wenn sie sich ändern.</translation>
     </message>
     <message>
         <source>This project is waiting for your answer. It would bring:</source>
@@ -12217,6 +12217,10 @@
     <message>
         <source>Starting…</source>
         <translation>Startet …</translation>
+    </message>
+    <message>
+        <source>Waiting for your answer about the project or the plugin.</source>
+        <translation>Wartet auf Ihre Antwort zum Projekt oder zum Plugin.</translation>
     </message>
     <message>
         <source>no tools</source>

@@ -10786,10 +10786,6 @@
         <translation>无：所有内容已经生效或被拒绝。</translation>
     </message>
     <message>
-        <source>A project&apos;s settings can only make the rules stricter, and define MCP servers and agents. They apply once you trust the project, and wait again when they change; so do its hooks, language servers and plugins. Its skills and sub-agents are text for the model: once trusted, they still apply when they change.</source>
-        <translation>项目的设置只能使规则更严格，以及定义 MCP 服务器和代理。它们在您信任该项目后生效，更改后会再次等待您的回答；其钩子、语言服务器和插件也是如此。其技能和子代理是给模型的文本：一旦受到信任，更改后仍然有效。</translation>
-    </message>
-    <message>
         <source>The model would see these files from outside the folder:</source>
         <translation>模型会收到文件夹之外的这些文件：</translation>
     </message>
@@ -10824,6 +10820,10 @@
     <message>
         <source>Trust</source>
         <translation>信任</translation>
+    </message>
+    <message>
+        <source>A project&apos;s settings can only make the rules stricter, and define MCP servers and agents. They apply once you trust the project, and wait again when they, or files that its servers run, change; so do its hooks, language servers and plugins. Its skills and sub-agents are text for the model: once trusted, they still apply when they change.</source>
+        <translation>项目的设置只能使规则更严格，以及定义 MCP 服务器和代理。它们在您信任该项目后生效；当它们或其服务器运行的文件更改时，会再次等待您的回答；其钩子、语言服务器和插件也是如此。其技能和子代理是给模型的文本：一旦受到信任，更改后仍然有效。</translation>
     </message>
     <message>
         <source>This project is waiting for your answer. It would bring:</source>
@@ -12170,6 +12170,10 @@
     <message>
         <source>Starting…</source>
         <translation>正在启动…</translation>
+    </message>
+    <message>
+        <source>Waiting for your answer about the project or the plugin.</source>
+        <translation>正在等待您对该项目或插件的回答。</translation>
     </message>
     <message>
         <source>no tools</source>

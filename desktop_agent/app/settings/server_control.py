@@ -25,7 +25,7 @@ from desktop_agent.core.mcp.definition_file import (
     without_secrets,
 )
 from desktop_agent.core.mcp.new_servers import servers_in_file
-from desktop_agent.core.mcp.server_status import OfferedTool, ServerStatus
+from desktop_agent.core.mcp.server_status import TROUBLED, OfferedTool, ServerStatus
 from desktop_agent.core.mcp.trust import ToolTrust
 from desktop_agent.core.providers.auth.server_sign_ins import (
     ServerKeyring,
@@ -222,7 +222,7 @@ class ServerControl(Controller):
         if await self._write(lambda: define_server(self._path, definition, self._keyring, client_secret)):
             await self._restart(definition.name)
             tested = self._connections.get(definition.name)  # none if it was removed meanwhile
-            if tested and tested.status.state in ("failed", "resting") and not tested.status.needs_sign_in:
+            if tested and tested.status.state in TROUBLED and not tested.status.needs_sign_in:
                 self._unsure.add(definition.name)
                 if self._show is None:
                     await self._drop(definition.name)

@@ -374,11 +374,11 @@ class Connection:
     def _failed(self, error: ServerError) -> None:
         # A server that waits for the user is none that fails: it is tried again once the user has answered.
         needs_sign_in = isinstance(error, SignInNeededError)
-        is_waiting = needs_sign_in or isinstance(error, NotTrustedError)
-        failures = self.status.failures + (not is_waiting)
-        pause_s = 0.0 if is_waiting else min(FIRST_RETRY_PAUSE_S * 2 ** (failures - 1), LONGEST_RETRY_PAUSE_S)
+        is_untrusted = isinstance(error, NotTrustedError)
+        failures = self.status.failures + (not needs_sign_in and not is_untrusted)
+        pause_s = 0.0 if is_untrusted else min(FIRST_RETRY_PAUSE_S * 2 ** (failures - 1), LONGEST_RETRY_PAUSE_S)
         self._may_try_at = self._clock.monotonic() + pause_s
-        state = "resting" if failures >= MOST_FAILURES else "failed"
+        state = "waiting" if is_untrusted else "resting" if failures >= MOST_FAILURES else "failed"
         self.log.say(error.title)
         fields = {"problem": error.title, "hint": error.hint, "failures": failures, "needs_sign_in": needs_sign_in}
         self._change(state=state, pid=None, **fields)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Literal
+from typing import Final, Literal
 
 from msgspec import Struct, field
 
@@ -114,16 +114,22 @@ class Progress(Struct, frozen=True, kw_only=True):
     message: str = ""
 
 
-ServerState = Literal["idle", "starting", "ready", "failed", "resting"]
+ServerState = Literal["idle", "starting", "ready", "waiting", "failed", "resting"]
 """`idle`: not running, started on demand. `failed`: the last start failed; it is retried after a pause.
+
+`waiting`: it runs what the user has not trusted as it is now; it is tried again once the user has.
 
 `resting`: the server failed so often that only the user can start it again.
 """
+
+TROUBLED: Final = frozenset[ServerState]({"waiting", "failed", "resting"})
+"""The states in which it does not run though it should."""
 
 STATE_WORDS: dict[ServerState, str] = {
     "idle": "Not running. It starts when it is needed.",
     "starting": "Starting…",
     "ready": "Running",
+    "waiting": "Waiting for your answer about the project or the plugin.",
     "failed": "Failed. It is tried again when it is needed.",
     "resting": "Failed too often. Restart it once the cause is fixed.",
 }

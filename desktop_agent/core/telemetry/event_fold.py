@@ -410,7 +410,7 @@ class ServerWatch:
             case "failed" | "resting":
                 self._end(status.name, {}, error="server")
                 self._record(otel.MCP_FAILURES, {otel.MCP_METHOD: START_METHOD})
-            case "idle":
+            case "idle" | "waiting":
                 self._end(status.name, {})
 
     def close(self) -> None:

@@ -44,7 +44,8 @@ class ProjectPage(Page):
         )
         about = self.tr(
             "A project's settings can only make the rules stricter, and define MCP servers and agents. They apply once "
-            "you trust the project, and wait again when they change; so do its hooks, language servers and plugins. "
+            "you trust the project, and wait again when they, or files that its servers run, change; so do its hooks, "
+            "language servers and plugins. "
             "Its skills and sub-agents are text for the model: once trusted, they still apply when they change."
         )
         buttons = hbox(self._trust, self._ignore, STRETCH, spacing=Space.S)

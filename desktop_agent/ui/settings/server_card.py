@@ -38,7 +38,7 @@ def state_line(server: ServerView) -> str:
     if server.status.needs_sign_in:
         if server.status.state == "ready":
             return _tr("Running. A call needs more permissions: sign in again.")
-        return cut(server.status.problem, _LONGEST_PROBLEM)
+        return cut(core_words(server.status.problem), _LONGEST_PROBLEM)
     return _tr(STATE_WORDS[server.status.state])
 
 
@@ -47,7 +47,9 @@ def state_role(server: ServerView) -> str:
         return "secondary"
     if server.status.needs_sign_in:
         return "warning"
-    return {"ready": "good", "failed": "error", "resting": "error"}.get(server.status.state, "secondary")
+    return {"ready": "good", "waiting": "warning", "failed": "error", "resting": "error"}.get(
+        server.status.state, "secondary"
+    )
 
 
 def facts_line(server: ServerView) -> str:
@@ -318,6 +320,7 @@ class ServerCard(QFrame):
         self._where.setText(server.definition.where)
         self._where.setToolTip(plain_tooltip(server.definition.where))
         self._state.say(state_line(server), state_role(server))
+        restyle(self._problem, "role", "warning" if server.status.state == "waiting" else "error")
         self._state.setAccessibleName(f"{server.name}: {state_line(server)}")
         for label, text in (
             (self._facts, facts_line(server)),

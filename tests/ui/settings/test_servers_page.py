@@ -102,6 +102,14 @@ def test_a_server_that_failed_says_why_and_what_can_be_done(page: Page) -> None:
     assert not page.desk.button("restartServerButton").isEnabled()
 
 
+def test_a_server_whose_files_changed_says_that_it_waits_and_for_what(page: Page) -> None:
+    page.show(view("waiting", problem="Files that it runs are not as you trusted them.", hint="Look at them."))
+    texts = page.desk.visible_texts()
+    assert "Waiting for your answer about the project or the plugin." in texts
+    assert "Files that it runs are not as you trusted them. Look at them." in texts
+    assert not any(text.startswith("Failed") for text in texts)
+
+
 def test_tools_and_the_log_unfold_and_stay_so_while_the_server_changes(page: Page) -> None:
     page.show(view())
     assert not page.desk.dialog.findChildren(ToolRow), "they are made only when they are unfolded"

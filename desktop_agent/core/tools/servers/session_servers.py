@@ -12,7 +12,7 @@ from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.mcp.connection import Connection, Lease, ServerPool
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.definition_file import Definitions
-from desktop_agent.core.mcp.server_status import OfferedTool
+from desktop_agent.core.mcp.server_status import TROUBLED, OfferedTool
 from desktop_agent.core.mcp.trust import TrustedTools, definition_digest
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.events import EventLog
@@ -82,8 +82,7 @@ class SessionServers(Struct, eq=False):
     async def _refresh(self, turn: int, lease: Lease) -> None:
         connection = lease.connection
         name = connection.definition.name
-        is_failing = connection.status.state in ("failed", "resting")
-        if name not in self._registered or is_failing or connection.is_relisting:
+        if name not in self._registered or connection.status.state in TROUBLED or connection.is_relisting:
             try:
                 await connection.tools()
             except ServerError as error:

@@ -1,5 +1,6 @@
 """A project's own settings, MCP servers, and agents of other programs."""
 
+import asyncio
 from pathlib import Path
 
 from PySide6.QtWidgets import QPushButton
@@ -87,13 +88,15 @@ blocked_commands = ["git push", "lp"]
 
 [[mcp.definitions]]
 name = "parcels"
-command = "parcels-mcp"
+command = "python3"
+args = ["tools/parcels_server.py"]
 """
 
 
 def _write(folder: Path) -> None:
     (folder / "tools").mkdir()
     (folder / "tools" / "stock_server.py").write_text(_SERVER)
+    (folder / "tools" / "parcels_server.py").write_text(_SERVER.replace('"stock"', '"parcels"'))
     (folder / "tools" / "reviewer.py").write_text(_AGENT)
     codex = Path.home() / ".local" / "bin" / "codex-acp"
     codex.parent.mkdir(parents=True, exist_ok=True)
@@ -123,7 +126,21 @@ async def _play(tour: Tourist) -> None:
     _buttons(dialog, "testAgentButton")[0].click()
     await tour.until(lambda: any("It works" in text for text in visible_texts(dialog)), "the agent has answered")
     await tour.take("settings-agents", dialog)
+    dialog.show_section("project")
+    await tour.user.click("trustProjectButton")
+    await tour.until(lambda: any("You trust" in text for text in visible_texts(dialog)), "the project is trusted")
+    await asyncio.to_thread(_change)
+    dialog.show_section("mcp")
+    await tour.until(lambda: len(_buttons(dialog, "restartServerButton")) == 3, "the project's server is listed, too")
+    _buttons(dialog, "restartServerButton")[-1].click()
+    await tour.until(lambda: any("not as you trusted" in text for text in visible_texts(dialog)), "it waits")
+    await tour.take("settings-server-waits", dialog)
     await tour.close(dialog)
+
+
+def _change() -> None:
+    with Path("/tmp/tour/code/shop/tools/parcels_server.py").open("a") as script:  # where the camera puts the folder
+        script.write("# changed\n")
 
 
 def _buttons(dialog: SettingsDialog, name: str) -> list[QPushButton]:
@@ -131,7 +148,7 @@ def _buttons(dialog: SettingsDialog, name: str) -> list[QPushButton]:
 
 
 EXTENDED = Scene(
-    states=("project-asks", "settings-project", "settings-server", "settings-agents"),
+    states=("project-asks", "settings-project", "settings-server", "settings-agents", "settings-server-waits"),
     play=_play,
     prepare=_write,
     settings=_DEFINED,
