@@ -20,10 +20,9 @@ from desktop_agent.core.spelling import Speller, open_speller
 from desktop_agent.core.store.journal.lines import open_regular
 from desktop_agent.core.tools.output import LARGEST_PICTURE_BYTES
 from desktop_agent.core.tools.output import LONGEST_SIDE as LONGEST_SIDE_SENT
-from desktop_agent.ui.chat.composer.attached_contents import ContentPreview
+from desktop_agent.ui.chat.attached_contents import THUMBNAIL, ContentPreview
 from desktop_agent.ui.chat.composer.field_offers import MentionedContent
 from desktop_agent.ui.chat.composer.spelling_marks import SpellingMarks
-from desktop_agent.ui.chat.content_chip import THUMBNAIL
 from desktop_agent.ui.widgets.picture_decoding import DecodedPicture, decode
 
 _MOST_READ_BYTES = 32 * 2**20

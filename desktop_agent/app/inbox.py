@@ -253,7 +253,7 @@ class InboxCard(RowCard):
 
     def __init__(self, item: InboxItem, place: CardPlace) -> None:
         super().__init__(place.parent)
-        from desktop_agent.ui.chat.question.approval import question_card  # with the first question
+        from desktop_agent.ui.chat.cards.approval import question_card  # with the first question
 
         self._item = item
         self._card = question_card(place._replace(parent=self))

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from desktop_agent.core.base.errors import AgentError, ToolError, WorkspaceError
 from desktop_agent.core.tools.web import USER_AGENT, AddressBook, ClientFactory, clients_with, download
-from desktop_agent.ui.chat.markdown.inline import is_web_address
+from desktop_agent.ui.chat.markdown.parser import is_web_address
 
 MOST_BYTES = 20_000_000
 TIMEOUT_S = 20.0

@@ -14,10 +14,9 @@ from PySide6.QtCore import QCoreApplication, QObject, Qt, Signal, SignalInstance
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 from PySide6.QtWidgets import QApplication, QWidget
 
-from desktop_agent.app.branches import Branches
 from desktop_agent.app.composing import ContentPreviews, Pasting, SpellChecking
 from desktop_agent.app.connections import has_key
-from desktop_agent.app.content_windows import ContentWindows
+from desktop_agent.app.content_windows import ContentWindows, UsageDisplay
 from desktop_agent.app.controller import Controller, WindowContext, in_background
 from desktop_agent.app.desktop_bus import follow_desktop
 from desktop_agent.app.file_changes import CodeApplying, FileViewing, FileWriting
@@ -33,14 +32,12 @@ from desktop_agent.app.sessions.worktree_control import WorktreeControl
 from desktop_agent.app.settings.model_offering import ModelOffering
 from desktop_agent.app.settings.settings_controller import SettingsController
 from desktop_agent.app.settings.settings_dialog import Setup
-from desktop_agent.app.shown_folder import FolderFiles, ShownFolder
-from desktop_agent.app.startup.arguments import WindowArguments
+from desktop_agent.app.shown_folder import Branches, FolderFiles, ShownFolder
+from desktop_agent.app.startup.arguments import ANSWER, TOKEN, Asked, WindowArguments, is_served, place_of
 from desktop_agent.app.startup.first_sight import first_session
 from desktop_agent.app.startup.news import News
-from desktop_agent.app.startup.one_instance import ANSWER, TOKEN, Asked, is_served, place_of
 from desktop_agent.app.startup.preloading import preload
 from desktop_agent.app.startup.tidying import tidy
-from desktop_agent.app.usage_display import UsageDisplay
 from desktop_agent.app.user_terminal import TerminalControl
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench

@@ -6,7 +6,7 @@ from functools import partial
 
 from msgspec import Struct
 
-from desktop_agent.app.review.diffs import BlobDiffs
+from desktop_agent.app.diffs import BlobDiffs
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.settings.keyboard import keys_in_force, keys_of
@@ -19,8 +19,8 @@ from desktop_agent.core.system.processes.shell import ShellKind
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.approvals.rule_judging import RuleMaths
 from desktop_agent.ui.chat.cards.tool_body import CardLoader
+from desktop_agent.ui.chat.checklist import TodoPanel
 from desktop_agent.ui.chat.composer.composer import Composer
-from desktop_agent.ui.chat.todo_panel import TodoPanel
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.files.file_panel import FileTree
 from desktop_agent.ui.jobs_panel import JobsPanel
@@ -35,11 +35,10 @@ from desktop_agent.ui.widgets.account_fields import PastedKeys
 from desktop_agent.ui.widgets.focus import FocusKeeper
 from desktop_agent.ui.widgets.icons import Icons
 from desktop_agent.ui.window.actions import Actions
-from desktop_agent.ui.window.conversation_pane import ConversationPane
+from desktop_agent.ui.window.conversation_pane import ConversationPane, PlanBar
 from desktop_agent.ui.window.main_window import MainWindow
 from desktop_agent.ui.window.mode_pickers import ModePickers
 from desktop_agent.ui.window.panel_controllers import SessionPanels
-from desktop_agent.ui.window.plan_bar import PlanBar
 from desktop_agent.ui.window.session_controller import SessionController
 
 
@@ -65,7 +64,7 @@ class RuleJudges:
         self.execution_in = execution_in
 
     def judge(self, transcript: Transcript) -> RuleMaths:
-        from desktop_agent.app.review.rule_judge import RuleJudge
+        from desktop_agent.app.rule_judge import RuleJudge
 
         return RuleJudge(transcript, self.is_sandbox_available, self.shell, self.execution_in)
 

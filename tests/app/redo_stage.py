@@ -8,15 +8,15 @@ from PySide6.QtCore import QSettings
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication, QDialog, QMessageBox, QPushButton, QWidget
 
-from desktop_agent.app.review.diffs import BlobDiffs
+from desktop_agent.app.diffs import BlobDiffs
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.providers.scripted import Reply
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.transcript import Transcript
+from desktop_agent.ui.chat.checklist import TodoPanel
 from desktop_agent.ui.chat.composer.composer import Composer
-from desktop_agent.ui.chat.todo_panel import TodoPanel
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.files.file_panel import FileTree
 from desktop_agent.ui.jobs_panel import JobsPanel
@@ -24,11 +24,10 @@ from desktop_agent.ui.review.diff_pane import DiffPane
 from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.actions import Actions
-from desktop_agent.ui.window.conversation_pane import ConversationPane
+from desktop_agent.ui.window.conversation_pane import ConversationPane, PlanBar
 from desktop_agent.ui.window.main_window import MainWindow
 from desktop_agent.ui.window.mode_pickers import ModePickers
 from desktop_agent.ui.window.panel_controllers import SessionPanels
-from desktop_agent.ui.window.plan_bar import PlanBar
 from desktop_agent.ui.window.session_controller import SessionController
 from desktop_agent.ui.window.session_handle import SessionHandle
 from tests.harness import Ground, Open

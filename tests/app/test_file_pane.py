@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFileDialog, QLabel, QPushButton, QWidget
 
 from desktop_agent.ui.files.viewer.file_pane import FilePane
 from desktop_agent.ui.review.changed_file_list import FileList
-from desktop_agent.ui.review.file_editor import FileEditor
+from desktop_agent.ui.review.file_editing import FileEditor
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
 from tests.parts import part

@@ -11,8 +11,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QTabBar
 
 from desktop_agent.core.tools.builtin.write_plan import LONGEST_PLAN
+from desktop_agent.ui.review.diff.comment_overlay import CommentCard, CommentEditor
 from desktop_agent.ui.review.diff.diff_view import DiffView
-from desktop_agent.ui.review.overlays.comment_overlay import CommentCard, CommentEditor
 from desktop_agent.ui.window.mode_pickers import MenuPicker
 from desktop_agent.ui.window.plan_window import PlanPage, PlanWindow
 from tests.app.conftest import Go

@@ -12,9 +12,9 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.ui.chat.entry_words import sentence
 from desktop_agent.ui.review.change_listing import BaselinePicker
 from desktop_agent.ui.review.changed_file_list import ChangedFileList
-from desktop_agent.ui.review.conflict.clash_dialog import ClashDialog
+from desktop_agent.ui.review.clash_dialog import ClashDialog
+from desktop_agent.ui.review.diff.diff_review import DiffReview
 from desktop_agent.ui.review.diff.diff_view import DiffView
-from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from desktop_agent.ui.sessions.worktrees import WorktreeRow, WorktreesDialog, WorktreeSheet
 from desktop_agent.ui.widgets.buttons import Picker
 from desktop_agent.ui.window.conversation_pane import WorktreeBar

@@ -14,7 +14,7 @@ from statistics import median
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from desktop_agent.app.review.diffs import BlobDiffs
+from desktop_agent.app.diffs import BlobDiffs
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.runtime import eventloop

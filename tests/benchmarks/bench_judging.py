@@ -24,8 +24,8 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Denied
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.ui.chat.question.approval import ApprovalCard
-from desktop_agent.ui.chat.question.request_card import CardField
+from desktop_agent.ui.chat.cards.approval import ApprovalCard
+from desktop_agent.ui.chat.cards.request_card import CardField
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.runtime import eventloop
 from desktop_agent.ui.theme import Theme

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QApplication, QListView, QListWidget, QPushButton, QWidget
 
-from desktop_agent.app.review.diffs import BlobDiffs
+from desktop_agent.app.diffs import BlobDiffs
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import FileChange, ModelRef
 from desktop_agent.core.protocol.ops import MarkReviewed, Op

@@ -10,7 +10,6 @@ ELSEWHERE = {
     "ui/settings/server_card.py": "the states of servers, which the core names",
     "ui/settings/setting_controls.py": "declared settings",
     "ui/settings/settings_dialog.py": "declared settings",
-    "ui/settings/generated_page.py": "declared settings",
     "ui/settings/page_parts.py": "declared settings",
     "ui/settings/model_page.py": "the labels of providers",
     "ui/settings/project_page.py": "declared settings",

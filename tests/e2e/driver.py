@@ -18,9 +18,9 @@ from desktop_agent.core.protocol.events import Notice
 from desktop_agent.core.settings.settings_file import save_setting
 from desktop_agent.core.transcript import NoticeEntry, Transcript
 from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog
+from desktop_agent.ui.chat.cards.approval import ApprovalCard
+from desktop_agent.ui.chat.cards.request_card import ChangeField
 from desktop_agent.ui.chat.composer.composer import Composer
-from desktop_agent.ui.chat.question.approval import ApprovalCard
-from desktop_agent.ui.chat.question.request_card import ChangeField
 from desktop_agent.ui.runtime import eventloop
 from desktop_agent.ui.settings.settings_dialog import SettingsDialog
 from desktop_agent.ui.window.actions import Actions

@@ -22,8 +22,8 @@ from desktop_agent.core.approvals import RULES_NAME, RulesFile
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.model import Rule
 from desktop_agent.core.settings.models_file import MODELS_FILE_NAME, ModelsFile
+from desktop_agent.ui.review.diff.diff_review import DiffReview
 from desktop_agent.ui.review.diff.diff_view import DiffView
-from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from tests.command_line import main
 from tests.e2e import orders
 from tests.e2e.driver import Driver, drive

@@ -9,9 +9,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QListView, QPushButton, QWidget
 
+from desktop_agent.ui.review.diff.diff_review import DiffReview
 from desktop_agent.ui.review.diff.diff_view import DiffView
-from desktop_agent.ui.review.file_editor import FileEditor
-from desktop_agent.ui.review.overlays.diff_review import DiffReview
+from desktop_agent.ui.review.file_editing import FileEditor
 from tests.e2e import orders
 from tests.e2e.driver import Driver, drive
 from tests.servers.script import reply, text

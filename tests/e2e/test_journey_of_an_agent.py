@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QListView
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.settings.settings_file import save_setting
 from desktop_agent.core.transcript import TextEntry
-from desktop_agent.ui.chat.question.approval import ApprovalCard
+from desktop_agent.ui.chat.cards.approval import ApprovalCard
+from desktop_agent.ui.review.diff.diff_review import DiffReview
 from desktop_agent.ui.review.diff.diff_view import DiffView
-from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from desktop_agent.ui.window.mode_pickers import OptionsButton
 from tests.core.agents.scene import POEM, PROGRAM, call, ended, said
 from tests.e2e.driver import Driver, drive

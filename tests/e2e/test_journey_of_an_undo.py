@@ -15,8 +15,8 @@ from PySide6.QtWidgets import QLabel, QListView, QPushButton, QWidget
 from desktop_agent.core.transcript import UndoEntry
 from desktop_agent.ui.chat.entry_words import sentence as undo_words
 from desktop_agent.ui.review.change_listing import BaselinePicker
+from desktop_agent.ui.review.diff.diff_review import DiffReview
 from desktop_agent.ui.review.diff.diff_view import DiffView
-from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from tests.e2e.driver import Driver, drive
 from tests.harness import with_lines_changed
 from tests.servers.script import ToolUse, reply, text, tool_use

@@ -15,9 +15,9 @@ from desktop_agent.core.protocol.events import TurnEnded
 from desktop_agent.core.protocol.model import Denied
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog
+from desktop_agent.ui.chat.cards.approval import ApprovalCard
 from desktop_agent.ui.chat.entries.notices import LineWidget
-from desktop_agent.ui.chat.question.approval import ApprovalCard
-from desktop_agent.ui.widgets.answer_buttons import ShortcutButton
+from desktop_agent.ui.widgets.buttons import ShortcutButton
 from tests.core.mcp.conftest import PROGRAM
 from tests.e2e.driver import Driver, define_server, drive
 from tests.servers.script import reply, text, tool_use

@@ -17,9 +17,8 @@ from desktop_agent.core.protocol.model import Denied, Job, SessionState, Session
 from desktop_agent.core.system.git.repository import FileState, FileStatus
 from desktop_agent.core.system.workspace import FolderListing, FolderMark
 from desktop_agent.ui.chat.entries.tool_call import ToolLine
-from desktop_agent.ui.files.file_marks import LETTERS, FileMarks
 from desktop_agent.ui.files.file_rows import FileRows
-from desktop_agent.ui.files.file_tree_model import FileTreeModel, edits_between
+from desktop_agent.ui.files.file_tree_model import LETTERS, FileMarks, FileTreeModel, edits_between
 from desktop_agent.ui.jobs_panel import JobRow
 from desktop_agent.ui.review.changed_file_list import FileList
 from desktop_agent.ui.review.changed_files import Mark, group_by_file

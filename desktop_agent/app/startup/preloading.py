@@ -26,17 +26,16 @@ CORE_USED_SOON: Final = (
 WIDGETS_USED_SOON: Final = (
     "ui.widgets.exact_field", "ui.widgets.account_fields", "ui.review.review_bars", "ui.open_question",
     "ui.approvals.question_head", "ui.approvals.rule_editor", "ui.approvals.approval_dialog",
-    "ui.chat.question.request_card", "ui.chat.question.server_question", "ui.chat.question.approval",
-    "ui.models.model_offers", "ui.models.model_popup", "ui.context_inspector", "ui.settings.setting_controls",
-    "ui.settings.page_parts", "ui.settings.generated_page", "ui.settings.accounts", "ui.settings.model_page",
-    "ui.settings.server_card", "ui.settings.servers_page", "ui.settings.keys_page", "ui.settings.project_page",
-    "ui.settings.extensions_page", "ui.settings.plugins_page", "ui.settings.rules_page", "ui.settings.settings_dialog",
-    "ui.review.media_view",
+    "ui.chat.cards.request_card", "ui.chat.cards.approval", "ui.models.model_offers", "ui.models.model_popup",
+    "ui.context_inspector", "ui.settings.setting_controls", "ui.settings.page_parts", "ui.settings.accounts",
+    "ui.settings.model_page", "ui.settings.server_card", "ui.settings.servers_page", "ui.settings.keys_page",
+    "ui.settings.project_page", "ui.settings.extensions_page", "ui.settings.plugins_page", "ui.settings.rules_page",
+    "ui.settings.settings_dialog", "ui.review.media_view",
     "ui.files.viewer.text_page", "ui.files.viewer.file_page", "ui.files.viewer.file_pane",
 )  # fmt: skip
 """Modules with the widgets that users open next, each after those that it imports."""
 
-LOADED_LAST: Final = ("core.providers.http_connection", "app.review.rule_judge")
+LOADED_LAST: Final = ("core.providers.http_connection", "app.rule_judge")
 
 
 def load_core(
@@ -44,7 +43,7 @@ def load_core(
 ) -> Workbench:
     """`environ` has the API keys. `tell` gets the reason for waiting for a keyring, and empty text after the wait."""
     # These modules show the session's entries, its changes, and their git status.
-    for module in ("ui.chat.transcript.factory", "ui.review.review_content", "app.review.git_review"):
+    for module in ("ui.chat.transcript.factory", "ui.review.review_content", "app.git_review"):
         import_module(f"desktop_agent.{module}")
     import_module("pygit2")  # blocks the window's thread for two frames: better now than when a session opens
     import_module("jeepney.io.asyncio")  # likewise

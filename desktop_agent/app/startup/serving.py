@@ -21,8 +21,7 @@ from PySide6.QtWidgets import QApplication
 
 from desktop_agent.app.startup.arguments import WindowArguments
 from desktop_agent.app.startup.crash_report import take_report
-from desktop_agent.app.startup.early_actions import EarlyActions
-from desktop_agent.app.startup.first_sight import FirstSight, read_first_sight, show_first_sight
+from desktop_agent.app.startup.first_sight import EarlyActions, FirstSight, read_first_sight, show_first_sight
 from desktop_agent.app.window_panels import build_panels
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.paths import AppPaths, resource_path

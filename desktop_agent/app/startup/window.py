@@ -10,9 +10,8 @@ from PySide6.QtCore import QObject, QSettings, Qt, Signal
 from PySide6.QtGui import QSessionManager
 from PySide6.QtWidgets import QApplication
 
-from desktop_agent.app.startup.arguments import WindowArguments, parse_arguments
+from desktop_agent.app.startup.arguments import WindowArguments, hand_over, parse_arguments
 from desktop_agent.app.startup.crash_report import CrashWatch
-from desktop_agent.app.startup.one_instance import hand_over
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.ui.runtime.painting import show_painted

@@ -25,8 +25,15 @@ from desktop_agent.ui.review.review_bars import FileBar
 from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation import core_words
-from desktop_agent.ui.widgets.answer_buttons import ARMING_DELAY_MS, Arming, ShortcutButton, answer_shortcut, cut_to_fit
-from desktop_agent.ui.widgets.buttons import Picker, make_line
+from desktop_agent.ui.widgets.buttons import (
+    ARMING_DELAY_MS,
+    Arming,
+    Picker,
+    ShortcutButton,
+    answer_shortcut,
+    cut_to_fit,
+    make_line,
+)
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, scroll_down, set_names, vbox
 from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip

@@ -15,8 +15,7 @@ from desktop_agent.ui.chat.cards.families import family_of
 from desktop_agent.ui.chat.entries.entry import EntryRow
 from desktop_agent.ui.chat.entries.markdown_entries import READ_S, is_behind, parse_more
 from desktop_agent.ui.chat.entries.prompt import read_prompt
-from desktop_agent.ui.chat.markdown.inline import LINE_BREAK
-from desktop_agent.ui.chat.markdown.parser import References
+from desktop_agent.ui.chat.markdown.parser import LINE_BREAK, References
 from desktop_agent.ui.chat.text.column import Slice
 from desktop_agent.ui.chat.text.column_text import TextMatch, shown_text
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout

@@ -11,9 +11,9 @@ from desktop_agent.core.transcript import Transcript, first_line
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation import plural
 from desktop_agent.ui.widgets.buttons import Picker, make_button
-from desktop_agent.ui.widgets.choice_card import ChoiceCard
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import lay_out_dialog, set_names, set_up_dialog, vbox
+from desktop_agent.ui.widgets.question import ChoiceCard
 
 
 class RewindChoice(NamedTuple):

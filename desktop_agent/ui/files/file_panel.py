@@ -9,9 +9,8 @@ from PySide6.QtWidgets import QFrame, QWidget
 
 from desktop_agent.core.base.matching import Matches
 from desktop_agent.core.system.git.repository import NoStatus, RepoStatus
-from desktop_agent.ui.files.file_marks import why_no_marks
 from desktop_agent.ui.files.file_rows import FileRows
-from desktop_agent.ui.files.file_tree_model import FileTreeModel
+from desktop_agent.ui.files.file_tree_model import FileTreeModel, why_no_marks
 from desktop_agent.ui.files.path_actions import PathActions
 from desktop_agent.ui.files.tree_reader import FolderWatch, Spawn, TreeReader
 from desktop_agent.ui.theme import Space, Theme, TypeSize

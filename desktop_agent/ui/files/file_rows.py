@@ -8,8 +8,15 @@ from PySide6.QtWidgets import QAbstractItemView, QStyleOptionViewItem, QTableVie
 
 from desktop_agent.core.base.matching import Match, Matches
 from desktop_agent.core.base.plain_text import named
-from desktop_agent.ui.files.file_marks import COLOUR_OF_STATE, LETTERS, FileMark, FileMarks, describe_mark
-from desktop_agent.ui.files.file_tree_model import FileRow, FileTreeModel
+from desktop_agent.ui.files.file_tree_model import (
+    COLOUR_OF_STATE,
+    LETTERS,
+    FileMark,
+    FileMarks,
+    FileRow,
+    FileTreeModel,
+    describe_mark,
+)
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.popup import ChoiceModel
 from desktop_agent.ui.widgets.rows import (

@@ -11,8 +11,7 @@ from PySide6.QtCore import QElapsedTimer, QFileSystemWatcher, QObject, Qt, QTime
 from desktop_agent.core.base.matching import NarrowingSearch
 from desktop_agent.core.system.git.repository import NoStatus, Repository, RepoStatus, find_repository
 from desktop_agent.core.system.workspace import FolderListing, roll_up, scan_directory, walk_files
-from desktop_agent.ui.files.file_marks import FileMarks
-from desktop_agent.ui.files.file_tree_model import FileTreeModel, Folder, ListingEdit, edits_between
+from desktop_agent.ui.files.file_tree_model import FileMarks, FileTreeModel, Folder, ListingEdit, edits_between
 from desktop_agent.ui.runtime.pacing import one_shot
 
 SETTLE_MS = 300

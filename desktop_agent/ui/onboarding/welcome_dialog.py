@@ -29,9 +29,9 @@ from desktop_agent.ui.onboarding.welcome_steps import (
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation import error_words
 from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.choice_card import ChoiceCard
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, resize_within_screen, scroll_down, set_names, vbox
+from desktop_agent.ui.widgets.question import ChoiceCard
 from desktop_agent.ui.wording.phrases import short_path
 from desktop_agent.ui.wording.visible_text import plain_tooltip
 

@@ -15,9 +15,9 @@ from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.translation import plural
 from desktop_agent.ui.widgets.account_fields import AccountFields, ApiKeyField, BrowserWait, CloudFields
 from desktop_agent.ui.widgets.buttons import Picker, make_button
-from desktop_agent.ui.widgets.choice_card import ChoiceCard
 from desktop_agent.ui.widgets.labels import Note, make_label, show_text
 from desktop_agent.ui.widgets.layouts import STRETCH, Part, add_parts, discard, hbox, vbox
+from desktop_agent.ui.widgets.question import ChoiceCard
 
 
 class InstalledAgent(Struct, frozen=True):

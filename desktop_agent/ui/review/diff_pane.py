@@ -13,12 +13,12 @@ from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.protocol.model import Author, FileDiff
 from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.review.changed_files import ChangedFile
+from desktop_agent.ui.review.diff.diff_review import DiffReview
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff.diff_words import HunkDecisions
 from desktop_agent.ui.review.diff_source import FileDiffs, Spawn
 from desktop_agent.ui.review.file_editing import FileEditing
 from desktop_agent.ui.review.media_view import MediaStack, may_be_media
-from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from desktop_agent.ui.review.review_bars import FileBar
 from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Theme

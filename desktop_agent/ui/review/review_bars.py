@@ -14,8 +14,7 @@ from desktop_agent.ui.review.diff.diff_words import HunkChoice
 from desktop_agent.ui.review.diff_source import turn_obstacle
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.translation import plural
-from desktop_agent.ui.widgets.answer_buttons import ShortcutButton
-from desktop_agent.ui.widgets.buttons import compact_button, make_button
+from desktop_agent.ui.widgets.buttons import ShortcutButton, compact_button, make_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label, restyle, show_text
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, set_names, vbox
 from desktop_agent.ui.wording.visible_text import encoding_name, plain_tooltip

@@ -29,13 +29,13 @@ from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.review.change_listing import ChangeListing
 from desktop_agent.ui.review.changed_file_list import FileAction
 from desktop_agent.ui.review.changed_files import ChangedFile, ReviewBaseline, is_decided, progress
+from desktop_agent.ui.review.clash_dialog import ClashDialog
 from desktop_agent.ui.review.commit_sheet import Committing
-from desktop_agent.ui.review.conflict.clash_dialog import ClashDialog
+from desktop_agent.ui.review.diff.diff_review import DiffReview
 from desktop_agent.ui.review.diff.diff_words import HunkChoice, HunkDecisions
 from desktop_agent.ui.review.diff_pane import DiffPane
 from desktop_agent.ui.review.diff_source import DiffSource, GitSource, Spawn, Submit, turn_obstacle
 from desktop_agent.ui.review.file_editing import FileSaving, edit_obstacle
-from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from desktop_agent.ui.review.review_bars import BarState, Scope, UndoBar
 from desktop_agent.ui.review.review_decisions import CommentsDialog, ReviewDecisions, WordDialog
 from desktop_agent.ui.review.reviewed_changes import BothSources, GitListing, NetCounts, Reviewed

@@ -8,8 +8,7 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame
 
 from desktop_agent.core.settings.values import value_of
-from desktop_agent.ui.settings.generated_page import settings_of
-from desktop_agent.ui.settings.page_parts import CardList, Page
+from desktop_agent.ui.settings.page_parts import CardList, Page, settings_of
 from desktop_agent.ui.settings.project_page import drawn
 from desktop_agent.ui.settings.settings_view import (
     ExtensionKind,

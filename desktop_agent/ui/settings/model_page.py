@@ -19,8 +19,7 @@ from desktop_agent.core.models.vendors import (
 from desktop_agent.core.protocol.model import AGENTS
 from desktop_agent.core.settings.model_choice import name_in
 from desktop_agent.ui.settings.accounts import AccountChooser, AccountForm, CloudEditor, KeyEditor, SignInPanel
-from desktop_agent.ui.settings.generated_page import settings_of
-from desktop_agent.ui.settings.page_parts import Page, field_row
+from desktop_agent.ui.settings.page_parts import Page, field_row, settings_of
 from desktop_agent.ui.settings.setting_controls import words
 from desktop_agent.ui.settings.settings_view import AccountsView, SettingsActions, SettingsView
 from desktop_agent.ui.theme import Space, Theme

@@ -8,8 +8,7 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QPushButton, QWidget
 
 from desktop_agent.core.system.session_bus import FileQuestion
-from desktop_agent.ui.settings.generated_page import settings_of
-from desktop_agent.ui.settings.page_parts import AddingForm, CardList, Page, Removal, field_row
+from desktop_agent.ui.settings.page_parts import AddingForm, CardList, Page, Removal, field_row, settings_of
 from desktop_agent.ui.settings.settings_view import (
     PluginActions,
     PluginView,

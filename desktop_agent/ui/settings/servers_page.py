@@ -18,7 +18,6 @@ from desktop_agent.core.mcp.new_servers import (
     typed_sandbox,
 )
 from desktop_agent.core.system.session_bus import FileQuestion
-from desktop_agent.ui.settings.generated_page import settings_of
 from desktop_agent.ui.settings.page_parts import (
     AddingForm,
     CardList,
@@ -26,6 +25,7 @@ from desktop_agent.ui.settings.page_parts import (
     PairFields,
     PairWords,
     field_row,
+    settings_of,
     switch_row,
 )
 from desktop_agent.ui.settings.server_card import ServerCard

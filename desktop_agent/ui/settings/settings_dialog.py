@@ -18,10 +18,9 @@ from desktop_agent.core.settings.values import declared_settings
 from desktop_agent.core.settings.workspace_settings import ProjectProposal
 from desktop_agent.ui.settings.agents_page import AgentsPage
 from desktop_agent.ui.settings.extensions_page import ExtensionsPage
-from desktop_agent.ui.settings.generated_page import ApprovalsPage, GeneratedPage, SearchPage
 from desktop_agent.ui.settings.keys_page import KeysPage
 from desktop_agent.ui.settings.model_page import ModelPage
-from desktop_agent.ui.settings.page_parts import Page, shown
+from desktop_agent.ui.settings.page_parts import ApprovalsPage, GeneratedPage, Page, SearchPage, shown
 from desktop_agent.ui.settings.plugins_page import PluginsPage
 from desktop_agent.ui.settings.project_page import ProjectPage
 from desktop_agent.ui.settings.rules_page import RulesPage

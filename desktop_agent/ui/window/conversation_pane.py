@@ -1,23 +1,103 @@
-"""The conversation, the bars and banners above it, and the window with the news."""
+"""The conversation, the bars and banners above it, such as that of the plan, and the window with the news."""
 
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from PySide6.QtCore import QSize, Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QFrame, QTextBrowser, QWidget
 
+from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.protocol.model import ApprovalPolicy, LineComment
 from desktop_agent.core.settings.workspace_settings import ProjectProposal
-from desktop_agent.ui.chat.todo_panel import TodoPanel
+from desktop_agent.core.system.git.repository import RepoStatus
+from desktop_agent.ui.chat.checklist import TodoPanel
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.banner import Banner, BannerFrame, few_lines
 from desktop_agent.ui.widgets.find_bar import FindBar
 from desktop_agent.ui.widgets.focus import announce
 from desktop_agent.ui.widgets.layouts import resize_within_screen, vbox
-from desktop_agent.ui.window.plan_bar import PlanBar
-from desktop_agent.ui.wording.visible_text import plain_tooltip, visible_line
+from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip, visible_line
+
+
+class ShownPlan(NamedTuple):
+    session_id: SessionId = ""
+    text: str = ""
+    before: str = ""
+    """The text before the agent's last revision; empty if there was none."""
+    comments: tuple[LineComment, ...] = ()
+    """All comments of the session, because they are sent together."""
+    approval: ApprovalPolicy = "on_write"
+    is_planning: bool = False
+    """Whether the user can comment on the plan. If not, it is being carried out, or only read."""
+    is_running: bool = False
+    progress: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the user can edit the plan."""
+        return self.is_planning and not self.is_running
+
+
+class PlanBar(BannerFrame):
+    opened = Signal()
+    changed = Signal()  # `shown`
+    edited = Signal(str)
+    accepted = Signal(str, object)  # the plan to carry out, and an `ApprovalPolicy`, or None to keep it
+    accepted_apart = Signal(str, object)  # the same, in a new worktree
+    comment_added = Signal(object)  # a `LineComment`, new or changed
+    comment_removed = Signal(str)  # its id
+    comments_sent = Signal(str)  # the introduction
+
+    def __init__(self) -> None:
+        super().__init__("planBar", warns=False)
+        self.shown = ShownPlan()
+        self.offers_worktree = False
+        self._is_begun = False
+        self.add_button(self.tr("Read and edit…"), "openPlanButton", self.opened)
+        self.apart = self.add_button(self.tr("Carry out in a worktree"), "carryOutApartButton", self._carry_out_apart)
+        self.apart.setToolTip(self.tr("The files in this folder stay as they are until you bring the changes back"))
+        self.apart.hide()
+        self.accept = self.add_button(self.tr("Carry out"), "carryOutPlanButton", self._carry_out)
+        self.accepted_apart.connect(self._say_worktree_begins)
+
+    @property
+    def is_offered(self) -> bool:
+        """Whether the plan can be carried out now. While its worktree is being made, it cannot be once more."""
+        return self.shown.is_open and bool(self.shown.text) and not self._is_begun
+
+    def note_repository(self, status: object) -> None:
+        """Offer a worktree if the folder is in a repository with a commit: `status` is a `RepoStatus` then."""
+        self.offers_worktree = isinstance(status, RepoStatus) and bool(status.commit)
+        self.apart.setVisible(self.offers_worktree)
+        self.changed.emit()
+
+    def _say_worktree_begins(self) -> None:
+        """Say so, and offer nothing, until a plan is shown again."""
+        self.say(self.tr("Making the worktree in which the plan is carried out…"), "")
+        self._offer(is_begun=True)
+
+    def show_plan(self, shown: ShownPlan) -> None:
+        self.shown = shown
+        title = next((line.lstrip("# ") for line in shown.text.splitlines() if line.strip()), "")
+        self.say(self.tr("Plan: {0}").format(one_line(title)), "")
+        self._offer(is_begun=False)
+        self.setVisible(self.is_offered)
+
+    def _offer(self, *, is_begun: bool) -> None:
+        self._is_begun = is_begun
+        self.accept.setEnabled(not is_begun)
+        self.apart.setEnabled(not is_begun)
+        self.changed.emit()
+
+    def _carry_out(self) -> None:
+        self.accepted.emit(self.shown.text, None)
+
+    def _carry_out_apart(self) -> None:
+        self.accepted_apart.emit(self.shown.text, None)
 
 
 class HoldBanner(BannerFrame):

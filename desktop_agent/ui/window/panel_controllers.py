@@ -16,9 +16,9 @@ from desktop_agent.core.protocol.model import ApprovalRequest, ChangeSelection, 
 from desktop_agent.core.slash.declarations import typed_prompt
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.approvals.rule_judging import RuleContext, RuleMaths, past_calls
+from desktop_agent.ui.chat.checklist import TodoPanel
 from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.rewind_dialog import RewindDialog, rewind_choices
-from desktop_agent.ui.chat.todo_panel import TodoPanel
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.files.file_panel import FileTree
 from desktop_agent.ui.files.path_actions import FileTurn, turns_of
@@ -27,9 +27,9 @@ from desktop_agent.ui.review.diff_source import DiffSource, FileDiffs, Spawn
 from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.runtime.pacing import FRAME_MS, GradualWork
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.window.conversation_pane import PlanBar
 from desktop_agent.ui.window.main_window import MainWindow
 from desktop_agent.ui.window.mode_pickers import ModePickers
-from desktop_agent.ui.window.plan_bar import PlanBar
 from desktop_agent.ui.window.session_handle import SessionHandle, ShownSession, submit_on
 
 if TYPE_CHECKING:

@@ -20,22 +20,22 @@ from shiboken6 import isValid
 from desktop_agent.core.diff.text import split_lines
 from desktop_agent.core.protocol.model import FileDiff, LineComment
 from desktop_agent.ui.chat.entries.entry import EntryActions
-from desktop_agent.ui.chat.markdown.inline import is_web_address
 from desktop_agent.ui.chat.markdown.markdown_stream import MarkdownStream
+from desktop_agent.ui.chat.markdown.parser import is_web_address
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.file_links import KnownFiles, file_of
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.part_keys import PartKeys
-from desktop_agent.ui.review.diff.diff_painter import PLUS_SIZE, draw_plus
-from desktop_agent.ui.review.diff.diff_view import DiffView
-from desktop_agent.ui.review.diff_source import Spawn
-from desktop_agent.ui.review.overlays.comment_overlay import (
+from desktop_agent.ui.review.diff.comment_overlay import (
     CommentAnchor,
     CommentBlock,
     CommentOverlay,
     CommentWriting,
     found_line,
 )
+from desktop_agent.ui.review.diff.diff_painter import PLUS_SIZE, draw_plus
+from desktop_agent.ui.review.diff.diff_view import DiffView
+from desktop_agent.ui.review.diff_source import Spawn
 from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.translation import plural
@@ -43,8 +43,8 @@ from desktop_agent.ui.widgets.buttons import compact_button, make_button
 from desktop_agent.ui.widgets.focus import announce
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, resize_within_screen, scroll_down, set_names, stack, vbox
+from desktop_agent.ui.window.conversation_pane import PlanBar, ShownPlan
 from desktop_agent.ui.window.mode_pickers import MenuPicker
-from desktop_agent.ui.window.plan_bar import PlanBar, ShownPlan
 from desktop_agent.ui.wording.phrases import POLICIES, approval_words
 
 _SIZE = QSize(820, 720)

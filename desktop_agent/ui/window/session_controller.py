@@ -20,6 +20,7 @@ from desktop_agent.ui.chat.transcript.navigation import KeptPlace, Navigation
 from desktop_agent.ui.jobs_panel import SubagentJob
 from desktop_agent.ui.review.diff_source import DiffSource, Spawn
 from desktop_agent.ui.runtime.pacing import GradualWork
+from desktop_agent.ui.window.conversation_pane import ShownPlan
 from desktop_agent.ui.window.mode_pickers import AgentPickers
 from desktop_agent.ui.window.panel_controllers import (
     ApprovalController,
@@ -28,7 +29,6 @@ from desktop_agent.ui.window.panel_controllers import (
     ReviewController,
     SessionPanels,
 )
-from desktop_agent.ui.window.plan_bar import ShownPlan
 from desktop_agent.ui.window.session_handle import SessionHandle, ShownSession
 
 

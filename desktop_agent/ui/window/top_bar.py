@@ -21,8 +21,7 @@ from desktop_agent.core.protocol.model import WorktreeOrigin
 from desktop_agent.core.system.git.repository import RepoStatus
 from desktop_agent.ui import jobs_panel
 from desktop_agent.ui.theme import Height, Space, Theme
-from desktop_agent.ui.widgets.answer_buttons import ShortcutButton
-from desktop_agent.ui.widgets.buttons import MenuButton
+from desktop_agent.ui.widgets.buttons import MenuButton, ShortcutButton
 from desktop_agent.ui.widgets.icons import Icons
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label, restyle
 from desktop_agent.ui.widgets.layouts import hbox, set_names

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtGui import QImage
 
-from desktop_agent.ui.chat.content_chip import ContentChip
+from desktop_agent.ui.chat.attached_contents import ContentChip
 from desktop_agent.ui.terminal.output_window import OutputWindow
 from desktop_agent.ui.widgets.picture_canvas import PictureWindow
 from tests.app.conftest import Go

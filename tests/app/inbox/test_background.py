@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QMessageBox, QWidget
 
-from desktop_agent.app.startup.arguments import WindowArguments
-from desktop_agent.app.startup.one_instance import hand_over
+from desktop_agent.app.startup.arguments import WindowArguments, hand_over
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.ops import SubmitPrompt
 from desktop_agent.core.settings.settings_file import save_setting

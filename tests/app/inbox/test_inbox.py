@@ -15,8 +15,8 @@ from desktop_agent.core.protocol.model import Denied
 from desktop_agent.core.protocol.ops import AnswerApproval
 from desktop_agent.core.settings.settings_file import save_setting
 from desktop_agent.core.store.session_folder import SessionLock
+from desktop_agent.ui.chat.cards.request_card import ChangeField
 from desktop_agent.ui.chat.entries.questions import QuestionCard
-from desktop_agent.ui.chat.question.request_card import ChangeField
 from desktop_agent.ui.inbox import InboxRow
 from desktop_agent.ui.window.top_bar import InboxButton
 from tests.app.conftest import Go, Journey

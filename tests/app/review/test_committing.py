@@ -14,7 +14,7 @@ from desktop_agent.core.protocol.events import ChangesCommitted
 from desktop_agent.core.protocol.ops import SubmitPrompt
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.review.commit_sheet import CommitSheet
-from desktop_agent.ui.review.overlays.diff_review import DiffReview
+from desktop_agent.ui.review.diff.diff_review import DiffReview
 from tests.app.conftest import Go, Journey
 from tests.core.stubborn import is_alive
 from tests.e2e.driver import Driver

@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from desktop_agent.app.review.diffs import BlobDiffs
+from desktop_agent.app.diffs import BlobDiffs
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.protocol.model import FileChange

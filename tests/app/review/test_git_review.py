@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.app.review.git_review import GitReview
+from desktop_agent.app.git_review import GitReview
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.diff.comparing import Comparer
 from desktop_agent.core.diff.hunks import all_keys

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.app.review.diffs import BlobDiffs
-from desktop_agent.app.review.git_review import GitReview
+from desktop_agent.app.diffs import BlobDiffs
+from desktop_agent.app.git_review import GitReview
 from desktop_agent.core.diff.comparing import Comparer
 from desktop_agent.core.diff.hunks import all_keys
 from desktop_agent.core.protocol import events as ev

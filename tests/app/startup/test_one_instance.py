@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.app.startup.arguments import WindowArguments, parse_arguments
-from desktop_agent.app.startup.one_instance import ANSWER, hand_over, place_of
+from desktop_agent.app.startup.arguments import ANSWER, WindowArguments, hand_over, parse_arguments, place_of
 from desktop_agent.core.base.paths import AppPaths
 from tests.app.conftest import Go
 from tests.command_line import PROGRAM

@@ -156,7 +156,7 @@ class Noting(window.Window):
         review = self.panels.review
         prepare = review.prepare
         def noted(then):
-            shown = ("review.overlays.diff_review", "chat.transcript.factory")
+            shown = ("review.diff.diff_review", "chat.transcript.factory")
             loaded = [name in sys.modules for name in ("pygit2", *(f"desktop_agent.ui.{name}" for name in shown))]
             print("anthropic" in sys.modules, *loaded, flush=True)
             prepare(then)
@@ -209,12 +209,12 @@ def test_the_panels_are_built_without_what_the_first_sight_does_not_show() -> No
     """Each is imported on first use, or in a thread behind the first sight."""
     late = ("review.review_content", "review.diff.diff_view", "review.media_view", "chat.composer.offer_popups")
     questions = (
-        "chat.question.approval",
+        "chat.cards.approval",
         "approvals.approval_dialog",
         "settings.project_page",
         "settings.settings_dialog",
     )
-    others = ("app.review.git_review", "core.agents", "core.usage.report", "ui.usage.usage_window")
+    others = ("app.git_review", "core.agents", "core.usage.report", "ui.usage.usage_window")
     names = (*others, *(f"ui.{name}" for name in (*late, *questions)))
     assert all(find_spec(f"desktop_agent.{name}") for name in names)
     built = printed(PANELS, *names)

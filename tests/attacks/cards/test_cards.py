@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QPushButton
 
 from desktop_agent.core.base.plain_text import HIDING
 from desktop_agent.core.transcript import ToolEntry
-from desktop_agent.ui.chat.question.approval import ApprovalCard
+from desktop_agent.ui.chat.cards.approval import ApprovalCard
 from desktop_agent.ui.widgets.exact_field import ExactField
 from tests.attacks.cards.corpus import CASES, Case
 from tests.attacks.corpus import cases

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.app.review.git_review import GitReview
+from desktop_agent.app.git_review import GitReview
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.capture.safety import SafetyCopies, SafetyLimits

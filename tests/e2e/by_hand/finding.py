@@ -4,7 +4,7 @@ from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QDialog, QListView, QPushButton, QWidget
 
 from desktop_agent.ui.chat.entries.markdown_entries import MarkdownWidget
-from desktop_agent.ui.review.file_editor import FileEditor
+from desktop_agent.ui.review.file_editing import FileEditor
 from desktop_agent.ui.terminal.terminal_panel import TerminalPanel
 from tests.e2e import orders
 from tests.e2e.by_hand.hands import Keyboard, Mouse

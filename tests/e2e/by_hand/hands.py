@@ -13,8 +13,8 @@ from PySide6.QtGui import QKeySequence, QWindow
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QApplication, QMenu, QWidget
 
+from desktop_agent.ui.review.diff.diff_review import HunkActions
 from desktop_agent.ui.review.diff.diff_view import DiffView
-from desktop_agent.ui.review.overlays.hunk_buttons import HunkActions
 from tests.e2e.driver import PATIENCE_S, Driver
 
 _LEFT, _RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton

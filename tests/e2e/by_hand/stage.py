@@ -8,9 +8,9 @@ from typing import Protocol, TypeVar
 from PySide6.QtWidgets import QListView, QWidget
 
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.ui.chat.question.approval import ApprovalCard
+from desktop_agent.ui.chat.cards.approval import ApprovalCard
+from desktop_agent.ui.review.diff.diff_review import DiffReview
 from desktop_agent.ui.review.diff.diff_view import DiffView
-from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from tests.e2e import orders
 from tests.e2e.by_hand.hands import Keyboard, Mouse
 from tests.e2e.driver import Driver

@@ -14,7 +14,7 @@ _WHERE_ASKED = (
     "ui.wording.phrases",
     "app.window_panels",
     "app.inbox",
-    "app.review.rule_judge",
+    "app.rule_judge",
 )
 """The window's modules that read the clock."""
 

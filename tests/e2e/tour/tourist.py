@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QListView, QWidget
 
 from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog
-from desktop_agent.ui.chat.question.approval import ApprovalCard
+from desktop_agent.ui.chat.cards.approval import ApprovalCard
 from desktop_agent.ui.theme.theme import ThemeChoice
 from desktop_agent.ui.window.main_window import MainWindow
 from tests.e2e.driver import Driver

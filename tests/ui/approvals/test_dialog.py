@@ -25,7 +25,7 @@ from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog
 from desktop_agent.ui.approvals.question_head import IconNote
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.widgets.answer_buttons import ARMING_DELAY_MS
+from desktop_agent.ui.widgets.buttons import ARMING_DELAY_MS
 from tests.parts import part
 from tests.ui.approvals.conftest import Ask
 from tests.ui.approvals.stage import JUDGED, context, make, marks_in

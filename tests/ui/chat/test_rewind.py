@@ -10,7 +10,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.ui.chat.rewind_dialog import RewindChoice, RewindDialog, rewind_choices
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.widgets.choice_card import ChoiceCard
+from desktop_agent.ui.widgets.question import ChoiceCard
 from tests.parts import part
 from tests.ui.review.stage import Session
 

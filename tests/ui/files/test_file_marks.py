@@ -4,7 +4,7 @@ import pytest
 
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.system.git.repository import FileStatus
-from desktop_agent.ui.files.file_marks import FileMark, FileMarks, describe_mark
+from desktop_agent.ui.files.file_tree_model import FileMark, FileMarks, describe_mark
 
 FILES = {
     "src/a.py": FileStatus(state="modified"),

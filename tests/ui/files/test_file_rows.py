@@ -5,9 +5,8 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.core.base.matching import find_matches
 from desktop_agent.core.system.git.repository import FileStatus
 from desktop_agent.core.system.workspace import FolderListing
-from desktop_agent.ui.files.file_marks import FileMarks
 from desktop_agent.ui.files.file_rows import FileRows
-from desktop_agent.ui.files.file_tree_model import FileTreeModel, edits_between
+from desktop_agent.ui.files.file_tree_model import FileMarks, FileTreeModel, edits_between
 from desktop_agent.ui.theme import Theme, ThemeChoice
 from tests.ui.files.rows import row_of
 from tests.ui.ink import colours_of

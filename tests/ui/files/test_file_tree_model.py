@@ -6,8 +6,7 @@ from pytestqt.modeltest import ModelTester
 
 from desktop_agent.core.system.git.repository import FileStatus
 from desktop_agent.core.system.workspace import FolderListing, natural_key
-from desktop_agent.ui.files.file_marks import FileMarks
-from desktop_agent.ui.files.file_tree_model import FileTreeModel, Folder, TreePlace, edits_between
+from desktop_agent.ui.files.file_tree_model import FileMarks, FileTreeModel, Folder, TreePlace, edits_between
 from tests.ui.files.rows import row_of
 
 Tree = dict[str, "Tree | None"]

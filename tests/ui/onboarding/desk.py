@@ -9,7 +9,7 @@ from desktop_agent.core.models.account import Account
 from desktop_agent.ui.onboarding.welcome_dialog import OnboardingDialog
 from desktop_agent.ui.onboarding.welcome_steps import WelcomeActions
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.widgets.choice_card import ChoiceCard
+from desktop_agent.ui.widgets.question import ChoiceCard
 from tests.parts import part
 
 

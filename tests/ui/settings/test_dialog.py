@@ -18,7 +18,7 @@ from desktop_agent.ui.settings.page_parts import Page, SettingRow, name_of
 from desktop_agent.ui.settings.setting_controls import Switch
 from desktop_agent.ui.settings.settings_view import Section
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.choice_card import ChoiceCard
+from desktop_agent.ui.widgets.question import ChoiceCard
 from tests.parts import part
 from tests.ui.ink import ink_rect
 from tests.ui.settings.desk import NOW, Desk

@@ -11,8 +11,8 @@ from desktop_agent.core.protocol.model import FileChange, FileImage
 from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP, DEMO_PROMPT
 from desktop_agent.core.slash.declarations import BUILT_IN, Declaration
 from desktop_agent.ui.approvals.question_head import IconNote, QuestionHead
+from desktop_agent.ui.chat.cards.request_card import card_notes
 from desktop_agent.ui.chat.composer.offer_popups import CommandPopup
-from desktop_agent.ui.chat.question.request_card import card_notes
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.models.model_popup import cost_words
 from desktop_agent.ui.open_question import OpenQuestion

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.widgets.choice_card import ChoiceCard
+from desktop_agent.ui.widgets.question import ChoiceCard
 
 LONG = "A rather long explanation of what it means to choose this card, which takes more than one line."
 

@@ -1,6 +1,6 @@
 """Code is coloured by role, piece by piece."""
 
-from desktop_agent.ui.chat.markdown.inline import utf16_slice
+from desktop_agent.ui.chat.markdown.parser import utf16_slice
 from desktop_agent.ui.widgets.text_colours import colour_code, diff_lines, lexer_for_language
 
 

@@ -31,19 +31,18 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.transcript import BACKGROUND_KEY, RETRYING, Transcript
 from desktop_agent.ui.approvals.approval_dialog import ApprovalDialog
+from desktop_agent.ui.chat.checklist import TodoPanel
 from desktop_agent.ui.chat.composer.composer import Composer, QueueCard
-from desktop_agent.ui.chat.todo_panel import TodoPanel
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.files.file_panel import FileTree
 from desktop_agent.ui.jobs_panel import JobsPanel, SubagentJob
 from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.runtime.pacing import GradualWork
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.window.conversation_pane import ConversationPane
+from desktop_agent.ui.window.conversation_pane import ConversationPane, PlanBar
 from desktop_agent.ui.window.main_window import MainWindow
 from desktop_agent.ui.window.mode_pickers import ModePickers
 from desktop_agent.ui.window.panel_controllers import SessionPanels
-from desktop_agent.ui.window.plan_bar import PlanBar
 from desktop_agent.ui.window.session_controller import SessionController
 from desktop_agent.ui.window.session_handle import SessionHandle
 from tests.parts import part

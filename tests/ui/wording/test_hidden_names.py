@@ -4,8 +4,8 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.base.plain_text import named, on_one_line
-from desktop_agent.ui.chat.cards.tool_body import one_line
-from desktop_agent.ui.chat.markdown.inline import rich_text
+from desktop_agent.ui.chat.cards.tool_body import short_line
+from desktop_agent.ui.chat.markdown.parser import rich_text
 from desktop_agent.ui.widgets.labels import ElidedLabel
 from desktop_agent.ui.wording.phrases import short_path
 from desktop_agent.ui.wording.visible_text import hidden_text_risks, plain_tooltip, visible
@@ -23,7 +23,7 @@ def test_names_titles_labels_links_and_paths_say_it(qtbot: QtBot, char: str) -> 
     label.setText(name)
     assert label.text() == said
     assert said in plain_tooltip(name)
-    assert visible(name) == named(name) == one_line(name, 100) == said
+    assert visible(name) == named(name) == short_line(name, 100) == said
     assert short_path(f"/srv/{name}") == f"/srv/{said}"
     assert rich_text(f"[{name}](https://example.org)", {}).text == said
     assert said in hidden_text_risks(f"rm {name}")[0]

@@ -24,7 +24,7 @@ from desktop_agent.ui.chat.cards.tool_body import (
     ToolBody,
     entry_of,
     in_thread,
-    one_line,
+    short_line,
 )
 from desktop_agent.ui.chat.entries.entry import EntryRow
 from desktop_agent.ui.chat.text.styles import LINK_TINT, MUTED_TINT, TextMark, Tint
@@ -101,7 +101,7 @@ def _diff_line(diff: FileDiff, row: DiffRow, *, is_exact: bool) -> DiffLine:
     other = others[row.peer] if tone and row.peer is not None else ""
     texts = [without_ending(line) for line in (lines[number], other)]
     if not is_exact:
-        texts = [one_line(text, _MAX_LINE) for text in texts]
+        texts = [short_line(text, _MAX_LINE) for text in texts]
     elif texts[0] == texts[1]:  # only their line endings differ
         return DiffLine(tone, number + 1, lines[number].removesuffix("\n"))
     return DiffLine(tone, number + 1, texts[0], changed_words(*texts).old if other else ())

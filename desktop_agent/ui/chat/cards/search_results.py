@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import entry_words
-from desktop_agent.ui.chat.cards.tool_body import Bar, Content, ContentWriter, ToolBody, entry_of, one_line
+from desktop_agent.ui.chat.cards.tool_body import Bar, Content, ContentWriter, ToolBody, entry_of, short_line
 from desktop_agent.ui.chat.entries.entry import EntryRow
-from desktop_agent.ui.chat.markdown.inline import is_web_address
+from desktop_agent.ui.chat.markdown.parser import is_web_address
 from desktop_agent.ui.chat.text.styles import LINK_TINT, MUTED_TINT, TextMark, Tint
 
 MOST_PLACES = 1_000
@@ -57,9 +57,9 @@ def _read_place(item: JsonObject) -> FoundPlace:
     path, text = item.get("path"), item.get("text")
     line, count = (value if type(value) is int and value > 0 else 0 for value in (item.get("line"), item.get("count")))
     return FoundPlace(
-        one_line(path, _MAX_PATH) if isinstance(path, str) else "",
+        short_line(path, _MAX_PATH) if isinstance(path, str) else "",
         line,
-        one_line(text, _MAX_TEXT).strip() if isinstance(text, str) else "",
+        short_line(text, _MAX_TEXT).strip() if isinstance(text, str) else "",
         count,
     )
 
@@ -75,7 +75,7 @@ def _counts(result: ToolResult) -> tuple[FoundPlace, ...]:
         return ()
     counts = cast("dict[str, object]", answer)
     return tuple(
-        FoundPlace(one_line(path, _MAX_PATH), times=count)
+        FoundPlace(short_line(path, _MAX_PATH), times=count)
         for path, count in list(counts.items())[:MOST_PLACES]
         if type(count) is int and not path.startswith("[")  # "[and 7 more files]"
     )
@@ -226,7 +226,7 @@ def _read_page(item: JsonObject) -> WebResult:
         may_open = is_web_address(link) and bool(urlsplit(link).netloc)
     except ValueError:  # a malformed IPv6 host, say
         may_open = False
-    return WebResult(one_line(title or link, _MAX_TITLE), link if may_open else "", one_line(snippet, _MAX_SNIPPET))
+    return WebResult(short_line(title or link, _MAX_TITLE), link if may_open else "", short_line(snippet, _MAX_SNIPPET))
 
 
 def _pages(row: EntryRow) -> tuple[WebResult, ...]:

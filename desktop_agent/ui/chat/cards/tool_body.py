@@ -144,7 +144,7 @@ class ContentWriter:
         return Content(text, tuple(self._marks), kind, has_paragraphs)
 
 
-def one_line(text: str, limit: int) -> str:
+def short_line(text: str, limit: int) -> str:
     line = named(text[: limit + 1].replace("\r\n", " ").replace("\n", " ").replace("\t", " "))
     return line if len(line) <= limit else line[: limit - 1] + "…"
 

@@ -1,4 +1,5 @@
-"""The bodies of printed output: the last lines of a command in colour, or the first lines of another tool.
+"""The bodies of printed output: the last lines of a command in colour, the first lines of another tool, or what a
+sub-agent does and reports.
 
 Tools answer the model in JSON, below notes in brackets. The user sees the text inside the JSON, with control characters
 escaped.
@@ -8,13 +9,21 @@ import json
 import re
 from typing import ClassVar, NamedTuple, cast
 
-from desktop_agent.core.base.plain_text import without_controls
+from desktop_agent.core.base.plain_text import named, without_controls
 from desktop_agent.core.protocol.model import Aborted, Denied, ToolResult
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import entry_words
-from desktop_agent.ui.chat.cards.tool_body import SHOWN_LINES, Bar, Content, ContentWriter, ToolBody, entry_of
+from desktop_agent.ui.chat.cards.tool_body import (
+    SHOWN_LINES,
+    Bar,
+    Content,
+    ContentWriter,
+    ToolBody,
+    entry_of,
+    short_line,
+)
 from desktop_agent.ui.chat.entries.entry import EntryRow
-from desktop_agent.ui.chat.text.styles import TextMark
+from desktop_agent.ui.chat.text.styles import MUTED_TINT, TextMark
 from desktop_agent.ui.terminal.printed_text import MAX_LINE, Tail
 
 _MAX_JSON = 300_000
@@ -190,3 +199,38 @@ def _excerpt(entry: ToolEntry) -> OutputExcerpt:
     if entry.result is None or isinstance(entry.decision, Denied | Aborted):
         return OutputExcerpt("", 0)
     return first_lines(readable(entry.result.content), SHOWN_LINES)
+
+
+_MAX_DOING = 300
+_MAX_REPORT = 4_000
+
+
+class SubagentBody(ToolBody):
+    @classmethod
+    def fits(cls, entry: ToolEntry) -> bool:
+        return entry_words.is_task(entry)
+
+    @classmethod
+    def read(cls, row: EntryRow) -> Content:
+        entry, writer = entry_of(row), ContentWriter()
+        if entry.result is None:
+            writer.add(short_line(entry_words.doing_of_subagent(entry), _MAX_DOING), MUTED_TINT)
+        else:
+            text = entry.result.content
+            writer.add(named(text if len(text) <= _MAX_REPORT else f"{text[:_MAX_REPORT]}…"))
+        return writer.content("plain")
+
+    @classmethod
+    def copied(cls, row: EntryRow) -> str:
+        entry = entry_of(row)
+        return entry.result.content if entry.result is not None else ""
+
+    def bar(self) -> Bar | None:
+        entry = entry_of(self.row)
+        if entry.subagent is None:
+            return None
+        return Bar(entry_words.used_by_subagent(entry), self.tr("Show its conversation"))
+
+    def on_bar_clicked(self) -> None:
+        if (subagent := entry_of(self.row).subagent) is not None:
+            self.actions.session_requested.emit(subagent.session_id)

@@ -22,12 +22,11 @@ from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.base.plain_text import cost_text
 from desktop_agent.core.protocol.model import CacheMiss, ContextUse, Usage
 from desktop_agent.core.slash.declarations import is_command, prompt_of, typed_prompt
-from desktop_agent.ui.chat.composer.attached_contents import AttachedContents
+from desktop_agent.ui.chat.attached_contents import AttachedContents
 from desktop_agent.ui.chat.composer.field_offers import CommandOffers, MentionOffers
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.theme import Radius, Space, Theme
-from desktop_agent.ui.widgets.answer_buttons import ARMING_DELAY_MS, Arming
-from desktop_agent.ui.widgets.buttons import PickerButton, compact_button, make_button
+from desktop_agent.ui.widgets.buttons import ARMING_DELAY_MS, Arming, PickerButton, compact_button, make_button
 from desktop_agent.ui.widgets.context_meter import ContextMeter, counted
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import discard, flow, hbox, set_names

@@ -20,8 +20,8 @@ from desktop_agent.ui.chat.cards.result_pictures import DECODED, PictureButton
 from desktop_agent.ui.chat.cards.tool_body import CardLoader, CardSource, decoded
 from desktop_agent.ui.chat.entries.entry import FOLD_INDENT, EntryPlace, EntryRow, EntryWidget, LabelLine
 from desktop_agent.ui.chat.markdown.blocks import bounded
-from desktop_agent.ui.chat.markdown.inline import PICTURE, InlineSpan, RichText, is_web_address
 from desktop_agent.ui.chat.markdown.markdown_stream import MarkdownStream
+from desktop_agent.ui.chat.markdown.parser import PICTURE, InlineSpan, RichText, is_web_address
 from desktop_agent.ui.chat.text.column import Column, Slice
 from desktop_agent.ui.chat.text.file_links import file_of
 from desktop_agent.ui.chat.text.passage import TextPassage

@@ -15,8 +15,8 @@ from desktop_agent.core.transcript import RETRYING, CompactionEntry, HookEntry, 
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.entries.entry import FOLD_INDENT, EntryPlace, EntryWidget, LabelLine
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
-from desktop_agent.ui.chat.markdown.inline import RichText
 from desktop_agent.ui.chat.markdown.markdown_stream import MarkdownStream
+from desktop_agent.ui.chat.markdown.parser import RichText
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.passage import Paragraph, TextPassage
 from desktop_agent.ui.chat.text.styles import CODE_LINE

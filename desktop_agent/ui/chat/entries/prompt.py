@@ -17,10 +17,10 @@ from desktop_agent.core.base.plain_text import named, shortened
 from desktop_agent.core.context.review_comments import THE_PLAN, SentComment, comments_in
 from desktop_agent.core.protocol.events import PromptSubmitted, Steered
 from desktop_agent.core.protocol.model import Attachment, AttachmentKind
+from desktop_agent.ui.chat.attached_contents import THUMBNAIL, ContentChip
 from desktop_agent.ui.chat.cards.change import language_of
 from desktop_agent.ui.chat.cards.tool_body import CardLoader, picture_of
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
-from desktop_agent.ui.chat.content_chip import THUMBNAIL, ContentChip
 from desktop_agent.ui.chat.entries.entry import EntryActions, EntryPlace, EntryWidget
 from desktop_agent.ui.chat.entry_words import byte_count
 from desktop_agent.ui.chat.markdown.blocks import Block, code_parts

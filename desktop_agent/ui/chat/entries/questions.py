@@ -19,8 +19,7 @@ from desktop_agent.ui.chat.text.passage import Paragraph
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.translation import core_words
-from desktop_agent.ui.widgets.answer_buttons import ARMING_DELAY_MS, Arming
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import ARMING_DELAY_MS, Arming, make_button
 from desktop_agent.ui.widgets.layouts import discard, flow
 from desktop_agent.ui.widgets.rows import draw_box
 

@@ -17,7 +17,7 @@ from desktop_agent.ui.chat.cards.tool_body import CardLoader, ToolBody, entry_of
 from desktop_agent.ui.chat.entries.entry import FOLDED, UNFOLDED, EntryPlace, EntryWidget, FoldLine
 from desktop_agent.ui.chat.entries.markdown_entries import SPOKEN_CHARS, LinkedEntry
 from desktop_agent.ui.chat.entries.questions import CardPlace, QuestionCard
-from desktop_agent.ui.chat.markdown.inline import RichText, is_web_address
+from desktop_agent.ui.chat.markdown.parser import RichText, is_web_address
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.column_text import TextMatch
 from desktop_agent.ui.chat.text.file_links import file_of
@@ -259,7 +259,7 @@ class ToolWidget(LinkedEntry):
             if self._question is not None and entry.approval.is_from_running_call:
                 self.row.drafts.clear()  # they belong to the previous question
             self._drop_question()
-            from desktop_agent.ui.chat.question.approval import question_card  # with the first question
+            from desktop_agent.ui.chat.cards.approval import question_card  # with the first question
 
             place = CardPlace(entry.approval, self.row.drafts, self.styles, self.entry_actions, self, self._loader)
             self._question = question_card(place)

@@ -27,8 +27,7 @@ from desktop_agent.ui.chat.markdown.blocks import (
     skip_joint,
     table_parts,
 )
-from desktop_agent.ui.chat.markdown.inline import rich_text
-from desktop_agent.ui.chat.markdown.parser import MAX_NESTING, MarkdownToken, References, parser
+from desktop_agent.ui.chat.markdown.parser import MAX_NESTING, MarkdownToken, References, parser, rich_text
 from desktop_agent.ui.widgets.text_colours import lexer_for_language
 
 SENTINEL = "\u2060"

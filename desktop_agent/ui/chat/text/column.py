@@ -15,15 +15,15 @@ from PySide6.QtGui import QColor, QPainter, QTextCharFormat
 
 from desktop_agent.core.base.plain_text import with_directions_named
 from desktop_agent.ui.chat.markdown.blocks import Block
-from desktop_agent.ui.chat.markdown.inline import (
+from desktop_agent.ui.chat.markdown.parser import (
     LINE_BREAK,
     InlineSpan,
+    References,
     RichText,
     isolates_code,
     rich_text,
     utf16_slice,
 )
-from desktop_agent.ui.chat.markdown.parser import References
 from desktop_agent.ui.chat.text.column_text import ColumnHighlights, ColumnText, TextPosition
 from desktop_agent.ui.chat.text.file_links import file_links, with_file_links
 from desktop_agent.ui.chat.text.passage import RULE_HEIGHT, Box, Passage, TablePassage, TextPassage

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from desktop_agent.core.base.plain_text import with_directions_named
 from desktop_agent.ui.chat.markdown.blocks import Block
-from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, rich_text, utf16_slice
-from desktop_agent.ui.chat.markdown.parser import References
+from desktop_agent.ui.chat.markdown.parser import LINE_BREAK, References, rich_text, utf16_slice
 from desktop_agent.ui.chat.text.passage import Highlight
 from desktop_agent.ui.chat.text.styles import TextMark, TextStyles
 from desktop_agent.ui.wording.visible_text import utf16_length

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from desktop_agent.ui.chat.markdown.inline import CODE, LINK, InlineSpan, RichText
+from desktop_agent.ui.chat.markdown.parser import CODE, LINK, InlineSpan, RichText
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 

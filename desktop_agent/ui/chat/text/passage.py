@@ -29,9 +29,10 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.base.plain_text import with_directions_named
 from desktop_agent.ui.chat.markdown.blocks import Alignment, Block
-from desktop_agent.ui.chat.markdown.inline import (
+from desktop_agent.ui.chat.markdown.parser import (
     CODE,
     InlineSpan,
+    References,
     RichText,
     in_bold,
     is_right_to_left,
@@ -40,7 +41,6 @@ from desktop_agent.ui.chat.markdown.inline import (
     read_code_spans,
     rich_text,
 )
-from desktop_agent.ui.chat.markdown.parser import References
 from desktop_agent.ui.chat.text.file_links import with_file_links
 from desktop_agent.ui.chat.text.styles import (
     CODE_HEADER,

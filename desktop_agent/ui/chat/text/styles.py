@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QTextCharFormat
 
 from desktop_agent.core.terminal.rows import PrintedStyle
 from desktop_agent.ui.chat.markdown.blocks import Block
-from desktop_agent.ui.chat.markdown.inline import BOLD, CODE, ITALIC, LINK, MUTED, STRIKE, InlineSpan
+from desktop_agent.ui.chat.markdown.parser import BOLD, CODE, ITALIC, LINK, MUTED, STRIKE, InlineSpan
 from desktop_agent.ui.chat.text.file_links import KnownFiles
 from desktop_agent.ui.terminal.printed_text import LookFormats
 from desktop_agent.ui.theme import Density, Space, Theme, TypeSize

@@ -24,7 +24,7 @@ from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.families import family_of
 from desktop_agent.ui.chat.entries.entry import EntryActions, EntryRow, EntryWidget
 from desktop_agent.ui.chat.entries.prompt import PromptWidget
-from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, PICTURE, is_web_address, utf16_slice
+from desktop_agent.ui.chat.markdown.parser import LINE_BREAK, PICTURE, is_web_address, utf16_slice
 from desktop_agent.ui.chat.text.column_text import END, TextPosition
 from desktop_agent.ui.chat.transcript.navigation import Navigation
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout

@@ -12,8 +12,7 @@ from shiboken6 import isValid
 
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol.model import FileDiff
-from desktop_agent.ui.files.viewer.text_page import TextPage
-from desktop_agent.ui.files.viewer.viewer_content import FileContent, content_of, obstacle_words, read_content
+from desktop_agent.ui.files.viewer.text_page import FileContent, TextPage, content_of, obstacle_words, read_content
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff_source import Spawn
 from desktop_agent.ui.theme import Space, Theme

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QMenu, QToolTip
 from desktop_agent.core.diff.rows import LineSide
 from desktop_agent.ui.review.diff.diff_document import DiffDocument, DiffPosition, DiffSelection, line_of, text_of
 from desktop_agent.ui.review.diff.diff_layout import DiffScroller, Pane
-from desktop_agent.ui.review.diff.diff_overlay import DiffOverlay
+from desktop_agent.ui.review.diff.diff_painter import DiffOverlay
 from desktop_agent.ui.review.diff.diff_words import notes_label
 from desktop_agent.ui.review.diff.line_layouts import LaidLine
 from desktop_agent.ui.runtime.pacing import run_while

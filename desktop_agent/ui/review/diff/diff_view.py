@@ -12,8 +12,7 @@ from desktop_agent.ui.part_keys import PartKeys, claims_key
 from desktop_agent.ui.review.diff.diff_document import DiffDocument, DiffPosition, line_of
 from desktop_agent.ui.review.diff.diff_layout import PAD, ROW_HEIGHT, DiffScroller, Pane
 from desktop_agent.ui.review.diff.diff_navigation import DiffFinder, DiffMouse, DiffNavigation
-from desktop_agent.ui.review.diff.diff_overlay import DiffOverlay
-from desktop_agent.ui.review.diff.diff_painter import DiffPainter, Scene
+from desktop_agent.ui.review.diff.diff_painter import DiffOverlay, DiffPainter, Scene
 from desktop_agent.ui.review.diff.diff_words import diff_name, row_words
 from desktop_agent.ui.review.diff.highlighter import Coloured, Highlighter
 from desktop_agent.ui.review.diff.line_layouts import LaidLine

@@ -4,8 +4,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPlainTextEdit
 
 from desktop_agent.ui.review.commit_sheet import CommitSheet
+from desktop_agent.ui.review.diff.diff_review import DiffReview
 from desktop_agent.ui.review.diff.diff_view import DiffView
-from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from desktop_agent.ui.widgets.labels import ElidedLabel
 from tests.e2e import orders
 from tests.e2e.tour.scene import Scene

@@ -2,7 +2,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.ui.review.file_editor import FileEditor
+from desktop_agent.ui.review.file_editing import FileEditor
 from desktop_agent.ui.terminal.terminal_panel import TerminalPanel
 from tests.e2e import orders
 from tests.e2e.tour.scene import Scene

@@ -4,7 +4,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QTabBar, QWidget
 
-from desktop_agent.ui.review.overlays.comment_overlay import CommentEditor
+from desktop_agent.ui.review.diff.comment_overlay import CommentEditor
 from desktop_agent.ui.window.plan_window import PlanPage
 from tests.e2e.tour.scene import Scene
 from tests.e2e.tour.tourist import CTRL, Tourist

@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.ui.chat.question.request_card import CardField
+from desktop_agent.ui.chat.cards.request_card import CardField
 from tests.e2e.tour.scene import Scene
 from tests.e2e.tour.tourist import Tourist
 from tests.servers.script import reply, text, tool_use

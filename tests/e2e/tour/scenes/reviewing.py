@@ -3,8 +3,8 @@
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QListView, QWidget
 
+from desktop_agent.ui.review.diff.diff_review import DiffReview
 from desktop_agent.ui.review.diff.diff_view import DiffView
-from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from tests.e2e import orders
 from tests.e2e.tour.scene import Scene
 from tests.e2e.tour.tourist import CTRL, NARROW, SIZE, Tourist

@@ -5,7 +5,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.protocol.model import TodoItem, TodoStatus, ToolResult
 from desktop_agent.core.transcript import ToolEntry
-from desktop_agent.ui.chat.todo_panel import TodoPanel
+from desktop_agent.ui.chat.checklist import TodoPanel
 from desktop_agent.ui.theme import Theme
 from tests.ui.chat.stage import Stage, call, click
 

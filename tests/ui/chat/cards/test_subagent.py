@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import Denied, ModelRef, Usage
-from desktop_agent.ui.chat.question.approval import ApprovalCard
+from desktop_agent.ui.chat.cards.approval import ApprovalCard
 from tests.parts import part
 from tests.ui.chat.stage import NOW, Conversation, Stage, question, record
 

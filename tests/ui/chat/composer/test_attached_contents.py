@@ -7,9 +7,8 @@ from PySide6.QtTest import QSignalSpy, QTest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.chat.composer.attached_contents import ContentPreview
+from desktop_agent.ui.chat.attached_contents import ContentChip, ContentPreview
 from desktop_agent.ui.chat.composer.field_offers import MentionedContent, contents_in
-from desktop_agent.ui.chat.content_chip import ContentChip
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.picture_decoding import DecodedPicture
 from tests.ui.chat.composer.desk import ComposerDesk

@@ -11,8 +11,8 @@ from desktop_agent.core.context.review_comments import prompt_of_comments
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.events import PromptSubmitted, SessionForked
 from desktop_agent.core.protocol.model import Attachment, BlobRef, LineComment
+from desktop_agent.ui.chat.attached_contents import ContentChip
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
-from desktop_agent.ui.chat.content_chip import ContentChip
 from desktop_agent.ui.chat.entries.entry import EntryPlace
 from desktop_agent.ui.chat.entries.prompt import EDIT, PromptWidget, read_prompt
 from desktop_agent.ui.chat.text.styles import CODE_HEADER

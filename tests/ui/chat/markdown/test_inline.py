@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.ui.chat.markdown.inline import (
+from desktop_agent.ui.chat.markdown.parser import (
     BOLD,
     CODE,
     ITALIC,

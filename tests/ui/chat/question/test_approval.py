@@ -22,9 +22,9 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.approvals.question_head import request_summary
+from desktop_agent.ui.chat.cards.approval import ApprovalCard
+from desktop_agent.ui.chat.cards.request_card import CardField
 from desktop_agent.ui.chat.entry_words import MINUS
-from desktop_agent.ui.chat.question.approval import ApprovalCard
-from desktop_agent.ui.chat.question.request_card import CardField
 from desktop_agent.ui.chat.text.passage import Paragraph
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.exact_field import FoldBar

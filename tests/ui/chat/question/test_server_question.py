@@ -17,7 +17,7 @@ from desktop_agent.core.protocol.model import (
     SamplingQuestion,
     ServerQuestion,
 )
-from desktop_agent.ui.chat.question.request_card import CardField, RequestCard
+from desktop_agent.ui.chat.cards.request_card import CardField, RequestCard
 from desktop_agent.ui.chat.text.passage import Paragraph
 from desktop_agent.ui.theme import Theme
 from tests.ui.chat.stage import Stage, answer, call, click, record

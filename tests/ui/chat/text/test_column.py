@@ -10,8 +10,8 @@ from PySide6.QtGui import QColor, QImage, QPainter
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
-from desktop_agent.ui.chat.markdown.inline import utf16_slice
 from desktop_agent.ui.chat.markdown.markdown_stream import MarkdownStream
+from desktop_agent.ui.chat.markdown.parser import utf16_slice
 from desktop_agent.ui.chat.text.column import Column, Heights
 from desktop_agent.ui.chat.text.column_text import TextMatch, TextPosition
 from desktop_agent.ui.chat.text.passage import Box, fence_label

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from desktop_agent.ui.chat.markdown.inline import rich_text, utf16_slice
+from desktop_agent.ui.chat.markdown.parser import rich_text, utf16_slice
 from desktop_agent.ui.chat.text.file_links import KnownFiles, file_of, names_alone, with_file_links
 
 PATHS = frozenset(

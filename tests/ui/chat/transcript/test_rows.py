@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import TextBlock, ToolCall, ToolResult
 from desktop_agent.core.transcript import RETRYING, Transcript
-from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, utf16_slice
+from desktop_agent.ui.chat.markdown.parser import LINE_BREAK, utf16_slice
 from desktop_agent.ui.chat.text import column
 from desktop_agent.ui.chat.transcript.mouse_and_keyboard import Unit, unit_around
 from desktop_agent.ui.chat.transcript.row_layout import EntryRows

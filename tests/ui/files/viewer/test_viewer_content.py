@@ -4,11 +4,11 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.diff.edited_text import EditedText
-from desktop_agent.ui.files.viewer.text_page import find_places
-from desktop_agent.ui.files.viewer.viewer_content import (
+from desktop_agent.ui.files.viewer.text_page import (
     MAX_EDITED_BYTES,
     MAX_SHOWN_BYTES,
     Obstacle,
+    find_places,
     obstacle_words,
     read_content,
 )

@@ -10,8 +10,8 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.protocol.model import Clash, FileOutcome, Maker
 from desktop_agent.core.undo.refusals import Direction
-from desktop_agent.ui.review.conflict.clash_dialog import ClashDialog
-from desktop_agent.ui.review.conflict.clash_page import ThreeColumns
+from desktop_agent.ui.review.clash_dialog import ClashDialog
+from desktop_agent.ui.review.clash_page import ThreeColumns
 from desktop_agent.ui.review.diff.diff_layout import ROW_HEIGHT
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.review_decisions import Resolution

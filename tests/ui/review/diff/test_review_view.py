@@ -13,10 +13,10 @@ from pytestqt.wait_signal import SignalBlocker
 
 from desktop_agent.core.diff.rows import RowMode
 from desktop_agent.core.protocol.model import LineComment
+from desktop_agent.ui.review.diff.comment_overlay import CommentCard, CommentEditor
+from desktop_agent.ui.review.diff.diff_review import DiffReview
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff.diff_words import HunkDecisions
-from desktop_agent.ui.review.overlays.comment_overlay import CommentCard, CommentEditor
-from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from desktop_agent.ui.theme import Theme
 from tests.core.diff.changes import make_diff
 from tests.parts import part

@@ -16,7 +16,7 @@ from desktop_agent.core.protocol.ops import (
     WriteFile,
 )
 from desktop_agent.core.system.files import digest_of
-from desktop_agent.ui.review.file_editor import FileEditor
+from desktop_agent.ui.review.file_editing import FileEditor
 from desktop_agent.ui.review.review_bars import BarState, UndoBar
 from desktop_agent.ui.review.review_panel import ReviewPanel
 from desktop_agent.ui.theme import Theme

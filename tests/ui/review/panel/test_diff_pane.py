@@ -11,7 +11,7 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.ui.review.changed_files import group_by_file
 from desktop_agent.ui.review.diff.diff_words import HunkDecisions
 from desktop_agent.ui.review.diff_pane import DiffPane
-from desktop_agent.ui.review.file_editor import FileEditor
+from desktop_agent.ui.review.file_editing import FileEditor
 from desktop_agent.ui.theme import Theme
 from tests.parts import part
 from tests.ui.pictures import SVG, picture

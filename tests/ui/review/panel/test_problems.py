@@ -9,7 +9,7 @@ from desktop_agent.core.diff.rows import RowMode
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import Diagnostic, DiagnosticSeverity, FileDiagnostics
 from desktop_agent.ui.review.changed_file_list import FileList
-from desktop_agent.ui.review.overlays.diff_review import LineProblems
+from desktop_agent.ui.review.diff.diff_review import LineProblems
 from desktop_agent.ui.review.review_panel import ReviewPanel
 from tests.parts import part
 from tests.ui.review.panel.panel_stage import choose, diff_view

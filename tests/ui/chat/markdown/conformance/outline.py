@@ -3,9 +3,8 @@
 from typing import NamedTuple
 
 from desktop_agent.ui.chat.markdown.blocks import Block
-from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, RichText, rich_text, utf16_slice
 from desktop_agent.ui.chat.markdown.markdown_stream import MarkdownStream
-from desktop_agent.ui.chat.markdown.parser import References
+from desktop_agent.ui.chat.markdown.parser import LINE_BREAK, References, RichText, rich_text, utf16_slice
 
 
 class Run(NamedTuple):

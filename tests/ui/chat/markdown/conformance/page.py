@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from urllib.parse import unquote
 
 from desktop_agent.core.base.plain_text import named
-from desktop_agent.ui.chat.markdown.inline import BOLD, CODE, ITALIC, LINK, MUTED, PICTURE, STRIKE, is_web_address
+from desktop_agent.ui.chat.markdown.parser import BOLD, CODE, ITALIC, LINK, MUTED, PICTURE, STRIKE, is_web_address
 from tests.ui.chat.markdown.conformance.outline import Line, Run, Seen, joined
 
 _STYLES = {"strong": BOLD, "em": ITALIC, "del": STRIKE, "code": CODE}

@@ -46,7 +46,7 @@ class BlobDiffs:
         return Comparer()
 
     def git_source(self) -> GitSource:
-        from desktop_agent.app.review.git_review import GitReview  # imported in a thread, after the first paint
+        from desktop_agent.app.git_review import GitReview  # imported in a thread, after the first paint
 
         return GitReview(self._comparer)
 

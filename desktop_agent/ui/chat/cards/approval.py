@@ -14,17 +14,30 @@ from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
 from desktop_agent.core.protocol.events import CommandJudged
 from desktop_agent.core.protocol.model import ApprovalRequest, ApprovalScope, Denied
+from desktop_agent.ui.chat.cards.request_card import (
+    FLAT_PADDING,
+    CardField,
+    ChangeField,
+    SamplingCard,
+    ServerQuestionCard,
+    card_notes,
+    shown_lines,
+)
 from desktop_agent.ui.chat.entries.questions import PADDING, CardPlace, QuestionCard, SpendingCard
-from desktop_agent.ui.chat.markdown.inline import read_code_spans, utf16_slice
-from desktop_agent.ui.chat.question.request_card import FLAT_PADDING, CardField, ChangeField, card_notes, shown_lines
-from desktop_agent.ui.chat.question.server_question import SamplingCard, ServerQuestionCard
+from desktop_agent.ui.chat.markdown.parser import read_code_spans, utf16_slice
 from desktop_agent.ui.chat.text.passage import Paragraph
 from desktop_agent.ui.open_question import OpenQuestion
 from desktop_agent.ui.part_keys import ALLOW_KEYS, DENY_KEYS, native_keys
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.translation import core_words
-from desktop_agent.ui.widgets.answer_buttons import ShortcutButton, answer_shortcut, cut_to_fit
-from desktop_agent.ui.widgets.buttons import compact_button, make_button, make_line
+from desktop_agent.ui.widgets.buttons import (
+    ShortcutButton,
+    answer_shortcut,
+    compact_button,
+    cut_to_fit,
+    make_button,
+    make_line,
+)
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import discard, flow
 from desktop_agent.ui.wording.phrases import short_path

@@ -17,7 +17,7 @@ from desktop_agent.core.merge import Source, ThreeWay, compare_three
 from desktop_agent.core.protocol.model import Clash, FileChange, FileDiff, FileImage, FileOutcome
 from desktop_agent.core.undo.refusals import Direction
 from desktop_agent.ui.part_keys import native_keys
-from desktop_agent.ui.review.conflict.clash_page import (
+from desktop_agent.ui.review.clash_page import (
     ClashPage,
     Names,
     enter_button,

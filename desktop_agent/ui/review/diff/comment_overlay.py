@@ -14,8 +14,7 @@ from desktop_agent.core.diff.text import split_lines
 from desktop_agent.core.protocol.model import FileDiff, LineComment
 from desktop_agent.ui.review.diff.diff_document import DiffSelection, line_of
 from desktop_agent.ui.review.diff.diff_layout import Pane
-from desktop_agent.ui.review.diff.diff_overlay import DiffOverlay
-from desktop_agent.ui.review.diff.diff_painter import Scene
+from desktop_agent.ui.review.diff.diff_painter import DiffOverlay, Scene
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff.diff_words import comment_label
 from desktop_agent.ui.theme import Radius, Space, Theme, TypeSize
