@@ -12,8 +12,7 @@ from typing import BinaryIO, Final, TypeVar
 from msgspec import Struct, ValidationError, convert, field
 from msgspec.structs import replace
 
-from desktop_agent.acp.editor import Editor
-from desktop_agent.acp.session import EditorSession
+from desktop_agent.acp.session import Editor, EditorSession
 from desktop_agent.composition.session_context import SessionOptions
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.agents.peer import INVALID_PARAMS, INVALID_REQUEST, NOT_FOUND, Handler, Peer, RpcError

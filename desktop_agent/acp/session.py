@@ -1,22 +1,23 @@
 """One session that an editor shows: prompts and answers in, updates and questions out.
 
-Approvals, model, effort and sandbox are what the editor can set: as modes and as options.
+Approvals, model, effort and sandbox are what the editor can set: as modes and as options. Tools, which ask from
+threads, see the files as the editor has them open.
 """
 
 import asyncio
 import base64
 import binascii
+import concurrent.futures
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import cached_property
 from itertools import islice, takewhile
 from pathlib import Path
-from typing import Final, cast, get_args
+from typing import Final, TypeVar, cast, get_args
 from urllib.parse import unquote, urlsplit
 
-from msgspec import ValidationError, convert
+from msgspec import Struct, ValidationError, convert, field
 
-from desktop_agent.acp.editor import Editor, EditorFiles
 from desktop_agent.acp.updates import Update, Updates, form_schema
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.agents.peer import (
@@ -25,11 +26,12 @@ from desktop_agent.core.agents.peer import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
+    Peer,
     RpcError,
 )
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.base.ids import CallId
+from desktop_agent.core.base.ids import CallId, SessionId
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.mentions.prompts import PASTED_SOURCE, PastedContents
 from desktop_agent.core.models.known_model import KnownModel, effort_meant, levels_of
@@ -55,6 +57,86 @@ from desktop_agent.core.slash.declarations import is_command
 from desktop_agent.core.store.journal.journal_reader import Readable, read_each_line
 from desktop_agent.core.transcript import SessionInfo
 from desktop_agent.library.turns import ServedSession
+
+_READ: Final = "fs/read_text_file"
+_WRITE: Final = "fs/write_text_file"
+
+T = TypeVar("T")
+
+
+class Editor(Struct):
+    peer: Peer
+    flushed: Callable[[], Awaitable[None]]
+    """Returns when the editor has taken everything that it was told."""
+    patience_s: float
+    """How long an answer about a file may take. An editor that takes longer is not asked again."""
+    shows_notices: bool = False
+    fills_forms: bool = False
+    file_methods: set[str] = field(default_factory=set[str])
+
+    def note_abilities(self, able: JsonObject) -> None:
+        files = object_in(able, "fs")
+        self.shows_notices = "notices" in object_in(able, "session")
+        self.fills_forms = "form" in object_in(able, "elicitation")
+        offered = {_READ: files.get("readTextFile"), _WRITE: files.get("writeTextFile")}
+        self.file_methods = {method for method, is_offered in offered.items() if is_offered is True}
+
+
+class EditorFiles:
+    def __init__(self, editor: Editor, session_id: Callable[[], SessionId], hear: Callable[[ev.Notice], None]) -> None:
+        """`hear` is told when the editor is not asked any more."""
+        self._editor = editor
+        self._session_id = session_id
+        self._hear = hear
+        self._loop = asyncio.get_running_loop()
+
+    @property
+    def can_write(self) -> bool:
+        return _WRITE in self._editor.file_methods
+
+    def read(self, path: Path) -> str | None:
+        if _READ not in self._editor.file_methods:
+            return None
+        try:
+            return self._ask(self._read(path))
+        except RpcError:  # it does not know the file, or it has gone
+            return None
+
+    def write(self, path: Path, text: str) -> str:
+        try:
+            self._ask(self._answer(_WRITE, path, content=text))
+        except RpcError as error:
+            return error.message or "It does not say why."
+        return ""
+
+    async def _read(self, path: Path) -> str | None:
+        content = (await self._answer(_READ, path)).get("content")
+        if isinstance(content, str):
+            return content
+        self._give_up(_READ, f"The editor's answer has no text of {path.name}.")
+        return None
+
+    async def _answer(self, method: str, path: Path, **more: object) -> JsonObject:
+        params: JsonObject = {"sessionId": self._session_id(), "path": str(path), **more}
+        try:
+            async with asyncio.timeout(self._editor.patience_s):
+                return await self._editor.peer.ask(method, params)
+        except TimeoutError as error:
+            words = f"The editor did not answer when asked to {'read' if method == _READ else 'save'} {path.name}."
+            self._give_up(method, words)
+            raise RpcError(INTERNAL_ERROR, words) from error
+
+    def _give_up(self, method: str, title: str) -> None:
+        self._editor.file_methods.discard(method)
+        way = "read from disk: save them before the agent reads them" if method == _READ else "written to disk"
+        self._hear(ev.Notice(level="warning", code="editor", title=title, hint=f"From now on, files are {way}."))
+
+    def _ask(self, answer: Coroutine[object, object, T]) -> T:
+        try:
+            return asyncio.run_coroutine_threadsafe(answer, self._loop).result()
+        except concurrent.futures.CancelledError as error:
+            raise RpcError(INTERNAL_ERROR, "The editor has gone.") from error
+
 
 PLAN: Final = "plan"
 OWN_EFFORT: Final = "default"

@@ -23,7 +23,7 @@ from desktop_agent.core.mcp.server_status import STATE_WORDS, TROUBLED, ServerFa
 from desktop_agent.core.mcp.trust import ToolTrust, tool_change
 from desktop_agent.core.protocol.model import JsonObject, ToolChange
 from desktop_agent.core.providers.auth.server_sign_ins import ServerKeyring
-from desktop_agent.core.slash.prompt_commands import command_name
+from desktop_agent.core.slash.commands import command_name
 from desktop_agent.core.system.workspace import current_folder
 from desktop_agent.core.tools.execution.confiner import SandboxProbe
 from desktop_agent.core.tools.servers.mcp_tool import McpTool

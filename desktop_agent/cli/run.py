@@ -42,7 +42,7 @@ from desktop_agent.core.worktrees.worktrees import NewWorktree
 from desktop_agent.headless.approval_command import ApprovalCommand
 from desktop_agent.headless.input_lines import ops_of
 from desktop_agent.headless.runner import HeadlessRun, RunLogs, RunOptions, RunResult, StreamedRun
-from desktop_agent.library.output_schema import OutputSchema
+from desktop_agent.library.results import OutputSchema
 
 _EVERY_S = 1.0
 

@@ -18,9 +18,8 @@ from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.system.workspace import current_folder
-from desktop_agent.core.tools.access import Access, CallRules, tool_document
+from desktop_agent.core.tools.access import Access, CallRules, ToolRegistry, tool_document
 from desktop_agent.core.tools.builtin import builtin_tools
-from desktop_agent.core.tools.registry import ToolRegistry
 
 
 def list_tools(args: argparse.Namespace, console: Console) -> None:

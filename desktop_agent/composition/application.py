@@ -20,8 +20,7 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.context.tokens import Calibration
 from desktop_agent.core.diagnostics.diagnostics import Diagnostics, DiagnosticsHost, RecordedChanges
 from desktop_agent.core.diagnostics.lsp_connection import LspHost, ServerState
-from desktop_agent.core.extensions.agent_files import roles_in_force
-from desktop_agent.core.extensions.agent_roles import AgentRole
+from desktop_agent.core.extensions.agent_files import AgentRole, roles_in_force
 from desktop_agent.core.extensions.hook_runs import HookBook
 from desktop_agent.core.extensions.language_servers import LanguageServer, LanguageServerBook
 from desktop_agent.core.extensions.plugin_store import Plugins, PluginStore

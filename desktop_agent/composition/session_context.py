@@ -27,7 +27,7 @@ from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.context.packing import image_digests, system_prompt, with_pictures, without_pictures
 from desktop_agent.core.context_window import ContextManager
 from desktop_agent.core.diagnostics.diagnostics import Diagnostics
-from desktop_agent.core.extensions.agent_roles import OWN_ROLES
+from desktop_agent.core.extensions.agent_files import OWN_ROLES
 from desktop_agent.core.extensions.hook_runs import HookHost, Hooks
 from desktop_agent.core.extensions.instructions import InstructionReader, UserFolders, import_item
 from desktop_agent.core.extensions.skills_in_force import SkillOffer
@@ -64,8 +64,8 @@ from desktop_agent.core.session.spending import SpendingGuard, TurnLimits
 from desktop_agent.core.session.subagents import Parent, Places, SubagentApprovals, Subagents, SubagentSpending
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
+from desktop_agent.core.slash.commands import own_commands, prompts_of
 from desktop_agent.core.slash.declarations import Declaration
-from desktop_agent.core.slash.prompt_commands import own_commands, prompts_of
 from desktop_agent.core.slash.session_commands import CommandParts
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME
 from desktop_agent.core.store.journal.records import Yielder
@@ -77,7 +77,7 @@ from desktop_agent.core.system.processes.process_tree import ended_by
 from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.core.system.workspace import HeldWorkspace
 from desktop_agent.core.telemetry.telemetry import SessionFacts, SessionTelemetry
-from desktop_agent.core.tools.access import ROLES, Access, CallRules, ToolOffer
+from desktop_agent.core.tools.access import ROLES, Access, CallRules, ToolOffer, ToolRegistry
 from desktop_agent.core.tools.builtin.read_skill import ReadSkill
 from desktop_agent.core.tools.builtin.task import Task
 from desktop_agent.core.tools.builtin.write_plan import WritePlan
@@ -89,7 +89,6 @@ from desktop_agent.core.tools.execution.writers import RunningServer
 from desktop_agent.core.tools.files.open_texts import OpenTexts, TextEditor
 from desktop_agent.core.tools.gate import ApprovalGate, Case, Judge, LiveJudging, Policies, ServerQuestions
 from desktop_agent.core.tools.output import ContextLimits
-from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.secret_files import finder_of_secrets
 from desktop_agent.core.tools.servers.mcp_tool import DefinitionBudget, McpTool, SearchTools, SessionTrust
 from desktop_agent.core.tools.servers.session_servers import SessionServers

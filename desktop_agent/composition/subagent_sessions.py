@@ -14,7 +14,7 @@ from desktop_agent.core.base.ids import CallId, SessionId, new_session_id
 from desktop_agent.core.base.package import __version__
 from desktop_agent.core.base.paths import prompt_text
 from desktop_agent.core.base.plain_text import named, number_of
-from desktop_agent.core.extensions.agent_roles import AgentRole
+from desktop_agent.core.extensions.agent_files import AgentRole
 from desktop_agent.core.models.known_model import effort_meant
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import AGENTS, ModelRef, TaskOrigin

@@ -40,8 +40,7 @@ from desktop_agent.core.slash.declarations import is_command, prompt_of
 from desktop_agent.core.tools.tool import SKIPPED_KEY
 from desktop_agent.core.transcript import ChangeRecord, NoticeEntry, TextEntry, ToolEntry, Transcript
 from desktop_agent.core.undo.refusals import describe_outcome
-from desktop_agent.library.output_schema import OutputSchema
-from desktop_agent.library.results import error_of
+from desktop_agent.library.results import OutputSchema, error_of
 from desktop_agent.library.turns import Approver, OpenQuestions, ServedSession
 
 StopReason = TurnEndReason | Literal["invalid_output"]

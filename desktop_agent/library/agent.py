@@ -25,15 +25,20 @@ from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.system.private_files import close_to_others
 from desktop_agent.core.system.processes.child import unhurried
-from desktop_agent.core.tools.access import CallRules
+from desktop_agent.core.tools.access import CallRules, ToolRegistry
 from desktop_agent.core.tools.builtin import AnyTool, builtin_tools
 from desktop_agent.core.tools.function_tool import Function, tool
-from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.tool import Tool
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.core.worktrees.worktrees import NewWorktree
-from desktop_agent.library.output_schema import OutputSchema
-from desktop_agent.library.results import InvalidOutputError, Result, StructuredResult, combined, with_output
+from desktop_agent.library.results import (
+    InvalidOutputError,
+    OutputSchema,
+    Result,
+    StructuredResult,
+    combined,
+    with_output,
+)
 from desktop_agent.library.turns import (
     BUSY_HINT,
     BUSY_TITLE,

@@ -40,9 +40,8 @@ from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.store.journal.journal_reader import read_journal
 from desktop_agent.core.store.journal.records import read_last_records
 from desktop_agent.core.system.workspace import usable_workspace
-from desktop_agent.core.tools.access import Access, CallRules, tool_document
+from desktop_agent.core.tools.access import Access, CallRules, ToolRegistry, tool_document
 from desktop_agent.core.tools.builtin import builtin_tools
-from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.transcript import replay
 from desktop_agent.core.worktrees.worktrees import NewWorktree
 from desktop_agent.headless.single_call import CallOptions, CallReport, SingleCall, require_callable

@@ -29,7 +29,7 @@ from genai_prices.types import (
 )
 from msgspec.json import encode
 
-from desktop_agent.core.models.prices import PricedModel, PriceTable, Rates
+from desktop_agent.core.models.known_model import PricedModel, PriceTable, Rates
 from desktop_agent.core.models.vendors import VENDORS
 
 FILE = Path(__file__).parents[2] / "resources" / "models.json"

@@ -13,8 +13,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QListView, QToolButton, QWidget
 
-from desktop_agent.core.models.known_model import KnownModel
-from desktop_agent.core.models.prices import Rates
+from desktop_agent.core.models.known_model import KnownModel, Rates
 from desktop_agent.ui.models.model_offers import AccountOffers, Choices, ModelKey, ModelOffer
 from desktop_agent.ui.models.model_popup import ModelPopup
 from desktop_agent.ui.theme import Theme

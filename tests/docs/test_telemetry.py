@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from desktop_agent.core.telemetry import conventions
-from desktop_agent.core.telemetry.conventions import CONTENTS, CONVENTIONS_VERSION, METRICS
+from desktop_agent.core.telemetry import event_fold
+from desktop_agent.core.telemetry.event_fold import CONTENTS, CONVENTIONS_VERSION, METRICS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "guide" / "telemetry.md").read_text(encoding="utf-8")
 
@@ -20,10 +20,10 @@ def documented_spans() -> dict[str, set[str]]:
 
 
 def test_the_table_of_spans_has_every_span_and_attribute_and_no_others() -> None:
-    names = {value for name, value in vars(conventions).items() if name.isupper() and isinstance(value, str)}
-    spans = {value for name, value in vars(conventions).items() if name.endswith("_SPAN")}
+    names = {value for name, value in vars(event_fold).items() if name.isupper() and isinstance(value, str)}
+    spans = {value for name, value in vars(event_fold).items() if name.endswith("_SPAN")}
     assert documented_spans().keys() == spans
-    attributes = {name for name in names - {conventions.TOKEN_TYPE} if re.fullmatch(r"[a-z_]+(\.[a-z_]+)+", name)}
+    attributes = {name for name in names - {event_fold.TOKEN_TYPE} if re.fullmatch(r"[a-z_]+(\.[a-z_]+)+", name)}
     assert set().union(*documented_spans().values()) == attributes
 
 

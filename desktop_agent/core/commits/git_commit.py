@@ -20,8 +20,17 @@ from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.file_names import folders_above, name_on_a_line
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.workspace_files import Mark, mark_of
-from desktop_agent.core.commits.configuration import HOOKS, WATCHING, hooks_in, settings_of
-from desktop_agent.core.commits.objects import UNTOUCHED, Entries, Objects, Tip, entries_near
+from desktop_agent.core.commits.objects import (
+    HOOKS,
+    UNTOUCHED,
+    WATCHING,
+    Entries,
+    Objects,
+    Tip,
+    entries_near,
+    hooks_in,
+    settings_of,
+)
 from desktop_agent.core.commits.selected_lines import Fitted, SelectedLines, States
 from desktop_agent.core.merge import ClashError, merge_states
 from desktop_agent.core.protocol import events as ev

@@ -14,8 +14,7 @@ from typing import Final, TypeVar, cast
 
 import pygit2
 
-from desktop_agent.core.commits.configuration import has_converting_attributes
-from desktop_agent.core.commits.objects import NO_FILE, Entries, Entry, Inspect, Objects
+from desktop_agent.core.commits.objects import NO_FILE, Entries, Entry, Inspect, Objects, has_converting_attributes
 from desktop_agent.core.commits.selected_lines import States
 from desktop_agent.core.system.git.index_file import edited
 from desktop_agent.core.system.git.repository import common_folder, read_regular

@@ -1,4 +1,4 @@
-"""Sub-agents' roles in files: our own, and those of Claude Code, Copilot and Codex, of the project and of the user.
+"""Sub-agents' roles: the application's own, and those in files, ours and those of Claude Code, Copilot and Codex.
 
 A role narrows what a sub-agent may do, and grants nothing. Files are read as those of skills are (`skills.py`).
 """
@@ -14,12 +14,46 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.plain_text import shortened
-from desktop_agent.core.extensions.agent_roles import OWN_ROLES, AgentRole
-from desktop_agent.core.extensions.front_matter import FrontMatter, split
 from desktop_agent.core.extensions.instructions import UserFolders
 from desktop_agent.core.extensions.skills import Known, Origin, Source, files_of, if_changed, text_of
-from desktop_agent.core.extensions.untrusted import SecretAt, why_unread
+from desktop_agent.core.extensions.untrusted import FrontMatter, SecretAt, split, why_unread
 from desktop_agent.core.settings.workspace_settings import ProjectItem
+
+
+class AgentRole(Struct, frozen=True, kw_only=True):
+    """A role narrows what the session may do, and never widens it."""
+
+    name: str
+    description: str
+    """When to use it, for the model."""
+    instructions: str = ""
+    only_reads: bool = False
+    tools: tuple[str, ...] | None = None
+    """The only tools that it has; `None` for all of the session's."""
+    blocked_tools: tuple[str, ...] = ()
+    model: str = ""
+    """The name of a model of the session's provider; empty for the session's model."""
+    effort: str = ""
+    max_requests: int | None = None
+    has_worktree: bool = False
+    """Whether it works in a git worktree of its own."""
+    agent: str = ""
+    """The agent of another program that takes its place, by its name or command line; only in the user's own files."""
+    path: str = ""
+    """The file that defines it; empty for the application's own."""
+
+
+GENERAL = AgentRole(
+    name="general",
+    description="Any task of several steps, also one that changes files or runs commands.",
+)
+EXPLORE = AgentRole(
+    name="explore",
+    description="Finds things out, and changes nothing: where something is, how it works, what uses it.",
+    only_reads=True,
+)
+OWN_ROLES = (GENERAL, EXPLORE)
+
 
 MOST_ROLES: Final = 50
 _MAX_FOLDERS = 500

@@ -23,8 +23,14 @@ from msgspec.structs import replace
 from desktop_agent.core.base.file_types import byte_order_mark
 from desktop_agent.core.base.globs import Glob
 from desktop_agent.core.base.plain_text import named, shortened
-from desktop_agent.core.extensions.front_matter import FrontMatter, split
-from desktop_agent.core.extensions.untrusted import HoldsSecretsError, SecretAt, read_start, why_unread
+from desktop_agent.core.extensions.untrusted import (
+    FrontMatter,
+    HoldsSecretsError,
+    SecretAt,
+    read_start,
+    split,
+    why_unread,
+)
 from desktop_agent.core.protocol.model import GuidanceFile, GuidanceScope
 from desktop_agent.core.settings.workspace_settings import ProjectItem, digest_of_text
 from desktop_agent.core.system.git.repository import find_repository, stranger_of

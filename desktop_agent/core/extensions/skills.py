@@ -19,9 +19,8 @@ from msgspec.structs import replace
 from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.base.plain_text import shortened
 from desktop_agent.core.context.tokens import text_tokens
-from desktop_agent.core.extensions.front_matter import FrontMatter, split
 from desktop_agent.core.extensions.instructions import UserFolders
-from desktop_agent.core.extensions.untrusted import SecretAt, read_start, why_unread
+from desktop_agent.core.extensions.untrusted import FrontMatter, SecretAt, read_start, split, why_unread
 from desktop_agent.core.policy.paths import sensitivity
 from desktop_agent.core.system.private_files import FileStamp, is_unchanged
 

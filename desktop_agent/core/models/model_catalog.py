@@ -18,8 +18,17 @@ from desktop_agent.core.base.errors import storage_error
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.plain_text import HIDING
 from desktop_agent.core.models.account import Account
-from desktop_agent.core.models.known_model import KnownModel, ListedModel, completed, found, is_level, only_embeds
-from desktop_agent.core.models.prices import Rates, is_own_address, priced_model
+from desktop_agent.core.models.known_model import (
+    KnownModel,
+    ListedModel,
+    Rates,
+    completed,
+    found,
+    is_level,
+    is_own_address,
+    only_embeds,
+    priced_model,
+)
 from desktop_agent.core.models.vendors import vendor_of
 from desktop_agent.core.system.file_writes import write_atomically
 from desktop_agent.core.system.private_files import PRIVATE_FILE, FileStamp, is_unchanged, make_private_folder, stamp_of

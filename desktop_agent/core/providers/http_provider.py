@@ -18,9 +18,8 @@ from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.web_address import address_of, is_readable_on_the_way, why_no_address
 from desktop_agent.core.context.history import is_readable_by, portable
 from desktop_agent.core.models.account import Account
-from desktop_agent.core.models.known_model import KnownModel, ListedModel, found, levels_of
+from desktop_agent.core.models.known_model import KnownModel, ListedModel, found, levels_of, priced
 from desktop_agent.core.models.model_catalog import ModelCatalog
-from desktop_agent.core.models.prices import priced
 from desktop_agent.core.models.vendors import vendor_of
 from desktop_agent.core.protocol.model import AssistantMessage, Message, ModelRef, ModelRequest, Usage
 from desktop_agent.core.providers.auth.credential import Credential

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ProviderFault
-from desktop_agent.core.models.known_model import ListedModel, only_embeds
-from desktop_agent.core.models.prices import Rates
+from desktop_agent.core.models.known_model import ListedModel, Rates, only_embeds
 from desktop_agent.core.protocol.codec import object_in, objects_in, text_in, texts_in
 from desktop_agent.core.protocol.model import JsonObject, ToolResultBlock, Usage
 from desktop_agent.core.providers.faults import FailedCall, Refusal, RefusedError, fault_of_status, not_the_api

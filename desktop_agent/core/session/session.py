@@ -23,7 +23,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, ModelRef
 from desktop_agent.core.providers.provider import EarlyStart, ProviderPool
 from desktop_agent.core.session.agent_services import AgentOps
-from desktop_agent.core.session.commit_drafting import CommitDrafting
+from desktop_agent.core.session.aside_requests import CommitDrafting
 from desktop_agent.core.session.failure_notices import NOT_FETCHED, notice_of, readable_address_notice
 from desktop_agent.core.session.prompt_queue import ArrivedPrompt, ArrivingPrompts
 from desktop_agent.core.session.recorder import capture_events
@@ -235,7 +235,7 @@ class Session:
             on_storage_failure=self._report_storage_failure,
         )
         self._changes = ChangeOps(parts, self._turns)
-        self._drafting = CommitDrafting(parts, self._providers)
+        self._drafting = CommitDrafting(parts.state, parts.recorder, parts.ledger, parts.spending, self._providers)
         self._agents = AgentOps(parts)
         self._arriving = ArrivingPrompts(parts.mentions, self._mailbox.put_nowait)
         controls = SessionControls(

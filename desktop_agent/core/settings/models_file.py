@@ -7,8 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.plain_text import HIDING
-from desktop_agent.core.models.known_model import KnownModel, is_level
-from desktop_agent.core.models.prices import Rates
+from desktop_agent.core.models.known_model import KnownModel, Rates, is_level
 from desktop_agent.core.models.vendors import VENDORS
 from desktop_agent.core.settings.loading import FileProblem
 from desktop_agent.core.settings.table_file import (

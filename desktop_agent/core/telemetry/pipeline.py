@@ -41,8 +41,7 @@ from desktop_agent.core.settings.sections import TelemetrySettings
 from desktop_agent.core.system.network.connections import proxy_for
 from desktop_agent.core.system.network.http_client import exporter_session
 from desktop_agent.core.system.private_files import make_private_file, make_private_folder
-from desktop_agent.core.telemetry.conventions import SCHEMA_URL, SCOPE, SERVICE_NAME
-from desktop_agent.core.telemetry.event_fold import EventFold, Instruments, ServerWatch
+from desktop_agent.core.telemetry.event_fold import SCHEMA_URL, SCOPE, SERVICE_NAME, EventFold, Instruments, ServerWatch
 from desktop_agent.core.telemetry.telemetry import (
     MAX_BYTES,
     Contents,

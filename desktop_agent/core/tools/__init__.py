@@ -1,1 +1,1 @@
-"""Tools: what they are (`spec`), which there are (`registry`), and how a call runs (`runtime`)."""
+"""Tools: what they are (`tool`), which there are (`access`), and how a call runs (`runtime`)."""

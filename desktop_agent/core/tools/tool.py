@@ -19,7 +19,7 @@ from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.errors import ArgumentsError, ToolError
 from desktop_agent.core.base.file_names import legible_names
 from desktop_agent.core.base.ids import CallId, Digest
-from desktop_agent.core.extensions.agent_roles import AgentRole
+from desktop_agent.core.extensions.agent_files import AgentRole
 from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.mcp.client import AskUser, SampleModel, no_model_to_ask, nobody_to_ask
 from desktop_agent.core.protocol import events as ev

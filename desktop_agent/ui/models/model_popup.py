@@ -11,8 +11,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QModelIndex, QObject, QPoin
 from PySide6.QtGui import QFontMetricsF, QKeyEvent, QKeySequence, QMouseEvent, QPainter
 from PySide6.QtWidgets import QListView, QPushButton, QStyle, QStyleOptionViewItem, QWidget
 
-from desktop_agent.core.models.known_model import price_words, rate_words, size_words
-from desktop_agent.core.models.prices import Rates
+from desktop_agent.core.models.known_model import Rates, price_words, rate_words, size_words
 from desktop_agent.core.protocol.model import AGENTS
 from desktop_agent.ui.models.model_offers import AccountOffers, ChoiceRow, Choices, ModelKey, ModelOffer
 from desktop_agent.ui.theme import Height, Space, Theme

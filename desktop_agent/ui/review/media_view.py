@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
 from shiboken6 import isValid
 
 from desktop_agent.core.base.file_types import HEAD_BYTES, file_type, is_binary
-from desktop_agent.core.diff.binary_files import HexExcerpt, excerpt, printable
+from desktop_agent.core.diff.diff import HexExcerpt, excerpt, printable
 from desktop_agent.core.diff.notebook import notebook_diff
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.review.diff.diff_view import DiffView

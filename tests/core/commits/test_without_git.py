@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.commits import quick_objects
-from desktop_agent.core.commits.configuration import has_converting_attributes, settings_of
 from desktop_agent.core.commits.git_commit import commit_changes, undo_commit
+from desktop_agent.core.commits.objects import has_converting_attributes, settings_of
 from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.system.git.git_process import UsersGit
 from tests.core.commits.test_generated_commits import Place, Scene, World, by_git

@@ -2,7 +2,7 @@
 
 import pytest
 
-from desktop_agent.core.diff.binary_files import first_difference
+from desktop_agent.core.diff.diff import first_difference
 
 
 @pytest.mark.parametrize(

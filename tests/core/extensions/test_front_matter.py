@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.extensions.front_matter import MOST_CHARS, split
+from desktop_agent.core.extensions.untrusted import MOST_CHARS, split
 
 WITH_ALL = """---
 Name: review

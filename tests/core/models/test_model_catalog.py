@@ -23,6 +23,7 @@ from desktop_agent.core.models.known_model import (
     LEVELS,
     KnownModel,
     ListedModel,
+    Rates,
     ability_words,
     effort_meant,
     effort_words,
@@ -31,7 +32,6 @@ from desktop_agent.core.models.known_model import (
     size_words,
 )
 from desktop_agent.core.models.model_catalog import FREE, FetchedList, ListCache, ModelCatalog
-from desktop_agent.core.models.prices import Rates
 from desktop_agent.core.models.vendors import VENDORS, vendor_of
 from tests.core.providers.auth.hand_clock import HandClock
 from tests.harness import FrozenClock

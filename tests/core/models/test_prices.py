@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from desktop_agent.core.models.prices import Rates, cost_usd, price_table, priced, priced_model
+from desktop_agent.core.models.known_model import Rates, cost_usd, price_table, priced, priced_model
 from desktop_agent.core.models.vendors import VENDORS, vendor_of
 from desktop_agent.core.protocol.model import ModelRef, Usage
 from model_prices import FILE, is_priced_by_token, price_document, source_models, source_provider

@@ -11,9 +11,8 @@ from msgspec.structs import replace
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import CredentialsError, ProviderError
 from desktop_agent.core.models.account import Account, usual_account
-from desktop_agent.core.models.known_model import KnownModel
+from desktop_agent.core.models.known_model import KnownModel, Rates
 from desktop_agent.core.models.model_catalog import ModelCatalog
-from desktop_agent.core.models.prices import Rates
 from desktop_agent.core.models.vendors import VENDORS, LocalServer, vendor_of
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.auth.accounts import AccountsFile

@@ -6,8 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from desktop_agent.core.models.account import Account, usual_account
-from desktop_agent.core.models.known_model import KnownModel
-from desktop_agent.core.models.prices import Rates
+from desktop_agent.core.models.known_model import KnownModel, Rates
 from desktop_agent.core.models.vendors import VENDORS, Vendor, usual_model
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import LoadedAccounts

@@ -11,8 +11,8 @@ from desktop_agent.core.extensions.skills_in_force import listed
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.providers.scripted import Say
+from desktop_agent.core.slash.commands import OwnCommand, own_commands
 from desktop_agent.core.slash.declarations import parse
-from desktop_agent.core.slash.prompt_commands import OwnCommand, own_commands
 from desktop_agent.core.tools.secret_files import SecretNames
 from tests.core.extensions.homes import homes_in
 from tests.core.tools.servers.conftest import PatientClock, program, with_servers

@@ -23,7 +23,7 @@ from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.sections import Settings, TelemetrySettings
 from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.telemetry import event_fold, pipeline
-from desktop_agent.core.telemetry.conventions import CONTENTS, METRICS, SCHEMA_URL
+from desktop_agent.core.telemetry.event_fold import CONTENTS, METRICS, SCHEMA_URL
 from desktop_agent.core.telemetry.pipeline import append_line
 from desktop_agent.core.telemetry.telemetry import CUT_MARK, MAX_BYTES, MAX_LINES, Contents
 from tests.barrier import Meeting, MeetingTool

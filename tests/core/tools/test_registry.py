@@ -7,11 +7,11 @@ import pytest
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.core.tools.access import ToolRegistry
 from desktop_agent.core.tools.builtin import AnyTool, builtin_tools
 from desktop_agent.core.tools.builtin.grep import Grep
 from desktop_agent.core.tools.builtin.read_file import ReadFile
 from desktop_agent.core.tools.builtin.run_terminal_cmd import RunTerminalCmd
-from desktop_agent.core.tools.registry import ToolRegistry
 from tests.harness import BUILTIN_TOOLS
 
 NAMES = [

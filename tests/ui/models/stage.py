@@ -8,8 +8,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit, QListView, QPlainTextEdit, QPushButton, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.core.models.known_model import KnownModel
-from desktop_agent.core.models.prices import Rates
+from desktop_agent.core.models.known_model import KnownModel, Rates
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.ui.models.model_offers import AccountOffers, ModelKey, ModelOffer
 from desktop_agent.ui.models.model_picker import KeptList, KeptModel, ModelPicker

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from msgspec.structs import replace
 
-from desktop_agent.core.models.prices import Rates
+from desktop_agent.core.models.known_model import Rates
 from desktop_agent.ui.models.model_popup import age_words, cost_words, described, window_words
 from tests.ui.models.stage import ANTHROPIC, DEMO, NOW, OPUS, WORK, offer
 

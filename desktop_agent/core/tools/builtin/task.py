@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field
 
 from desktop_agent.core.base.errors import ArgumentsError
 from desktop_agent.core.base.plain_text import named
-from desktop_agent.core.extensions.agent_roles import GENERAL, AgentRole
+from desktop_agent.core.extensions.agent_files import GENERAL, AgentRole
 from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.tools.tool import ReadTool, TaskOrder, ToolArguments, ToolContext
 

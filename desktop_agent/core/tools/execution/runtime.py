@@ -42,7 +42,7 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.core.system.workspace import HeldWorkspace
-from desktop_agent.core.tools.access import Access
+from desktop_agent.core.tools.access import Access, ToolRegistry
 from desktop_agent.core.tools.builtin import AnyTool
 from desktop_agent.core.tools.builtin.run_terminal_cmd import RunTerminalCmd, RunTerminalCmdArguments
 from desktop_agent.core.tools.execution.confiner import (
@@ -66,7 +66,6 @@ from desktop_agent.core.tools.gate import (
     edit_question,
 )
 from desktop_agent.core.tools.output import RESULT_LIMIT, ContextLimits, fit, fit_all
-from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.secret_files import SecretNames
 from desktop_agent.core.tools.servers.mcp_tool import McpArguments, McpTool
 from desktop_agent.core.tools.servers.session_servers import SessionServers

@@ -11,9 +11,8 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.models.account import Account, AccountKind, usual_account
-from desktop_agent.core.models.known_model import KnownModel
+from desktop_agent.core.models.known_model import KnownModel, Rates
 from desktop_agent.core.models.model_catalog import ModelCatalog
-from desktop_agent.core.models.prices import Rates
 from desktop_agent.core.models.vendors import vendor_of
 from desktop_agent.core.protocol.codec import object_in
 from desktop_agent.core.protocol.model import (
@@ -220,7 +219,7 @@ async def test_at_the_vendor_s_own_address_the_cost_is_known(
     """The test's server answers at the vendor's address."""
     async with ModelServer(reply(text("Hi."), input_tokens=1_000_000, output_tokens=1_000_000)) as server:
         vendor = replace(vendor_of("anthropic"), address=server.url)
-        monkeypatch.setattr("desktop_agent.core.models.prices.known_vendor", {"anthropic": vendor}.get)
+        monkeypatch.setattr("desktop_agent.core.models.known_model.known_vendor", {"anthropic": vendor}.get)
         account = Account(provider="anthropic", name="here", address=server.url, kind=kind)
         model = ModelRef(provider="anthropic", model=MODEL)
         provider = account_provider(account, KeyCredential(KEY), model=model, clock=FrozenClock())
