@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
 
@@ -61,11 +61,11 @@ def marks_inside(line: str, root: Path, folder: Path | None = None, *, is_wide: 
     If it is not understood what the line runs, or `is_wide`, every file that it names counts.
     """
     line = _THE_FOLDER.sub(".", line)
-    parsed, start = parse(line), Path(os.path.realpath(folder or root))
-    top = Path(os.path.realpath(root))
-    places = [start, *(_folders_of(parsed, start) or ()), *_named_folders(parsed.segments, [start], top)][:_MOST_PLACES]
+    parsed, start, top = parse(line), Path(os.path.normpath(folder or root)), Path(os.path.realpath(root))
+    words = dict.fromkeys(_words_of(line, parsed))
+    places = _places_in(start, words, root, top)
     searched = [place / each for each in folders_searched(line) for place in places]
-    names = dict.fromkeys((*scripts_of(parsed), *(_words_of(line, parsed) if is_wide or parsed.problems else ())))
+    names = dict.fromkeys((*scripts_of(parsed), *(words if is_wide or parsed.problems else ())))
     files = [place / name for place in (*places, *searched) for name in names]
     files += (place / segment.program for place in searched for segment in parsed.segments if segment.parts)
     for name in packages_of(parsed):
@@ -73,7 +73,9 @@ def marks_inside(line: str, root: Path, folder: Path | None = None, *, is_wide: 
     for pattern in names:
         if _PATTERN.search(pattern) and not pattern.startswith("/"):
             files += islice(start.glob(pattern.replace("**", "*")), _MOST_MATCHES)
-    inside = {path: file for file in files if (path := _path_inside(file, root, top))}
+    # What is no file is dropped first, because a line can have thousands of words.
+    there = (file for file in dict.fromkeys(files) if os.path.isfile(file))  # noqa: PTH113 - false for what is no path
+    inside = {path: file for file in there if (path := _inside(file, root, top))}
     marks = {path: _mark_of(file) for path, file in inside.items()}
     return tuple(ScriptMark(path=path, mark=mark) for path, mark in sorted(marks.items()) if mark)
 
@@ -81,8 +83,25 @@ def marks_inside(line: str, root: Path, folder: Path | None = None, *, is_wide: 
 def _words_of(line: str, parsed: ParsedCommand) -> Iterator[str]:
     for segment in parsed.segments:
         for word in (*segment.parts, *(word for outer in segment.outer for word in outer)):
-            yield from (word.text, word.text.rpartition("=")[2])
-    yield from _WORD_ENDS.split(line)
+            yield from (word.text, word.text.rpartition("=")[2], re.sub(r"^-\w", "", word.text))
+    yield from _NAME_ENDS.split(line)
+
+
+_NAME_ENDS = re.compile(r"[\s\"'`;|&()<>{}!=,:]+")
+
+
+def _places_in(start: Path, words: Iterable[str], root: Path, top: Path) -> list[Path]:
+    """Return the folders to which a line may go, as it names them: where a link leads may be changed."""
+    places = [start]
+    for place in places:  # which grows
+        for word in words:
+            named = Path(os.path.normpath(place / word))
+            if len(places) == _MOST_PLACES:
+                return places
+            is_folder = os.path.isdir(named)  # noqa: PTH112 - false for what is no path
+            if is_folder and named not in places and _inside(named, root, top):
+                places.append(named)
+    return places
 
 
 def _entries_of(place: Path, package: str) -> Iterator[Path]:
@@ -113,18 +132,13 @@ _ENTRIES = (
 )
 
 
-def _path_inside(file: Path, root: Path, top: Path) -> str:
-    """Return the path of a file in the project; empty if it is elsewhere."""
-    if len(str(file)) > _LONGEST_PATH or "\0" in str(file):
-        return ""
+def _inside(file: Path, root: Path, top: Path) -> str:
+    """Return the path of a file in the project, by its name or where it leads; empty if it is elsewhere."""
     plain = Path(os.path.normpath(file))
     for path, folder in ((plain, top), (plain, root), (Path(os.path.realpath(file)), top)):
-        if path.is_relative_to(folder) and path != folder:
+        if path.is_relative_to(folder):
             return str(path.relative_to(folder))
     return ""
-
-
-_LONGEST_PATH = 4_000
 
 
 def changed_scripts(asked: tuple[ScriptMark, ...], now: tuple[ScriptMark, ...]) -> tuple[str, ...]:

@@ -125,6 +125,8 @@ FORMS: dict[str, tuple[dict[str, object], dict[str, str]]] = {
         {"command": "bash", "args": ["-c", f"exec {PYTHON} -S {PROGRAM}"], "env": {"BASH_ENV": "s.sh"}},
         {"s.sh": "true\n"},
     ),
+    "two folders down": ({"command": "sh", "args": ["-c", "cd a; cd b; exec ./s"]}, {"a/b/s": f"#!/bin/sh\n{START}"}),
+    "a URL": ({"command": "sh", "args": ["-c", "exec sh ${0#file://}", "file://{root}/s"]}, {"s": START}),
     "behind another program": ({"command": "nice", "args": ["-n", "1", "./s"]}, {"s": f"#!/bin/sh\n{START}"}),
 }  # fmt: skip
 
@@ -162,7 +164,16 @@ def replace_folder(path: Path) -> None:
     path.parent.symlink_to(other.name)
 
 
-@pytest.mark.parametrize("swap", [replace_content, replace_by_link, replace_folder])
+def lead_out(path: Path) -> None:
+    """Put a link that leads out of the project in the place of the file's folder, or of the file at the top."""
+    root = next(folder for folder in path.parents if (folder / ".desktop-agent").exists())
+    moved, outside = path if path.parent == root else path.parent, root.with_name("outside")
+    moved.rename(outside)
+    replace_content(outside if moved == path else outside / path.name)
+    moved.symlink_to(outside)
+
+
+@pytest.mark.parametrize("swap", [replace_content, replace_by_link, replace_folder, lead_out])
 @pytest.mark.parametrize("form", FORMS)
 async def test_a_server_whose_files_changed_since_the_answer_is_not_started(
     project: Project, form: str, swap: Callable[[Path], None]
