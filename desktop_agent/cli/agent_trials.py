@@ -6,8 +6,8 @@ import os
 import subprocess
 import sys
 
-from desktop_agent.cli.config import settings_in
 from desktop_agent.cli.console import Console
+from desktop_agent.cli.extensions import extensions_in
 from desktop_agent.cli.signals import run_cancellable
 from desktop_agent.composition.agent_trials import AgentTrials
 from desktop_agent.core.agents.definition import AgentDefinition, AgentReport, LoginWay, agent_meant, read_agents
@@ -25,7 +25,7 @@ class Trial:
         paths = AppPaths.from_environment()
         self._console = console
         self._workspace = real_path(args.workspace or current_folder())
-        defined = read_agents(settings_in(paths, self._workspace).loaded.tables).agents
+        defined = read_agents(extensions_in(paths, self._workspace).settings.loaded.tables).agents
         self.agent = agent_meant(defined, args.name, args.environ, self._workspace)
         self._trials = AgentTrials(
             paths=paths,

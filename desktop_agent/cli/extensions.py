@@ -84,13 +84,14 @@ def _as_text(proposal: ProjectProposal, servers: Definitions, agents: AgentDefin
     starts = "lets" if answer == "trusted" else "would let"
     for server in servers.servers:
         off = "" if server.is_enabled else " (switched off)"
-        files = proposal.files_of(server.name)
-        mark = f" ({_digest_and_change(files, proposal.changed)})" if files is not None else ""
-        changes.append(f"  {starts} the MCP server {server.name} start: {server.in_full}{off}{mark}")
+        files = _digest_and_change(proposal.files_of("MCP server", server.name), proposal.changed)
+        changes.append(f"  {starts} the MCP server {server.name} start: {server.in_full}{off}{files}")
     offers = "offers" if answer == "trusted" else "would offer"
-    changes += [f"  {offers} the agent {agent.name}: {agent.in_full}" for agent in agents.agents]
+    for agent in agents.agents:
+        files = _digest_and_change(proposal.files_of("agent program", agent.name), proposal.changed)
+        changes.append(f"  {offers} the agent {agent.name}: {agent.in_full}{files}")
     would = "" if answer == "trusted" else "would "
-    others = (item for item in proposal.items if item.kind != "MCP server")
+    others = (item for item in proposal.items if not item.is_files)
     changes += [f"  {would}{_what_it_does(item, proposal.changed)}" for item in others]
     return "\n".join([heads[answer], *(changes or ["  nothing"])])
 
@@ -99,14 +100,15 @@ def _what_it_does(item: ProjectItem, changed: Collection[str]) -> str:
     if item.kind == "import":
         return f"give the model the file {named(item.name)}, which {named(str(item.path))} imports"
     line = f"{'tell the model of' if item.is_text else 'run'} the {item.kind} {named(item.name)}"
-    digest = f" ({_digest_and_change(item, changed)})" if item.digest else ""
-    return f"{line}: {named(item.detail)}{digest}, from {named(str(item.path))}"
+    return f"{line}: {named(item.detail)}{_digest_and_change(item, changed)}, from {named(str(item.path))}"
 
 
-def _digest_and_change(item: ProjectItem, changed: Collection[str]) -> str:
-    files = f" with {item.detail}" if item.kind == "MCP server" else ""
+def _digest_and_change(item: ProjectItem | None, changed: Collection[str]) -> str:
+    if item is None or not item.digest:
+        return ""
+    files = f" with {item.detail}" if item.is_files else ""
     since = ", changed since your last answer" if item.key in changed else ""
-    return f"sha256 {item.digest}{files}{since}"
+    return f" (sha256 {item.digest}{files}{since})"
 
 
 _LONGEST_LINE = 80

@@ -4671,6 +4671,10 @@
         <translation>Dateien, die er ausführt, sind nicht so, wie Sie ihnen vertraut haben; deshalb wurde er nicht gestartet.</translation>
     </message>
     <message>
+        <source>Files that the agent {0} runs are not as you trusted them, so it was not started.</source>
+        <translation>Dateien, die der Agent {0} ausführt, sind nicht so, wie Sie ihnen vertraut haben; deshalb wurde er nicht gestartet.</translation>
+    </message>
+    <message>
         <source>Free some disk space.</source>
         <translation>Schaffen Sie Platz auf dem Datenträger.</translation>
     </message>

@@ -4653,6 +4653,10 @@
         <translation>它要运行的文件与您信任时的不同，因此未启动。</translation>
     </message>
     <message>
+        <source>Files that the agent {0} runs are not as you trusted them, so it was not started.</source>
+        <translation>代理 {0} 要运行的文件与您信任时的不同，因此未启动。</translation>
+    </message>
+    <message>
         <source>Free some disk space.</source>
         <translation>请释放一些磁盘空间。</translation>
     </message>

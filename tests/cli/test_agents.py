@@ -337,6 +337,28 @@ def test_a_projects_agent_is_neither_tested_nor_run_before_it_is_trusted(agents:
     assert not (tmp_path / "started").exists()
 
 
+def test_a_projects_agent_is_started_only_with_the_files_that_were_trusted(agents: Agents, tmp_path: Path) -> None:
+    python, _, *words = scripted(tmp_path / "script.json", prompts=[[HELLO]])
+    project, agent = tmp_path / "app" / ".desktop-agent" / "config.toml", tmp_path / "app" / "agent.py"
+    project.parent.mkdir()
+    agent.write_bytes(SCRIPTED_AGENT.read_bytes())
+    args = json.dumps(["agent.py", *words])
+    project.write_text(f'[[agents]]\nname = "theirs"\ncommand = "{python}"\nargs = {args}\n')
+    ran = CommandLine.__call__(agents, "config", "trust")
+    assert f"  offers the agent theirs: {python} agent.py" in ran.out
+    assert " with agent.py)" in ran.out
+    go = ("run", "--agent", "theirs", "--prompt", "Go", "--approval", "never")
+    assert CommandLine.__call__(agents, *go).code == 0
+
+    agent.write_text("open('ran', 'w').close()\n")
+    says = "Files that the agent theirs runs are not as you trusted them, so it was not started."
+    ran = CommandLine.__call__(agents, *go)
+    assert (ran.code != 0, says in ran.err) == (True, True), ran.err
+    ran = agents("test", "theirs")
+    assert (ran.code, says in ran.out + ran.err, "config trust" in ran.out + ran.err) == (1, True, True)
+    assert not (tmp_path / "app" / "ran").exists()
+
+
 HELLO = {"update": {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "Done by an agent."}}}
 
 

@@ -23,7 +23,7 @@ from desktop_agent.core.base.package import __version__
 from desktop_agent.core.base.plain_text import without_controls
 from desktop_agent.core.base.secrets import Keyring
 from desktop_agent.core.mcp.confining import ServerConfiner
-from desktop_agent.core.mcp.definition import Program
+from desktop_agent.core.mcp.definition import TRUST_AGAIN, Program
 from desktop_agent.core.mcp.server_log import ServerLog
 from desktop_agent.core.protocol.model import AgentSession, JsonObject, SaidElsewhere
 from desktop_agent.core.system.environment import child_environment
@@ -114,6 +114,12 @@ class AgentSurroundings(Struct, frozen=True, kw_only=True, eq=False):
         return self.confiner.confining(program, self.root, command, log, self.runner)
 
 
+async def _require_trust(definition: AgentDefinition) -> None:
+    if definition.may_start is not None and not await asyncio.to_thread(definition.may_start):
+        title = f"Files that the agent {definition.name} runs are not as you trusted them, so it was not started."
+        raise ServerError(title, hint=TRUST_AGAIN)
+
+
 class AgentConnection:
     """Started by `start`, ended by `aclose`. One turn at a time; all methods raise `AgentError`."""
 
@@ -197,10 +203,12 @@ class AgentConnection:
     async def start(self) -> None:
         """Start the agent, and agree on the protocol."""
         self._until_it_ends.push_async_callback(self._log.aclose)
+        await _require_trust(self.definition)
         command = await self._around.command(self.definition, self._log)
         self.environ = command.environ
         confining = self._around.confined(self.definition, command, self._log)
         confined = await self._until_it_ends.enter_async_context(confining)
+        await _require_trust(self.definition)  # downloading its program may have taken minutes
         await self._process.start(self._around.runner, confined, self._log.feed)
         self._serving = asyncio.create_task(self._serve(), name=f"agent {self.definition.name}")
         info: JsonObject = {"name": "desktop-agent", "title": "Desktop Agent", "version": __version__}

@@ -5,7 +5,7 @@ The values of their secret variables are in the keyring. Functions that read it 
 
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import cast
@@ -57,6 +57,8 @@ class AgentDefinition(Struct, frozen=True, kw_only=True):
     mode: str = ""
     """The id of the agent's mode that is set; empty for the safest of those that ask."""
     defined_by: DefinedBy = "user"
+    may_start: Callable[[], bool] | None = None
+    """Asked before each start. Blocks; never raises."""
 
     @property
     def writer(self) -> str:
@@ -241,7 +243,7 @@ def _defined(table: FoundTable) -> AgentDefinition:
     agent = agent_in(table.value)
     if table.is_project and agent.secrets:
         raise ValueError("a project's agent gets no secrets from your keyring: remove secrets")
-    return replace(agent, defined_by="project" if table.is_project else "user")
+    return replace(agent, defined_by="project" if table.is_project else "user", may_start=table.may_start)
 
 
 def agent_in(entry: object) -> AgentDefinition:
@@ -269,7 +271,9 @@ def agent_in(entry: object) -> AgentDefinition:
 
 
 def table_of_agent(agent: AgentDefinition) -> dict[str, object]:
-    values = unusual(agent, AgentDefinition(name="", command="", defined_by=agent.defined_by))
+    values = unusual(
+        agent, AgentDefinition(name="", command="", defined_by=agent.defined_by, may_start=agent.may_start)
+    )
     agent_in(values)  # what is written must be what can be read
     return values
 

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from pathlib import Path
+from typing import Literal
 
 from msgspec import Struct
 
@@ -35,13 +36,19 @@ FINDERS: tuple[Callable[[Path, SecretAt], Iterable[ProjectItem]], ...] = (
 
 
 _IS_DATA = re.compile(r"\S+\.(?:db|sqlite3?|duckdb|log)")
-"""What a server writes, unless it is the first file that it is given: then it could be the script."""
+"""What a program writes, unless it is the first file that it is given: then it could be the script."""
 
 
-def server_item(table: FoundTable, root: Path) -> ProjectItem | None:
-    """Return a project's MCP server as the question about trust shows it, if it runs files of the project. Blocks."""
+_KINDS: Mapping[str, Literal["MCP server", "agent program"]] = {
+    "mcp.definitions": "MCP server",
+    "agents": "agent program",
+}
+
+
+def files_item(table: FoundTable, root: Path) -> ProjectItem | None:
+    """Return the files of the project that a server or an agent of its settings runs, if it runs any. Blocks."""
     values = as_object(table.value)
-    if table.key != "mcp.definitions":
+    if table.key not in _KINDS:
         return None
     try:
         name, command, args = text_in(values, "name"), text_in(values, "command"), words_in(values, "args")
@@ -56,7 +63,7 @@ def server_item(table: FoundTable, root: Path) -> ProjectItem | None:
         return None
     facts = [values, [[mark.path, mark.mark] for mark in marks]]
     return ProjectItem(
-        kind="MCP server",
+        kind=_KINDS[table.key],
         name=name,
         path=table.path,
         detail=named(", ".join(mark.path for mark in marks)),
@@ -97,7 +104,7 @@ def extensions_of(
         trust,
         find_items,
         lambda: plugins.server_tables(),  # noqa: PLW0108 - it is made below
-        lambda table: server_item(table, root),
+        lambda table: files_item(table, root),
     )
     plugins = Plugins(store, settings, secret_at)
     homes = UserFolders.of(paths.config, environ)

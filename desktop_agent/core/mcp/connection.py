@@ -28,7 +28,7 @@ from desktop_agent.core.mcp.client import (
     nobody_to_ask,
 )
 from desktop_agent.core.mcp.confining import ServerConfiner
-from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition
+from desktop_agent.core.mcp.definition import TRUST_AGAIN, Address, Program, ServerDefinition
 from desktop_agent.core.mcp.server_log import ServerLog
 from desktop_agent.core.mcp.server_status import CallReply, LastCall, OfferedTool, Part, Progress, ServerStatus
 from desktop_agent.core.system.processes.child import first_of
@@ -537,8 +537,7 @@ async def _require_trust(definition: ServerDefinition) -> None:
     if definition.may_start is None or await asyncio.to_thread(definition.may_start):
         return
     title = "Files that it runs are not as you trusted them, so it was not started."
-    hint = "Look at them, and trust the project again: Settings, Project, or `desktop-agent config trust`."
     if definition.defined_by == "plugin":
         title = "The files of its plugin have changed, so it was not started."
-        hint = "Its servers wait until you allow it again: Settings, Plugins."
-    raise NotTrustedError(title, hint=hint)
+        raise NotTrustedError(title, hint="Its servers wait until you allow it again: Settings, Plugins.")
+    raise NotTrustedError(title, hint=TRUST_AGAIN)

@@ -18,6 +18,8 @@ from desktop_agent.core.system.processes.shell import joined_words, program_mean
 
 SANDBOX_KEYS = ("sandbox", "folders", "read_folders", "hosts")
 
+TRUST_AGAIN = "Look at them, and trust the project again: Settings, Project, or `desktop-agent config trust`."
+
 NOT_CONFINED = "Not confined: it can do all that you can do."
 
 _HOST = re.compile(

@@ -56,12 +56,12 @@ class Tightened(Struct, frozen=True):
 class ProjectItem(Struct, frozen=True, kw_only=True):
     """What a project brings beside its settings, as the question about trust shows it."""
 
-    kind: Literal["skill", "agent", "import", "hook", "language server", "plugin", "MCP server"]
+    kind: Literal["skill", "agent", "import", "hook", "language server", "plugin", "MCP server", "agent program"]
     """`import`: a file outside of the folder, named `~/…`, that the folder's instructions import."""
     name: str
     path: Path
     detail: str = ""
-    """What it is for; what a hook, a language server or a plugin would run, in full; the files of an MCP server."""
+    """What it is for; what a hook, a language server or a plugin would run, in full; which files are run."""
     digest: str = ""
     """Of all that a program would do. It is the same in each copy of the project, so it covers no absolute path."""
 
@@ -73,6 +73,11 @@ class ProjectItem(Struct, frozen=True, kw_only=True):
     @property
     def is_program(self) -> bool:
         return self.kind in ("hook", "plugin")
+
+    @property
+    def is_files(self) -> bool:
+        """Whether it is the files of the project that an MCP server or an agent of its settings runs."""
+        return self.kind in ("MCP server", "agent program")
 
     @property
     def key(self) -> str:
@@ -100,9 +105,9 @@ class ProjectProposal(Struct, frozen=True):
         kinds = dict.fromkeys(f"{item.kind}s" for item in self.items)
         return ("settings", *kinds) if self.path.name == PROJECT_FILE else tuple(kinds)
 
-    def files_of(self, server: str) -> ProjectItem | None:
-        """Return what an MCP server of this name runs of the project's files, if any."""
-        return next((item for item in self.items if item.kind == "MCP server" and item.name == server), None)
+    def files_of(self, kind: Literal["MCP server", "agent program"], name: str) -> ProjectItem | None:
+        """Return what a server or an agent of this name runs of the project's files, if any."""
+        return next((item for item in self.items if item.kind == kind and item.name == name), None)
 
     def applied_to(self, settings: Settings) -> Settings:
         for change in self.changes:
@@ -194,7 +199,7 @@ class Trust(Struct, frozen=True, kw_only=True):
     texts: Answer | None = None
     """The answer about skills and agents. It holds for those that come later, too."""
     programs: Mapping[str, Answer] = {}
-    """The answers about imports, hooks, language servers, plugins and the files of MCP servers, by their keys."""
+    """The answers about imports, hooks, language servers, plugins and files of servers and agents, by their keys."""
     places: Mapping[str, str] = {}
     """Where each item was at the last answer, by its key. If the key is gone and the place is not, the item changed."""
     is_broken: bool = False

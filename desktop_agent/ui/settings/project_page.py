@@ -77,7 +77,7 @@ class ProjectPage(Page):
             about = self.tr("These MCP servers may start. Servers not marked as confined can do everything you can:")
         self._show_programs(about, server_lines(servers, proposal))
         about_agents = self.tr("You could choose these agents. Those not marked as confined can do everything you can:")
-        self._show_programs(about_agents, agent_lines(agents))
+        self._show_programs(about_agents, agent_lines(agents, proposal))
         about_run = self.tr("These hooks and plugins would run as you do, outside the sandbox:")
         self._show_programs(about_run, program_lines(proposal))
         about_checks = self.tr("These language servers would run in the sandbox, where they read the folder:")
@@ -121,19 +121,20 @@ def change_lines(changes: Sequence[Tightened]) -> list[str]:
 
 def server_lines(servers: Definitions, proposal: ProjectProposal) -> list[str]:
     """Return a line, not shortened, for each server that may start if the project is trusted."""
+    off = QCoreApplication.translate("ProjectPage", "{0} (switched off)")
     lines: list[str] = []
     for server in servers.servers:
-        line = f"{server.name}: {server.in_full}"
-        if (files := proposal.files_of(server.name)) is not None:
-            line = _marked(line, files, proposal)
-        off = QCoreApplication.translate("ProjectPage", "{0} (switched off)")
+        line = _marked(f"{server.name}: {server.in_full}", proposal.files_of("MCP server", server.name), proposal)
         lines.append(_breakable(line if server.is_enabled else off.format(line)))
     return lines
 
 
-def agent_lines(agents: AgentDefinitions) -> list[str]:
+def agent_lines(agents: AgentDefinitions, proposal: ProjectProposal) -> list[str]:
     """Return a line, not shortened, for each agent that could be chosen if the project is trusted."""
-    return [_breakable(f"{agent.name}: {agent.in_full}") for agent in agents.agents]
+    return [
+        _breakable(_marked(f"{agent.name}: {agent.in_full}", proposal.files_of("agent program", agent.name), proposal))
+        for agent in agents.agents
+    ]
 
 
 def program_lines(proposal: ProjectProposal) -> list[str]:
@@ -150,9 +151,11 @@ def _program_line(item: ProjectItem, proposal: ProjectProposal) -> str:
     return _breakable(_marked(f"{named(item.name)}: {named(item.detail)}", item, proposal))
 
 
-def _marked(line: str, item: ProjectItem, proposal: ProjectProposal) -> str:
-    """Return a line with the digest of what is answered about, and whether it has changed."""
-    files = f"{item.detail} " if item.kind == "MCP server" else ""
+def _marked(line: str, item: ProjectItem | None, proposal: ProjectProposal) -> str:
+    """Return a line with the digest of what is answered about, if that is needed, and whether it has changed."""
+    if item is None:
+        return line
+    files = f"{item.detail} " if item.is_files else ""
     line = f"{line} [{files}{item.digest[:12]}]"
     changed = QCoreApplication.translate("ProjectPage", "{0} (changed since you answered)")
     return changed.format(line) if item.key in proposal.changed else line

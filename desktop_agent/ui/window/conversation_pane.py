@@ -153,7 +153,7 @@ class ProjectBanner(BannerFrame):
             self.tr("The model would see this file from outside the folder: {0}"),
         )
         programs = [starts.format(line) for line in server_lines(servers, proposal)]
-        programs += [offers.format(line) for line in agent_lines(agents)]
+        programs += [offers.format(line) for line in agent_lines(agents, proposal)]
         programs += [runs.format(line) for line in program_lines(proposal)]
         programs += [checks.format(line) for line in checker_lines(proposal)]
         programs += [imports.format(line) for line in import_lines(proposal.items)]
