@@ -12,7 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import genai_prices
-from genai_prices.data import providers
+from genai_prices.data_snapshot import get_snapshot
 from genai_prices.types import (
     ClauseContains,
     ClauseEndsWith,
@@ -79,7 +79,7 @@ def source_models(name: str) -> Sequence[ModelInfo]:
 
 def source_provider(name: str) -> Provider:
     """Return the provider of the package."""
-    return next(provider for provider in providers if provider.id == name)
+    return next(provider for provider in get_snapshot().providers if provider.id == name)
 
 
 def is_priced_by_token(model: ModelInfo) -> bool:
