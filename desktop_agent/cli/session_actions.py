@@ -12,7 +12,7 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.export import export_text
-from desktop_agent.core.importing.foreign_file import SOURCE_NAMES
+from desktop_agent.core.importing.conversation import SOURCE_NAMES
 from desktop_agent.core.protocol.events import SessionArchived, SessionPinned, SessionRenamed
 from desktop_agent.core.protocol.model import JsonObject, SearchHit, SearchQuery
 from desktop_agent.core.store.session_upkeep import Filing

@@ -69,7 +69,7 @@ from desktop_agent.core.slash.declarations import Declaration
 from desktop_agent.core.slash.session_commands import CommandParts
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME
 from desktop_agent.core.store.journal.records import Yielder
-from desktop_agent.core.store.session_storage import SessionStorage
+from desktop_agent.core.store.session_upkeep import SessionStorage
 from desktop_agent.core.system.environment import child_environment, kept_back_from
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.system.processes.cgroup import CommandLimits

@@ -27,8 +27,7 @@ from desktop_agent.core.session.resume import ReplayState, resume_beside, show_e
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.records import Follower, Yielder
-from desktop_agent.core.store.session_storage import SessionStorage
-from desktop_agent.core.store.session_upkeep import NEVER_WRITTEN
+from desktop_agent.core.store.session_upkeep import NEVER_WRITTEN, SessionStorage
 from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner

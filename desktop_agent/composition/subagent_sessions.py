@@ -22,7 +22,7 @@ from desktop_agent.core.session.recorder import SessionState, Sink
 from desktop_agent.core.session.spending import SpendingGuard, TurnLimits
 from desktop_agent.core.session.subagents import Budget, NewSubagent, Parent, Subagents
 from desktop_agent.core.settings.model_choice import NamedModel
-from desktop_agent.core.store.session_storage import SessionStorage
+from desktop_agent.core.store.session_upkeep import SessionStorage
 from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.system.workspace import identity_of
 from desktop_agent.core.tools.access import CallRules

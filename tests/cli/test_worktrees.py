@@ -16,7 +16,7 @@ from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import WorktreeOrigin
-from desktop_agent.core.store.session_storage import SessionStorage
+from desktop_agent.core.store.session_upkeep import SessionStorage
 from desktop_agent.core.worktrees.worktrees import NewWorktree, Worktree
 from tests.command_line import CommandLine, Ran
 from tests.core.stubborn import survivors

@@ -16,8 +16,7 @@ from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.package import __version__
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.headless.batch.cluster import RemoteCall
-from desktop_agent.headless.batch.copies import sweep
-from desktop_agent.headless.batch.local_workers import LocalWorkers
+from desktop_agent.headless.batch.local_workers import LocalWorkers, sweep
 from desktop_agent.headless.batch.tasks import TaskOutcome, WorkerLostError
 
 _LOOK_S = 0.5

@@ -18,8 +18,7 @@ from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.worktrees.variants import VariantRecords, require_repository
 from desktop_agent.headless.batch.cluster import ClusterWorkers, RemoteTask, TlsFiles, check_address, require_dask
-from desktop_agent.headless.batch.copies import sweep
-from desktop_agent.headless.batch.local_workers import LocalWorkers
+from desktop_agent.headless.batch.local_workers import LocalWorkers, sweep
 from desktop_agent.headless.batch.tasks import (
     Batch,
     BatchOptions,

@@ -31,7 +31,7 @@ from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.system.environment import take_environment
 from desktop_agent.core.system.private_files import close_to_others
 from desktop_agent.core.worktrees.variants import VariantCheck
-from desktop_agent.headless.batch.copies import copy_of
+from desktop_agent.headless.batch.local_workers import copy_of
 from desktop_agent.headless.batch.tasks import BatchTask, TaskOutcome, failed
 from desktop_agent.headless.input_lines import lines_of
 from desktop_agent.headless.runner import HeadlessRun, describe

@@ -21,8 +21,13 @@ from desktop_agent.core.base.ids import SessionId, is_session_id
 from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.importing.claude_code import import_claude_code, is_claude_code, read_claude_code
 from desktop_agent.core.importing.codex import import_codex, is_codex, read_codex
-from desktop_agent.core.importing.conversation import ConversationWriter
-from desktop_agent.core.importing.foreign_file import SOURCE_NAMES, FileFacts, SourceKind, read_objects
+from desktop_agent.core.importing.conversation import (
+    SOURCE_NAMES,
+    ConversationWriter,
+    FileFacts,
+    SourceKind,
+    read_objects,
+)
 from desktop_agent.core.importing.own import import_own, is_own, read_own
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import text_in

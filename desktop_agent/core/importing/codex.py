@@ -12,8 +12,8 @@ from typing import cast
 
 from msgspec import Struct, field
 
-from desktop_agent.core.importing.conversation import ConversationWriter
-from desktop_agent.core.importing.foreign_file import (
+from desktop_agent.core.importing.conversation import (
+    ConversationWriter,
     FileFacts,
     read_objects,
     time_in,

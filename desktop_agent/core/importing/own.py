@@ -11,8 +11,7 @@ from msgspec import Struct, field
 
 from desktop_agent.core.context.history_fold import report_text
 from desktop_agent.core.export.jsonl import BLOB_TYPE, END_TYPE, HEADER_TYPE, MAX_BLOB_BYTES
-from desktop_agent.core.importing.conversation import ConversationWriter
-from desktop_agent.core.importing.foreign_file import FileFacts, read_objects
+from desktop_agent.core.importing.conversation import ConversationWriter, FileFacts, read_objects
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import MalformedLineError, decode_event, text_in
 from desktop_agent.core.protocol.model import JsonObject

@@ -20,7 +20,7 @@ from desktop_agent.core.base.errors import AgentError, ServerError, ToolError
 from desktop_agent.core.base.ids import claim_id, new_prompt_id
 from desktop_agent.core.base.plain_text import without_controls
 from desktop_agent.core.capture.capture import Snapshot
-from desktop_agent.core.context.told import Told, told_in_turn, told_since
+from desktop_agent.core.context.packing import Told, told_in_turn, told_since
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
     Aborted,

@@ -17,8 +17,7 @@ from desktop_agent.core.session.prompt_queue import PromptQueue
 from desktop_agent.core.session.recovery import Readiness
 from desktop_agent.core.session.session_parts import SessionParts
 from desktop_agent.core.session.spending import time_of_turn
-from desktop_agent.core.session.switching import tell_of_effort, tell_of_switch
-from desktop_agent.core.session.turn import OpenCalls, Turn
+from desktop_agent.core.session.turn import OpenCalls, Turn, tell_of_effort, tell_of_switch
 from desktop_agent.core.transcript.entries import QueuedPrompt
 
 logger = logging.getLogger(__name__)

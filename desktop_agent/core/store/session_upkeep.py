@@ -1,4 +1,4 @@
-"""Operations on stored sessions as a whole, without opening them: fork, rename, pin, archive, remove."""
+"""Stored sessions as a whole: opened, with their lock and journal; else forked, renamed, pinned, archived, removed."""
 
 import os
 import secrets
@@ -21,11 +21,11 @@ from desktop_agent.core.protocol.events import SessionArchived, SessionPinned, S
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.collect import SessionUse, report_storage
-from desktop_agent.core.store.journal.journal import Journal, encode_line
+from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal, encode_line
 from desktop_agent.core.store.journal.journal_reader import externalise, internalise, refuse_links
-from desktop_agent.core.store.journal.journal_scan import JOURNAL_NAME
 from desktop_agent.core.store.journal.lines import decode_line, open_regular, read_lines
 from desktop_agent.core.store.journal.records import read_last_records
+from desktop_agent.core.store.session_catalog import SessionCatalog
 from desktop_agent.core.store.session_folder import SessionLock, new_session_folder
 from desktop_agent.core.system.staged_file import TEMPORARY_MARK, sync_folders
 from desktop_agent.core.transcript import SessionInfo
@@ -220,3 +220,44 @@ def empty_trash(sessions: Path) -> int:
     for path in found:
         shutil.rmtree(path, ignore_errors=True)
     return len(found)
+
+
+class SessionStorage(Struct, frozen=True):
+    session_id: SessionId
+    lock: SessionLock
+    journal: Journal
+
+    @classmethod
+    def create(cls, session_id: SessionId, catalog: SessionCatalog, blobs: Blobs) -> "SessionStorage":
+        """Create a session on disk. Blocks. Raises `StorageError`."""
+        folder = catalog.session_folder(session_id)
+        journal = Journal.create(folder / JOURNAL_NAME, blobs)
+        try:
+            return cls(session_id, SessionLock(folder), journal)
+        except BaseException:
+            journal.close()
+            discard_session(folder)
+            raise
+
+    @classmethod
+    def open(cls, session_id: SessionId, catalog: SessionCatalog, blobs: Blobs) -> "tuple[SessionStorage, Path | None]":
+        """Lock a session and open its journal; also return the file with a torn last record, if any. Blocks."""
+        path = catalog.journal_path(session_id)
+        lock = SessionLock(path.parent)
+        try:
+            journal, torn = Journal.open(path, blobs)
+        except BaseException:
+            lock.release()
+            raise
+        return cls(session_id, lock, journal), torn
+
+    def close(self) -> None:
+        self.journal.close()
+        self.lock.release()
+
+    def discard(self, catalog: SessionCatalog) -> None:
+        """Close a new session that was never written, and remove it. Blocks."""
+        with suppress(StorageError):
+            self.journal.close()
+        self.lock.release()
+        discard_session(catalog.session_folder(self.session_id))

@@ -26,7 +26,7 @@ from desktop_agent.core.system.workspace import (
     walk_files,
     why_no_workspace,
 )
-from desktop_agent.headless.batch.copies import copy_of
+from desktop_agent.headless.batch.local_workers import copy_of
 from tests.command_line import CommandLine
 from tests.rest.serving import NEW, serving
 

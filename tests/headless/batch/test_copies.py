@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.headless.batch.copies import copy_of
+from desktop_agent.headless.batch.local_workers import copy_of
 from tests.git import git
 
 
