@@ -48,7 +48,7 @@ from desktop_agent.ui.inbox import (
 from desktop_agent.ui.translation import core_words
 from desktop_agent.ui.widgets.focus import announce
 from desktop_agent.ui.window.session_handle import SessionHandle
-from desktop_agent.ui.wording.phrases import local_now
+from desktop_agent.ui.wording import local_now
 
 _TELLING = LISTED_EVENTS | {"tool_call_started"}
 

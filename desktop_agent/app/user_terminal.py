@@ -23,7 +23,7 @@ from desktop_agent.core.terminal.emulator import FLOOD_BYTES, Backlog, Emulator,
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.terminal.screen_text import TerminalLink
 from desktop_agent.ui.terminal.terminal_panel import TerminalDock, TerminalPanel
-from desktop_agent.ui.wording.phrases import short_path
+from desktop_agent.ui.wording import short_path
 
 _tr = partial(QCoreApplication.translate, "Terminal")
 

@@ -30,11 +30,10 @@ from desktop_agent.core.protocol.ops import (
 from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.buttons import Picker, Switch, compact_button, make_button, make_line
-from desktop_agent.ui.widgets.context_meter import counted
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label, show_text
 from desktop_agent.ui.widgets.layouts import (
     Stretch,
-    discard,
+    discard_all,
     hairline,
     hbox,
     resize_within_screen,
@@ -44,8 +43,7 @@ from desktop_agent.ui.widgets.layouts import (
     vbox,
 )
 from desktop_agent.ui.widgets.rows import AnyIndex, RowDelegate, draw_ground, set_up_list
-from desktop_agent.ui.wording.phrases import cache_miss_words, flaw_words
-from desktop_agent.ui.wording.visible_text import plain_tooltip
+from desktop_agent.ui.wording import cache_miss_words, counted, flaw_words, plain_tooltip
 
 _tr = partial(QCoreApplication.translate, "Context")
 
@@ -215,9 +213,7 @@ class PinList(QWidget):
         vbox(self._area, line, on=self, spacing=Space.S)
 
     def show_pins(self, pins: Sequence[Pin]) -> None:
-        while (item := self._rows.takeAt(0)) is not None:
-            if (widget := item.widget()) is not None:
-                discard(widget)
+        discard_all(self._rows)
         for pin in pins:
             self._rows.addWidget(self._row(pin))
         self._area.setFixedHeight(min(len(pins), _SHOWN_ROWS) * (Height.SMALL_BUTTON + Space.XS))

@@ -37,8 +37,7 @@ from desktop_agent.ui.widgets.focus import announce, draw_focus_ring
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, discard, hairline, hbox, scroll_down, set_names, vbox
 from desktop_agent.ui.widgets.popup import Popup
-from desktop_agent.ui.wording.phrases import long_moment, short_moment
-from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip
+from desktop_agent.ui.wording import long_moment, one_line, plain_tooltip, short_moment
 
 _tr = partial(QCoreApplication.translate, "Inbox")
 

@@ -17,7 +17,7 @@ from desktop_agent.ui.translation import plural
 from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, discard, hairline, hbox, scroll_down, set_names, vbox
-from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip, visible
+from desktop_agent.ui.wording import one_line, plain_tooltip, visible
 
 _tr = partial(QCoreApplication.translate, "Jobs")
 

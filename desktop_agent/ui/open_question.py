@@ -8,8 +8,7 @@ from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, Approval
 from desktop_agent.core.transcript import asked_call
 from desktop_agent.ui.translation import core_words
 from desktop_agent.ui.widgets.exact_field import ExactField, FoldBar
-from desktop_agent.ui.wording.phrases import escalation_words
-from desktop_agent.ui.wording.visible_text import hidden_text_risks, visible
+from desktop_agent.ui.wording import escalation_words, hidden_text_risks, visible
 
 
 class OpenQuestion(QObject):

@@ -486,7 +486,7 @@ def _template(node: ast.AST) -> str:
 _ASKS_QT = re.compile(r"QCoreApplication\.translate\(|\bplural\(")
 
 _MODES = ("_POLICIES", "_MODES")
-"""The tables of `ui/wording/phrases.py`, whose values are asked for by place."""
+"""The tables of `ui/wording.py`, whose values are asked for by place."""
 
 
 @cache
@@ -520,7 +520,7 @@ def window_texts() -> Iterator[Message]:
     for text in declared(modules()["ui/part_keys.py"], "PLACE_KEYS", 2):
         yield Message("Palette", text)
     for table in _MODES:
-        for text in texts_in(modules()["ui/wording/phrases.py"], table):
+        for text in texts_in(modules()["ui/wording.py"], table):
             yield Message("Modes", text)
     for text in STATE_WORDS.values():
         yield Message("ServerWords", text)

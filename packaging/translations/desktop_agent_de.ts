@@ -574,14 +574,6 @@
         <translation>Bearbeiten …</translation>
     </message>
     <message>
-        <source>Remove</source>
-        <translation>Entfernen</translation>
-    </message>
-    <message>
-        <source>Remove it</source>
-        <translation>Entfernen</translation>
-    </message>
-    <message>
         <source>Remove the agent {0}</source>
         <translation>Den Agenten {0} entfernen</translation>
     </message>
@@ -611,10 +603,6 @@
     <message>
         <source>It runs `{0}`.</source>
         <translation>Dafür läuft `{0}`.</translation>
-    </message>
-    <message>
-        <source>Left out: {0}.</source>
-        <translation>Ausgelassen: {0}.</translation>
     </message>
     <message>
         <source>Signing in with {0}…</source>
@@ -654,10 +642,6 @@
     <message>
         <source>An agent with this name already exists.</source>
         <translation>Es gibt schon einen Agenten dieses Namens.</translation>
-    </message>
-    <message>
-        <source>Another variable</source>
-        <translation>Weitere Variable</translation>
     </message>
     <message>
         <source>Cancel</source>
@@ -716,10 +700,6 @@
         <translation>Name des Agenten</translation>
     </message>
     <message>
-        <source>Name of variable {0}</source>
-        <translation>Name der Variable {0}</translation>
-    </message>
-    <message>
         <source>New agent</source>
         <translation>Neuer Agent</translation>
     </message>
@@ -742,22 +722,6 @@
     <message>
         <source>The agent cannot be added: {0}.</source>
         <translation>Der Agent kann nicht hinzugefügt werden: {0}.</translation>
-    </message>
-    <message>
-        <source>Value of variable {0}</source>
-        <translation>Wert der Variable {0}</translation>
-    </message>
-    <message>
-        <source>Variables</source>
-        <translation>Variablen</translation>
-    </message>
-    <message>
-        <source>Variables that are secrets go to the keyring of your system.</source>
-        <translation>Geheime Variablen kommen in den Schlüsselbund Ihres Systems.</translation>
-    </message>
-    <message>
-        <source>a variable needs a name</source>
-        <translation>eine Variable braucht einen Namen</translation>
     </message>
 </context>
 <context>
@@ -10635,14 +10599,6 @@
         <translation>Das Plugin {0} so zulassen, wie es jetzt ist</translation>
     </message>
     <message>
-        <source>Remove</source>
-        <translation>Entfernen</translation>
-    </message>
-    <message>
-        <source>Remove it</source>
-        <translation>Entfernen</translation>
-    </message>
-    <message>
         <source>Remove the plugin {0}</source>
         <translation>Das Plugin {0} entfernen</translation>
     </message>
@@ -11136,6 +11092,14 @@
     <message>
         <source>Keep it</source>
         <translation>Behalten</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>Entfernen</translation>
+    </message>
+    <message>
+        <source>Remove it</source>
+        <translation>Entfernen</translation>
     </message>
 </context>
 <context>
@@ -11961,14 +11925,6 @@
         <translation>Protokoll</translation>
     </message>
     <message>
-        <source>Remove</source>
-        <translation>Entfernen</translation>
-    </message>
-    <message>
-        <source>Remove it</source>
-        <translation>Entfernen</translation>
-    </message>
-    <message>
         <source>Remove the server {0}</source>
         <translation>Den Server {0} entfernen</translation>
     </message>
@@ -12020,10 +11976,6 @@
         <translation>Importiert: {0}.</translation>
     </message>
     <message>
-        <source>Left out: {0}.</source>
-        <translation>Ausgelassen: {0}.</translation>
-    </message>
-    <message>
         <source>Moved to the keyring: {0}.</source>
         <translation>In den Schlüsselbund verschoben: {0}.</translation>
     </message>
@@ -12045,10 +11997,6 @@
     <message>
         <source>Add and test</source>
         <translation>Hinzufügen und testen</translation>
-    </message>
-    <message>
-        <source>Another variable</source>
-        <translation>Weitere Variable</translation>
     </message>
     <message>
         <source>Cancel</source>
@@ -12087,10 +12035,6 @@
         <translation>Name des Servers</translation>
     </message>
     <message>
-        <source>Name of variable {0}</source>
-        <translation>Name der Variable {0}</translation>
-    </message>
-    <message>
         <source>New server</source>
         <translation>Neuer Server</translation>
     </message>
@@ -12111,24 +12055,8 @@
         <translation>Es gibt schon einen Server dieses Namens.</translation>
     </message>
     <message>
-        <source>Value of variable {0}</source>
-        <translation>Wert der Variable {0}</translation>
-    </message>
-    <message>
-        <source>Variables</source>
-        <translation>Variablen</translation>
-    </message>
-    <message>
-        <source>Variables that are secrets go to the keyring of your system.</source>
-        <translation>Geheime Variablen kommen in den Schlüsselbund Ihres Systems.</translation>
-    </message>
-    <message>
         <source>Your own</source>
         <translation>Ein eigener</translation>
-    </message>
-    <message>
-        <source>a variable needs a name</source>
-        <translation>eine Variable braucht einen Namen</translation>
     </message>
     <message>
         <source>uvx mcp-server-git, or https://…</source>
@@ -14069,6 +13997,13 @@
     </message>
 </context>
 <context>
+    <name>TableControl</name>
+    <message>
+        <source>Left out: {0}.</source>
+        <translation>Ausgelassen: {0}.</translation>
+    </message>
+</context>
+<context>
     <name>Terminal</name>
     <message>
         <source>Ended with code {0}.</source>
@@ -15687,6 +15622,33 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
     <message>
         <source>Usage</source>
         <translation>Nutzung</translation>
+    </message>
+</context>
+<context>
+    <name>VariableFields</name>
+    <message>
+        <source>Another variable</source>
+        <translation>Weitere Variable</translation>
+    </message>
+    <message>
+        <source>Name of variable {0}</source>
+        <translation>Name der Variable {0}</translation>
+    </message>
+    <message>
+        <source>Value of variable {0}</source>
+        <translation>Wert der Variable {0}</translation>
+    </message>
+    <message>
+        <source>Variables</source>
+        <translation>Variablen</translation>
+    </message>
+    <message>
+        <source>Variables that are secrets go to the keyring of your system.</source>
+        <translation>Geheime Variablen kommen in den Schlüsselbund Ihres Systems.</translation>
+    </message>
+    <message>
+        <source>a variable needs a name</source>
+        <translation>eine Variable braucht einen Namen</translation>
     </message>
 </context>
 <context>

@@ -574,14 +574,6 @@
         <translation>编辑…</translation>
     </message>
     <message>
-        <source>Remove</source>
-        <translation>移除</translation>
-    </message>
-    <message>
-        <source>Remove it</source>
-        <translation>移除</translation>
-    </message>
-    <message>
         <source>Remove the agent {0}</source>
         <translation>移除代理 {0}</translation>
     </message>
@@ -611,10 +603,6 @@
     <message>
         <source>It runs `{0}`.</source>
         <translation>它运行 `{0}`。</translation>
-    </message>
-    <message>
-        <source>Left out: {0}.</source>
-        <translation>已略过：{0}。</translation>
     </message>
     <message>
         <source>Signing in with {0}…</source>
@@ -654,10 +642,6 @@
     <message>
         <source>An agent with this name already exists.</source>
         <translation>已有同名代理。</translation>
-    </message>
-    <message>
-        <source>Another variable</source>
-        <translation>另一个变量</translation>
     </message>
     <message>
         <source>Cancel</source>
@@ -716,10 +700,6 @@
         <translation>代理的名称</translation>
     </message>
     <message>
-        <source>Name of variable {0}</source>
-        <translation>变量 {0} 的名称</translation>
-    </message>
-    <message>
         <source>New agent</source>
         <translation>新代理</translation>
     </message>
@@ -742,22 +722,6 @@
     <message>
         <source>The agent cannot be added: {0}.</source>
         <translation>无法添加代理：{0}。</translation>
-    </message>
-    <message>
-        <source>Value of variable {0}</source>
-        <translation>变量 {0} 的值</translation>
-    </message>
-    <message>
-        <source>Variables</source>
-        <translation>变量</translation>
-    </message>
-    <message>
-        <source>Variables that are secrets go to the keyring of your system.</source>
-        <translation>机密变量会保存到系统密钥环。</translation>
-    </message>
-    <message>
-        <source>a variable needs a name</source>
-        <translation>变量需要名称</translation>
     </message>
 </context>
 <context>
@@ -10600,14 +10564,6 @@
         <translation>按现在的样子允许插件 {0}</translation>
     </message>
     <message>
-        <source>Remove</source>
-        <translation>移除</translation>
-    </message>
-    <message>
-        <source>Remove it</source>
-        <translation>移除</translation>
-    </message>
-    <message>
         <source>Remove the plugin {0}</source>
         <translation>移除插件 {0}</translation>
     </message>
@@ -11101,6 +11057,14 @@
     <message>
         <source>Keep it</source>
         <translation>保留</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>移除</translation>
+    </message>
+    <message>
+        <source>Remove it</source>
+        <translation>移除</translation>
     </message>
 </context>
 <context>
@@ -11915,14 +11879,6 @@
         <translation>日志</translation>
     </message>
     <message>
-        <source>Remove</source>
-        <translation>移除</translation>
-    </message>
-    <message>
-        <source>Remove it</source>
-        <translation>移除</translation>
-    </message>
-    <message>
         <source>Remove the server {0}</source>
         <translation>移除服务器 {0}</translation>
     </message>
@@ -11974,10 +11930,6 @@
         <translation>已导入：{0}。</translation>
     </message>
     <message>
-        <source>Left out: {0}.</source>
-        <translation>已略过：{0}。</translation>
-    </message>
-    <message>
         <source>Moved to the keyring: {0}.</source>
         <translation>已移到密钥环：{0}。</translation>
     </message>
@@ -11999,10 +11951,6 @@
     <message>
         <source>Add and test</source>
         <translation>添加并测试</translation>
-    </message>
-    <message>
-        <source>Another variable</source>
-        <translation>另一个变量</translation>
     </message>
     <message>
         <source>Cancel</source>
@@ -12041,10 +11989,6 @@
         <translation>服务器名称</translation>
     </message>
     <message>
-        <source>Name of variable {0}</source>
-        <translation>变量 {0} 的名称</translation>
-    </message>
-    <message>
         <source>New server</source>
         <translation>新服务器</translation>
     </message>
@@ -12065,24 +12009,8 @@
         <translation>已有同名服务器。</translation>
     </message>
     <message>
-        <source>Value of variable {0}</source>
-        <translation>变量 {0} 的值</translation>
-    </message>
-    <message>
-        <source>Variables</source>
-        <translation>变量</translation>
-    </message>
-    <message>
-        <source>Variables that are secrets go to the keyring of your system.</source>
-        <translation>机密变量会保存到系统密钥环。</translation>
-    </message>
-    <message>
         <source>Your own</source>
         <translation>自定义</translation>
-    </message>
-    <message>
-        <source>a variable needs a name</source>
-        <translation>变量需要名称</translation>
     </message>
     <message>
         <source>uvx mcp-server-git, or https://…</source>
@@ -14020,6 +13948,13 @@
     </message>
 </context>
 <context>
+    <name>TableControl</name>
+    <message>
+        <source>Left out: {0}.</source>
+        <translation>已略过：{0}。</translation>
+    </message>
+</context>
+<context>
     <name>Terminal</name>
     <message>
         <source>Ended with code {0}.</source>
@@ -15600,6 +15535,33 @@ The files in {1} stay as they are.</source>
     <message>
         <source>Usage</source>
         <translation>用量</translation>
+    </message>
+</context>
+<context>
+    <name>VariableFields</name>
+    <message>
+        <source>Another variable</source>
+        <translation>另一个变量</translation>
+    </message>
+    <message>
+        <source>Name of variable {0}</source>
+        <translation>变量 {0} 的名称</translation>
+    </message>
+    <message>
+        <source>Value of variable {0}</source>
+        <translation>变量 {0} 的值</translation>
+    </message>
+    <message>
+        <source>Variables</source>
+        <translation>变量</translation>
+    </message>
+    <message>
+        <source>Variables that are secrets go to the keyring of your system.</source>
+        <translation>机密变量会保存到系统密钥环。</translation>
+    </message>
+    <message>
+        <source>a variable needs a name</source>
+        <translation>变量需要名称</translation>
     </message>
 </context>
 <context>

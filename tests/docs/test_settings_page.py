@@ -5,7 +5,7 @@ from msgspec.json import encode
 
 from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.settings.values import declared_settings
-from desktop_agent.ui.wording.phrases import MODES, POLICIES, approval_words, sandbox_words
+from desktop_agent.ui.wording import MODES, POLICIES, approval_words, sandbox_words
 from settings_page import PAGE, settings_page
 
 

@@ -14,7 +14,7 @@ import pytest_asyncio
 from desktop_agent.core.base.plain_text import HIDING, is_hiding, name_of
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.scripted import Call, Hang, Reply, Say
-from desktop_agent.ui.wording.visible_text import pieces
+from desktop_agent.ui.wording import pieces
 from tests.core.tools.servers.conftest import PatientClock, program, with_servers
 from tests.harness import PATIENCE_S, Ground
 from tests.rest.browser import Browser, browsing

@@ -45,7 +45,7 @@ from desktop_agent.ui.runtime.eventloop import idle
 from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.translation import core_words, plural
 from desktop_agent.ui.window.session_handle import SessionHandle
-from desktop_agent.ui.wording.phrases import short_path
+from desktop_agent.ui.wording import short_path
 
 _PAUSE_MS: Final = 150
 _TICK_MS: Final = 1_000

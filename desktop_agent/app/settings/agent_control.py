@@ -6,7 +6,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from desktop_agent.app.controller import Controller, OneAtATime, WindowContext, in_background
+from desktop_agent.app.controller import OneAtATime, WindowContext, in_background
+from desktop_agent.app.settings.server_control import TableControl
 from desktop_agent.core.agents.definition import (
     AgentDefinition,
     AgentDefinitions,
@@ -24,24 +25,17 @@ from desktop_agent.core.agents.new_agents import agents_of_zed, zed_settings
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.protocol.model import AgentSignIn
-from desktop_agent.core.providers.auth.server_sign_ins import ServerKeyring
-from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.system.processes.runner import Command
 from desktop_agent.core.system.processes.shell import joined_words
 from desktop_agent.ui.settings.settings_view import AgentActions, AgentsView, AgentView
 from desktop_agent.ui.translation import core_words
 
 
-class AgentControl(Controller):
+class AgentControl(TableControl):
     def __init__(self, context: WindowContext, *, fail: Callable[[AgentError], None]) -> None:
-        super().__init__(context)
-        bench, launch = self._bench, self._launch
-        self._path = bench.live.path or bench.paths.settings_file()
-        self._keyring = ServerKeyring(bench.keys)
-        self._fail = fail
-        self._project: WorkspaceSettings | None = None
+        super().__init__(context, fail=fail)
+        launch = self._launch
         self._show: Callable[[AgentsView], None] | None = None
-        self._say: Callable[[str], None] = lambda _text: None
         self._leave: Callable[[], object] = lambda: None
         self.run_in_terminal: Callable[[str, Command], Awaitable[int | None]] | None = None
         """Runs a program that signs in, in the window's terminal; it can be used once the window has one."""
@@ -68,9 +62,6 @@ class AgentControl(Controller):
         entries = self._panels.transcript.entry_actions
         self._bar.retry_requested.connect(entries.retry_requested)
         entries.retry_requested.connect(self._bar.hide)
-
-    def follow(self, project: WorkspaceSettings | None) -> None:
-        self._project = project
 
     def begin(
         self, show: Callable[[AgentsView], None], say: Callable[[str], None], leave: Callable[[], object]
@@ -106,7 +97,7 @@ class AgentControl(Controller):
 
     @property
     def _definitions(self) -> AgentDefinitions:
-        return read_agents((self._project or self._bench.live).loaded.tables)
+        return read_agents(self._tables)
 
     def _view_of(self, agent: AgentDefinition, title: str = "", missing: str = "") -> AgentView:
         tested, report = self._reports.get(agent.name, (None, None))
@@ -230,21 +221,9 @@ class AgentControl(Controller):
             new = [agent for agent in agents if self._definitions.named(agent.name) is None]
             refused = add_agents(self._path, new, self._keyring) if new else ()
             names = [agent.name for agent in new if agent.name not in dict(refused)]
-            text = self.tr("Taken from Zed: {0}.").format(", ".join(names) or self.tr("nothing new"))
-            left = "; ".join(f"{name}: {why}" for name, why in (*problems, *refused))
-            return f"{text} {self.tr('Left out: {0}.').format(left)}" if left else text
+            words = self.tr("Taken from Zed: {0}.").format(", ".join(names) or self.tr("nothing new"))
+            return self._taken_words(words, (*problems, *refused))
 
         said: list[str] = []
         if await self._write(lambda: said.append(take())):
             self._say(said[0])
-
-    async def _write(self, change: Callable[[], object]) -> bool:
-        try:
-            await asyncio.to_thread(change)
-        except AgentError as error:
-            self._fail(error)
-            return False
-        finally:
-            await self._bench.live.refresh()
-            await self._look()
-        return True

@@ -1,7 +1,7 @@
 """Actions on MCP servers in the settings dialog: show, start, switch, add, import, remove, and sign in."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -34,6 +34,7 @@ from desktop_agent.core.providers.auth.server_sign_ins import (
     forget_server,
     keep_client_secret,
 )
+from desktop_agent.core.settings.loading import FoundTable
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.tools.servers.mcp_tool import McpTool
 from desktop_agent.ui.settings.settings_view import ServerActions, ServersView, ServerView, SignInProgress, ToolView
@@ -84,19 +85,56 @@ def _view(tool: McpTool) -> ToolView:
 _LOG_LINES = 60
 
 
-class ServerControl(Controller):
+class TableControl(Controller):
+    """Shows and changes tables of the settings, such as those of servers."""
+
     def __init__(self, context: WindowContext, *, fail: Callable[[AgentError], None]) -> None:
         super().__init__(context)
-        bench, launch = self._bench, self._launch
-        self._path = bench.live.path or bench.paths.settings_file()
-        self._keyring = ServerKeyring(bench.keys)
+        self._path = self._bench.live.path or self._bench.paths.settings_file()
+        self._keyring = ServerKeyring(self._bench.keys)
         self._fail = fail
         self._project: WorkspaceSettings | None = None
-        self._show: Callable[[ServersView], None] | None = None
         self._say: Callable[[str], None] = lambda _text: None
+
+    def follow(self, project: WorkspaceSettings | None) -> None:
+        self._project = project
+
+    @property
+    def _tables(self) -> Sequence[FoundTable]:
+        return (self._project or self._bench.live).loaded.tables
+
+    def refresh(self) -> None:
+        """Show what is in the settings now."""
+        raise NotImplementedError
+
+    async def _look(self) -> None:
+        self.refresh()
+
+    async def _write(self, change: Callable[[], object]) -> bool:
+        try:
+            await asyncio.to_thread(change)
+        except AgentError as error:
+            self._fail(error)
+            return False
+        finally:
+            await self._bench.live.refresh()
+            await self._look()
+        return True
+
+    def _taken_words(self, words: str, left_out: Iterable[tuple[str, str]]) -> str:
+        """Return `words` about what was taken over, and why the rest was not."""
+        left = "; ".join(f"{name}: {why}" for name, why in left_out)
+        return f"{words} {self.tr('Left out: {0}.').format(left)}" if left else words
+
+
+class ServerControl(TableControl):
+    def __init__(self, context: WindowContext, *, fail: Callable[[AgentError], None]) -> None:
+        super().__init__(context, fail=fail)
+        launch = self._launch
+        self._show: Callable[[ServersView], None] | None = None
         self._connections: dict[str, Connection] = {}
         self._tools = ServerTools(launch, self.refresh)
-        self._sign_ins = ServerSignIns(self._keyring, bench.paths.data, SystemClock())
+        self._sign_ins = ServerSignIns(self._keyring, self._bench.paths.data, SystemClock())
         self._progress: dict[str, SignInProgress] = {}
         self._signing_in: dict[str, asyncio.Task[object]] = {}
         self._unsure: set[str] = set()
@@ -114,9 +152,6 @@ class ServerControl(Controller):
             switch=in_background(launch, self._switch),
             switch_tool=in_background(launch, self._switch_tool),
         )
-
-    def follow(self, project: WorkspaceSettings | None) -> None:
-        self._project = project
 
     def begin(self, show: Callable[[ServersView], None], say: Callable[[str], None]) -> None:
         self.end()
@@ -146,7 +181,7 @@ class ServerControl(Controller):
 
     @property
     def _definitions(self) -> Definitions:
-        return read_definitions((self._project or self._bench.live).loaded.tables)
+        return read_definitions(self._tables)
 
     @property
     def _workspace(self) -> Path:
@@ -263,11 +298,8 @@ class ServerControl(Controller):
         refused: list[tuple[str, str]] = []
         if await self._write(lambda: refused.extend(add_definitions(self._path, found.servers, self._keyring))):
             names = [server.name for server in found.servers if server.name not in dict(refused)]
-            text = self.tr("Imported: {0}.").format(", ".join(names) or self.tr("none"))
-            if problems := (*found.problems, *refused):
-                left = "; ".join(f"{name}: {why}" for name, why in problems)
-                text = f"{text} {self.tr('Left out: {0}.').format(left)}"
-            self._say(text)
+            words = self.tr("Imported: {0}.").format(", ".join(names) or self.tr("none"))
+            self._say(self._taken_words(words, (*found.problems, *refused)))
 
     async def _remove(self, name: str) -> None:
         self._unsure.discard(name)
@@ -289,14 +321,3 @@ class ServerControl(Controller):
 
     async def _switch_tool(self, name: str, tool: str, is_on: bool) -> None:
         await self._write(lambda: switch_tool(self._path, name, tool, is_enabled=is_on))
-
-    async def _write(self, change: Callable[[], object]) -> bool:
-        try:
-            await asyncio.to_thread(change)
-        except AgentError as error:
-            self._fail(error)
-            return False
-        finally:
-            await self._bench.live.refresh()
-            self.refresh()
-        return True

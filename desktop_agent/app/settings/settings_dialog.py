@@ -42,7 +42,7 @@ from desktop_agent.ui.settings.settings_view import (
     SettingsView,
 )
 from desktop_agent.ui.translation import core_words, error_words
-from desktop_agent.ui.wording.phrases import short_path
+from desktop_agent.ui.wording import short_path
 
 if TYPE_CHECKING:
     from desktop_agent.ui.settings.settings_dialog import SettingsDialog

@@ -29,8 +29,8 @@ WIDGETS_USED_SOON: Final = (
     "ui.chat.cards.request_card", "ui.chat.cards.approval", "ui.models.model_offers", "ui.models.model_popup",
     "ui.context_inspector", "ui.settings.setting_controls", "ui.settings.page_parts", "ui.settings.accounts",
     "ui.settings.model_page", "ui.settings.server_card", "ui.settings.servers_page", "ui.settings.keys_page",
-    "ui.settings.project_page", "ui.settings.extensions_page", "ui.settings.plugins_page", "ui.settings.rules_page",
-    "ui.settings.settings_dialog", "ui.review.media_view",
+    "ui.settings.extensions_page", "ui.settings.plugins_page", "ui.settings.rules_page", "ui.settings.settings_dialog",
+    "ui.review.media_view",
     "ui.files.viewer.text_page", "ui.files.viewer.file_page", "ui.files.viewer.file_pane",
 )  # fmt: skip
 """Modules with the widgets that users open next, each after those that it imports."""

@@ -36,7 +36,7 @@ from desktop_agent.ui.widgets.buttons import (
 )
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, scroll_down, set_names, vbox
-from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip
+from desktop_agent.ui.wording import one_line, plain_tooltip
 
 _HEIGHT = 420
 _TOOL_HEIGHT = 320

@@ -19,8 +19,7 @@ from desktop_agent.ui.widgets.exact_field import ExactField, FoldBar
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, discard, hbox, set_names, vbox
 from desktop_agent.ui.widgets.text_colours import count_lines
-from desktop_agent.ui.wording.phrases import short_path
-from desktop_agent.ui.wording.visible_text import explained, in_quotes, visible
+from desktop_agent.ui.wording import explained, in_quotes, short_path, visible
 
 _FRAME = 14
 """The height of border and padding together, including the free space needed below the last line."""

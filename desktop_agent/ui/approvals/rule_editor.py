@@ -18,7 +18,7 @@ from desktop_agent.ui.translation import plural
 from desktop_agent.ui.widgets.buttons import Picker
 from desktop_agent.ui.widgets.labels import make_label, show_text
 from desktop_agent.ui.widgets.layouts import hbox, vbox
-from desktop_agent.ui.wording.visible_text import in_quotes, one_line, plain_tooltip
+from desktop_agent.ui.wording import in_quotes, one_line, plain_tooltip
 
 _tr = partial(QCoreApplication.translate, "RuleEditor")
 

@@ -29,7 +29,7 @@ from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import discard, flow
 from desktop_agent.ui.widgets.picture_decoding import DecodedPicture
 from desktop_agent.ui.widgets.rows import draw_box
-from desktop_agent.ui.wording.visible_text import plain_tooltip, utf16_length
+from desktop_agent.ui.wording import plain_tooltip, utf16_length
 
 THUMBNAIL = QSize(256, 256)
 """The size to which thumbnails are decoded, large enough for two device pixels per point."""

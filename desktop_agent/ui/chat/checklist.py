@@ -19,7 +19,7 @@ from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label, restyle
 from desktop_agent.ui.widgets.layouts import STRETCH, discard, hairline, hbox, scroll_down, set_names, vbox
-from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip, utf16_length, visible
+from desktop_agent.ui.wording import one_line, plain_tooltip, utf16_length, visible
 
 _MAX_TEXT = 600
 _MARK_WIDTH = 22

@@ -20,7 +20,7 @@ from desktop_agent.ui.chat.text.column import Slice
 from desktop_agent.ui.chat.text.column_text import TextMatch, shown_text
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 from desktop_agent.ui.runtime.pacing import one_shot
-from desktop_agent.ui.wording.visible_text import utf16_length
+from desktop_agent.ui.wording import utf16_length
 
 TITLE = -1
 """The block of a match that is not in an entry's text but, for example, in the title of a tool call."""

@@ -39,7 +39,7 @@ from desktop_agent.core.transcript import (
     todos_of,
 )
 from desktop_agent.ui.translation import core_words, plural
-from desktop_agent.ui.wording.visible_text import visible
+from desktop_agent.ui.wording import visible
 
 MINUS = "−"
 """The sign in front of removed lines: as wide as the plus, unlike a hyphen."""

@@ -13,7 +13,7 @@ from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.system.git.repository import FileState, FileStatus, NoStatus
 from desktop_agent.core.system.workspace import FolderListing, FolderMark, natural_key
 from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex
-from desktop_agent.ui.wording.visible_text import plain_tooltip
+from desktop_agent.ui.wording import plain_tooltip
 
 _tr = partial(QCoreApplication.translate, "FileTree")
 

@@ -32,8 +32,7 @@ from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, resize_within_screen, scroll_down, set_names, vbox
 from desktop_agent.ui.widgets.question import ChoiceCard
-from desktop_agent.ui.wording.phrases import short_path
-from desktop_agent.ui.wording.visible_text import plain_tooltip
+from desktop_agent.ui.wording import plain_tooltip, short_path
 
 _foot_tr = partial(QCoreApplication.translate, "OnboardingFoot")
 

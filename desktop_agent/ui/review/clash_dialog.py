@@ -33,7 +33,7 @@ from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.translation import core_words, plural
 from desktop_agent.ui.widgets.labels import Note, make_label, restyle
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, scroll_down, set_names, stack, vbox
-from desktop_agent.ui.wording.visible_text import plain_tooltip
+from desktop_agent.ui.wording import plain_tooltip
 
 
 class Versions(Struct, frozen=True):

@@ -35,7 +35,7 @@ from desktop_agent.ui.widgets.buttons import Slot, make_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, set_names, vbox
 from desktop_agent.ui.widgets.text_colours import cursor_over
-from desktop_agent.ui.wording.visible_text import MAX_DRAWN_CHARS, utf16_length
+from desktop_agent.ui.wording import MAX_DRAWN_CHARS, utf16_length
 
 SOURCES: Final[tuple[Source, ...]] = ("base", "wanted", "yours")
 _MAX_WORDS_KEPT = 2_000

@@ -43,7 +43,7 @@ from desktop_agent.ui.widgets.layouts import (
     set_up_dialog,
 )
 from desktop_agent.ui.widgets.rows import set_up_list
-from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip, visible
+from desktop_agent.ui.wording import one_line, plain_tooltip, visible
 
 _SIZE: Final = QSize(680, 600)
 _LEAST_SIZE: Final = QSize(420, 420)

@@ -45,7 +45,7 @@ from desktop_agent.ui.widgets.picture_decoding import (
     short_hash,
 )
 from desktop_agent.ui.widgets.text_colours import mark_of
-from desktop_agent.ui.wording.visible_text import plain_tooltip
+from desktop_agent.ui.wording import plain_tooltip
 
 _SLIDER_STEPS = 1_000
 

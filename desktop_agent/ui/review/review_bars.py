@@ -17,7 +17,7 @@ from desktop_agent.ui.translation import plural
 from desktop_agent.ui.widgets.buttons import ShortcutButton, compact_button, make_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label, restyle, show_text
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, set_names, vbox
-from desktop_agent.ui.wording.visible_text import encoding_name, plain_tooltip
+from desktop_agent.ui.wording import encoding_name, plain_tooltip
 
 _HEIGHT = 38
 _NAME_WIDTH = 140

@@ -59,7 +59,7 @@ from desktop_agent.ui.widgets.layouts import (
     vbox,
 )
 from desktop_agent.ui.widgets.question import Question
-from desktop_agent.ui.wording.visible_text import visible
+from desktop_agent.ui.wording import visible
 
 _WIDTH = 520
 _COMMENTS_HEIGHT = 320

@@ -33,7 +33,7 @@ from desktop_agent.ui.widgets.layouts import (
     set_up_dialog,
     vbox,
 )
-from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip
+from desktop_agent.ui.wording import one_line, plain_tooltip
 
 LEAST: Final = 2
 MOST: Final = 6

@@ -15,8 +15,7 @@ from desktop_agent.core.base.plain_text import cost_text, named
 from desktop_agent.core.protocol.model import SessionSummary
 from desktop_agent.ui.translation import plural
 from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex
-from desktop_agent.ui.wording.phrases import long_moment, short_moment
-from desktop_agent.ui.wording.visible_text import plain_tooltip
+from desktop_agent.ui.wording import long_moment, plain_tooltip, short_moment
 
 _tr = partial(QCoreApplication.translate, "SessionGroups")
 

@@ -21,7 +21,7 @@ from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, set_names, stack, vbox
 from desktop_agent.ui.widgets.question import Question
 from desktop_agent.ui.widgets.rows import stepped
-from desktop_agent.ui.wording.phrases import local_now
+from desktop_agent.ui.wording import local_now
 
 _delete_tr = partial(QCoreApplication.translate, "DeleteQuestion")
 _import_tr = partial(QCoreApplication.translate, "ImportedAlreadyQuestion")

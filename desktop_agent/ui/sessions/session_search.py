@@ -32,8 +32,7 @@ from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox, set_names, stack, vbox
 from desktop_agent.ui.widgets.popup import ChoiceModel, Popup
 from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, ModelDelegate, draw_ground, draw_line, set_up_list
-from desktop_agent.ui.wording.phrases import local_now, long_moment, short_moment
-from desktop_agent.ui.wording.visible_text import plain_tooltip
+from desktop_agent.ui.wording import local_now, long_moment, plain_tooltip, short_moment
 
 _tr = partial(QCoreApplication.translate, "SearchPanel")
 

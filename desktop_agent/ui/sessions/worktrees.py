@@ -28,8 +28,7 @@ from desktop_agent.ui.widgets.layouts import (
     set_up_dialog,
     vbox,
 )
-from desktop_agent.ui.wording.phrases import long_moment, short_path
-from desktop_agent.ui.wording.visible_text import plain_tooltip
+from desktop_agent.ui.wording import long_moment, plain_tooltip, short_path
 
 _SHEET: Final = QSize(520, 300)
 _LIST: Final = QSize(680, 460)

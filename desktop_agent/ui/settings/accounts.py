@@ -60,8 +60,7 @@ class KeyEditor(QWidget):
         self._where = Note("")
         self._result = Note("")
         entry = hbox((self.field, 1), self._save, spacing=Space.S)
-        removal = self._removal
-        deeds = hbox(self._check, removal.button, removal.confirm, removal.keep, STRETCH, spacing=Space.S)
+        deeds = hbox(self._check, *self._removal.parts, STRETCH, spacing=Space.S)
         field_row(self.tr("API key"), entry, self._where, deeds, self._result, on=self)
         self.field.changed.connect(self._update)
         self.field.confirmed.connect(self._on_save)
@@ -392,7 +391,7 @@ class AccountChooser(QWidget):
         self._purpose = Note("", object_name="accountPurpose")
         self.form = form
         form.hide()
-        buttons = (self._add, removal.button, removal.confirm, removal.keep, STRETCH)
+        buttons = (self._add, *removal.parts, STRETCH)
         row = hbox((self._box, 1), *buttons, spacing=Space.S)
         vbox(row, self._purpose, on=self, spacing=Space.XS)
         removal.ask(is_asking=False)

@@ -17,9 +17,8 @@ from desktop_agent.ui.settings.page_parts import (
     AddingForm,
     CardList,
     Page,
-    PairFields,
-    PairWords,
     Removal,
+    VariableFields,
     field_row,
 )
 from desktop_agent.ui.settings.settings_view import AgentActions, AgentsView, AgentView, SettingsActions
@@ -27,8 +26,8 @@ from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation import core_words
 from desktop_agent.ui.widgets.buttons import Picker, compact_button, make_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, show_text
-from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, discard, hbox, vbox
-from desktop_agent.ui.wording.visible_text import plain_tooltip
+from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, discard_all, hbox, vbox
+from desktop_agent.ui.wording import plain_tooltip
 
 _tr = partial(QCoreApplication.translate, "AgentWords")
 
@@ -88,20 +87,17 @@ class AgentCard(QFrame):
         self._ways: tuple[LoginWay, ...] = ()
         self._sign_ins = hbox(spacing=Space.S)
         self._cancel = compact_button(self.tr("Cancel"), "cancelAgentSignInButton", clicked=actions.cancel_sign_in)
-        self._question = make_label(is_plain=True)
         self._removal = Removal(
             "removeAgentButton",
             "reallyRemoveAgentButton",
             "keepAgentButton",
-            (self.tr("Remove"), self.tr("Remove it")),
             remove=partial(actions.remove, agent.name),
             changed=self._update_buttons,
             accessible_name=self.tr("Remove the agent {0}").format(agent.name),
-            is_compact=True,
+            question=self.tr("Remove {0} from your settings?").format(agent.name),
         )
         head = hbox(self._name, (self._where, 1), spacing=Space.M)
-        asking = (self._removal.button, self._question, self._removal.confirm, self._removal.keep)
-        row = hbox(self._sign_ins, self._cancel, self._test, self._edit, *asking, STRETCH, spacing=Space.S)
+        row = hbox(self._sign_ins, self._cancel, self._test, self._edit, *self._removal.parts, STRETCH, spacing=Space.S)
         parts = (self._state, self._facts, self._confinement, Space.XS, row)
         vbox(head, *parts, on=self, spacing=Space.XS, margins=(0, Space.S, 0, Space.S))
         self._removal.ask(is_asking=False)
@@ -126,9 +122,7 @@ class AgentCard(QFrame):
         if ways == self._ways:
             return
         self._ways = ways
-        while (item := self._sign_ins.takeAt(0)) is not None:
-            if (widget := item.widget()) is not None:
-                discard(widget)
+        discard_all(self._sign_ins)
         for way in ways:
             text = self.tr("Sign in…") if len(ways) == 1 else f"{way.name}…"
             button = compact_button(
@@ -151,8 +145,6 @@ class AgentCard(QFrame):
         self._test.setVisible(is_idle)
         self._edit.setVisible(is_idle and (agent.is_mine or bool(agent.title)))
         self._cancel.setVisible(agent.is_signing_in)
-        self._question.setText(self.tr("Remove {0} from your settings?").format(agent.name))
-        self._question.setVisible(is_asking)
         self._removal.button.setVisible(is_idle and agent.is_mine)
 
     def _on_edit(self) -> None:
@@ -169,17 +161,7 @@ class AgentForm(AddingForm):
         self._name = self.add_line("agentNameEdit", self.tr("Name of the agent"), self.tr("For example: reviewer"))
         where = self.tr("Command line of the agent"), self.tr("For example: my-agent --acp")
         self._where = self.add_line("agentWhereEdit", *where)
-        words = PairWords(
-            "agentVariableNameEdit",
-            "agentVariableValueEdit",
-            self.tr("Name of variable {0}"),
-            self.tr("Value of variable {0}"),
-            "API_KEY",
-            "",
-            self.tr("Another variable"),
-            self.tr("a variable needs a name"),
-        )
-        self._variables = PairFields(self, words, hides_all=False)
+        self._variables = VariableFields(self, "agentVariableNameEdit", "agentVariableValueEdit", "API_KEY")
         choices: list[tuple[str, SandboxMode | None]] = [
             (self.tr("Outside the sandbox, as in your terminal"), None),
             (self.tr("In the sandbox: writes only the open folder"), "restricted"),
@@ -232,7 +214,6 @@ class AgentForm(AddingForm):
         add = self._confirm = make_button(self.tr("Add and test"), "confirmAddAgentButton", clicked=self.confirm)
         cancel = make_button(self.tr("Cancel"), "cancelAddAgentButton", clicked=self.cancelled.emit)
         title = self._title = make_label(self.tr("New agent"), role="strong")
-        about = Note(self.tr("Variables that are secrets go to the keyring of your system."))
         self._confined = QWidget()
         field_row(self.tr("May reach"), self._hosts, on=self._confined)
         self._words = Note("")
@@ -240,7 +221,7 @@ class AgentForm(AddingForm):
             title,
             field_row(self.tr("Name"), self._name),
             field_row(self.tr("Command"), self._where),
-            field_row(self.tr("Variables"), self._variables, about),
+            self._variables.row(),
             field_row(self.tr("Sandbox"), self._sandbox, self._words),
             self._confined,
             field_row("", self.problem, hbox(add, cancel, STRETCH, spacing=Space.S)),
@@ -303,9 +284,7 @@ class AgentsPage(Page):
         show_text(self._problems, "\n".join(view.problems))
         self._zed.setVisible(view.has_zed)
         self._missing_title.setVisible(bool(view.not_installed))
-        while (item := self._missing.takeAt(0)) is not None:
-            if (widget := item.widget()) is not None:
-                discard(widget)
+        discard_all(self._missing)
         for known in view.not_installed:
             row = QWidget()
             install = make_label(known.install, is_plain=True, is_selectable=True)

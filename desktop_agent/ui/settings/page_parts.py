@@ -27,7 +27,7 @@ from desktop_agent.ui.widgets.buttons import Picker, compact_button, make_button
 from desktop_agent.ui.widgets.labels import Note, make_label, show_text
 from desktop_agent.ui.widgets.layouts import STRETCH, Part, add_parts, discard, hairline, hbox, scroll_down, vbox
 from desktop_agent.ui.widgets.question import ChoiceCard
-from desktop_agent.ui.wording.phrases import MODES, POLICIES, approval_words, sandbox_words
+from desktop_agent.ui.wording import MODES, POLICIES, approval_words, sandbox_words
 
 _rows_tr = partial(QCoreApplication.translate, "SettingRows")
 
@@ -311,6 +311,30 @@ class PairFields(QWidget):
             self._add_row()
 
 
+_variables_tr = partial(QCoreApplication.translate, "VariableFields")
+
+
+class VariableFields(PairFields):
+    """The environment variables of a program."""
+
+    def __init__(self, form: AddingForm, name_edit: str, value_edit: str, example: str) -> None:
+        words = PairWords(
+            name_edit,
+            value_edit,
+            _variables_tr("Name of variable {0}"),
+            _variables_tr("Value of variable {0}"),
+            example,
+            "",
+            _variables_tr("Another variable"),
+            _variables_tr("a variable needs a name"),
+        )
+        super().__init__(form, words, hides_all=False)
+
+    def row(self) -> QHBoxLayout:
+        about = Note(self.tr("Variables that are secrets go to the keyring of your system."))
+        return field_row(self.tr("Variables"), self, about)
+
+
 class _Named(Protocol):
     @property
     def name(self) -> str: ...
@@ -356,25 +380,30 @@ class CardList(Generic[V, C]):
 
 
 class Removal(QObject):
-    """Removes something after a confirmation. The owner lays out the three buttons, then calls `ask`."""
+    """Removes something after a confirmation. The owner lays out the `parts`, then calls `ask`."""
 
     def __init__(
         self,
         button_name: str,
         confirm_name: str,
         keep_name: str,
-        texts: tuple[str, str] = ("", ""),
+        texts: tuple[str, str] | None = None,
         *,
         remove: Callable[[], None],
         changed: Callable[[], None],
         accessible_name: str = "",
-        is_compact: bool = False,
+        question: str = "",
         home: QWidget | None = None,
     ) -> None:
-        """`changed` updates what depends on `is_asking`. `home` gets the focus, so that the page does not scroll."""
+        """`changed` updates what depends on `is_asking`. `home` gets the focus, so that the page does not scroll.
+
+        With a `question`, as on a card, the buttons are compact.
+        """
         super().__init__()
         self.is_asking = False
-        text, confirm = texts
+        text, confirm = texts or (self.tr("Remove"), self.tr("Remove it"))
+        is_compact = bool(question)
+        self.question = make_label(question, is_plain=True)
         self.button = make_button(
             text, button_name, accessible_name=accessible_name, variant="destructive", is_compact=is_compact
         )
@@ -387,11 +416,13 @@ class Removal(QObject):
         self._home = home
         self.button.clicked.connect(self._on_remove)
         self.setParent(self.button)
+        self.parts = (self.button, self.question, self.confirm, self.keep)
 
     def ask(self, *, is_asking: bool) -> None:
         self.is_asking = is_asking
         self.confirm.setVisible(is_asking)
         self.keep.setVisible(is_asking)
+        self.question.setVisible(is_asking and bool(self.question.text()))
         self._changed()
 
     def _on_remove(self) -> None:

@@ -20,8 +20,8 @@ from desktop_agent.ui.translation import core_words
 from desktop_agent.ui.widgets.buttons import Switch, compact_button, make_button
 from desktop_agent.ui.widgets.file_chooser import choose_files
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, show_text
-from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, discard, hbox, set_names, vbox
-from desktop_agent.ui.wording.visible_text import plain_tooltip, visible_line
+from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, discard_all, hbox, set_names, vbox
+from desktop_agent.ui.wording import plain_tooltip, visible_line
 
 _tr = partial(QCoreApplication.translate, "PluginWords")
 
@@ -39,9 +39,7 @@ class PluginContents(QWidget):
         if plugin == self._shown:
             return
         self._shown = plugin
-        while (item := self._lines.takeAt(0)) is not None:
-            if (widget := item.widget()) is not None:
-                discard(widget)
+        discard_all(self._lines)
         texts = (
             (_tr("Skills: {0}"), plugin.skills),
             (_tr("Commands: {0}"), plugin.commands),
@@ -92,21 +90,18 @@ class PluginCard(QFrame):
         self._answer = compact_button(
             self.tr("Answer…"), "answerProjectButton", accessible_name=answer, clicked=page.answer
         )
-        self._question = make_label(is_plain=True)
         self._removal = Removal(
             "removePluginButton",
             "reallyRemovePluginButton",
             "keepPluginButton",
-            (self.tr("Remove"), self.tr("Remove it")),
             remove=partial(page.plugin_actions.remove, plugin.title),
             changed=self._update_buttons,
             accessible_name=self.tr("Remove the plugin {0}").format(plugin.title),
-            is_compact=True,
+            question=self.tr("Remove {0} and everything that its programs stored?").format(plugin.title),
         )
         name = make_label(plugin.title, role="strong", is_plain=True)
         head = hbox(self._switch, name, self._version, (self._place, 1), spacing=Space.S)
-        asking = (self._removal.button, self._question, self._removal.confirm, self._removal.keep)
-        row = hbox(self._renew, *asking, STRETCH, spacing=Space.S)
+        row = hbox(self._renew, *self._removal.parts, STRETCH, spacing=Space.S)
         foot = hbox((self._state, 1), self._answer, spacing=Space.S)
         parts = (self._about, self._contents, foot, row)
         vbox(head, *parts, on=self, spacing=Space.XS, margins=(0, Space.S, 0, Space.S))
@@ -146,8 +141,6 @@ class PluginCard(QFrame):
         self._answer.setVisible(plugin.state == "waiting")
         self._renew.setVisible(plugin.state == "changed" and not is_asking)
         self._removal.button.setVisible(plugin.is_mine and not is_asking)
-        self._question.setText(self.tr("Remove {0} and everything that its programs stored?").format(plugin.title))
-        self._question.setVisible(is_asking)
 
     def _on_switch(self) -> None:
         self._page.switch(self._plugin.title, is_on=self._switch.isChecked())

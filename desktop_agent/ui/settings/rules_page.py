@@ -14,8 +14,7 @@ from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import compact_button, make_line
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, show_text
 from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, discard, hbox, vbox
-from desktop_agent.ui.wording.phrases import long_moment, short_moment, short_path
-from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip, visible
+from desktop_agent.ui.wording import long_moment, one_line, plain_tooltip, short_moment, short_path, visible
 
 
 class RuleRow(QFrame):

@@ -23,8 +23,7 @@ from desktop_agent.ui.widgets.account_fields import BrowserWait
 from desktop_agent.ui.widgets.buttons import Switch, compact_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, restyle, show_text
 from desktop_agent.ui.widgets.layouts import STRETCH, discard, hbox, set_names, vbox
-from desktop_agent.ui.wording.phrases import long_moment
-from desktop_agent.ui.wording.visible_text import plain_tooltip
+from desktop_agent.ui.wording import long_moment, plain_tooltip
 
 _tr = partial(QCoreApplication.translate, "ServerWords")
 
@@ -298,8 +297,7 @@ class ServerCard(QFrame):
         self._build_buttons()
         head = hbox(make_label(self._server.name, role="strong"), (self._where, 1), self._switch, spacing=Space.M)
         usual = (self._sign_in, self._restart, self._edit, self._show_tools, self._show_calls, self._show_log)
-        asking = (self._removal.button, self._question, self._removal.confirm, self._removal.keep)
-        row = hbox(*usual, *asking, STRETCH, spacing=Space.S)
+        row = hbox(*usual, *self._removal.parts, STRETCH, spacing=Space.S)
         words = (self._state, self._facts, self._problem, self._plain_secrets, self._confinement)
         margins = (0, Space.S, 0, Space.S)
         unfolded = (self._tools, self._calls)
@@ -337,7 +335,8 @@ class ServerCard(QFrame):
         self._show_sign_in()
         self._update_buttons()
         if is_news:
-            self._question.setText(self.tr("The test failed. Remove {0} from your settings?").format(server.name))
+            question = self.tr("The test failed. Remove {0} from your settings?")
+            self._removal.question.setText(question.format(server.name))
             self._removal.ask(is_asking=True)
 
     def _build_buttons(self) -> None:
@@ -360,16 +359,14 @@ class ServerCard(QFrame):
             accessible_name=self.tr("Edit the server {0}").format(name),
             clicked=self._on_edit,
         )
-        self._question = make_label(is_plain=True)
         self._removal = Removal(
             "removeServerButton",
             "reallyRemoveServerButton",
             "keepServerButton",
-            (self.tr("Remove"), self.tr("Remove it")),
             remove=partial(self._actions.remove, name),
             changed=self._update_buttons,
             accessible_name=self.tr("Remove the server {0}").format(name),
-            is_compact=True,
+            question=self.tr("Remove {0} from your settings?").format(name),
         )
         self._removal.keep.clicked.connect(self._on_keep)
 
@@ -426,14 +423,13 @@ class ServerCard(QFrame):
             button.setAccessibleName(f"{text}: {server.name}")
         self._restart.setEnabled(not is_starting)
         if not is_asking:
-            self._question.setText(self.tr("Remove {0} from your settings?").format(server.name))
+            self._removal.question.setText(self.tr("Remove {0} from your settings?").format(server.name))
         self._restart.setVisible(not is_asking)
         self._edit.setVisible(not is_asking and server.definition.defined_by == "user")
         self._sign_in.setVisible(not is_asking and status.needs_sign_in and server.sign_in is None)
         self._show_calls.setVisible(not is_asking and bool(status.last_calls))
         self._show_tools.setVisible(not is_asking and bool(server.tools))
         self._show_log.setVisible(not is_asking and bool(server.log))
-        self._question.setVisible(is_asking)
         self._removal.button.setVisible(not is_asking and server.definition.defined_by == "user")
 
     def _on_switch(self) -> None:

@@ -24,6 +24,7 @@ from desktop_agent.ui.settings.page_parts import (
     Page,
     PairFields,
     PairWords,
+    VariableFields,
     field_row,
     settings_of,
     switch_row,
@@ -36,7 +37,7 @@ from desktop_agent.ui.widgets.buttons import Picker, Switch, make_button
 from desktop_agent.ui.widgets.file_chooser import choose_files
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, show_text
 from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, hairline, hbox, set_names, vbox
-from desktop_agent.ui.wording.visible_text import plain_tooltip
+from desktop_agent.ui.wording import plain_tooltip
 
 
 class AddressFields(QWidget):
@@ -161,17 +162,7 @@ class ServerForm(AddingForm):
             label.hide()
         self._sandbox = SandboxFields(theme, self)
         self._address = AddressFields(self)
-        words = PairWords(
-            "serverVariableNameEdit",
-            "serverVariableValueEdit",
-            self.tr("Name of variable {0}"),
-            self.tr("Value of variable {0}"),
-            "API_TOKEN",
-            "",
-            self.tr("Another variable"),
-            self.tr("a variable needs a name"),
-        )
-        self._variables = PairFields(self, words, hides_all=False)
+        self._variables = VariableFields(self, "serverVariableNameEdit", "serverVariableValueEdit", "API_TOKEN")
         self._lay_out()
         self._where.textChanged.connect(self._on_where)
         self._on_where("")
@@ -207,10 +198,8 @@ class ServerForm(AddingForm):
         field_row(self.tr("Server"), self._known, self._about, self._needs, on=known)
         what = (field_row(self.tr("Name"), self._name), field_row(self.tr("Command"), self._where))
         buttons = field_row("", self.problem, hbox(add, cancel, STRETCH, spacing=Space.S))
-        about = Note(self.tr("Variables that are secrets go to the keyring of your system."))
         self._program = QWidget()
-        variables = field_row(self.tr("Variables"), self._variables, about)
-        vbox(variables, self._sandbox, on=self._program, spacing=Space.M)
+        vbox(self._variables.row(), self._sandbox, on=self._program, spacing=Space.M)
         vbox(title, known, *what, self._program, self._address, buttons, on=self, spacing=Space.M)
 
     def _on_known(self) -> None:

@@ -20,7 +20,7 @@ from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.buttons import Picker, Switch, make_button, make_line
 from desktop_agent.ui.widgets.file_chooser import choose_files
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
-from desktop_agent.ui.wording.visible_text import quoted
+from desktop_agent.ui.wording import quoted
 
 _SHOWN_ROWS = 5
 _ENTRY = Qt.ItemDataRole.UserRole

@@ -17,12 +17,11 @@ from desktop_agent.core.settings.live_settings import SettingChange
 from desktop_agent.core.settings.values import declared_settings
 from desktop_agent.core.settings.workspace_settings import ProjectProposal
 from desktop_agent.ui.settings.agents_page import AgentsPage
-from desktop_agent.ui.settings.extensions_page import ExtensionsPage
+from desktop_agent.ui.settings.extensions_page import ExtensionsPage, ProjectPage
 from desktop_agent.ui.settings.keys_page import KeysPage
 from desktop_agent.ui.settings.model_page import ModelPage
 from desktop_agent.ui.settings.page_parts import ApprovalsPage, GeneratedPage, Page, SearchPage, shown
 from desktop_agent.ui.settings.plugins_page import PluginsPage
-from desktop_agent.ui.settings.project_page import ProjectPage
 from desktop_agent.ui.settings.rules_page import RulesPage
 from desktop_agent.ui.settings.servers_page import ServersPage
 from desktop_agent.ui.settings.setting_controls import title_of, words
@@ -40,7 +39,7 @@ from desktop_agent.ui.widgets.buttons import make_button, make_line
 from desktop_agent.ui.widgets.labels import Note, show_text
 from desktop_agent.ui.widgets.layouts import hairline, hbox, resize_within_screen, set_names, vbox
 from desktop_agent.ui.widgets.rows import LEFT, AnyIndex, RowDelegate, draw_ground, set_up_list
-from desktop_agent.ui.wording.visible_text import plain_tooltip
+from desktop_agent.ui.wording import plain_tooltip
 
 _GENERATED: Final[Mapping[Section, tuple[str, ...]]] = {
     "spending": ("spending",), "appearance": ("ui",), "conversations": ("compaction", "context"),

@@ -17,7 +17,7 @@ from desktop_agent.ui.widgets.buttons import make_button, make_line
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox, resize_within_screen, vbox
 from desktop_agent.ui.widgets.text_colours import cursor_over, format_ranges
-from desktop_agent.ui.wording.visible_text import index_of, lowered, utf16_length
+from desktop_agent.ui.wording import index_of, lowered, utf16_length
 
 ROW_CHARS = COLUMNS
 """The most characters in a row. A longer line continues in the next row, because Qt lays out a row as a whole."""

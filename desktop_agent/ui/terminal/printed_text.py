@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QFont, QTextCharFormat
 from desktop_agent.core.terminal.printout import Printout
 from desktop_agent.core.terminal.rows import PrintedRow, PrintedStyle, Run
 from desktop_agent.ui.theme.tokens import Palette, legible, mixed
-from desktop_agent.ui.wording.visible_text import utf16_length
+from desktop_agent.ui.wording import utf16_length
 
 _LIGHT = (
     *("#5F636B", "#B3261E", "#1B7038", "#8A5A00", "#1D5FAE", "#8A3FA0", "#0B6E75", "#3A3D43"),

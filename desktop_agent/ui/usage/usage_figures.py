@@ -10,8 +10,7 @@ from PySide6.QtCore import QCoreApplication
 from desktop_agent.core.base.plain_text import cost_text, duration_text, money, named
 from desktop_agent.core.protocol.model import ModelRef, Usage
 from desktop_agent.core.usage.report import Durations, Figures, Key
-from desktop_agent.ui.widgets.context_meter import counted
-from desktop_agent.ui.wording.phrases import short_path
+from desktop_agent.ui.wording import counted, short_path
 
 NOTHING = "–"
 _UNITS = ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k"))

@@ -13,7 +13,7 @@ from desktop_agent.ui.widgets.focus import draw_focus_ring
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import hbox, set_names, vbox
 from desktop_agent.ui.widgets.rows import KEYBOARD_REASONS, LEFT, RIGHT, draw_line
-from desktop_agent.ui.wording.visible_text import plain_tooltip
+from desktop_agent.ui.wording import plain_tooltip
 
 _MIDDLE = (Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine).value
 AXIS_TEXT = 18

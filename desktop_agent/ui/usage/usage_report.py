@@ -28,7 +28,7 @@ from desktop_agent.ui.usage.usage_figures import (
     time_scale,
     tokens,
 )
-from desktop_agent.ui.widgets.context_meter import counted
+from desktop_agent.ui.wording import counted
 
 COLOURS = ("accent", "syntax_function", "syntax_number", "syntax_keyword", "syntax_string")
 """The palette roles of the models with the most tokens, in this order. All other models share `OTHER`."""

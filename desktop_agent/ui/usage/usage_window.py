@@ -30,7 +30,6 @@ from desktop_agent.ui.translation import plural
 from desktop_agent.ui.usage.usage_plots import BarPlot, ColumnPlot, PlotCard
 from desktop_agent.ui.usage.usage_report import Shown, Table
 from desktop_agent.ui.widgets.buttons import Picker, make_button
-from desktop_agent.ui.widgets.context_meter import counted
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import (
     STRETCH,
@@ -43,6 +42,7 @@ from desktop_agent.ui.widgets.layouts import (
     vbox,
 )
 from desktop_agent.ui.widgets.rows import LEFT, NO_PARENT, RIGHT, AnyIndex, FocusRing, RowDelegate, set_up_table
+from desktop_agent.ui.wording import counted
 
 PADDING = 11
 _LEFT, _RIGHT = (side.value | Qt.TextFlag.TextSingleLine.value for side in (LEFT, RIGHT))

@@ -12,7 +12,7 @@ from desktop_agent.ui.widgets.buttons import Slot, compact_button
 from desktop_agent.ui.widgets.focus import announce
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import vbox
-from desktop_agent.ui.wording.visible_text import plain_tooltip
+from desktop_agent.ui.wording import plain_tooltip
 
 _SHOWN_LINES = 4
 

@@ -9,14 +9,11 @@ from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 from desktop_agent.ui.translation import plural
 from desktop_agent.ui.widgets.buttons import DrawnButton
 from desktop_agent.ui.widgets.layouts import set_names
+from desktop_agent.ui.wording import counted
 
 _RING = 12
 _RING_WIDTH = 2.5
 NEARLY_FULL = 0.8
-
-
-def counted(tokens: int) -> str:
-    return f"{tokens:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
 class ContextMeter(DrawnButton):

@@ -28,7 +28,7 @@ from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox
 from desktop_agent.ui.widgets.text_colours import cursor_over, mark_of
-from desktop_agent.ui.wording.visible_text import TextPiece, pieces, utf16_length
+from desktop_agent.ui.wording import TextPiece, pieces, utf16_length
 
 
 class SeenParts:

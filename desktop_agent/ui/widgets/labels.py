@@ -5,7 +5,7 @@ from PySide6.QtGui import QPainter, QPaintEvent, QTextDocumentFragment
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from desktop_agent.core.base.plain_text import named
-from desktop_agent.ui.wording.visible_text import quoted
+from desktop_agent.ui.wording import quoted
 
 _MIN_WIDTH = 32
 

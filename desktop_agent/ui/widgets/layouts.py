@@ -109,6 +109,12 @@ def discard(widget: QWidget) -> None:
     widget.deleteLater()
 
 
+def discard_all(layout: QLayout) -> None:
+    while (item := layout.takeAt(0)) is not None:
+        if (widget := item.widget()) is not None:
+            discard(widget)
+
+
 def flow(widgets: Sequence[QWidget], area: QRect) -> int:
     x, y, row_height = area.left(), area.top(), 0
     for widget in widgets:

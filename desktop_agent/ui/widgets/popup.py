@@ -11,7 +11,7 @@ from shiboken6 import isValid
 
 from desktop_agent.ui.theme import Radius, Theme
 from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex, draw_box, set_up_list, stepped
-from desktop_agent.ui.wording.visible_text import plain_tooltip
+from desktop_agent.ui.wording import plain_tooltip
 
 _EDGE: Final = 1
 _INSIDE: Final = 4

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QTextEdit
 
 from desktop_agent.core.diff.text import without_ending
 from desktop_agent.ui.runtime.pacing import BackgroundCall
-from desktop_agent.ui.wording.visible_text import utf16_length
+from desktop_agent.ui.wording import utf16_length
 
 Colouring = tuple[tuple[int, int, str], ...]
 """Start and length in UTF-16 units, and the palette's name for the colour, in order."""

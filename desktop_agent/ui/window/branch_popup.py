@@ -17,7 +17,7 @@ from desktop_agent.ui.widgets.layouts import hairline, set_names, vbox
 from desktop_agent.ui.widgets.popup import ChoiceModel, FilterPopup
 from desktop_agent.ui.widgets.question import Question
 from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, ModelDelegate, draw_emphasised, draw_ground, draw_line
-from desktop_agent.ui.wording.phrases import branch_words
+from desktop_agent.ui.wording import branch_words
 
 _tr = partial(QCoreApplication.translate, "Branches")
 

@@ -20,7 +20,7 @@ from desktop_agent.ui.widgets.banner import Banner, BannerFrame, few_lines
 from desktop_agent.ui.widgets.find_bar import FindBar
 from desktop_agent.ui.widgets.focus import announce
 from desktop_agent.ui.widgets.layouts import resize_within_screen, vbox
-from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip, visible_line
+from desktop_agent.ui.wording import one_line, plain_tooltip, visible_line
 
 
 class ShownPlan(NamedTuple):
@@ -134,7 +134,7 @@ class ProjectBanner(BannerFrame):
         # Not needed for the first paint.
         from desktop_agent.core.agents.definition import read_agents
         from desktop_agent.core.mcp.definition_file import read_definitions
-        from desktop_agent.ui.settings.project_page import (
+        from desktop_agent.ui.settings.extensions_page import (
             agent_lines,
             change_lines,
             checker_lines,

@@ -15,16 +15,17 @@ from desktop_agent.ui.chat.composer.composer import ControlRow
 from desktop_agent.ui.translation import core_words
 from desktop_agent.ui.widgets.buttons import PickerButton
 from desktop_agent.ui.widgets.labels import restyle
-from desktop_agent.ui.wording.phrases import (
+from desktop_agent.ui.wording import (
     MODES,
     PLANNING,
     POLICIES,
     approval_words,
+    one_line,
+    plain_tooltip,
     planning_words,
     sandbox_words,
     short_words,
 )
-from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip
 
 MAX_LABEL = 28
 _SHORTENED = re.compile(r"^claude[- ]|^[^:/]{1,20}: ", re.IGNORECASE)

@@ -45,7 +45,7 @@ from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, resize_within_screen, scroll_down, set_names, stack, vbox
 from desktop_agent.ui.window.conversation_pane import PlanBar, ShownPlan
 from desktop_agent.ui.window.mode_pickers import MenuPicker
-from desktop_agent.ui.wording.phrases import POLICIES, approval_words
+from desktop_agent.ui.wording import POLICIES, approval_words
 
 _SIZE = QSize(820, 720)
 _LEAST_SIZE = QSize(600, 320)

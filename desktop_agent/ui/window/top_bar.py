@@ -26,8 +26,7 @@ from desktop_agent.ui.widgets.icons import Icons
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label, restyle
 from desktop_agent.ui.widgets.layouts import hbox, set_names
 from desktop_agent.ui.window.actions import Actions
-from desktop_agent.ui.wording.phrases import branch_words, short_path
-from desktop_agent.ui.wording.visible_text import plain_tooltip
+from desktop_agent.ui.wording import branch_words, plain_tooltip, short_path
 
 _tr = partial(QCoreApplication.translate, "MainMenu")
 

@@ -211,7 +211,7 @@ def test_the_panels_are_built_without_what_the_first_sight_does_not_show() -> No
     questions = (
         "chat.cards.approval",
         "approvals.approval_dialog",
-        "settings.project_page",
+        "settings.extensions_page",
         "settings.settings_dialog",
     )
     others = ("app.git_review", "core.agents", "core.usage.report", "ui.usage.usage_window")

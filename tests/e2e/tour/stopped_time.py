@@ -11,7 +11,7 @@ BEGIN = datetime(2026, 3, 12, 9, 41, tzinfo=UTC)
 _WHERE_ASKED = (
     "ui.chat.transcript.view",
     "ui.chat.entries.notices",
-    "ui.wording.phrases",
+    "ui.wording",
     "app.window_panels",
     "app.inbox",
     "app.rule_judge",

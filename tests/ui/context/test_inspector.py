@@ -23,7 +23,8 @@ from desktop_agent.core.protocol.model import (
 from desktop_agent.ui.context_inspector import ContextInspector, SectionList
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.buttons import Switch
-from desktop_agent.ui.widgets.context_meter import ContextMeter, counted
+from desktop_agent.ui.widgets.context_meter import ContextMeter
+from desktop_agent.ui.wording import counted
 
 SUMMARY = Summary(goals=("ship it",), todos=("test it",))
 REPORT = ContextReport(

@@ -12,7 +12,7 @@ from desktop_agent.core.mcp.definition_file import read_definitions
 from desktop_agent.core.settings.loading import FileProblem, parse_file
 from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.settings.workspace_settings import ProjectItem, ProjectProposal, proposal_of
-from desktop_agent.ui.settings.project_page import change_lines, problem_lines, server_lines
+from desktop_agent.ui.settings.extensions_page import change_lines, problem_lines, server_lines
 from desktop_agent.ui.settings.settings_view import Section
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.conversation_pane import ProjectBanner

@@ -7,8 +7,7 @@ from desktop_agent.core.base.plain_text import named, on_one_line
 from desktop_agent.ui.chat.cards.tool_body import short_line
 from desktop_agent.ui.chat.markdown.parser import rich_text
 from desktop_agent.ui.widgets.labels import ElidedLabel
-from desktop_agent.ui.wording.phrases import short_path
-from desktop_agent.ui.wording.visible_text import hidden_text_risks, plain_tooltip, visible
+from desktop_agent.ui.wording import hidden_text_risks, plain_tooltip, short_path, visible
 
 UNSEEN = [
     *("\u202e", "\u2028", "\ufe0f", "\u180f", "\U0001d173", "\u2800", "\u3000", "\ufff0", "\xa0", "\u115f", "\ufdd0"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from desktop_agent.ui.wording.visible_text import one_line
+from desktop_agent.ui.wording import one_line
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from PySide6.QtCore import QLocale
 
-from desktop_agent.ui.wording.phrases import long_moment, short_moment
+from desktop_agent.ui.wording import long_moment, short_moment
 
 NOW = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)  # a Friday
 BRITISH = QLocale(QLocale.Language.English, QLocale.Country.UnitedKingdom)

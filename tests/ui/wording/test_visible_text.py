@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.ui.wording.visible_text import MAX_DRAWN_CHARS, visible_line
+from desktop_agent.ui.wording import MAX_DRAWN_CHARS, visible_line
 
 tricky = st.text(st.sampled_from("ab \t\r\x00\u200d\u202e\u2066\u2028🎉👩é\ufeff\udcff\U000e0041"))
 

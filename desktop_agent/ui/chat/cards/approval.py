@@ -40,8 +40,7 @@ from desktop_agent.ui.widgets.buttons import (
 )
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import discard, flow
-from desktop_agent.ui.wording.phrases import short_path
-from desktop_agent.ui.wording.visible_text import explained, one_line, plain_tooltip, visible
+from desktop_agent.ui.wording import explained, one_line, plain_tooltip, short_path, visible
 
 _OFFER_WIDTH = 380
 _LEAST_QUOTED_WIDTH = 60

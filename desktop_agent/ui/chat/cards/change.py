@@ -31,7 +31,7 @@ from desktop_agent.ui.chat.text.styles import LINK_TINT, MUTED_TINT, TextMark, T
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.rows import RIGHT
 from desktop_agent.ui.widgets.text_colours import Lexer, Lexers, colour_lines
-from desktop_agent.ui.wording.visible_text import utf16_length
+from desktop_agent.ui.wording import utf16_length
 
 _AROUND = 2
 _MAX_LINE = 300

@@ -44,7 +44,7 @@ from desktop_agent.ui.widgets.exact_field import ExactField, FoldBar
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import flow
 from desktop_agent.ui.widgets.text_colours import count_lines, cursor_over, mark_of
-from desktop_agent.ui.wording.visible_text import utf16_length, visible
+from desktop_agent.ui.wording import utf16_length, visible
 
 _FRAME = 14
 _SIDES = 22

@@ -27,7 +27,7 @@ from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.layouts import discard, flow
 from desktop_agent.ui.widgets.picture_decoding import DecodedPicture, decode
 from desktop_agent.ui.widgets.text_colours import Lexers
-from desktop_agent.ui.wording.visible_text import utf16_length
+from desktop_agent.ui.wording import utf16_length
 
 Result = TypeVar("Result")
 

@@ -27,12 +27,11 @@ from desktop_agent.ui.chat.composer.field_offers import CommandOffers, MentionOf
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.theme import Radius, Space, Theme
 from desktop_agent.ui.widgets.buttons import ARMING_DELAY_MS, Arming, PickerButton, compact_button, make_button
-from desktop_agent.ui.widgets.context_meter import ContextMeter, counted
+from desktop_agent.ui.widgets.context_meter import ContextMeter
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import discard, flow, hbox, set_names
 from desktop_agent.ui.widgets.rows import draw_box
-from desktop_agent.ui.wording.phrases import cache_miss_words
-from desktop_agent.ui.wording.visible_text import plain_tooltip
+from desktop_agent.ui.wording import cache_miss_words, counted, plain_tooltip
 
 _HEIGHT = 30
 _MOST_CHARS = 2_000

@@ -19,7 +19,7 @@ from desktop_agent.core.slash.declarations import Declaration
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.layouts import discard
-from desktop_agent.ui.wording.visible_text import index_of, utf16_length
+from desktop_agent.ui.wording import index_of, utf16_length
 
 if TYPE_CHECKING:
     from desktop_agent.core.mentions.offers import MentionOffer

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTextEdit, QWidget
 from desktop_agent.ui.chat.text.passage import x_in
 from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.widgets.text_colours import count_lines, cursor_over, mark_of
-from desktop_agent.ui.wording.visible_text import index_of
+from desktop_agent.ui.wording import index_of
 
 _LIMIT = 200
 

@@ -14,7 +14,7 @@ from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.runtime.pacing import one_shot
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.text_colours import cursor_over
-from desktop_agent.ui.wording.visible_text import in_quotes
+from desktop_agent.ui.wording import in_quotes
 
 _PAUSE_MS: Final = 200
 _BEYOND: Final = re.compile("[\U00010000-\U0010ffff]")

@@ -25,7 +25,7 @@ from desktop_agent.ui.translation import core_words
 from desktop_agent.ui.widgets.buttons import Slot, compact_button
 from desktop_agent.ui.widgets.layouts import flow
 from desktop_agent.ui.widgets.rows import draw_box
-from desktop_agent.ui.wording.visible_text import one_line, plain_tooltip, quoted
+from desktop_agent.ui.wording import one_line, plain_tooltip, quoted
 
 _PADDING = 12
 _SIGN_WIDTH = 22

@@ -30,7 +30,7 @@ from desktop_agent.ui.widgets.buttons import Picker, compact_button, make_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import discard, flow, set_names
 from desktop_agent.ui.widgets.picture_decoding import DecodedPicture
-from desktop_agent.ui.wording.visible_text import plain_tooltip
+from desktop_agent.ui.wording import plain_tooltip
 
 _comment_tr = partial(QCoreApplication.translate, "SentComments")
 

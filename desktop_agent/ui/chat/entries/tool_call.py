@@ -27,7 +27,7 @@ from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.layouts import discard
 from desktop_agent.ui.widgets.text_colours import Lexers
-from desktop_agent.ui.wording.visible_text import explained, one_line, plain_tooltip, visible
+from desktop_agent.ui.wording import explained, one_line, plain_tooltip, visible
 
 Mark = Literal["running", "done", "failed", "refused"]
 _MARKS: dict[ToolState, Mark] = {"started": "running", "completed": "done", "failed": "failed"}

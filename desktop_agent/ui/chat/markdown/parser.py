@@ -18,7 +18,7 @@ from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.base.plain_text import named, with_directions_named
 from desktop_agent.ui.chat.markdown.blocks import MOST_COLUMNS, SOFT_LIMIT
-from desktop_agent.ui.wording.visible_text import utf16_length
+from desktop_agent.ui.wording import utf16_length
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -29,7 +29,7 @@ from desktop_agent.ui.chat.text.file_links import file_links, with_file_links
 from desktop_agent.ui.chat.text.passage import RULE_HEIGHT, Box, Passage, TablePassage, TextPassage
 from desktop_agent.ui.chat.text.styles import CODE_PADDING_X, LINK_TINT, TextMark, TextStyles, code_padding
 from desktop_agent.ui.widgets.text_colours import Colouring, Lexers, colour_code, diff_lines, format_ranges, is_diff
-from desktop_agent.ui.wording.visible_text import utf16_length
+from desktop_agent.ui.wording import utf16_length
 
 SLICE_S: Final = 0.0015
 """The time for one slice. A tenth of a frame, because placing and painting its result takes several times that."""

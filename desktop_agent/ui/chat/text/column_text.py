@@ -9,7 +9,7 @@ from desktop_agent.ui.chat.markdown.blocks import Block
 from desktop_agent.ui.chat.markdown.parser import LINE_BREAK, References, rich_text, utf16_slice
 from desktop_agent.ui.chat.text.passage import Highlight
 from desktop_agent.ui.chat.text.styles import TextMark, TextStyles
-from desktop_agent.ui.wording.visible_text import utf16_length
+from desktop_agent.ui.wording import utf16_length
 
 
 class TextPosition(NamedTuple):

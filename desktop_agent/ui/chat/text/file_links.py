@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from desktop_agent.ui.chat.markdown.parser import CODE, LINK, InlineSpan, RichText
-from desktop_agent.ui.wording.visible_text import utf16_length
+from desktop_agent.ui.wording import utf16_length
 
 
 class KnownFiles:

@@ -55,7 +55,7 @@ from desktop_agent.ui.chat.text.styles import (
 )
 from desktop_agent.ui.theme import Radius
 from desktop_agent.ui.widgets.text_colours import diff_lines, format_ranges, is_diff
-from desktop_agent.ui.wording.visible_text import utf16_length
+from desktop_agent.ui.wording import utf16_length
 
 _ORIGIN = QPoint(0, 0)
 

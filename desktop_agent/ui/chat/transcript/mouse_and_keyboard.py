@@ -31,7 +31,7 @@ from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 from desktop_agent.ui.part_keys import PartKeys
 from desktop_agent.ui.runtime.pacing import run_while
 from desktop_agent.ui.translation import answer_words
-from desktop_agent.ui.wording.visible_text import utf16_length
+from desktop_agent.ui.wording import utf16_length
 
 Unit = Literal["letter", "word", "line"]
 START = TextPosition(0, 0)

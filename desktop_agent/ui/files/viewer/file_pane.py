@@ -19,7 +19,7 @@ from desktop_agent.ui.widgets.buttons import Slot, compact_button
 from desktop_agent.ui.widgets.focus import has_focus_within
 from desktop_agent.ui.widgets.labels import ElidedLabel
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, set_names, vbox
-from desktop_agent.ui.wording.visible_text import plain_tooltip
+from desktop_agent.ui.wording import plain_tooltip
 
 MAX_TABS = 20
 """The most tabs. Opening another closes the least recently viewed one that has no unsaved changes."""

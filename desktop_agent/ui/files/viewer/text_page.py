@@ -44,7 +44,7 @@ from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, set_names, vbox
 from desktop_agent.ui.widgets.picture_decoding import DecodedPicture, decode, is_drawn, problem_words, size_words
 from desktop_agent.ui.widgets.text_colours import cursor_over, mark_of
-from desktop_agent.ui.wording.visible_text import encoding_name
+from desktop_agent.ui.wording import encoding_name
 
 _tr = partial(QCoreApplication.translate, "Viewer")
 

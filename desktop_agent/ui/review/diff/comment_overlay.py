@@ -22,7 +22,7 @@ from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, discard, hbox, set_names, vbox
 from desktop_agent.ui.widgets.rows import draw_box
-from desktop_agent.ui.wording.visible_text import plain_tooltip
+from desktop_agent.ui.wording import plain_tooltip
 
 _MAX_QUOTED_LINES = 200
 _SEARCHED_LINES = 2_000

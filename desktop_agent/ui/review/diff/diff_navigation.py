@@ -17,7 +17,7 @@ from desktop_agent.ui.review.diff.diff_painter import DiffOverlay
 from desktop_agent.ui.review.diff.diff_words import notes_label
 from desktop_agent.ui.review.diff.line_layouts import LaidLine
 from desktop_agent.ui.runtime.pacing import run_while
-from desktop_agent.ui.wording.visible_text import lowered
+from desktop_agent.ui.wording import lowered
 
 
 class DiffNavigation(QObject):

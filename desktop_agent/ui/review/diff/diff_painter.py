@@ -29,7 +29,7 @@ from desktop_agent.ui.review.diff.diff_words import (
 from desktop_agent.ui.review.diff.highlighter import Highlighter
 from desktop_agent.ui.review.diff.line_layouts import Columns, LaidLine, LineLayouts, LineWords
 from desktop_agent.ui.theme import Theme, TypeSize
-from desktop_agent.ui.wording.visible_text import MAX_DRAWN_CHARS
+from desktop_agent.ui.wording import MAX_DRAWN_CHARS
 
 _tr = partial(QCoreApplication.translate, "DiffView")
 

@@ -33,7 +33,7 @@ from desktop_agent.ui.runtime.pacing import BackgroundCall
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.layouts import hbox
-from desktop_agent.ui.wording.visible_text import plain_tooltip
+from desktop_agent.ui.wording import plain_tooltip
 
 _ACTIONS = ("keep", "undo", "redo")
 

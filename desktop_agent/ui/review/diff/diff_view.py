@@ -19,7 +19,7 @@ from desktop_agent.ui.review.diff.line_layouts import LaidLine
 from desktop_agent.ui.theme import Theme, TypeSize
 from desktop_agent.ui.translation import core_words
 from desktop_agent.ui.widgets.focus import announce
-from desktop_agent.ui.wording.visible_text import MAX_DRAWN_CHARS
+from desktop_agent.ui.wording import MAX_DRAWN_CHARS
 
 _MEASURED_LINES = 2_000
 """How many lines of each side are measured for the width of a diff. The width grows when a wider line is painted."""

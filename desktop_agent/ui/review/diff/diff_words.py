@@ -12,7 +12,7 @@ from desktop_agent.core.diff.rows import DiffRow, DiffRows, Gap, LineSide
 from desktop_agent.core.diff.text import without_ending
 from desktop_agent.core.protocol.model import Author, Diagnostic, FileDiff, Hunk, LineComment, MovedBlock
 from desktop_agent.ui.translation import core_words, plural
-from desktop_agent.ui.wording.visible_text import visible_line
+from desktop_agent.ui.wording import visible_line
 
 _tr = partial(QCoreApplication.translate, "DiffView")
 

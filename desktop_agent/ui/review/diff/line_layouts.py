@@ -22,7 +22,7 @@ from desktop_agent.ui.review.diff.diff_document import line_of
 from desktop_agent.ui.review.diff.highlighter import LineSpans
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.text_colours import foreground, format_ranges
-from desktop_agent.ui.wording.visible_text import MAX_DRAWN_CHARS, TAB_WIDTH, VisibleLine, utf16_length, visible_line
+from desktop_agent.ui.wording import MAX_DRAWN_CHARS, TAB_WIDTH, VisibleLine, utf16_length, visible_line
 
 MAX_ROWS = 10_000
 MAX_LINES = 50_000

@@ -17,7 +17,7 @@ from desktop_agent.core.search.symbols import FoundSymbol
 from desktop_agent.ui.chat.composer.message_edit import LONGEST_PASTED
 from desktop_agent.ui.chat.composer.offer_popups import MentionPopup
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.wording.visible_text import utf16_length
+from desktop_agent.ui.wording import utf16_length
 from tests.ui.chat.composer.desk import ComposerDesk
 from tests.ui.chat.stage import record
 

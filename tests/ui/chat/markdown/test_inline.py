@@ -18,7 +18,7 @@ from desktop_agent.ui.chat.markdown.parser import (
     rich_text,
     utf16_slice,
 )
-from desktop_agent.ui.wording.visible_text import utf16_length
+from desktop_agent.ui.wording import utf16_length
 
 
 def read(text: str) -> RichText:

@@ -18,7 +18,7 @@ from desktop_agent.ui.chat.text.passage import Box, fence_label
 from desktop_agent.ui.chat.text.styles import LINK_TINT, TextMark, TextStyles
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.text_colours import Lexers
-from desktop_agent.ui.wording.visible_text import utf16_length
+from desktop_agent.ui.wording import utf16_length
 
 CHANGES = st.lists(st.tuples(st.sampled_from(["set", "append", "remove", "replace", "ask"]), st.integers(0, 30)))
 

@@ -5,7 +5,7 @@ from PySide6.QtGui import QImage, QPainter, QPixmap
 from desktop_agent.core.diff.rows import DiffRow
 from desktop_agent.ui.review.diff.line_layouts import Columns, LineLayouts, LineWords, wrap
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.wording.visible_text import visible_line
+from desktop_agent.ui.wording import visible_line
 from tests.core.diff.changes import make_diff
 from tests.ui.ink import colours_of
 

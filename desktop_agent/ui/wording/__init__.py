@@ -1,1 +1,0 @@
-"""How text is shown: no invisible characters, readable times and folders, modes in words."""
