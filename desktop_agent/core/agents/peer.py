@@ -62,15 +62,18 @@ class Peer:
         answer: Mapping[str, Handler],
         hear: Mapping[str, Callable[[JsonObject], None]],
         pass_over: Callable[[bytes], None] | None = None,
+        cancel: tuple[str, str] = (CANCEL, "requestId"),
     ) -> None:
         """`send` takes a line; `answer` has the requests, and `hear` the notifications, that this side knows.
 
-        `pass_over` is called with a line that is not JSON, which is otherwise refused.
+        `pass_over` is called with a line that is not JSON, which is otherwise refused. `cancel` is the notification
+        that cancels a request, and its parameter: protocols differ.
         """
         self._send = send
         self._answer = answer
         self._hear = hear
         self._pass_over = pass_over
+        self._cancel = cancel
         self._last_id = 0
         self._asked: dict[int, asyncio.Future[JsonObject]] = {}
         self._running: dict[_Id, asyncio.Task[None]] = {}
@@ -105,7 +108,8 @@ class Peer:
         try:
             return await answer
         except asyncio.CancelledError:
-            self.tell(CANCEL, {"requestId": number})
+            method, parameter = self._cancel
+            self.tell(method, {parameter: number})
             raise
         finally:
             del self._asked[number]
@@ -175,8 +179,8 @@ class Peer:
             self._refuse(number, RpcError(CANCELLED, "The request was cancelled."))
 
     def _notice(self, method: str, params: JsonObject) -> None:
-        if method == CANCEL:
-            number = params.get("requestId")
+        if method == self._cancel[0]:
+            number = params.get(self._cancel[1])
             if isinstance(number, int | str) and (task := self._running.get(number)) is not None:
                 task.cancel()
         elif (heard := self._hear.get(method)) is not None:

@@ -7,7 +7,7 @@ the server first saw the file.
 import asyncio
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -43,6 +43,8 @@ MOST_MISSED: Final = 3
 MOST_TOLD: Final = 20
 """How many diagnostics one result reports to the model."""
 _MOST_KNOWN = 200
+_MOST_LOOKS = 100
+"""How often a server may have something else to say before another file changes."""
 
 _Problem = tuple[str, str, str, str]
 """Severity, code, message and the text of the line: what stays the same when lines are added above."""
@@ -76,7 +78,7 @@ class _Checker:
     """One server, which checks what has changed since it last did."""
 
     def __init__(self, standing: StandingServer, host: DiagnosticsHost) -> None:
-        self.connection = LspConnection(standing, host.servers)
+        self.connection = LspConnection(standing, host.servers, self._on_more)
         self.found: dict[str, FileDiagnostics] = {}
         """What is still to be reported, by path."""
         self.work: asyncio.Task[None] | None = None
@@ -85,6 +87,11 @@ class _Checker:
         self._host = host
         self._waiting: dict[str, _Changed] = {}
         self._known: dict[str, tuple[FileImage, Counter[_Problem]]] = {}
+        self._checked: dict[str, tuple[FileImage, str, Counter[_Problem]]] = {}
+        """What files were when they were last checked, and what had been wrong before."""
+        self._more: set[str] = set()
+        """Those that must be looked at again."""
+        self._looks_left = 0
 
     def is_waited_for(self, wait_s: float) -> bool:
         is_in_time = self.missed < MOST_MISSED or self._took_s <= wait_s
@@ -92,11 +99,19 @@ class _Checker:
         return is_working and is_in_time and self.connection.state.phase == "running"
 
     def add(self, changes: Mapping[str, _Changed]) -> None:
-        if not self.connection.start():
-            return
-        for path, change in changes.items():
-            earlier = self._waiting.pop(path, None)
-            self._waiting[path] = change if earlier is None else _Changed(earlier.before, change.after)
+        if self.connection.start():
+            self._waiting = _joined(self._waiting, changes)
+            self._looks_left = _MOST_LOOKS
+            self._go_on()
+
+    def _on_more(self, path: Path) -> None:
+        name = path.relative_to(self._host.servers.root).as_posix()
+        if self._looks_left and name in self._checked and name not in self._more:
+            self._looks_left -= 1
+            self._more.add(name)
+            self._go_on()
+
+    def _go_on(self) -> None:
         if self.work is None or self.work.done():
             self.work = asyncio.create_task(self._work(), name=f"checks by {self.connection.server.name}")
 
@@ -111,43 +126,67 @@ class _Checker:
         await self.connection.aclose()
 
     async def _work(self) -> None:
-        while self._waiting:
+        while self._waiting or self._more:
             with suppress(ServerError):  # its state says why
                 await self.connection.ready()
                 changed, self._waiting = self._waiting, {}
+                more, self._more = self._more - changed.keys(), set()
                 begun = self._host.servers.clock.monotonic()
-                with suppress(TimeoutError):
+                try:
                     async with asyncio.timeout(CHECK_S):
-                        await self._check(changed)
+                        await (self._check(changed) if changed else self._look_again(more))
+                except TimeoutError:
+                    if self.connection.is_busy:  # it does not know the project yet
+                        self._waiting = _joined(changed, self._waiting)
+                self._more |= more if changed else set()
                 self._took_s = self._host.servers.clock.monotonic() - begun
                 continue
             return
 
     async def _check(self, changed: Mapping[str, _Changed]) -> None:
         root, server = self._host.servers.root, self.connection.server
+        for path in changed:
+            self._checked.pop(path, None)
         await self.connection.follow({root / path: change.kind for path, change in changed.items()})
         checked = [path for path, change in changed.items() if change.after and server.language_of(path)][-MOST_FILES:]
         before, after = await asyncio.to_thread(self._texts, {path: changed[path] for path in checked})
-        await self._look({path: seen for path, seen in before.items() if not self._knows(path, seen[0])})
+        unknown = {path: seen for path, seen in before.items() if not self._knows(path, seen[0])}
+        await self._look(unknown, is_patient=True)
         known = {path: self._known[path][1] for path in before if path in self._known}
+        self._checked |= {path: (*seen, known.get(path, Counter())) for path, seen in after.items()}
         for path, found in (await self._look(after)).items():
-            image, text = after[path]
-            lines, old = text.split("\n"), Counter(known.get(path, Counter[_Problem]()))
-            news: list[Diagnostic] = []
-            for each in found:
-                problem = _problem(each, lines)
-                news.append(replace(each, is_new=not old[problem]))
-                old[problem] -= 1 if old[problem] else 0
-            self.found[path] = _of_file(path, server.name, image, news)
+            self._keep(path, found)
 
-    async def _look(self, shown: Mapping[str, tuple[FileImage, str]]) -> dict[str, tuple[Diagnostic, ...]]:
+    async def _look_again(self, paths: Iterable[str]) -> None:
+        root = self._host.servers.root
+        for path in paths:
+            if path not in self._checked or not self.connection.is_shown(root / path):
+                continue
+            found = await self.connection.problems_of(root / path)
+            image, text, _ = self._checked[path]
+            self._know(path, image, Counter(_problem(each, text.split("\n")) for each in found))
+            self._keep(path, found)
+
+    def _keep(self, path: str, found: Sequence[Diagnostic]) -> None:
+        image, text, known = self._checked[path]
+        lines, old = text.split("\n"), Counter(known)
+        news: list[Diagnostic] = []
+        for each in found:
+            problem = _problem(each, lines)
+            news.append(replace(each, is_new=not old[problem]))
+            old[problem] -= 1 if old[problem] else 0
+        self.found[path] = _of_file(path, self.connection.server.name, image, news)
+
+    async def _look(
+        self, shown: Mapping[str, tuple[FileImage, str]], *, is_patient: bool = False
+    ) -> dict[str, tuple[Diagnostic, ...]]:
         """Show the server these texts all together, and return what it says of each."""
         root, server = self._host.servers.root, self.connection.server
         found: dict[str, tuple[Diagnostic, ...]] = {}
         for path, (_, text) in shown.items():
             self.connection.show(root / path, server.language_of(path) or "", text)
         for path, (image, text) in shown.items():
-            found[path] = await self.connection.problems_of(root / path)
+            found[path] = await self.connection.problems_of(root / path, is_patient=is_patient)
             lines = text.split("\n")
             self._know(path, image, Counter(_problem(each, lines) for each in found[path]))
         return found
@@ -179,6 +218,15 @@ class _Checker:
             del self._known[next(iter(self._known))]
 
 
+def _joined(earlier: Mapping[str, _Changed], later: Mapping[str, _Changed]) -> dict[str, _Changed]:
+    """Return both as one change of each file, the last ones at the end."""
+    joined = dict(earlier)
+    for path, change in later.items():
+        first = joined.pop(path, None)
+        joined[path] = change if first is None else _Changed(first.before, change.after)
+    return joined
+
+
 def _problem(found: Diagnostic, lines: Sequence[str]) -> _Problem:
     line = lines[found.line - 1].strip() if found.line <= len(lines) else ""
     return found.severity, found.code, found.message, line
@@ -205,7 +253,8 @@ class Diagnostics:
         self._checkers: dict[str, _Checker] = {}
         self._seen = len(host.changes())
         """How many of the changes were looked at."""
-        self._marked: set[tuple[str, str]] = set()
+        self._marked: dict[tuple[str, str], FileDiagnostics] = {}
+        """What was last recorded, by path and server."""
 
     @property
     def root(self) -> Path:
@@ -230,12 +279,13 @@ class Diagnostics:
                 for each in waited:
                     each.missed = 0 if each.work in done else each.missed + 1
         files = [file for each in self._checkers.values() for file in each.take()]
-        news = tuple(file for file in files if file.found or (file.path, file.server) in self._marked)
+        last = {file: self._marked.get((file.path, file.server)) for file in files}
+        news = tuple(file for file in files if (file.found if last[file] is None else file != last[file]))
         if news:
-            self._marked.update((file.path, file.server) for file in news)
+            self._marked.update({(file.path, file.server): file for file in news})
             await self._log.record(ev.DiagnosticsFound(turn=turn, call_id=call_id, files=news))
         told = {"errors": 1, "warnings": 2, "nothing": 0}[settings.tell]
-        return _told(news, SEVERITIES[:told])
+        return _told([(file, last[file]) for file in news], SEVERITIES[:told])
 
     async def aclose(self) -> None:
         """End all servers, with all their processes."""
@@ -269,12 +319,15 @@ class Diagnostics:
                 self._checkers[name].add(changes)
 
 
-def _told(files: Sequence[FileDiagnostics], severities: Sequence[DiagnosticSeverity]) -> str:
-    meant = [(file, each) for file in files for each in file.found if each.severity in severities]
+def _told(
+    files: Sequence[tuple[FileDiagnostics, FileDiagnostics | None]], severities: Sequence[DiagnosticSeverity]
+) -> str:
+    """Return the text for the model; `files` have what was recorded of each before, which may be the same content."""
+    meant = [(file, last, each) for file, last in files for each in file.found if each.severity in severities]
     news = [
         f"{file.path}:{each.line}: {each.severity}: {each.message}{each.code and f' [{each.code}]'} ({file.server})"
-        for file, each in meant
-        if each.is_new
+        for file, last, each in meant
+        if each.is_new and not (last is not None and last.digest == file.digest and each in last.found)
     ]
     if not news:
         return ""

@@ -4,7 +4,7 @@ Nothing that it sends is trusted: messages, their number, and what is kept of th
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext, suppress
 from pathlib import Path
 from typing import Final, Literal, cast
@@ -35,13 +35,24 @@ MOST_KEPT: Final = 50
 _MOST_READ = 1_000
 _LONGEST_MESSAGE = 400
 _LONGEST_CODE = 80
+_LONGEST_LOGGED = 2_000
 _MOST_OPEN = 8
 """How many files stay open in a server, so that it need not analyse them again."""
 _QUIET_S = 0.3
 """A server that does not name versions is done once it has been silent for this long."""
+_SLOW_S = 0.5
+_PATIENCE = 4
+"""If its first words took longer than `_SLOW_S`, the types may follow the syntax after several times as long."""
 _SILENT_S = 10.0
 """A server that has said nothing about a text for this long found nothing wrong: some do not say so."""
+_MOST_BUSY = 50
+_MOST_BUSY_S = 120.0
+"""How long a server may load a project. One that takes longer is believed to say that of anything."""
 _MOST_TRIES = 3
+_CACHES: Final = ("XDG_CACHE_HOME", "GOCACHE", "CARGO_TARGET_DIR")
+"""Variables that name where tools write what they must write to find anything."""
+_OFFLINE: Final = {"CARGO_NET_OFFLINE": "true", "GOPROXY": "off", "npm_config_offline": "true"}
+"""So that tools do not try for long to reach what they cannot."""
 _PULL: Final = "textDocument/diagnostic"
 _TRY_AGAIN: Final = (-32801, -32802)  # ContentModified, ServerCancelled
 
@@ -81,7 +92,8 @@ class LspHost(Struct, frozen=True, kw_only=True, eq=False):
             return nullcontext(command)
         limits = ServerSandbox(read_folders=server.read_folders)
         program = Program(command=server.command, args=server.args, env=server.env, sandbox=limits)
-        return self.confiner.confining(program, self.root, command, log, self.runner, may_download=False)
+        caches = tuple(name for name in _CACHES if name not in server.env)
+        return self.confiner.confining(program, self.root, command, log, self.runner, may_download=False, caches=caches)
 
 
 class _Document(Struct):
@@ -91,19 +103,33 @@ class _Document(Struct):
     said_of: int | None = None
     """The version that `said` is about; `None` if the server does not tell."""
     news: asyncio.Event = field(default_factory=asyncio.Event)
+    shown_at: float = 0.0
+    took_s: float = 0.0
+    """How long the server's first words about the text took."""
+    is_answered: bool = False
 
 
 class LspConnection:
-    def __init__(self, standing: StandingServer, host: LspHost) -> None:
+    def __init__(self, standing: StandingServer, host: LspHost, on_more: Callable[[Path], None]) -> None:
+        """`on_more` is called when the server may have more to say of a text than `problems_of` returned."""
         self.standing = standing
         self.server = standing.server
         self.state = ServerState(name=self.server.name)
         self._host = host
+        self._on_more = on_more
         self._life: asyncio.Task[None] | None = None
         self._settled = asyncio.Event()
         self._starts = 0
         self._peer: Peer | None = None
         self._pulls = False
+        self._log = ServerLog(None)
+        self._has_answered = False
+        self._refreshes = 0
+        self._busy: set[str] = set()
+        """What the server says that it is doing, such as to load the project."""
+        self._busy_until = 0.0
+        """When it is no longer believed."""
+        self._at_rest = asyncio.Event()
         self._documents: dict[str, _Document] = {}
         self._last_used = 0.0
 
@@ -129,10 +155,13 @@ class LspConnection:
 
     async def _live(self) -> None:
         self._become("starting")
+        self._busy_until, self._has_answered = 0.0, False
+        self._at_rest.set()
         logs, secrets = self._host.logs, tuple(self.server.env.values())
-        log = ServerLog(logs / f"{self.server.name}.log" if logs is not None else None, secrets)
+        log = self._log = ServerLog(logs / f"{self.server.name}.log" if logs is not None else None, secrets)
         try:
-            environ = {**child_environment(self._host.environ), **self.server.env}
+            offline = _OFFLINE if self.server.is_confined else {}
+            environ = {**child_environment(self._host.environ), **offline, **self.server.env}
             argv = (self.standing.program, *self.server.args)
             command = Command(argv=argv, cwd=self._host.root, environ=environ, takes_input=True)
             async with self._host.confined(self.server, command, log) as confined:
@@ -154,6 +183,7 @@ class LspConnection:
         finally:
             self._peer = None
             self._documents.clear()
+            self._busy.clear()
 
     def _become(self, phase: Phase, problem: str = "", pid: int | None = None) -> None:
         self.state = ServerState(name=self.server.name, phase=phase, problem=problem, pid=pid)
@@ -175,10 +205,17 @@ class LspConnection:
             "client/registerCapability": self._registered,
             "client/unregisterCapability": self._nothing,
             "window/workDoneProgress/create": self._nothing,
-            "workspace/diagnostic/refresh": self._nothing,
+            "workspace/diagnostic/refresh": self._refreshed,
             "window/showMessageRequest": self._nothing,
         }
-        peer = Peer(send, answers, {"textDocument/publishDiagnostics": self._published})
+        heard: dict[str, Callable[[JsonObject], None]] = {
+            "textDocument/publishDiagnostics": self._published,
+            "$/progress": self._progressed,
+            "experimental/serverStatus": self._rested,
+            "window/logMessage": self._complained,
+            "window/showMessage": self._complained,
+        }
+        peer = Peer(send, answers, heard, cancel=("$/cancelRequest", "id"))
         tasks = {
             asyncio.create_task(peer.serve(self._messages(process)), name=f"reader of {self.server.name}"),
             asyncio.create_task(_write(process, unsent), name=f"writer to {self.server.name}"),
@@ -226,7 +263,13 @@ class LspConnection:
             "workspaceFolders": [{"uri": root, "name": self._host.root.name}],
             "initializationOptions": server.initialization_options,
             "capabilities": {
-                "workspace": {"configuration": True, "workspaceFolders": True},
+                "workspace": {
+                    "configuration": True,
+                    "workspaceFolders": True,
+                    "diagnostics": {"refreshSupport": True},
+                },
+                "window": {"workDoneProgress": True},
+                "experimental": {"serverStatusNotification": True},  # rust-analyzer's
                 "textDocument": {
                     "synchronization": synchronisation,
                     "publishDiagnostics": {"versionSupport": True},
@@ -274,13 +317,52 @@ class LspConnection:
     async def _nothing(self, _: JsonObject) -> object:
         return None
 
+    async def _refreshed(self, _: JsonObject) -> object:
+        self._refreshes += 1
+        for path, document in self._documents.items():
+            if document.is_answered:
+                self._on_more(Path(path))
+        return None
+
+    def _progressed(self, params: JsonObject) -> None:
+        """Note that it loads a project. Later it does this and that, such as to install types, perhaps without end."""
+        kind, token = as_object(params.get("value")).get("kind"), str(params.get("token"))[:_LONGEST_CODE]
+        if kind == "end" or (kind == "begin" and not self._has_answered):
+            self._now_does(token, is_done=kind == "end")
+
+    def _rested(self, params: JsonObject) -> None:
+        self._now_does("status", is_done=params.get("quiescent") is not False)
+
+    def _now_does(self, what: str, *, is_done: bool) -> None:
+        if is_done:
+            self._busy.discard(what)
+        elif len(self._busy) < _MOST_BUSY:
+            self._busy_until = self._busy_until or self._host.clock.monotonic() + _MOST_BUSY_S
+            self._busy.add(what)
+        if not self._busy:
+            self._busy_until = 0.0
+            self._at_rest.set()
+        elif self._host.clock.monotonic() < self._busy_until:
+            self._at_rest.clear()
+
+    def _complained(self, params: JsonObject) -> None:
+        if params.get("type") == 1:
+            self._log.say(named(str(params.get("message"))[:_LONGEST_LOGGED]))
+
     def _published(self, params: JsonObject) -> None:
-        document = self._documents.get(_path_of(params.get("uri")))
-        if document is not None:  # it also publishes about files that it was not shown
-            version = params.get("version")
-            document.said_of = version if isinstance(version, int) else None
-            document.said = diagnostics_in(params.get("diagnostics"))
-            document.news.set()
+        path, version = _path_of(params.get("uri")), params.get("version")
+        document = self._documents.get(path)
+        version = version if isinstance(version, int) else None
+        if document is None or version not in (None, document.version):
+            return  # about a file that it was not shown, or an earlier text
+        found = diagnostics_in(params.get("diagnostics"))
+        is_more = document.is_answered and found != document.said
+        if not document.took_s:
+            document.took_s = self._host.clock.monotonic() - document.shown_at
+        document.said, document.said_of = found, version
+        document.news.set()
+        if is_more:
+            self._on_more(Path(path))
 
     # -- what it is sent --
 
@@ -318,63 +400,93 @@ class LspConnection:
             opened = {"uri": uri, "languageId": language, "version": document.version, "text": text}
             peer.tell("textDocument/didOpen", {"textDocument": opened})
         elif document.text != text:
-            document.text, document.version = text, document.version + 1
-            document.news.clear()
+            document = _Document(text, document.version + 1)
             versioned = {"uri": uri, "version": document.version}
             peer.tell("textDocument/didChange", {"textDocument": versioned, "contentChanges": [{"text": text}]})
             peer.tell("textDocument/didSave", {"textDocument": {"uri": uri}})
+        document.shown_at = document.shown_at or self._host.clock.monotonic()
         self._documents[str(path)] = document  # the last ones used stay open
 
-    async def problems_of(self, path: Path) -> tuple[Diagnostic, ...]:
-        """Return what the server says about the text that it was shown. No time limit. Raises `ServerError`."""
+    @property
+    def is_busy(self) -> bool:
+        """Whether it says that it is loading something."""
+        return not self._at_rest.is_set()
+
+    def is_shown(self, path: Path) -> bool:
+        return str(path) in self._documents
+
+    async def problems_of(self, path: Path, *, is_patient: bool = False) -> tuple[Diagnostic, ...]:
+        """Return what the server says about the text that it was shown. No time limit. Raises `ServerError`.
+
+        Unless `is_patient`, it may be less than all; `on_more` is called for the rest.
+        """
         document = self._documents.get(str(path))
         if document is None:
             raise ServerError("It was started again meanwhile.")
-        if not self._pulls and (found := await self._pushed(document)) is not None:
-            return found
+        found = None if self._pulls else await self._pushed(document, is_patient=is_patient)
+        found = await self._pulled(path) if found is None else found
+        document.is_answered = self._has_answered = True
+        return found
+
+    async def _pulled(self, path: Path) -> tuple[Diagnostic, ...]:
         params: JsonObject = {"textDocument": {"uri": path.as_uri()}}
+        found: tuple[Diagnostic, ...] | None = None
         for _ in range(_MOST_TRIES):
+            was_busy, refreshes = self.is_busy, self._refreshes
             try:
-                answer = await _asked(self._running(), _PULL, params)
+                found = diagnostics_in((await _asked(self._running(), _PULL, params)).get("items"))
             except _RefusedError as error:
                 if error.code not in _TRY_AGAIN:
-                    raise
-            else:
-                return diagnostics_in(answer.get("items"))
-        raise ServerError("It did not come to an answer.")
+                    self._log.say(error.title)
+                    return ()
+                continue
+            if not was_busy and not self.is_busy and refreshes == self._refreshes:
+                break
+            await self._rest()
+        if found is None:
+            raise ServerError("It did not come to an answer.")
+        return found
 
-    async def _pushed(self, document: _Document) -> tuple[Diagnostic, ...] | None:
+    async def _pushed(self, document: _Document, *, is_patient: bool) -> tuple[Diagnostic, ...] | None:
         """Return what the server publishes about the last version; `None` if it wants to be asked.
 
         Afterwards `news` stays set until the text changes, so that the next call returns at once.
         """
         while True:
-            await self._news_of(document)
+            await self._rest()
+            if not await self._comes(document.news, _SILENT_S):
+                document.said, document.said_of = (), document.version
+                document.news.set()
             if self._pulls:
                 return None
-            if document.said_of == document.version:
+            if document.said_of == document.version and not self.is_busy:
                 return document.said
+            await self._rest()
             document.news.clear()
-            if document.said_of is None:
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(_QUIET_S):
-                        await document.news.wait()
-                if not document.news.is_set():
-                    document.news.set()
-                    return document.said
+            is_slow = is_patient and document.took_s > _SLOW_S
+            if not await self._comes(
+                document.news, min(_PATIENCE * document.took_s, _SILENT_S) if is_slow else _QUIET_S
+            ):
+                document.news.set()
+                return document.said
 
-    async def _news_of(self, document: _Document) -> None:
+    async def _rest(self) -> None:
+        """Wait until the server is at rest, but not for ever: some never say that they are done."""
+        if not await self._comes(self._at_rest, max(0.0, self._busy_until - self._host.clock.monotonic())):
+            self._at_rest.set()
+
+    async def _comes(self, event: asyncio.Event, timeout_s: float) -> bool:
+        """Wait until an event comes, and return whether it did in time. Raises `ServerError` if the server ends."""
         assert self._life is not None, "it was started"
-        news = asyncio.create_task(document.news.wait(), name=f"news of {self.server.name}")
-        try:
-            await asyncio.wait({news, self._life}, timeout=_SILENT_S, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            news.cancel()
+        if not event.is_set():
+            coming = asyncio.create_task(event.wait(), name=f"news of {self.server.name}")
+            try:
+                await asyncio.wait({coming, self._life}, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                coming.cancel()
         if self._life.done():
             raise ServerError(self.state.problem or "It ended.")
-        if not document.news.is_set():
-            document.said, document.said_of = (), document.version
-            document.news.set()
+        return event.is_set()
 
 
 class _LostError(ServerError):

@@ -128,6 +128,8 @@ KNOWN_SERVERS: Final = (
     LanguageServer(
         name="rust-analyzer", command="rust-analyzer", languages={".rs": "rust"},
         read_folders=("~/.cargo", "~/.rustup"),
+        # Its own analysis, with types and names: `cargo check` sees only the disk, so it cannot tell what is new.
+        initialization_options={"checkOnSave": False, "diagnostics": {"experimental": {"enable": True}}},
     ),
     LanguageServer(name="clangd", command="clangd", args=("--background-index=false",), languages=_C),
     LanguageServer(name="zls", command="zls", languages={".zig": "zig"}),

@@ -111,12 +111,18 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
         runner: ProcessRunner,
         *,
         may_download: bool = True,
+        caches: tuple[str, ...] = (),
     ) -> AsyncGenerator[Command]:
-        """Confine the command that runs the server, until exit. Raises `ServerError` if that is impossible."""
+        """Confine the command that runs the server, until exit. Raises `ServerError` if that is impossible.
+
+        `caches` are variables that name folders of its own, which are deleted when it ends.
+        """
         assert program.sandbox is not None
         kernel = await self._kernel(workspace)
         cache = await asyncio.to_thread(self._cache_of, program)
-        run = _Run(kernel=kernel, limits=program.sandbox, workspace=workspace, cache=cache / _PACKAGES, log=log)
+        run = _Run(
+            kernel=kernel, limits=program.sandbox, workspace=workspace, cache=cache / _PACKAGES, log=log, caches=caches
+        )
         packages = runner_of(program)
         if packages is None:
             async with self._confined(run, command) as confined:
@@ -195,7 +201,11 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
         environ = confined_environment(command.environ, self.environ) | (proxy_variables(hosts) if hosts else {})
         folders = tuple(folder_meant(text, run.workspace) for text in run.limits.folders)
         readable = tuple(folder_meant(text, run.workspace) for text in run.limits.read_folders)
-        writable = (run.cache, *folders)
+        caches = {name: temp / name.lower() for name in run.caches}
+        for path in caches.values():
+            path.mkdir()
+        environ |= {name: str(path) for name, path in caches.items()}
+        writable = (run.cache, *caches.values(), *folders)
         programs = self._programs(command, run.workspace, writable)
         beside = tuple(dict.fromkeys(path.parent for path in programs if str(path.parent) not in _OF_THE_SYSTEM))
         # What a launcher starts is looked for beside it, too: the first line of what `npx` runs says `env node`.
@@ -264,5 +274,6 @@ class _Run(Struct, frozen=True, kw_only=True, eq=False):
     workspace: Path
     cache: Path
     log: ServerLog
+    caches: tuple[str, ...] = ()
     unseen: tuple[Path, ...] = ()
     """Paths that the server must not read. They replace the default list of the folder's secrets."""

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -60,3 +61,16 @@ async def test_what_is_no_request_is_refused_without_an_id(line: bytes, words: s
 
 async def test_a_whole_character_of_two_halves_is_taken() -> None:
     assert _refused(await _answers(_request(1, "\N{PARTY POPPER}"))) == {}
+
+
+@pytest.mark.parametrize(
+    ("own", "method", "parameter"),
+    [({}, "$/cancel_request", "requestId"), ({"cancel": ("$/cancelRequest", "id")}, "$/cancelRequest", "id")],
+)
+async def test_a_request_is_cancelled_as_the_protocol_says(own: dict[str, Any], method: str, parameter: str) -> None:
+    said = list[dict[str, Any]]()
+    peer = Peer(lambda line: said.append(json.loads(line)), {}, {}, **own)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(0):
+            await peer.ask("wait", {})
+    assert [(one["method"], one["params"]) for one in said] == [("wait", {}), (method, {parameter: said[0]["id"]})]

@@ -60,6 +60,11 @@ def attempts() -> list[dict[str, Any]]:
     with suppress(OSError):
         could.append(f"read {Path('.env').read_text()}")
     could += [name for name in os.environ if "TOKEN" in name]
+    for cache in ("XDG_CACHE_HOME", "GOCACHE", "CARGO_TARGET_DIR"):
+        try:
+            Path(os.environ[cache], "made").write_text("cached")
+        except (KeyError, OSError) as error:
+            could.append(f"not use {cache}: {error!r}")
     return [entry(0, f"could: {', '.join(could) or 'nothing'}")]
 
 
@@ -75,6 +80,8 @@ def publish(uri: str, version: int, text: str) -> None:
             send_published(uri, found_in(text), version)
         case "quiet" if found_in(text):
             send_published(uri, found_in(text), version)
+        case "in parts" | "syntax first":
+            publish_in_parts(uri, text, version)
         case "registering" if version == 1:
             wanted: dict[str, Any] = {"id": "1", "method": "textDocument/diagnostic", "registerOptions": {}}
             send({"id": 1, "method": "client/registerCapability", "params": {"registrations": [wanted]}})
@@ -86,10 +93,23 @@ def publish(uri: str, version: int, text: str) -> None:
             send_odd(uri, version)
         case "crash":
             sys.exit(3)
-        case "pull" | "late" | "quiet" | "registering":
+        case "pull" | "late" | "quiet" | "registering" | "loading" | "refreshing" | "refusing" | "busy":
             pass
         case _:
             attack()
+
+
+def publish_in_parts(uri: str, text: str, version: int) -> None:
+    """First tell what is quickly found, such as the errors of the syntax."""
+    first_s, then_s, said_of = (0, 1, version) if MODE == "in parts" else (1, 0.5, None)
+    time.sleep(first_s)  # noqa: TID251 - a slow server
+    send_published(uri, [], said_of)
+    time.sleep(then_s)  # noqa: TID251
+    send_published(uri, found_in(text), said_of)
+
+
+def progress(kind: str) -> None:
+    send({"method": "$/progress", "params": {"token": "load", "value": {"kind": kind, "title": "Loading"}}})
 
 
 def send_odd(uri: str, version: int) -> None:
@@ -138,13 +158,18 @@ def main() -> None:
         child = [sys.executable, "-c", "import time; time.sleep(600)", f"child-of-{sys.argv[2]}"]
         subprocess.Popen(child, start_new_session=True, stdin=subprocess.DEVNULL)
     texts: dict[str, str] = {}
+    answered = 0
     while True:
         message = receive()
         method = message.get("method", "")
         params: dict[str, Any] = message.get("params") or {}
         if method == "initialize" and MODE != "mute":
-            can = {"diagnosticProvider": {"interFileDependencies": False}} if MODE in ("pull", "late") else {}
+            pulls = ("pull", "late", "loading", "refreshing", "refusing", "busy")
+            can = {"diagnosticProvider": {"interFileDependencies": False}} if MODE in pulls else {}
             send({"id": message["id"], "result": {"capabilities": {"textDocumentSync": 1, **can}}})
+            if MODE == "loading":
+                send({"id": 1, "method": "window/workDoneProgress/create", "params": {"token": "load"}})
+                progress("begin")
         elif method in ("textDocument/didOpen", "textDocument/didChange"):
             document: dict[str, Any] = params["textDocument"]
             text: str = document["text"] if "text" in document else params["contentChanges"][0]["text"]
@@ -153,8 +178,19 @@ def main() -> None:
         elif method == "textDocument/diagnostic":
             if MODE == "late":
                 time.sleep(1)  # noqa: TID251 - a slow server
-            found = found_in(texts[params["textDocument"]["uri"]])
+            if MODE == "refusing" and params["textDocument"]["uri"].endswith("refused.bad"):
+                send({"id": message["id"], "error": {"code": -32603, "message": "It is not in a project"}})
+                continue
+            answered += 1
+            is_ready = MODE not in ("loading", "refreshing") or answered > 1
+            found = found_in(texts[params["textDocument"]["uri"]]) if is_ready else []
             send({"id": message["id"], "result": {"kind": "full", "items": found}})
+            if not is_ready and MODE == "loading":
+                progress("end")
+            elif MODE == "busy" and answered > 1:
+                progress("begin")
+            elif MODE == "refreshing" and not is_ready:
+                send({"id": 2, "method": "workspace/diagnostic/refresh"})
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ MANY = TurnLimits(max_requests=400)
 HERE = create("a.bad", "BAD one\nfine\n")
 
 
-@pytest.mark.parametrize("mode", ["pull", "push", "versionless", "stale", "registering"])
+@pytest.mark.parametrize("mode", ["pull", "push", "versionless", "stale", "registering", "busy"])
 async def test_the_model_is_told_of_what_is_new_after_the_call(ground: Ground, mode: str) -> None:
     with_server(ground, mode)
     script = until_told([HERE], [edit("a.bad", "fine", "BAD two\nODD three")])
@@ -59,16 +59,37 @@ async def test_the_model_is_told_of_what_is_new_after_the_call(ground: Ground, m
     assert changed.diagnosed["a.bad"]["scripted"] == file
 
 
-async def test_what_was_wrong_before_the_first_change_is_not_new(ground: Ground) -> None:
-    """The server first sees the file after it was changed."""
+@pytest.mark.parametrize("mode", ["push", "loading", "syntax first"])
+async def test_what_was_wrong_before_the_first_change_is_not_new(ground: Ground, mode: str) -> None:
+    """The server first sees the file after it was changed, perhaps before it knows the project."""
     ground.write("a.bad", "BAD old\nfine\n")
-    with_server(ground, "push")
+    with_server(ground, mode)
     script = until_told([edit("a.bad", "fine", "BAD new\nBAD old")])
     async with ground.session(script, approval="never", limits=MANY) as s:
         await s.prompt()
         (told,) = filter(None, told_in(s.last_request))
     assert "a.bad:2: error: BAD new" in told
     assert told.count("BAD old") == 1, "one of them is new"
+
+
+@pytest.mark.parametrize("mode", ["in parts", "refreshing"])
+async def test_what_a_server_finds_after_its_first_answer_is_told_once(ground: Ground, mode: str) -> None:
+    with_server(ground, mode)
+    script = until_told([HERE], [WAIT], [edit("a.bad", "fine", "fine too")], [WAIT])
+    async with ground.session(script, approval="never", limits=MANY) as s:
+        await s.prompt()
+        results = "".join(told_in(s.last_request))
+    assert results.count("BAD one") == 1
+
+
+async def test_a_file_that_a_server_refuses_hides_no_other(ground: Ground) -> None:
+    with_server(ground, "refusing")
+    script = until_told([create("refused.bad", "BAD\n"), HERE])
+    async with ground.session(script, approval="never", limits=MANY) as s:
+        await s.prompt()
+        (told,) = filter(None, told_in(s.last_request))
+    assert "a.bad:1: error: BAD one" in told
+    assert "It is not in a project" in log_of(ground)
 
 
 @pytest.mark.nightly
