@@ -67,17 +67,18 @@ def marks_inside(line: str, root: Path, folder: Path | None = None, *, is_wide: 
     searched = [place / each for each in folders_searched(line) for place in places]
     names = dict.fromkeys((*scripts_of(parsed), *(words if is_wide or parsed.problems else ())))
     files = [place / name for place in (*places, *searched) for name in names]
-    files += (place / segment.program for place in searched for segment in parsed.segments if segment.parts)
+    programs = dict.fromkeys(name for each in parsed.segments for name in (each.program, *each.wrappers) if name)
+    files += (place / name for place in searched for name in programs)
     for name in packages_of(parsed):
         files += (file for place in places for file in _entries_of(place, name))
     for pattern in names:
         if _PATTERN.search(pattern) and not pattern.startswith("/"):
             files += islice(start.glob(pattern.replace("**", "*")), _MOST_MATCHES)
-    # What is no file is dropped first, because a line can have thousands of words.
-    there = (file for file in dict.fromkeys(files) if os.path.isfile(file))  # noqa: PTH113 - false for what is no path
+    # What is not there is dropped first, because a line can have thousands of words.
+    there = filter(os.path.lexists, dict.fromkeys(files))
     inside = {path: file for file in there if (path := _inside(file, root, top))}
-    marks = {path: _mark_of(file) for path, file in inside.items()}
-    return tuple(ScriptMark(path=path, mark=mark) for path, mark in sorted(marks.items()) if mark)
+    found = {path: _mark_of(file) or "no file" for path, file in inside.items() if not file.is_dir()}  # as a pipe
+    return tuple(ScriptMark(path=path, mark=mark) for path, mark in sorted(found.items()))
 
 
 def _words_of(line: str, parsed: ParsedCommand) -> Iterator[str]:

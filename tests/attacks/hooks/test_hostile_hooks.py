@@ -131,6 +131,16 @@ async def test_a_module_that_changed_since_it_was_trusted_does_not_run(ground: G
     assert not s.rx.all(ev.HookRan)
 
 
+async def test_a_program_that_is_put_before_the_usual_one_is_not_run(ground: Ground) -> None:
+    ground.write("tools/check.sh", "true\n").chmod(0o755)
+    checking(ground, 'PATH="tools:$PATH" nice check.sh')
+    trust(ground)
+    ground.write("tools/nice", "#!/bin/sh\ntouch ran\n").chmod(0o755)
+    async with ground.session([[LOOK], [Say("Done.")]]) as s:
+        await s.prompt()
+    assert not (ground.workspace / "ran").exists()
+
+
 async def test_a_hook_of_words_with_a_blank_runs_only_as_it_was_trusted(ground: Ground) -> None:
     ground.write("a b/check.sh", "true\n")
     hook = {"command": "sh", "args": ["${CLAUDE_PROJECT_DIR}/a b/check.sh"]}

@@ -5,6 +5,7 @@ Each attack is done between the user's answer and a start of the server. What th
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -164,6 +165,12 @@ def replace_folder(path: Path) -> None:
     path.parent.symlink_to(other.name)
 
 
+def replace_by_pipe(path: Path) -> None:
+    """Put a pipe in its place, from which a program can be read, too. What would write to it is left out."""
+    path.unlink()
+    os.mkfifo(path)
+
+
 def lead_out(path: Path) -> None:
     """Put a link that leads out of the project in the place of the file's folder, or of the file at the top."""
     root = next(folder for folder in path.parents if (folder / ".desktop-agent").exists())
@@ -173,7 +180,7 @@ def lead_out(path: Path) -> None:
     moved.symlink_to(outside)
 
 
-@pytest.mark.parametrize("swap", [replace_content, replace_by_link, replace_folder, lead_out])
+@pytest.mark.parametrize("swap", [replace_content, replace_by_link, replace_by_pipe, replace_folder, lead_out])
 @pytest.mark.parametrize("form", FORMS)
 async def test_a_server_whose_files_changed_since_the_answer_is_not_started(
     project: Project, form: str, swap: Callable[[Path], None]
@@ -189,6 +196,7 @@ async def test_a_server_whose_files_changed_since_the_answer_is_not_started(
     settings = project.house.extensions.settings
     [item] = project.items
     assert (settings.is_waiting, item.key in settings.changed) == (True, True)
+    (project.root / script).unlink()
     project.put(script, FORMS[form][1][script])
     project.trust()
     assert await project.starts(), "once the user has answered again"
