@@ -295,6 +295,7 @@ _MODULES = (
         "core/mcp/connection.py",
         "core/mcp/definition.py",
         "core/mcp/new_servers.py",
+        "core/system/processes/line_process.py",
         "core/tools/execution/safeguard.py",
         "core/mentions/prompts.py",
         "core/mentions/files.py",

@@ -4707,6 +4707,14 @@
         <translation>Untersucht Seiten in Chrome: Konsole, Netz, Leistung.</translation>
     </message>
     <message>
+        <source>Install Docker, or give its whole path.</source>
+        <translation>Installieren Sie Docker, oder geben Sie den vollständigen Pfad an.</translation>
+    </message>
+    <message>
+        <source>Install it, or give its whole path.</source>
+        <translation>Installieren Sie es, oder geben Sie den vollständigen Pfad an.</translation>
+    </message>
+    <message>
         <source>Install it, or put it on your PATH.</source>
         <translation>Installieren Sie es, oder nehmen Sie es in Ihren PATH auf.</translation>
     </message>
@@ -4739,6 +4747,14 @@
         <translation>Sie hat sich auf der Platte geändert oder kann nicht geschrieben werden. Es wurde nichts geändert.</translation>
     </message>
     <message>
+        <source>It comes with Node.js: install that, or give the whole path of npx.</source>
+        <translation>Es gehört zu Node.js: Installieren Sie das, oder geben Sie den vollständigen Pfad von npx an.</translation>
+    </message>
+    <message>
+        <source>It comes with uv: install that, or give the whole path of uvx.</source>
+        <translation>Es gehört zu uv: Installieren Sie das, oder geben Sie den vollständigen Pfad von uvx an.</translation>
+    </message>
+    <message>
         <source>It could not be confined, so it was not started: {0}</source>
         <translation>Er konnte nicht eingeschränkt werden und wurde deshalb nicht gestartet: {0}</translation>
     </message>
@@ -4749,6 +4765,14 @@
     <message>
         <source>It did not stop when it was asked to.</source>
         <translation>Es hielt nicht an, als es darum gebeten wurde.</translation>
+    </message>
+    <message>
+        <source>It ended by itself.</source>
+        <translation>Er hat sich von selbst beendet.</translation>
+    </message>
+    <message>
+        <source>It ended with exit code {0}.</source>
+        <translation>Er hat sich mit dem Exit-Code {0} beendet.</translation>
     </message>
     <message>
         <source>It failed unexpectedly: {0}</source>
@@ -4843,6 +4867,10 @@
         <translation>Es sagte mehr als {0} MiB in einer Runde.</translation>
     </message>
     <message>
+        <source>It sent a message of more than {0} MiB.</source>
+        <translation>Er hat eine Nachricht von mehr als {0} MiB gesendet.</translation>
+    </message>
+    <message>
         <source>It takes a key in {0}: `{1}` puts it into your keyring.</source>
         <translation>Er nimmt einen Schlüssel in {0}: `{1}` legt ihn in Ihren Schlüsselbund.</translation>
     </message>
@@ -4869,6 +4897,10 @@
     <message>
         <source>It was changed since, so it was left alone.</source>
         <translation>Sie wurde seither geändert; diese Fassung wurde unberührt gelassen.</translation>
+    </message>
+    <message>
+        <source>It was ended by signal {0}.</source>
+        <translation>Er wurde durch das Signal {0} beendet.</translation>
     </message>
     <message>
         <source>It was stopped before it was ready.</source>
@@ -5747,6 +5779,10 @@
         <translation>Es gibt kein Programm {0}, um den Agenten zu starten.</translation>
     </message>
     <message>
+        <source>There is no program {0}.</source>
+        <translation>Es gibt kein Programm {0}.</translation>
+    </message>
+    <message>
         <source>There is no record that you allowed this tool. It may be new.</source>
         <translation>Dass Sie dieses Werkzeug erlaubt haben, ist nicht verzeichnet. Es kann neu sein.</translation>
     </message>
@@ -5905,6 +5941,10 @@
     <message>
         <source>What is staged changed meanwhile.</source>
         <translation>Das Vorgemerkte hat sich inzwischen geändert.</translation>
+    </message>
+    <message>
+        <source>What it prints on its standard output is not the protocol.</source>
+        <translation>Was er auf der Standardausgabe ausgibt, ist nicht das Protokoll.</translation>
     </message>
     <message>
         <source>What was pasted could not be kept.</source>

@@ -4689,6 +4689,14 @@
         <translation>检查 Chrome 中的页面：控制台、网络、性能。</translation>
     </message>
     <message>
+        <source>Install Docker, or give its whole path.</source>
+        <translation>请安装 Docker，或给出其完整路径。</translation>
+    </message>
+    <message>
+        <source>Install it, or give its whole path.</source>
+        <translation>请安装它，或给出其完整路径。</translation>
+    </message>
+    <message>
         <source>Install it, or put it on your PATH.</source>
         <translation>请安装它，或将其加入 PATH。</translation>
     </message>
@@ -4721,6 +4729,14 @@
         <translation>它在磁盘上已更改，或无法写入。一切保持原样。</translation>
     </message>
     <message>
+        <source>It comes with Node.js: install that, or give the whole path of npx.</source>
+        <translation>它随 Node.js 提供：请安装 Node.js，或给出 npx 的完整路径。</translation>
+    </message>
+    <message>
+        <source>It comes with uv: install that, or give the whole path of uvx.</source>
+        <translation>它随 uv 提供：请安装 uv，或给出 uvx 的完整路径。</translation>
+    </message>
+    <message>
         <source>It could not be confined, so it was not started: {0}</source>
         <translation>无法对其进行限制，因此未启动：{0}</translation>
     </message>
@@ -4731,6 +4747,14 @@
     <message>
         <source>It did not stop when it was asked to.</source>
         <translation>被要求停止时它没有停止。</translation>
+    </message>
+    <message>
+        <source>It ended by itself.</source>
+        <translation>它自行结束了。</translation>
+    </message>
+    <message>
+        <source>It ended with exit code {0}.</source>
+        <translation>它以退出码 {0} 结束。</translation>
     </message>
     <message>
         <source>It failed unexpectedly: {0}</source>
@@ -4825,6 +4849,10 @@
         <translation>它在一个回合中输出了超过 {0} MiB。</translation>
     </message>
     <message>
+        <source>It sent a message of more than {0} MiB.</source>
+        <translation>它发送了超过 {0} MiB 的消息。</translation>
+    </message>
+    <message>
         <source>It takes a key in {0}: `{1}` puts it into your keyring.</source>
         <translation>它通过 {0} 接受密钥：`{1}` 会把密钥存入您的密钥环。</translation>
     </message>
@@ -4851,6 +4879,10 @@
     <message>
         <source>It was changed since, so it was left alone.</source>
         <translation>此后已更改；该版本保留不动。</translation>
+    </message>
+    <message>
+        <source>It was ended by signal {0}.</source>
+        <translation>它被信号 {0} 终止。</translation>
     </message>
     <message>
         <source>It was stopped before it was ready.</source>
@@ -5729,6 +5761,10 @@
         <translation>没有用于启动代理的程序 {0}。</translation>
     </message>
     <message>
+        <source>There is no program {0}.</source>
+        <translation>没有程序 {0}。</translation>
+    </message>
+    <message>
         <source>There is no record that you allowed this tool. It may be new.</source>
         <translation>没有您允许过此工具的记录。它可能是新的。</translation>
     </message>
@@ -5887,6 +5923,10 @@
     <message>
         <source>What is staged changed meanwhile.</source>
         <translation>暂存的内容已发生变化。</translation>
+    </message>
+    <message>
+        <source>What it prints on its standard output is not the protocol.</source>
+        <translation>它在标准输出上打印的内容不符合协议。</translation>
     </message>
     <message>
         <source>What was pasted could not be kept.</source>

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from desktop_agent.ui.palette import CommandPalette
 from desktop_agent.ui.settings.settings_dialog import SettingsDialog
 from desktop_agent.ui.widgets.buttons import Switch
 from tests.app.conftest import Go
+from tests.core.mcp.conftest import PROGRAM
 from tests.e2e.driver import Driver
 from tests.parts import visible_texts
 
@@ -175,6 +177,40 @@ def test_a_changed_hook_is_listed_answered_about_again_and_switched_off(go: Go, 
         switch.click()
         await user.until_true(lambda: file.exists() and "[hooks]" in read(file), "it is switched off")
         await user.until_true(lambda: not switch.isChecked(), "the page shows that")
+        await user.press(Qt.Key.Key_Escape)
+
+    go([str(project), "--provider", "demo"], journey)
+
+
+def test_a_server_whose_script_changed_waits_until_the_project_is_trusted_again(go: Go, project: Path) -> None:
+    lines = ["[[mcp.definitions]]", 'name = "notes"', f'command = "{sys.executable}"', 'args = ["server.py"]']
+    write(project / ".desktop-agent" / "config.toml", "\n".join(lines))
+    write(project / "server.py", read(PROGRAM))
+
+    async def journey(user: Driver) -> None:
+        await user.click("projectBannerTrust")
+        dialog = await user.open_settings()
+
+        def says(words: str) -> bool:
+            return any(words in text for text in visible_texts(dialog))
+
+        dialog.show_section("mcp")
+        await user.click("restartServerButton")
+        await user.until_true(lambda: says("Running"), "it runs")
+        await asyncio.to_thread(write, project / "server.py", f"open('ran', 'w').close()\n{read(PROGRAM)}")
+        await user.click("restartServerButton")
+        await user.until_true(lambda: says("Waiting for your answer"), "it is not started")
+        assert says("Files that it runs are not as you trusted them, so it was not started.")
+        banner = user.window.panels.conversation.project_banner
+        await user.until_true(lambda: "(changed since you answered)" in banner.accessibleName(), "it is asked about")
+        assert not (project / "ran").exists()
+        dialog.show_section("project")
+        await user.until_true(lambda: says("(changed since you answered)"), "the page has the question, too")
+        await user.click("trustProjectButton")
+        await user.until_true(lambda: says("You trust this project"), "it is trusted again")
+        dialog.show_section("mcp")
+        await user.click("restartServerButton")
+        await user.until_true(lambda: says("Running") and (project / "ran").exists(), "it runs as it is now")
         await user.press(Qt.Key.Key_Escape)
 
     go([str(project), "--provider", "demo"], journey)

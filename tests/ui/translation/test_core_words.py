@@ -50,6 +50,16 @@ TEXTS = [
     ),
     ("PNG image", "PNG-Bild"),
     ("it needs a command line or an address", "es fehlt eine Befehlszeile oder eine Adresse"),
+    (
+        "The MCP server notes could not be started: "
+        "Files that it runs are not as you trusted them, so it was not started.",
+        "Der MCP-Server notes konnte nicht gestartet werden: "
+        "Dateien, die er ausführt, sind nicht so, wie Sie ihnen vertraut haben; deshalb wurde er nicht gestartet.",
+    ),
+    (
+        "The MCP server x broke off: It ended with exit code 7.",
+        "Der MCP-Server x ist abgebrochen: Er hat sich mit dem Exit-Code 7 beendet.",
+    ),
     ("What a server says of itself.", "What a server says of itself."),
     ("", ""),
 ]
