@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
@@ -132,6 +132,8 @@ class Application:
         self.models_file = ModelsFile(paths.config / MODELS_FILE_NAME)
         self._extensions: dict[Path, Extensions] = {}
         self._diagnostics: WeakSet[Diagnostics] = WeakSet()
+        self.server_listeners: list[Callable[[], None]] = []
+        """Called when the state of a language server has changed."""
         self.plugin_store = PluginStore(paths.plugins, self.environ)
         self.trust = ProjectTrust(paths.project_answers)
         self.blobs = Blobs(paths.blobs)
@@ -240,6 +242,7 @@ class Application:
             runner=processes,
             clock=self.clock,
             logs=self.paths.logs / "language-servers",
+            on_state=lambda: [listener() for listener in self.server_listeners],
         )
         host = DiagnosticsHost(servers=servers, changes=changes, content_of=self.blobs.of_file)
         made = Diagnostics(self.language_servers_in(root), host, log)

@@ -54,6 +54,7 @@ class Workbench:
         self.plugins_in = app.plugins_in
         self.language_servers_in = app.language_servers_in
         self.server_states_in = app.server_states_in
+        self.server_listeners = app.server_listeners
         self.faults_in = app.faults_in
         self.default_model = app.default_model
         self.model_meant = app.model_meant

@@ -9190,6 +9190,10 @@
 <context>
     <name>LanguageServers</name>
     <message>
+        <source>Starts, and then checks {0}</source>
+        <translation>Startet und prüft dann {0}</translation>
+    </message>
+    <message>
         <source>Runs, and checks {0}</source>
         <translation>Läuft und prüft {0}</translation>
     </message>

@@ -9158,6 +9158,10 @@
 <context>
     <name>LanguageServers</name>
     <message>
+        <source>Starts, and then checks {0}</source>
+        <translation>正在启动，然后检查 {0}</translation>
+    </message>
+    <message>
         <source>Runs, and checks {0}</source>
         <translation>正在运行，检查 {0}</translation>
     </message>

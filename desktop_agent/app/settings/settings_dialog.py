@@ -20,7 +20,7 @@ from desktop_agent.core.base.errors import AgentError, CredentialsError
 from desktop_agent.core.context.tokens import text_tokens
 from desktop_agent.core.diagnostics.lsp_connection import ServerState
 from desktop_agent.core.extensions.hook_runs import HookBook, Standing
-from desktop_agent.core.extensions.language_servers import LanguageServerBook, StandingServer
+from desktop_agent.core.extensions.language_servers import StandingServer
 from desktop_agent.core.extensions.skills_in_force import Skills, offered
 from desktop_agent.core.models.account import Account, is_same_name, named, usual_account
 from desktop_agent.core.models.vendors import DEMO, SignInWay, known_vendor, vendor_of
@@ -264,10 +264,10 @@ def _hooks_view(book: HookBook) -> ExtensionsView:
     return ExtensionsView(items=_in_order(views.values()), problems=tuple(map(str, problems)))
 
 
-def _servers_view(book: LanguageServerBook, states: Iterable[ServerState]) -> ExtensionsView:
-    """Return what the page shows of the language servers; `states` are those of running ones. Blocks."""
-    book.workspace.look()
-    found, problems = book.read()
+def _servers_view(
+    found: Iterable[StandingServer], problems: Iterable[object], states: Iterable[ServerState]
+) -> ExtensionsView:
+    """Return what the page shows of the language servers; `states` are those of running ones."""
     phases = sorted(states, key=lambda state: state.phase)  # one that runs in any session counts
     known = {state.name: state for state in phases}
     views = [_server_view(one, known.get(one.server.name)) for one in found if one.is_listed]
@@ -285,9 +285,12 @@ def _server_view(one: StandingServer, state: ServerState | None) -> ExtensionVie
     elif shown == "on" and state is not None and state.phase == "failed":
         shown, reason = "failed", state.problem.removesuffix(".")
     elif shown == "on":
-        runs = state is not None and state.phase != "idle"
-        words = _tr("Runs, and checks {0}") if runs else _tr("Starts when a file of these types changes: {0}")
-        reason = words.format(ends)
+        words = {
+            "starting": _tr("Starts, and then checks {0}"),
+            "running": _tr("Runs, and checks {0}"),
+        }
+        idle = _tr("Starts when a file of these types changes: {0}")
+        reason = words.get(state.phase if state is not None else "", idle).format(ends)
     elif one.rival:
         reason = _tr("{0} does the same").format(one.rival)
     path = server.path or Path(one.program)
@@ -353,6 +356,7 @@ class Setup(Controller):
         )
         bench.live.subscribe(self._note_provider)
         bench.live.subscribe(self._show_settings)
+        bench.server_listeners.append(self._note_server)
         self._theme.changed.connect(self._drop_made_ahead)
 
     def make_ahead(self) -> Iterator[None]:
@@ -447,6 +451,10 @@ class Setup(Controller):
         if (provider := self._bench.settings.model.provider) != DEMO:
             self._asked = provider
 
+    def _note_server(self) -> None:
+        if self._dialog is not None and self._dialog.pages.shows("diagnostics"):
+            self._actions.look_at_extensions("diagnostics")
+
     async def _change_provider(self, provider: str) -> SettingChange:
         live = self._bench.live
         if provider != self._asked:
@@ -496,8 +504,10 @@ class Setup(Controller):
         if kind == "hooks":
             view = await asyncio.to_thread(_hooks_view, bench.hooks_in(root))
         elif kind == "diagnostics":
-            book, states = bench.language_servers_in(root), bench.server_states_in(root)
-            view = await asyncio.to_thread(_servers_view, book, states)
+            book = bench.language_servers_in(root)
+            await asyncio.to_thread(book.workspace.look)
+            found, problems = await asyncio.to_thread(book.read)
+            view = _servers_view(found, problems, bench.server_states_in(root))
         else:
             room = settings.model.context_tokens * settings.skills.prompt_share // 100
             view = await asyncio.to_thread(_skills_view, self._bench.skills_in(root), room)

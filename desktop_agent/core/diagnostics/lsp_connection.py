@@ -84,6 +84,8 @@ class LspHost(Struct, frozen=True, kw_only=True, eq=False):
     runner: ProcessRunner
     clock: Clock
     logs: Path | None = None
+    on_state: Callable[[], object] = lambda: None
+    """Called when the state of one has changed."""
 
     def confined(
         self, server: LanguageServer, command: Command, log: ServerLog
@@ -189,6 +191,7 @@ class LspConnection:
         self.state = ServerState(name=self.server.name, phase=phase, problem=problem, pid=pid)
         if phase != "starting":
             self._settled.set()
+        self._host.on_state()
 
     async def _serve(self, process: LineProcess) -> None:
         """Serve a started process until it has been idle for `IDLE_S`. Raises `ServerError` if it ends."""

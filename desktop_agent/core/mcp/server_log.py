@@ -47,7 +47,7 @@ class ServerLog:
     def tail(self, lines: int = 0) -> str:
         """Return the last lines without control characters; 0 returns all lines in memory."""
         text = mask(self._tail.decode("utf-8", "replace").replace("\r\n", "\n"), self._secrets)
-        return "\n".join(without_controls(text).split("\n")[-lines:]).rstrip()
+        return "\n".join(without_controls(text).rstrip().split("\n")[-lines:])
 
     async def aclose(self) -> None:
         while self._writing is not None:

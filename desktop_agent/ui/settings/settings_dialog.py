@@ -112,6 +112,9 @@ class Pages(QStackedWidget):
         assert isinstance(page, Page)
         return page
 
+    def shows(self, section: Section) -> bool:
+        return self.currentWidget() is self._made.get(section)
+
     def turn_to(self, section: Section) -> None:
         self.setCurrentWidget(self._page(section))
 

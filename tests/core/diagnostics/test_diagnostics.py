@@ -157,10 +157,15 @@ async def test_a_late_answer_is_told_after_a_later_call(ground: Ground) -> None:
 
 async def test_a_server_is_ended_with_the_session(ground: Ground) -> None:
     with_server(ground, "push", "server-of-this-test")
+    phases: list[str] = []
     async with ground.session(until_told([HERE]), approval="never", limits=MANY) as s:
+        s.bench.server_listeners.append(
+            lambda: phases.extend(state.phase for state in s.bench.server_states_in(ground.workspace))
+        )
         await s.prompt()
         assert running_with("server-of-this-test", psutil.process_iter())
     assert not running_with("server-of-this-test", psutil.process_iter())
+    assert phases == ["starting", "running", "idle"], "listeners were told of each"
 
 
 @pytest.mark.parametrize("mode", ["parent", "mute", "unconfined"])
@@ -188,7 +193,9 @@ async def test_a_server_that_crashes_is_started_again_a_few_times(ground: Ground
 
     async with ground.session(script, approval="never", limits=MANY) as s:
         await s.prompt()
+        (state,) = s.bench.server_states_in(ground.workspace)
     assert log_of(ground).count("started") == 3
+    assert (state.phase, state.problem) == ("failed", "It ended with exit code 3. started")
 
 
 @pytest.mark.parametrize("mode", ["flood", "asking", "huge", "endless header", "garbage", "many", "odd"])
