@@ -13,7 +13,6 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.system.private_files import close_to_others
 
 _FUNCTIONS = {
-    "batch": "batch.command.main",
     "sessions list": "sessions.list_sessions",
     "sessions show": "sessions.show_session",
     "sessions verify": "sessions.verify_stored",

@@ -26,7 +26,7 @@ from desktop_agent.core.providers.auth.server_sign_ins import ServerKeyring
 from desktop_agent.core.slash.commands import command_name
 from desktop_agent.core.system.workspace import current_folder
 from desktop_agent.core.tools.execution.confiner import SandboxProbe
-from desktop_agent.core.tools.servers.mcp_tool import McpTool
+from desktop_agent.core.tools.mcp_tool import McpTool
 
 _ERAS = {"stateless": "without a handshake", "handshake": "with a handshake"}
 _LINES = 20

@@ -88,10 +88,10 @@ from desktop_agent.core.tools.execution.safeguard import Safeguard
 from desktop_agent.core.tools.execution.writers import RunningServer
 from desktop_agent.core.tools.files.open_texts import OpenTexts, TextEditor
 from desktop_agent.core.tools.gate import ApprovalGate, Case, Judge, LiveJudging, Policies, ServerQuestions
+from desktop_agent.core.tools.mcp_tool import DefinitionBudget, McpTool, SearchTools, SessionTrust
 from desktop_agent.core.tools.output import ContextLimits
 from desktop_agent.core.tools.secret_files import finder_of_secrets
-from desktop_agent.core.tools.servers.mcp_tool import DefinitionBudget, McpTool, SearchTools, SessionTrust
-from desktop_agent.core.tools.servers.session_servers import SessionServers
+from desktop_agent.core.tools.session_servers import SessionServers
 from desktop_agent.core.worktrees.bring_back import FolderOffer
 from desktop_agent.core.worktrees.worktrees import NewWorktree, hint_for_lost
 

@@ -26,7 +26,7 @@ from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.tools.access import ToolRegistry
 from desktop_agent.core.tools.builtin import AnyTool
-from desktop_agent.core.tools.servers.mcp_tool import BETWEEN, server_named_in
+from desktop_agent.core.tools.mcp_tool import BETWEEN, server_named_in
 from desktop_agent.core.worktrees.variants import VariantCheck
 from desktop_agent.headless.runner import EXIT_CODES, HeadlessRun, RunOptions, unattended_call
 

@@ -34,7 +34,7 @@ from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.settings.values import declared_settings
 from desktop_agent.core.slash.declarations import BUILT_IN
 from desktop_agent.core.tools.builtin import builtin_tools
-from desktop_agent.core.tools.servers.mcp_tool import SearchTools
+from desktop_agent.core.tools.mcp_tool import SearchTools
 from desktop_agent.headless.runner import EXIT_CODES
 from desktop_agent.rest.server import RestServer, ServeOptions
 

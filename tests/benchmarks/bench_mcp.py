@@ -27,7 +27,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.tools.execution.effects import Effects
-from desktop_agent.core.tools.servers.mcp_tool import McpTool
+from desktop_agent.core.tools.mcp_tool import McpTool
 from tests.core.tools.servers.conftest import PatientClock, with_servers
 from tests.harness import Ground
 

@@ -19,7 +19,7 @@ ENTRY = ROOT / "packaging/frozen/entry.py"
 
 COMMANDS = (
     *(module.name for module in iter_modules(desktop_agent.cli.__path__, "desktop_agent.cli.")),
-    *("desktop_agent.cli.batch.command", "desktop_agent.cli.batch.worker"),
+    *("desktop_agent.cli.batch", "desktop_agent.cli.batch_worker"),
     *("desktop_agent.core.mcp.sdk.sdk_client", "desktop_agent.core.telemetry.pipeline"),
 )
 

@@ -36,7 +36,7 @@ from desktop_agent.core.providers.auth.server_sign_ins import (
 )
 from desktop_agent.core.settings.loading import FoundTable
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
-from desktop_agent.core.tools.servers.mcp_tool import McpTool
+from desktop_agent.core.tools.mcp_tool import McpTool
 from desktop_agent.ui.settings.settings_view import ServerActions, ServersView, ServerView, SignInProgress, ToolView
 
 

@@ -5,8 +5,8 @@ A role narrows what a sub-agent may do, and grants nothing. Files are read as th
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Final, Literal, cast
 
@@ -14,9 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.plain_text import shortened
-from desktop_agent.core.extensions.instructions import UserFolders
-from desktop_agent.core.extensions.skills import Known, Origin, Source, files_of, if_changed, text_of
-from desktop_agent.core.extensions.untrusted import FrontMatter, SecretAt, split, why_unread
+from desktop_agent.core.extensions.skills import Origin, Source, SourceFolders, text_of
+from desktop_agent.core.extensions.untrusted import FrontMatter, split, why_unread
 from desktop_agent.core.settings.workspace_settings import ProjectItem
 
 
@@ -103,36 +102,10 @@ class ListedRole(Struct, frozen=True):
     reason: str = ""
 
 
-class RoleFolders:
-    """Finds the role files for one workspace. What did not change since the last time is not read again."""
-
-    def __init__(
-        self,
-        root: Path,
-        homes: UserFolders,
-        secret_at: Callable[[], SecretAt],
-        of_plugins: Callable[[], Iterable[Source]] = tuple,
-    ) -> None:
-        """`root` has no links in it. `secret_at` and `of_plugins` are called at each look."""
-        self._root = root
-        self._homes = homes
-        self._secret_at = secret_at
-        self._of_plugins = of_plugins
-        self._known: Known[RoleFile] = {}
-
+class RoleFolders(SourceFolders[RoleFile]):
     def read(self) -> tuple[RoleFile, ...]:
         """Return the project's roles, then the user's, then the plugins'. Blocks; never raises."""
-        folders = iter(range(_MAX_FOLDERS))
-        known: Known[RoleFile] = {}
-        found: list[RoleFile] = []
-        for source in self._sources():
-            for path, parts in files_of(source, folders):
-                if len(found) == MOST_ROLES:
-                    break
-                read = partial(role_at, Path(path), parts, source)
-                found.append(if_changed(path, source, self._known, known, read))
-        self._known = known
-        return tuple(found)
+        return tuple(islice(self._each(_MAX_FOLDERS, role_at), MOST_ROLES))
 
     def _sources(self) -> Iterator[Source]:
         for place, suffix in _PLACES:

@@ -8,10 +8,10 @@ the project, none that holds secrets, and none of its skills is offered before t
 import os
 import re
 import tomllib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
-from typing import Final, Literal, TypeVar, cast
+from typing import Final, Generic, Literal, TypeVar, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -132,12 +132,10 @@ class Source(Struct, frozen=True, kw_only=True):
 
 
 T = TypeVar("T")
-Known = dict[str, tuple[FileStamp, T]]
-"""What was read from files, with their stamps."""
 
 
-class SkillFolders:
-    """Finds the skills for one workspace. What did not change since the last time is not read again."""
+class SourceFolders(ABC, Generic[T]):
+    """Finds files for one workspace. What did not change since the last time is not read again."""
 
     def __init__(
         self,
@@ -151,24 +149,44 @@ class SkillFolders:
         self._homes = homes
         self._secret_at = secret_at
         self._of_plugins = of_plugins
-        self._known: Known[Skill] = {}
+        self._known: dict[str, tuple[FileStamp, T]] = {}
 
+    @abstractmethod
+    def _sources(self) -> Iterator[Source]: ...
+
+    def _each(self, most_folders: int, read: Callable[[Path, tuple[str, ...], Source], T]) -> Iterator[T]:
+        """Yield what `read` makes of each file. At most so many folders are opened."""
+        folders, earlier, self._known = iter(range(most_folders)), self._known, {}
+        for source in self._sources():
+            for path, parts in files_of(source, folders):
+                try:
+                    stamp = FileStamp.of(os.stat(path))  # noqa: PTH116 - for hundreds of files at each turn
+                except (OSError, ValueError):
+                    yield read(Path(path), parts, source)
+                    continue
+                key = f"{source.origin}\0{source.plugin}\0{path}"
+                known = earlier.get(key)
+                if known is None or not is_unchanged(stamp, known[0]):
+                    known = stamp, read(Path(path), parts, source)
+                self._known[key] = known
+                yield known[1]
+
+
+class SkillFolders(SourceFolders[Skill]):
     def read(self) -> tuple[Skill, ...]:
         """Return all skills: ours, then the project's, nearest first, then the user's, then the plugins'.
 
         Blocks; never raises.
         """
-        folders, text = iter(range(_MAX_FOLDERS)), 0
+        text = 0
         found: dict[Path, Skill] = {}
-        known: Known[Skill] = {}
-        for source in self._sources():
-            for path, parts in files_of(source, folders):
-                skill = if_changed(path, source, self._known, known, partial(skill_at, Path(path), parts, source))
-                text += len(skill.body)
-                if text > _MAX_TEXT:
-                    skill = replace(skill, body="", problem="there is too much text in all skills together")
-                found.setdefault(skill.path, skill)
-        self._known = known
+        for skill in self._each(_MAX_FOLDERS, skill_at):
+            text += len(skill.body)
+            if skill.path in found:
+                continue
+            found[skill.path] = skill
+            if text > _MAX_TEXT:
+                found[skill.path] = replace(skill, body="", problem="there is too much text in all skills together")
         return tuple(found.values())
 
     def _sources(self) -> Iterator[Source]:
@@ -202,19 +220,6 @@ class SkillFolders:
             if os.path.lexists(folder / ".git"):
                 return tuple(levels)
         return tuple(levels[:1])
-
-
-def if_changed(path: str, source: Source, before: Known[T], now: Known[T], read: Callable[[], T]) -> T:
-    """Return what was read from a file `before`, or read it if it has changed. Keep it in `now`."""
-    try:
-        stamp = FileStamp.of(os.stat(path))  # noqa: PTH116 - for hundreds of files at each turn
-    except (OSError, ValueError):
-        return read()
-    key = f"{source.origin}\0{source.plugin}\0{path}"
-    earlier = before.get(key)
-    value = earlier[1] if earlier is not None and is_unchanged(stamp, earlier[0]) else read()
-    now[key] = (stamp, value)
-    return value
 
 
 def _skill_places() -> Iterator[tuple[str, str]]:

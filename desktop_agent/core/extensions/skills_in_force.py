@@ -17,8 +17,7 @@ from desktop_agent.core.extensions.untrusted import read_start, why_unread
 from desktop_agent.core.policy.paths import sensitivity
 from desktop_agent.core.protocol.model import GuidanceFile
 from desktop_agent.core.settings.workspace_settings import ProjectItem, WorkspaceSettings
-from desktop_agent.core.system.file_writes import write_atomically
-from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
+from desktop_agent.core.system.file_writes import write_private
 
 MAX_FILE_CHARS = 65_536
 _MAX_FILES = 100
@@ -51,9 +50,7 @@ class SkillUses:
         newest = [path, *(other for other in self.newest() if other != path)]
         try:
             with storage_error("The use of a skill could not be noted.", path=self._path):
-                make_private_folder(self._path.parent)
-                content = json.dumps(newest[:_MAX_USES]).encode()
-                write_atomically(self._path, content, mode=PRIVATE_FILE)
+                write_private(self._path, json.dumps(newest[:_MAX_USES]).encode())
         except StorageError as error:
             logger.warning("%s %s", error.title, error.detail)
 

@@ -27,8 +27,8 @@ from desktop_agent.core.store.journal.lines import open_regular
 from desktop_agent.core.system.file_writes import write_atomically
 from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.system.staged_file import free_path
+from desktop_agent.core.tools.mcp_tool import Keep, read_parts
 from desktop_agent.core.tools.output import OutputLimits, fit
-from desktop_agent.core.tools.servers.mcp_tool import Keep, read_parts
 
 PASTED_SOURCE = "pasted"
 """The source of mentions of pasted content, unless an MCP server has that name."""

@@ -15,8 +15,8 @@ from desktop_agent.core.mentions.offers import find_resource
 from desktop_agent.core.protocol.model import Attachment, SessionSummary
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.session_catalog import SessionCatalog
+from desktop_agent.core.tools.mcp_tool import Keep, read_parts
 from desktop_agent.core.tools.output import RESULT_LIMIT, fit
-from desktop_agent.core.tools.servers.mcp_tool import Keep, read_parts
 
 LARGEST_SESSION_BYTES = 64 * 2**20
 

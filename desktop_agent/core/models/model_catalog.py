@@ -30,8 +30,8 @@ from desktop_agent.core.models.known_model import (
     priced_model,
 )
 from desktop_agent.core.models.vendors import vendor_of
-from desktop_agent.core.system.file_writes import write_atomically
-from desktop_agent.core.system.private_files import PRIVATE_FILE, FileStamp, is_unchanged, make_private_folder, stamp_of
+from desktop_agent.core.system.file_writes import write_private
+from desktop_agent.core.system.private_files import FileStamp, is_unchanged, stamp_of
 
 _VERSION = 1
 _LARGEST_BYTES = 64 * 2**20
@@ -69,8 +69,7 @@ class ListCache:
         """Store a list. If this raises `StorageError`, the previous list is still there."""
         path = self._file(account)
         with storage_error("The list of models could not be kept.", path=path):
-            make_private_folder(self._folder)
-            write_atomically(path, encode(fetched), mode=PRIVATE_FILE)
+            write_private(path, encode(fetched))
 
     def _file(self, account: Account) -> Path:
         asked = "\n".join((account.where.rstrip("/"), account.name.casefold(), account.kind))

@@ -31,9 +31,9 @@ from desktop_agent.core.settings.loading import (
 )
 from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.settings.values import Setting, declared_settings, replaced, shown_value, tightened, value_of
-from desktop_agent.core.system.file_writes import write_atomically
+from desktop_agent.core.system.file_writes import write_private
 from desktop_agent.core.system.files import digest_of
-from desktop_agent.core.system.private_files import PRIVATE_FILE, FileStamp, is_unchanged, make_private_folder, stamp_of
+from desktop_agent.core.system.private_files import FileStamp, is_unchanged, stamp_of
 
 PROJECT_FOLDER = ".desktop-agent"
 PROJECT_FILE = "config.toml"
@@ -288,10 +288,7 @@ class ProjectTrust:
         del record["is_broken"]
         path = self.path_for(root)
         with storage_error("Your answer about the project could not be kept.", path=path):
-            make_private_folder(path.parent)
-            write_atomically(
-                path, json.dumps(record, ensure_ascii=False).encode(errors="backslashreplace"), mode=PRIVATE_FILE
-            )
+            write_private(path, json.dumps(record, ensure_ascii=False).encode(errors="backslashreplace"))
 
 
 FindItems = Callable[[Path], tuple[ProjectItem, ...]]

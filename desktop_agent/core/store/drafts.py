@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import StorageError, storage_error
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.store.journal.lines import open_regular
-from desktop_agent.core.system.file_writes import write_atomically
+from desktop_agent.core.system.file_writes import write_private
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
 
@@ -98,8 +98,7 @@ class Drafts:
             if draft.is_empty:
                 path.unlink(missing_ok=True)
                 return
-            make_private_folder(self._folder)
-            write_atomically(path, _content(draft), mode=0o600)
+            write_private(path, _content(draft))
 
     def _take(self, slot: DraftKey) -> bool:
         """Lock the draft; False if another window has it. Where locking is impossible, only one window is assumed."""

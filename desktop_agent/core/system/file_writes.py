@@ -15,6 +15,7 @@ from typing import Final
 
 from desktop_agent.core.protocol.model import FileKind
 from desktop_agent.core.system.files import FileState, give_extras, read_state
+from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.system.staged_file import (
     BLOCK_BYTES,
     O_BINARY,
@@ -281,6 +282,12 @@ def write_atomically(path: Path, content: bytes, *, mode: int | None = None) -> 
     folders or of other owners are written in place: there, a crash can leave a mix, which `is_torn` recognises.
     """
     _write(Path(os.path.realpath(path)), content, mode, lambda: None, lambda _: True)
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Like `write_atomically`, with a file and a folder that only their owner can access."""
+    make_private_folder(path.parent)
+    write_atomically(path, content, mode=PRIVATE_FILE)
 
 
 def _write(

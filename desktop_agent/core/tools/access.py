@@ -20,7 +20,7 @@ from desktop_agent.core.tools.builtin import AnyTool
 from desktop_agent.core.tools.builtin.read_skill import ReadSkill
 from desktop_agent.core.tools.builtin.write_plan import WritePlan
 from desktop_agent.core.tools.files.suggest import closest_names
-from desktop_agent.core.tools.servers.mcp_tool import (
+from desktop_agent.core.tools.mcp_tool import (
     Choice,
     DefinitionBudget,
     McpTool,

@@ -28,10 +28,9 @@ from desktop_agent.core.merge import ClashError, merge_states, without_hunks
 from desktop_agent.core.models.vendors import DEMO
 from desktop_agent.core.protocol.model import ChangeSelection, FileChange, FileDiff, ModelRef
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.system.file_writes import write_atomically
+from desktop_agent.core.system.file_writes import write_private
 from desktop_agent.core.system.files import FileState, FileTransition
 from desktop_agent.core.system.git.git_process import NoRepositoryError
-from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.transcript import replay
 from desktop_agent.core.undo.plan import draft_revert
 from desktop_agent.core.worktrees.bring_back import FolderOffer, WorktreeOffer, present_state
@@ -41,11 +40,6 @@ MOST: Final = 6
 _PLAN: Final = "variants.json"
 _MOST_COMPARED: Final = 100
 """With more hunks than this in a file, all are offered, because each is merged to see whether it is there."""
-_FAILED: Final = "The record of the variants cannot be written."
-_CLASHING: Final = "Changes of the variants clash, so nothing was taken."
-_ONE_OF_THEM: Final = "Take these lines from only one of them."
-_IN_FOLDER: Final = "These changes clash with what is in the folder, so nothing was taken."
-_SETTLE: Final = "Leave these files out, or bring them back from one worktree, where each clash can be settled."
 _GONE: Final = "The variant has changed since, so nothing was taken."
 _AGAIN: Final = "Look at the variants again, then choose."
 
@@ -132,9 +126,8 @@ class VariantRecords:
 
     def _write(self, name: str, file: str, content: Struct) -> None:
         place = self._folder / name
-        with storage_error(_FAILED, path=place):
-            make_private_folder(place)
-            write_atomically(place / file, json.dumps(to_builtins(content), indent=1).encode(), mode=PRIVATE_FILE)
+        with storage_error("The record of the variants cannot be written.", path=place):
+            write_private(place / file, json.dumps(to_builtins(content), indent=1).encode())
 
 
 async def require_repository(folder: Path) -> None:
@@ -171,7 +164,8 @@ class VariantsClashError(AgentError):
         where = [f"{name_on_a_line(one.path)}{f':{one.line}' if one.line else ''}" for one in clashes]
         pairs = [" ↔ ".join(one.worktrees) for one in clashes]
         lines = (f"{place}  {pair}" for place, pair in zip(where, pairs, strict=True))
-        super().__init__(_CLASHING, hint=_ONE_OF_THEM, detail="\n".join(lines))
+        title = "Changes of the variants clash, so nothing was taken."
+        super().__init__(title, hint="Take these lines from only one of them.", detail="\n".join(lines))
         self.clashes = tuple(clashes)
 
 
@@ -258,7 +252,10 @@ def require_room(offer: FolderOffer, blobs: Blobs) -> None:
     refused = [one for one in draft.outcomes() if not one.is_done] if draft is not None else []
     if refused:
         detail = "\n".join(f"{name_on_a_line(one.path)}: {one.reason}" for one in refused)
-        raise AgentError(_IN_FOLDER, hint=_SETTLE, detail=detail)
+        hint = "Leave these files out, or bring them back from one worktree, where each clash can be settled."
+        raise AgentError(
+            "These changes clash with what is in the folder, so nothing was taken.", hint=hint, detail=detail
+        )
 
 
 async def taken(offers: Sequence[WorktreeOffer], picks: Sequence[Pick], blobs: Blobs) -> FolderOffer:

@@ -6,9 +6,10 @@ Whoever holds a certificate of the cluster may run programs on its workers. Noth
 import asyncio
 import json
 import logging
+import os
 import secrets
 import ssl
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
@@ -17,10 +18,13 @@ from urllib.parse import urlsplit
 from msgspec import UNSET, Struct, UnsetType, convert
 from msgspec.structs import asdict
 
+from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError, UsageError
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.package import __version__
+from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.web_address import is_loopback
+from desktop_agent.headless.batch.local_workers import LocalWorkers, sweep
 from desktop_agent.headless.batch.tasks import BatchTask, TaskOutcome, WorkerLostError
 
 _DASKS_OWN = "DASK_DISTRIBUTED__COMM__TLS__CA_FILE, …TLS__CLIENT__CERT and …TLS__CLIENT__KEY"
@@ -76,9 +80,6 @@ def _no_password() -> str:
     raise ValueError("the key has a password")
 
 
-RemoteTask = Callable[[str], Awaitable[str]]
-"""A coroutine function of the workers. It takes a `RemoteCall` and returns a `RemoteReply`, both as JSON."""
-
 _CONNECT_S = 20
 _INSTALL = "Install it: `pip install 'desktop-agent[cluster]'`, here and where the workers run."
 
@@ -99,7 +100,7 @@ class RemoteReply(Struct, frozen=True, kw_only=True):
     refused: str = ""
 
 
-def require_dask() -> None:
+def _require_dask() -> None:
     """Load Dask, which takes a second. Raises `UsageError` where it is not installed."""
     try:
         import_module("distributed")
@@ -110,15 +111,15 @@ def require_dask() -> None:
 class ClusterWorkers:
     """The workers of a running cluster. Tasks wait at its scheduler until a worker is free."""
 
-    def __init__(self, client: Any, address: str, function: RemoteTask) -> None:
+    def __init__(self, client: Any, address: str) -> None:
         self._client = client
         self._address = address
-        self._function = function
 
     @classmethod
-    async def connect(cls, address: str, tls: TlsFiles, environ: Mapping[str, str], function: RemoteTask) -> Self:
+    async def connect(cls, address: str, tls: TlsFiles, environ: Mapping[str, str]) -> Self:
         """Connect to a scheduler. Raises `UsageError` for options that can never work, or `AgentError` if it fails."""
         check_address(address)
+        await asyncio.to_thread(_require_dask)
         security = await asyncio.to_thread(_security, address, tls, environ)
         from distributed import Client as DaskClient
 
@@ -133,7 +134,7 @@ class ClusterWorkers:
             raise AgentError(
                 f"The scheduler {address} could not be reached.", hint=hint, detail=str(error.__cause__ or error)
             ) from error
-        return cls(client, address, function)
+        return cls(client, address)
 
     async def threads(self) -> int:
         return sum((await self._client.nthreads()).values())
@@ -146,7 +147,7 @@ class ClusterWorkers:
         key = f"desktop-agent-{secrets.token_hex(8)}"  # never used before: no result of another call is taken for it
         call = RemoteCall(version=__version__, key=key, task=task, max_cost=max_cost_usd)
         sent = json.dumps({**asdict(call), "task": asdict(task)})
-        future = self._client.submit(self._function, sent, key=key, pure=False)
+        future = self._client.submit(run_task, sent, key=key, pure=False)
         try:
             reply = convert(json.loads(await self._answer(future)), learned(RemoteReply))
         finally:
@@ -200,3 +201,44 @@ def _security(address: str, tls: TlsFiles, environ: Mapping[str, str]) -> object
         tls_client_cert=str(files.cert),
         tls_client_key=None if files.key is None else str(files.key),
     )
+
+
+_LOOK_S = 0.5
+
+
+async def run_task(text: str) -> str:
+    """Run the task of a `RemoteCall` to its end and return a `RemoteReply`. Stop if the call is cancelled.
+
+    This is the one function that a cluster's workers run. They find it by its name, so that no code is sent. The task
+    runs in its own process, with the keys in the environment or keyring of the worker.
+    """
+    from distributed import get_worker
+
+    call, worker = convert(json.loads(text), learned(RemoteCall)), get_worker()
+    if call.version != __version__:
+        words = f"desktop-agent is {__version__} on {worker.address}, and {call.version} where it was started."
+        return json.dumps({"refused": words})
+    workers = LocalWorkers(os.environ, SystemClock())
+    try:
+        outcome = await _while_wanted(call, workers, worker.state.tasks)
+    except WorkerLostError as error:
+        return json.dumps({"lost": f"{error} ({worker.address})"})
+    finally:
+        await workers.aclose()
+        await asyncio.to_thread(sweep, AppPaths.from_environment(os.environ).cache / "batch")
+    return json.dumps({"outcome": json.loads(outcome.line())})
+
+
+async def _while_wanted(call: RemoteCall, workers: LocalWorkers, tasks: Mapping[Any, Any]) -> TaskOutcome:
+    """Run the task, and stop it when its call is cancelled or the client has gone, because Dask does not."""
+    running = asyncio.create_task(workers.run(call.task, call.max_cost), name=call.key)
+    try:
+        while not running.done():
+            known = tasks.get(call.key)
+            if known is None or known.state != "executing":
+                raise WorkerLostError("the task was stopped")
+            await asyncio.wait([running], timeout=_LOOK_S)
+        return running.result()
+    finally:
+        running.cancel()
+        await asyncio.wait([running])

@@ -13,6 +13,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from stat import S_ISDIR, S_ISLNK, S_ISREG
+from typing import Final
 
 from filelock import FileLock, Timeout
 from msgspec.structs import asdict
@@ -27,14 +28,13 @@ from desktop_agent.headless.batch.tasks import BatchTask, TaskOutcome, WorkerLos
 
 _LAST_WORDS_BYTES = 2_000
 
+_MODULE: Final = "desktop_agent.cli.batch_worker"
+"""What each process runs: it reads tasks and writes outcomes, as JSON lines."""
+
 
 class LocalWorkers:
-    def __init__(self, module: str, environ: Mapping[str, str], clock: Clock) -> None:
-        """Each process runs `module`, which reads tasks and writes outcomes as JSON lines.
-
-        `environ` includes the keys, like the environment of a run that is started by hand.
-        """
-        self._module = module
+    def __init__(self, environ: Mapping[str, str], clock: Clock) -> None:
+        """`environ` includes the keys, like the environment of a run that is started by hand."""
         self._environ = environ
         self._processes = ProcessRunner(clock)
         self._idle: list[_Worker] = []
@@ -56,9 +56,7 @@ class LocalWorkers:
 
     async def _start(self) -> "_Worker":
         worker = _Worker()
-        command = Command(
-            argv=(sys.executable, "-m", self._module), cwd=Path.cwd(), environ=self._environ, takes_input=True
-        )
+        command = Command(argv=(sys.executable, "-m", _MODULE), cwd=Path.cwd(), environ=self._environ, takes_input=True)
         try:
             worker.child = await self._processes.start(command, worker.take_output, worker.take_errors)
         except OSError as error:

@@ -7,7 +7,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import SandboxMode
 from desktop_agent.core.providers.scripted import Say
 from desktop_agent.core.tools.access import CAPABILITIES, Access, CallRules, ToolRegistry
-from desktop_agent.core.tools.servers.mcp_tool import DefinitionBudget
+from desktop_agent.core.tools.mcp_tool import DefinitionBudget
 from tests.harness import BUILTIN_TOOLS, Ground
 
 REGISTRY = ToolRegistry(BUILTIN_TOOLS)

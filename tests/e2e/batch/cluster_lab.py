@@ -44,7 +44,7 @@ class ClusterLab(Lab):
         return running_with("spawn_main", psutil.Process(self._cluster).children())
 
     def runs(self) -> list[psutil.Process]:
-        return running_with("desktop_agent.cli.batch.worker", psutil.Process(self._cluster).children(recursive=True))
+        return running_with("desktop_agent.cli.batch_worker", psutil.Process(self._cluster).children(recursive=True))
 
     def processor_s(self) -> float:
         """The cluster's processor time in seconds, with its ended processes."""

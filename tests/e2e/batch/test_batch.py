@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from desktop_agent.cli.batch.worker import arguments_of
+from desktop_agent.cli.batch_worker import arguments_of
 from desktop_agent.headless.batch.tasks import read_tasks
 from tests.e2e.batch.conftest import BatchHere
 from tests.e2e.batch.lab import DEMO, Lab, task
@@ -143,7 +143,7 @@ def test_killed_workers_and_coordinators_lose_and_repeat_nothing(lab: Lab, batch
         assert process.stderr is not None
         for _ in range(chance.randint(1, 2)):
             process.stderr.readline()  # a tenth is done, or the batch has ended
-        workers = running_with("batch.worker", psutil.Process(process.pid).children())
+        workers = running_with("batch_worker", psutil.Process(process.pid).children())
         if workers and chance.random() < 0.7:
             with suppress(psutil.NoSuchProcess):  # its last task is done
                 chance.choice(workers).kill()

@@ -23,7 +23,7 @@ from desktop_agent.core.tools.builtin.todo_write import TodoWrite
 from desktop_agent.core.tools.builtin.view_image import ViewImage
 from desktop_agent.core.tools.builtin.web_fetch import WebFetch
 from desktop_agent.core.tools.builtin.web_search import WebSearch
-from desktop_agent.core.tools.servers.mcp_tool import McpTool
+from desktop_agent.core.tools.mcp_tool import McpTool
 from desktop_agent.core.tools.tool import EditTool, ReadTool
 
 AnyTool = ReadTool[Any] | EditTool[Any] | RunTerminalCmd | McpTool

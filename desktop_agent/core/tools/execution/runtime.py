@@ -65,10 +65,10 @@ from desktop_agent.core.tools.gate import (
     arguments_digest,
     edit_question,
 )
+from desktop_agent.core.tools.mcp_tool import McpArguments, McpTool
 from desktop_agent.core.tools.output import RESULT_LIMIT, ContextLimits, fit, fit_all
 from desktop_agent.core.tools.secret_files import SecretNames
-from desktop_agent.core.tools.servers.mcp_tool import McpArguments, McpTool
-from desktop_agent.core.tools.servers.session_servers import SessionServers
+from desktop_agent.core.tools.session_servers import SessionServers
 from desktop_agent.core.tools.tool import (
     SKIPPED_KEY,
     SPOOL_KEY,

@@ -14,7 +14,7 @@ from desktop_agent.core.mcp.trust import MOST_INTRODUCED_CHARS, ToolTrust, Trust
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import Allowed, Denied, JsonObject, Rule
 from desktop_agent.core.providers.scripted import Call, Reply, Say
-from desktop_agent.core.tools.servers.mcp_tool import McpArguments, McpTool, SessionTrust
+from desktop_agent.core.tools.mcp_tool import McpArguments, McpTool, SessionTrust
 from desktop_agent.core.tools.tool import ToolContext
 from tests.core.mcp.conftest import server
 from tests.core.tools.servers.conftest import program, with_servers

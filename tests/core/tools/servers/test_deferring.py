@@ -11,7 +11,7 @@ from desktop_agent.core.mcp.connection import Connection, ServerPool
 from desktop_agent.core.mcp.definition import Program, ServerDefinition
 from desktop_agent.core.mcp.server_status import OfferedTool
 from desktop_agent.core.tools.access import Access, CallRules, ToolRegistry
-from desktop_agent.core.tools.servers.mcp_tool import DefinitionBudget, McpTool, SearchTools, best_tools, chosen
+from desktop_agent.core.tools.mcp_tool import DefinitionBudget, McpTool, SearchTools, best_tools, chosen
 from tests.core.tools.servers import tracker
 from tests.harness import BUILTIN_TOOLS
 

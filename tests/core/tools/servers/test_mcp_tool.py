@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.tools.servers.mcp_tool import LONGEST_NAME, ArgumentCheck, offered_schema, wire_name
+from desktop_agent.core.tools.mcp_tool import LONGEST_NAME, ArgumentCheck, offered_schema, wire_name
 
 SERVERS = st.from_regex(r"\A[A-Za-z0-9]([A-Za-z0-9-]{0,14}[A-Za-z0-9])?\Z")
 TOOLS = st.one_of(st.text(min_size=1, max_size=80), st.from_regex(r"\A[a-z_]{1,70}(-[0-9a-f]{8})?\Z"))

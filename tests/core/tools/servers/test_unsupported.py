@@ -10,7 +10,7 @@ from desktop_agent.core.mcp.server_status import OfferedTool, unused_line
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.scripted import Call, Say
-from desktop_agent.core.tools.servers.mcp_tool import NO_VIEW
+from desktop_agent.core.tools.mcp_tool import NO_VIEW
 from tests.core.mcp.conftest import Connect, server
 from tests.core.mcp.conftest import connect as connect
 from tests.core.mcp.conftest import pool as pool

@@ -1,4 +1,4 @@
-"""Carries out `desktop-agent batch`."""
+"""`desktop-agent batch`: many runs, each with one result."""
 
 import argparse
 import asyncio
@@ -9,15 +9,14 @@ from pathlib import Path
 
 from msgspec.structs import asdict, replace
 
-from desktop_agent.cli.batch import WORKER
-from desktop_agent.cli.batch.worker import arguments_of
+from desktop_agent.cli.batch_worker import arguments_of
 from desktop_agent.cli.console import Console, TerminalLine
 from desktop_agent.cli.signals import run_to_end
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.worktrees.variants import VariantRecords, require_repository
-from desktop_agent.headless.batch.cluster import ClusterWorkers, RemoteTask, TlsFiles, check_address, require_dask
+from desktop_agent.headless.batch.cluster import ClusterWorkers, TlsFiles, check_address
 from desktop_agent.headless.batch.local_workers import LocalWorkers, sweep
 from desktop_agent.headless.batch.tasks import (
     Batch,
@@ -115,19 +114,11 @@ async def _run(
 
 async def _workers(args: argparse.Namespace, tls: TlsFiles) -> tuple[Workers, int]:
     if args.scheduler is None:
-        return LocalWorkers(WORKER, args.environ, SystemClock()), args.workers or os.cpu_count() or 1
-    function = await asyncio.to_thread(_remote_task)
-    cluster = await ClusterWorkers.connect(args.scheduler, tls, args.environ, function)
+        return LocalWorkers(args.environ, SystemClock()), args.workers or os.cpu_count() or 1
+    cluster = await ClusterWorkers.connect(args.scheduler, tls, args.environ)
     count = args.workers or await cluster.threads()
     if not count:
         await cluster.aclose()
         hint = "Start some, or say with --workers how many tasks to run at once; they wait at the scheduler."
         raise UsageError("The cluster has no worker yet.", hint=hint)
     return cluster, count
-
-
-def _remote_task() -> RemoteTask:
-    require_dask()
-    from desktop_agent.cli.batch.cluster_task import run_task
-
-    return run_task

@@ -17,7 +17,7 @@ from desktop_agent.core.mcp.trust import TrustedTools, definition_digest
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.events import EventLog
 from desktop_agent.core.tools.access import ToolRegistry
-from desktop_agent.core.tools.servers.mcp_tool import McpTool, SessionTrust
+from desktop_agent.core.tools.mcp_tool import McpTool, SessionTrust
 
 _MOST_NAMED = 5
 

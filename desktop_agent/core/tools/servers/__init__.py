@@ -1,1 +1,0 @@
-"""The tools of MCP servers as tools of a session: named, described, called, and kept up to date."""
