@@ -6,6 +6,7 @@ import re
 import shutil
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice, pairwise
 from pathlib import Path
 
@@ -37,7 +38,9 @@ _THE_FOLDER = re.compile(
 """How command lines name the folder that they run in."""
 _MOST_PLACES = 16
 _MOST_MATCHES = 300
-_PATTERN = re.compile(r"[*?[]")
+_MOST_PROGRAMS = 30
+_MOST_WILD = 2
+"""With more patterns in a path, the search could go through all that is in the folder."""
 
 
 def marks_from(line: str, root: Path) -> tuple[ScriptMark, ...]:
@@ -71,14 +74,18 @@ def marks_inside(line: str, root: Path, folder: Path | None = None, *, is_wide: 
     files += (place / name for place in searched for name in programs)
     for name in packages_of(parsed):
         files += (file for place in places for file in _entries_of(place, name))
-    for pattern in names:
-        if _PATTERN.search(pattern) and not pattern.startswith("/"):
-            files += islice(start.glob(pattern.replace("**", "*")), _MOST_MATCHES)
+    for pattern in filter(_is_pattern, names):
+        with suppress(OSError, ValueError, NotImplementedError, RecursionError):  # it is none, or a full path
+            files += islice(start.glob(re.sub(r"\*+", "*", pattern)), _MOST_MATCHES)
     # What is not there is dropped first, because a line can have thousands of words.
     there = filter(os.path.lexists, dict.fromkeys(files))
     inside = {path: file for file in there if (path := _inside(file, root, top))}
     found = {path: _mark_of(file) or "no file" for path, file in inside.items() if not file.is_dir()}  # as a pipe
     return tuple(ScriptMark(path=path, mark=mark) for path, mark in sorted(found.items()))
+
+
+def _is_pattern(word: str) -> bool:
+    return 0 < sum(any(sign in part for sign in "*?[") for part in word.split("/")) <= _MOST_WILD
 
 
 def _words_of(line: str, parsed: ParsedCommand) -> Iterator[str]:
@@ -116,7 +123,7 @@ def _entries_of(place: Path, package: str) -> Iterator[Path]:
         except (ValueError, RecursionError):
             continue
         programs = described.get("bin")
-        for value in (described.get("main"), programs, *as_object(programs).values()):
+        for value in (described.get("main"), programs, *islice(as_object(programs).values(), _MOST_PROGRAMS)):
             if isinstance(value, str):
                 yield from (folder / value, folder / f"{value}.js", folder / value / "index.js")
 

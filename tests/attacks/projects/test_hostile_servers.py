@@ -306,6 +306,30 @@ def test_a_project_whose_servers_run_none_of_its_files_is_not_asked_again(
     assert not project.house.extensions.settings.is_waiting
 
 
+ODD = (
+    "x" * 300 + "/*",
+    "***/**x*[",
+    "[",
+    "a" * 9_000,
+    "../" * 3_000 + "*",
+    "*/" * 200,
+    "{" * 9_000,
+    "$(" * 2_000,
+    "\u202e*",
+    "~/*",
+    "/*",
+)
+
+
+@pytest.mark.parametrize("word", ODD)
+def test_an_odd_command_line_is_looked_at_without_a_failure(project: Project, word: str) -> None:
+    project.put("package.json", json.dumps({"main": "../" * 2_000, "bin": {str(n): word for n in range(9_000)}}))
+    project.put("s.py", SERVER)
+    for command in (word, "node", "npx", "bash"):
+        project.define(command, ".", word, "-c", word, "s.py", env={"PATH": word, "PYTHONPATH": f"{word}:s.py"})
+        assert "s.py" in project.items[0].detail.split(", ")
+
+
 async def test_a_server_that_keeps_data_in_the_folder_is_started_again(project: Project) -> None:
     project.put("s.py", SERVER)
     project.put("notes.db", "one")
