@@ -9190,8 +9190,8 @@
 <context>
     <name>LanguageServers</name>
     <message>
-        <source>Starts, and then checks {0}</source>
-        <translation>Startet und prüft dann {0}</translation>
+        <source>Is starting, and then checks {0}</source>
+        <translation>Startet gerade und prüft dann {0}</translation>
     </message>
     <message>
         <source>Runs, and checks {0}</source>

@@ -9158,7 +9158,7 @@
 <context>
     <name>LanguageServers</name>
     <message>
-        <source>Starts, and then checks {0}</source>
+        <source>Is starting, and then checks {0}</source>
         <translation>正在启动，然后检查 {0}</translation>
     </message>
     <message>

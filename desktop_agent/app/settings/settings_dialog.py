@@ -286,7 +286,7 @@ def _server_view(one: StandingServer, state: ServerState | None) -> ExtensionVie
         shown, reason = "failed", state.problem.removesuffix(".")
     elif shown == "on":
         words = {
-            "starting": _tr("Starts, and then checks {0}"),
+            "starting": _tr("Is starting, and then checks {0}"),
             "running": _tr("Runs, and checks {0}"),
         }
         idle = _tr("Starts when a file of these types changes: {0}")

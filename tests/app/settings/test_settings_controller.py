@@ -16,7 +16,9 @@ from desktop_agent.ui.widgets.buttons import Switch
 from tests.app.conftest import Go
 from tests.core.mcp.conftest import PROGRAM
 from tests.e2e.driver import Driver
-from tests.parts import visible_texts
+from tests.parts import part, visible_texts
+from tests.servers.script import reply, text, tool_use
+from tests.servers.threaded import serve
 
 pytestmark = pytest.mark.usefixtures("qapp")
 
@@ -242,6 +244,38 @@ def test_language_servers_are_listed_with_what_they_do_and_switched_off(
         await user.press(Qt.Key.Key_Escape)
 
     go([str(project), "--provider", "demo"], journey)
+
+
+def test_the_state_of_a_language_server_is_shown_as_it_changes(
+    go: Go, file: Path, key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del key
+    project, program = tmp_path / "project", tmp_path / "bin" / "basedpyright-langserver"
+    for folder in (project, program.parent):
+        folder.mkdir()
+    write(program, "#!/bin/sh\nwhile [ ! -e go ]; do sleep 0.1; done\necho No types today. >&2\nexit 3\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    with file.open("a") as settings:
+        settings.write('[execution]\napproval = "never"\n')
+
+    async def journey(user: Driver) -> None:
+        dialog = await user.open_settings()
+        dialog.show_section("diagnostics")
+
+        async def says(words: str) -> None:
+            await user.until_true(lambda: any(words in text for text in visible_texts(dialog)), words)
+
+        await says("Starts when a file of these types changes: .py .pyi")
+        user.composer.set_text("Write it")
+        part(user.window.main_window, QPushButton, "sendButton").click()
+        await says("Is starting, and then checks .py .pyi")
+        (project / "go").touch()
+        await says("It ended with exit code 3. No types today")
+        await user.press(Qt.Key.Key_Escape)
+
+    with serve(reply(tool_use("create_file", path="a.py", content="")), reply(text("Done."))) as server:
+        go([str(project), "--base-url", server.url], journey)
 
 
 def read(path: Path) -> str:
