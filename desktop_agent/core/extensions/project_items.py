@@ -37,8 +37,6 @@ FINDERS: tuple[Callable[[Path, SecretAt], Iterable[ProjectItem]], ...] = (
 
 _IS_DATA = re.compile(r"\S+\.(?:db|sqlite3?|duckdb|log)")
 """What a program writes, unless it is the first file that it is given: then it could be the script."""
-
-
 _KINDS: Mapping[str, Literal["MCP server", "agent program"]] = {
     "mcp.definitions": "MCP server",
     "agents": "agent program",
