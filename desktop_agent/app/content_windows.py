@@ -18,6 +18,7 @@ from desktop_agent.ui.chat.cards.tool_body import decoded
 from desktop_agent.ui.chat.cards.tool_output import TerminalBody, readable, with_controls_named
 from desktop_agent.ui.jobs_panel import SubagentJob
 from desktop_agent.ui.terminal.output_window import MAX_CHARS, OutputWindow, PrintedDocument
+from desktop_agent.ui.translation import error_words
 from desktop_agent.ui.widgets.picture_canvas import PictureWindow
 from desktop_agent.ui.widgets.picture_decoding import MOST
 from desktop_agent.ui.window.plan_window import PlanWindow
@@ -200,7 +201,7 @@ class UsageDisplay(Controller):
                 sessions = await asyncio.to_thread(reader.read, progress=progress, is_stopped=stopped.is_set)
             except StorageError as error:
                 if self._window is window:
-                    window.show_problem(f"{error.title} {error.hint}")
+                    window.show_problem(error_words(error))
                 return
             if self._window is window:
                 self._sessions = sessions

@@ -26,7 +26,7 @@ from desktop_agent.ui.chat.text.file_links import names_alone
 from desktop_agent.ui.files.path_actions import new_paths
 from desktop_agent.ui.review.code_dialog import ApplyDialog, ApplyTarget, decoded
 from desktop_agent.ui.review.diff_source import turn_obstacle
-from desktop_agent.ui.translation import core_words
+from desktop_agent.ui.translation import core_words, error_words
 from desktop_agent.ui.window.session_handle import SessionHandle
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class FileWriting(Controller):
             except TimeoutError:
                 return Written(self.tr("The conversation did not answer, so it is not known whether that was done."))
             except AgentError as error:  # the session cannot be opened
-                return Written(f"{core_words(error.title)} {core_words(error.hint)}".strip())
+                return Written(error_words(error))
             if isinstance(answer, ev.ChangesRecorded):
                 return Written("", tuple(change.id for change in answer.changes))
             assert isinstance(answer, ev.Notice)

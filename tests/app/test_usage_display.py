@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, Qt, QTranslator
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel
 
-from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.base.paths import AppPaths, resource_path
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.ui.usage.usage_window import FigureTable, UsageWindow
 from tests.app.conftest import Go
@@ -58,6 +58,19 @@ def test_the_usage_of_all_sessions_is_shown_for_a_period_or_why_it_cannot_be_rea
         state = window.findChildren(QLabel, "usageState")[0]
         await user.until_true(lambda: "could not be listed" in state.text(), "what is wrong is said")
         window.close()
+        german = QTranslator(main)
+        assert german.load(str(resource_path("translations", "desktop_agent_de.qm")))
+        QCoreApplication.installTranslator(german)
+        try:
+            main.actions_.usage.trigger()
+            window = await user.see(UsageWindow, "usageWindow")
+            state = window.findChildren(QLabel, "usageState")[0]
+            await user.until_true(
+                lambda: "Rechte des Datenordners" in state.text(), "it is said in the language of the window"
+            )
+            window.close()
+        finally:
+            QCoreApplication.removeTranslator(german)
         sessions.unlink()
         moved.rename(sessions)
 

@@ -16,7 +16,7 @@ from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.review.commit_sheet import HunkChoice
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
-from desktop_agent.ui.translation import core_words, plural
+from desktop_agent.ui.translation import core_words, error_words, plural
 from desktop_agent.ui.widgets.banner import few_lines
 from desktop_agent.ui.widgets.buttons import Picker, compact_button, make_button, make_line
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, restyle, show_text
@@ -123,7 +123,7 @@ class TrySheet(QDialog):
         self._enable()
 
     def say(self, error: AgentError) -> None:
-        show_text(self._note, " ".join(filter(None, (core_words(error.title), core_words(error.hint)))))
+        show_text(self._note, error_words(error))
         self._enable()
 
     def _fill(self, picker: Picker, value: object) -> None:

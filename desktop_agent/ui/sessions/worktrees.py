@@ -13,7 +13,7 @@ from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.ui.theme import Space, Theme, TypeSize
-from desktop_agent.ui.translation import core_words, plural
+from desktop_agent.ui.translation import core_words, error_words, plural
 from desktop_agent.ui.widgets.buttons import Picker, compact_button, make_button, make_line
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, show_text
 from desktop_agent.ui.widgets.layouts import (
@@ -235,4 +235,4 @@ class WorktreesDialog(QDialog):
                 row.show_unmerged(unmerged)
 
     def say(self, error: AgentError | None) -> None:
-        show_text(self._problem, f"{core_words(error.title)} {core_words(error.hint)}".strip() if error else "")
+        show_text(self._problem, error_words(error) if error else "")
