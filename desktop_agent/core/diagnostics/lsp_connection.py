@@ -111,6 +111,44 @@ class _Document(Struct):
     is_answered: bool = False
 
 
+class _Work:
+    """What a server says that it is doing, such as to load the project."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.is_over = asyncio.Event()
+        self.is_over.set()
+        self.has_led_to_answers = False
+        self._clock = clock
+        self._going_on: set[str] = set()
+        self._until = 0.0
+        """When it is no longer believed."""
+
+    @property
+    def left_s(self) -> float:
+        return max(0.0, self._until - self._clock.monotonic())
+
+    def progressed(self, params: JsonObject) -> None:
+        """Note that it loads a project. Later it does this and that, such as to install types, perhaps without end."""
+        kind, token = as_object(params.get("value")).get("kind"), str(params.get("token"))[:_LONGEST_CODE]
+        if kind == "end" or (kind == "begin" and not self.has_led_to_answers):
+            self._note(token, is_done=kind == "end")
+
+    def rested(self, params: JsonObject) -> None:
+        self._note("status", is_done=params.get("quiescent") is not False)
+
+    def _note(self, what: str, *, is_done: bool) -> None:
+        if is_done:
+            self._going_on.discard(what)
+        elif len(self._going_on) < _MOST_BUSY:
+            self._until = self._until or self._clock.monotonic() + _MOST_BUSY_S
+            self._going_on.add(what)
+        if not self._going_on:
+            self._until = 0.0
+            self.is_over.set()
+        elif self.left_s:
+            self.is_over.clear()
+
+
 class LspConnection:
     def __init__(self, standing: StandingServer, host: LspHost, on_more: Callable[[Path], None]) -> None:
         """`on_more` is called when the server may have more to say of a text than `problems_of` returned."""
@@ -125,13 +163,8 @@ class LspConnection:
         self._peer: Peer | None = None
         self._pulls = False
         self._log = ServerLog(None)
-        self._has_answered = False
+        self._work = _Work(host.clock)
         self._refreshes = 0
-        self._busy: set[str] = set()
-        """What the server says that it is doing, such as to load the project."""
-        self._busy_until = 0.0
-        """When it is no longer believed."""
-        self._at_rest = asyncio.Event()
         self._documents: dict[str, _Document] = {}
         self._last_used = 0.0
 
@@ -157,8 +190,7 @@ class LspConnection:
 
     async def _live(self) -> None:
         self._become("starting")
-        self._busy_until, self._has_answered = 0.0, False
-        self._at_rest.set()
+        self._work = _Work(self._host.clock)
         logs, secrets = self._host.logs, tuple(self.server.env.values())
         log = self._log = ServerLog(logs / f"{self.server.name}.log" if logs is not None else None, secrets)
         try:
@@ -185,7 +217,6 @@ class LspConnection:
         finally:
             self._peer = None
             self._documents.clear()
-            self._busy.clear()
 
     def _become(self, phase: Phase, problem: str = "", pid: int | None = None) -> None:
         self.state = ServerState(name=self.server.name, phase=phase, problem=problem, pid=pid)
@@ -206,15 +237,15 @@ class LspConnection:
             "workspace/configuration": self._configuration,
             "workspace/workspaceFolders": self._folders,
             "client/registerCapability": self._registered,
-            "client/unregisterCapability": self._nothing,
-            "window/workDoneProgress/create": self._nothing,
+            "client/unregisterCapability": _nothing,
+            "window/workDoneProgress/create": _nothing,
             "workspace/diagnostic/refresh": self._refreshed,
-            "window/showMessageRequest": self._nothing,
+            "window/showMessageRequest": _nothing,
         }
         heard: dict[str, Callable[[JsonObject], None]] = {
             "textDocument/publishDiagnostics": self._published,
-            "$/progress": self._progressed,
-            "experimental/serverStatus": self._rested,
+            "$/progress": self._work.progressed,
+            "experimental/serverStatus": self._work.rested,
             "window/logMessage": self._complained,
             "window/showMessage": self._complained,
         }
@@ -296,13 +327,7 @@ class LspConnection:
     async def _configuration(self, params: JsonObject) -> object:
         items = params.get("items")
         asked = cast("list[object]", items)[:100] if isinstance(items, list) else []
-        return [self._section(str(as_object(item).get("section") or "")) for item in asked]
-
-    def _section(self, name: str) -> object:
-        value: object = self.server.settings
-        for part in filter(None, name.split(".")):
-            value = as_object(value).get(part)
-        return value
+        return [_section(self.server.settings, str(as_object(item).get("section") or "")) for item in asked]
 
     async def _folders(self, _: JsonObject) -> object:
         return [{"uri": self._host.root.as_uri(), "name": self._host.root.name}]
@@ -317,36 +342,12 @@ class LspConnection:
                 document.news.set()
         return None
 
-    async def _nothing(self, _: JsonObject) -> object:
-        return None
-
     async def _refreshed(self, _: JsonObject) -> object:
         self._refreshes += 1
         for path, document in self._documents.items():
             if document.is_answered:
                 self._on_more(Path(path))
         return None
-
-    def _progressed(self, params: JsonObject) -> None:
-        """Note that it loads a project. Later it does this and that, such as to install types, perhaps without end."""
-        kind, token = as_object(params.get("value")).get("kind"), str(params.get("token"))[:_LONGEST_CODE]
-        if kind == "end" or (kind == "begin" and not self._has_answered):
-            self._now_does(token, is_done=kind == "end")
-
-    def _rested(self, params: JsonObject) -> None:
-        self._now_does("status", is_done=params.get("quiescent") is not False)
-
-    def _now_does(self, what: str, *, is_done: bool) -> None:
-        if is_done:
-            self._busy.discard(what)
-        elif len(self._busy) < _MOST_BUSY:
-            self._busy_until = self._busy_until or self._host.clock.monotonic() + _MOST_BUSY_S
-            self._busy.add(what)
-        if not self._busy:
-            self._busy_until = 0.0
-            self._at_rest.set()
-        elif self._host.clock.monotonic() < self._busy_until:
-            self._at_rest.clear()
 
     def _complained(self, params: JsonObject) -> None:
         if params.get("type") == 1:
@@ -413,7 +414,7 @@ class LspConnection:
     @property
     def is_busy(self) -> bool:
         """Whether it says that it is loading something."""
-        return not self._at_rest.is_set()
+        return not self._work.is_over.is_set()
 
     def is_shown(self, path: Path) -> bool:
         return str(path) in self._documents
@@ -428,7 +429,7 @@ class LspConnection:
             raise ServerError("It was started again meanwhile.")
         found = None if self._pulls else await self._pushed(document, is_patient=is_patient)
         found = await self._pulled(path) if found is None else found
-        document.is_answered = self._has_answered = True
+        document.is_answered = self._work.has_led_to_answers = True
         return found
 
     async def _pulled(self, path: Path) -> tuple[Diagnostic, ...]:
@@ -475,8 +476,8 @@ class LspConnection:
 
     async def _rest(self) -> None:
         """Wait until the server is at rest, but not for ever: some never say that they are done."""
-        if not await self._comes(self._at_rest, max(0.0, self._busy_until - self._host.clock.monotonic())):
-            self._at_rest.set()
+        if not await self._comes(self._work.is_over, self._work.left_s):
+            self._work.is_over.set()
 
     async def _comes(self, event: asyncio.Event, timeout_s: float) -> bool:
         """Wait until an event comes, and return whether it did in time. Raises `ServerError` if the server ends."""
@@ -520,6 +521,17 @@ async def _asked(peer: Peer, method: str, params: JsonObject, timeout_s: float |
         return asked.result()
     except RpcError as error:
         raise _RefusedError(error) from error
+
+
+async def _nothing(_: JsonObject) -> object:
+    return None
+
+
+def _section(settings: JsonObject, name: str) -> object:
+    value: object = settings
+    for part in filter(None, name.split(".")):
+        value = as_object(value).get(part)
+    return value
 
 
 async def _write(process: LineProcess, unsent: "asyncio.Queue[bytes]") -> None:
