@@ -7,7 +7,7 @@ from operator import attrgetter
 from msgspec.structs import asdict
 
 from desktop_agent.cli.console import Console, size_text, table
-from desktop_agent.core.agents.installed import WayBack, way_back
+from desktop_agent.core.agents.installed import way_back
 from desktop_agent.core.base.errors import SessionBusyError, SessionNotFoundError, UsageError
 from desktop_agent.core.base.file_names import name_on_a_line
 from desktop_agent.core.base.ids import SessionId
@@ -29,7 +29,6 @@ from desktop_agent.core.transcript import (
     SpendingEntry,
     TextEntry,
     ToolEntry,
-    Transcript,
     UndoEntry,
     explanation_of,
     hook_line,
@@ -104,6 +103,7 @@ def show_session(args: argparse.Namespace, console: Console) -> None:
         newer = "written by a newer version, are not understood here and not shown"
         console.say(f"warning: {number_of(unknown, 'record')} of this session, {newer}.")
     transcript = replay(events)
+    back = way_back(transcript.session.agent_sessions, transcript.session.workspace)
     history = History()
     for event in events:
         history.fold.apply(event)
@@ -115,7 +115,7 @@ def show_session(args: argparse.Namespace, console: Console) -> None:
         "provider": transcript.session.model.provider if transcript.session.model else None,
         "turns": transcript.turn,
         "usage": encode(transcript.turns.usage),
-        "continued_by": back.command if (back := _way_back(transcript)) is not None else None,
+        "continued_by": back.command if back is not None else None,
         "messages": [encode_message(message) for message in history.messages()],
         "events": [encode_event(event) for event in events],
     }
@@ -127,10 +127,6 @@ def show_session(args: argparse.Namespace, console: Console) -> None:
     if back is not None:
         heading += f"goes on in {back.title}: {back.command}\n"
     console.result(document, heading + "\n" + "\n\n".join(map(_describe, transcript.entries)))
-
-
-def _way_back(transcript: Transcript) -> WayBack | None:
-    return way_back(transcript.session.agent_sessions, transcript.session.workspace)
 
 
 def _used(usage: Usage) -> str:

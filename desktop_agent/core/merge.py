@@ -86,7 +86,7 @@ def chunks(ours: Sequence[Edit], theirs: Sequence[Edit]) -> Iterator[Chunk]:
 
 
 def _merged(base: bytes, ours: bytes, theirs: bytes) -> Merge:
-    base_lines, our_lines, their_lines = (_lines(content) for content in (base, ours, theirs))
+    base_lines, our_lines, their_lines = (tuple(io.BytesIO(content)) for content in (base, ours, theirs))
     pieces: list[bytes | Clashing] = []
     done = 0
     for chunk in chunks(find_edits(base, ours), find_edits(base, theirs)):
@@ -117,10 +117,6 @@ def _neighbours_joined(pieces: Sequence[bytes | Clashing]) -> Iterator[bytes | C
         yield piece
     if text := b"".join(clean):
         yield text
-
-
-def _lines(content: bytes) -> Lines:
-    return tuple(io.BytesIO(content))
 
 
 def _recoded(piece: bytes | Clashing, encoding: str) -> bytes | Clashing:

@@ -22,6 +22,7 @@ from desktop_agent.core.base.errors import (
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.plain_text import on_one_line
 from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.codec import refuse_constant
 from desktop_agent.core.protocol.events import TurnEnded
 from desktop_agent.core.protocol.model import FileChange, Usage
 from desktop_agent.core.session.failure_notices import (
@@ -235,9 +236,4 @@ def _json_in(transcript: Transcript, turn: int) -> object:
     texts = [entry.text for entry in entries if entry.kind == "text"]
     text = texts[-1].strip() if texts else ""
     fenced = _FENCE.fullmatch(text)
-    return json.loads(fenced.group(1) if fenced else text, parse_constant=_refuse_constant)
-
-
-def _refuse_constant(name: str) -> object:
-    """Refuse NaN and infinity, which the parser would accept although JSON has neither."""
-    raise ValueError(f"{name} is not JSON")
+    return json.loads(fenced.group(1) if fenced else text, parse_constant=refuse_constant)

@@ -5,7 +5,7 @@ An event of an unknown type or a later version becomes an `UnknownEvent`, which 
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import cast, get_args
+from typing import NoReturn, cast, get_args
 
 from msgspec import Struct, ValidationError, convert, to_builtins
 
@@ -65,6 +65,11 @@ def is_deeper_than(value: object, levels: int) -> bool:
 
 
 _NESTED = (dict, list, tuple)
+
+
+def refuse_constant(name: str) -> NoReturn:
+    """Refuse NaN and infinity, which Python's parser would accept although JSON has neither."""
+    raise ValueError(f"{name} is not JSON")
 
 
 class MalformedLineError(ValueError):

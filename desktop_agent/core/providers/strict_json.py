@@ -7,10 +7,10 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import NamedTuple, NoReturn, cast
+from typing import NamedTuple, cast
 
 from desktop_agent.core.base.plain_text import is_encodable
-from desktop_agent.core.protocol.codec import is_deeper_than, parts_of
+from desktop_agent.core.protocol.codec import is_deeper_than, parts_of, refuse_constant
 from desktop_agent.core.protocol.model import Flaw, JsonObject
 
 
@@ -85,7 +85,7 @@ def parse_arguments(text: str) -> Arguments:
 
 def _with_escapes(text: str) -> str:
     """Return JSON with the raw control characters in its strings escaped. Raises `ValueError`."""
-    return json.dumps(json.loads(text, strict=False, parse_constant=_refuse_constant, parse_float=_finite))
+    return json.dumps(json.loads(text, strict=False, parse_constant=refuse_constant, parse_float=_finite))
 
 
 def _decoded_once(text: str) -> str:
@@ -101,7 +101,7 @@ _MENDING: Mapping[Flaw, Callable[[str], str]] = {"control_characters": _with_esc
 def read_object(text: str) -> JsonObject:
     """Parse a JSON object. Raises `ValueError`, whose message begins with "are not …"."""
     try:
-        value: object = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+        value: object = json.loads(text, parse_constant=refuse_constant, parse_float=_finite)
     except json.JSONDecodeError as error:
         raise ValueError(f"are not valid JSON ({error.msg} at character {error.pos})") from None
     except (ValueError, RecursionError):  # NaN, 1e999, a number with thousands of digits, brackets without end
@@ -127,10 +127,6 @@ def weight_of(value: object) -> int:
         weight += len(item) if isinstance(item, str) else _CHARS_PER_VALUE
         waiting.extend(parts_of(item))
     return weight
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
 
 
 def _finite(text: str) -> float:

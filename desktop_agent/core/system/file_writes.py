@@ -217,16 +217,12 @@ KeepsNames = Callable[[os.stat_result], bool]
 _NAMES_ELSEWHERE = "it has other names (hard links) that must keep their content, and its folder takes no new file"
 
 
-def _never(_status: os.stat_result) -> bool:
-    return False
-
-
 def write_state(
     path: Path,
     state: FileState | None,
     *,
     check: Check = lambda: None,
-    keeps_names: KeepsNames = _never,
+    keeps_names: KeepsNames = lambda _: False,
     before: Expected = ANYTHING,
 ) -> None:
     """Bring `path` to `state`: a file, a link, an empty folder, a pipe, or (None) nothing. Creates missing parents.

@@ -394,7 +394,8 @@ def _selections(
             continue
         found: list[ChangeSelection] = []
         for one in _paths(chains, ledger, file, disk):
-            records = _uncommitted(one, chains.get(one.path, []))
+            chain = chains.get(one.path, [])
+            records = chain[_reached(one.base, chain) or 0 :]
             if not op.includes_others and not op.hunks:
                 found += _agents_part(one, records, ledger.images)
             else:
@@ -470,10 +471,6 @@ def _chains(transcript: Transcript) -> _Chains:
         if record.change.author != "undo":
             found.setdefault(record.change.path, []).append(record)
     return found
-
-
-def _uncommitted(one: Seen, chain: list[ChangeRecord]) -> list[ChangeRecord]:
-    return chain[_reached(one.base, chain) or 0 :]
 
 
 def _reached(base: FileState | None, chain: Sequence[ChangeRecord]) -> int | None:

@@ -197,7 +197,7 @@ def test_a_disk_that_refuses_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("desktop_agent.core.store.drafts.write_atomically", full)
+    monkeypatch.setattr("desktop_agent.core.store.drafts.write_private", full)
     with pytest.raises(StorageError, match="could not be saved"):
         Drafts(tmp_path).save(KEY, SavedDraft("text"))
 

@@ -7,12 +7,12 @@ import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, Final, NoReturn, cast
+from typing import BinaryIO, Final, cast
 
 import msgspec
 from msgspec import Struct
 
-from desktop_agent.core.protocol.codec import MalformedLineError, is_deeper_than, parts_of
+from desktop_agent.core.protocol.codec import MalformedLineError, is_deeper_than, parts_of, refuse_constant
 from desktop_agent.core.protocol.model import JsonObject
 
 MAX_LINE_BYTES = 64 * 2**20
@@ -87,7 +87,7 @@ def _decoded_slowly(content: bytes) -> object:
         raise MalformedLineError("only null bytes: the disk lost what was written here")
     try:
         # An editor may have put a byte order mark in front. Not `json.loads(bytes)`: it guesses the encoding.
-        value: object = json.loads(content.decode("utf-8-sig"), parse_constant=_refuse_constant)
+        value: object = json.loads(content.decode("utf-8-sig"), parse_constant=refuse_constant)
     except UnicodeDecodeError as error:
         raise MalformedLineError(f"not UTF-8: {error.reason} at byte {error.start}") from error
     except RecursionError as error:
@@ -99,10 +99,6 @@ def _decoded_slowly(content: bytes) -> object:
     if _has_infinity(value):
         raise MalformedLineError("a number is too large")
     return value
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number in JSON")
 
 
 def _has_infinity(value: object) -> bool:
