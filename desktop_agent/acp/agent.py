@@ -84,7 +84,7 @@ class _Selected(_Named, rename="camel"):
 
 
 class Output:
-    """Writes lines in a thread of its own, because an editor may be slow to read.
+    """Writes lines in its own thread, because an editor may be slow to read.
 
     If more than `MOST_WAITING_BYTES` wait, the editor has stopped reading: the output is closed after what waits.
     """
@@ -108,7 +108,7 @@ class Output:
             self._close()
 
     async def flushed(self) -> None:
-        """Return when everything until now is written: never, if the editor has stopped reading."""
+        """Return once everything so far is written: never, if the editor has stopped reading."""
         loop, flushed = asyncio.get_running_loop(), asyncio.Event()
         self._lines.put(lambda: loop.call_soon_threadsafe(flushed.set))
         await flushed.wait()
@@ -162,7 +162,7 @@ class AcpAgent:
         self._editor = Editor(peer, output.flushed, patience_s)
 
     async def run(self, descriptor: int) -> None:
-        """Serve until the input ends. Then the sessions are closed, and questions wait on in them."""
+        """Serve until the input ends. Then close the sessions; their open questions stay pending."""
         try:
             await self._editor.peer.serve(lines_of(descriptor))
         finally:

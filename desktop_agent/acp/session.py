@@ -67,7 +67,7 @@ T = TypeVar("T")
 class Editor(Struct):
     peer: Peer
     flushed: Callable[[], Awaitable[None]]
-    """Returns when the editor has taken everything that it was told."""
+    """Returns once the editor has received everything sent to it."""
     patience_s: float
     """How long an answer about a file may take. An editor that takes longer is not asked again."""
     shows_notices: bool = False
@@ -84,7 +84,7 @@ class Editor(Struct):
 
 class EditorFiles:
     def __init__(self, editor: Editor, session_id: Callable[[], SessionId], hear: Callable[[ev.Notice], None]) -> None:
-        """`hear` is told when the editor is not asked any more."""
+        """`hear` gets a notice once the editor is no longer asked."""
         self._editor = editor
         self._session_id = session_id
         self._hear = hear

@@ -83,7 +83,7 @@ class ContentPreviews(Controller):
 
 
 LONGEST_SIDE = 2_000
-"""In pixels. Models look at no more, so larger pictures are scaled down."""
+"""In pixels. Models use no more than this, so larger pictures are scaled down."""
 
 _MOST_BYTES = 3_900_000
 _QUALITY = 85

@@ -54,7 +54,7 @@ class UserShell:
         self._is_taking_in = False
 
     async def start(self, runner: ProcessRunner, environ: Mapping[str, str], argv: tuple[str, ...] = ()) -> None:
-        """Start the shell, or another program. Raises `OSError` if it or a terminal cannot be had."""
+        """Start the shell, or another program. Raises `OSError` if the program or a terminal is not available."""
         screen = self.emulator.screen
         terminal = await asyncio.to_thread(Terminal.open, screen.height, screen.columns, is_for_user=True)
         self._keyboard = Keyboard(terminal)
@@ -183,7 +183,7 @@ class TerminalControl(Controller):
     async def sign_in(self, title: str, command: Command) -> int | None:
         """Run a program that signs in, and return its exit code; `None` if there is no terminal here.
 
-        A program that did not sign in stays to be read until the panel is hidden. A cancellation ends it.
+        The output of a program that did not sign in stays visible until the panel is hidden. A cancellation ends it.
         Raises `OSError`.
         """
         dock, panel = self._parts or self._build()

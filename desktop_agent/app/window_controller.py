@@ -116,7 +116,7 @@ Leaving = Literal["quit", "stay", "hide"]
 
 
 async def how_to_leave(window: QWidget, working: int, busy: int) -> Leaving:
-    """Ask what becomes of `working` turns and programs in `busy` shells. While it asks, further calls say `stay`."""
+    """Ask what becomes of `working` turns and programs in `busy` shells. While it asks, further calls return `stay`."""
     open_box = window.findChild(Question, "quitDialog")
     if isinstance(open_box, Question) and open_box.isVisible():
         return "stay"

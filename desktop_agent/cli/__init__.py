@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _command(arguments: Sequence[str], environ: Mapping[str, str], *, is_own_process: bool) -> int:
-    """Carry out a command. If the process is its own, a signal ends it silently, even during the first imports."""
+    """Carry out a command. With `is_own_process`, a signal ends it silently, even during the first imports."""
     try:
         with _ending_by_signals() if is_own_process else nullcontext():
             from desktop_agent.cli.dispatch import run_command

@@ -219,7 +219,7 @@ def _account_for_key(args: argparse.Namespace, loaded: LoadedAccounts) -> Accoun
 
 
 def cloud_in(args: argparse.Namespace) -> dict[str, str]:
-    """Return the fields of a cloud's account that the options say."""
+    """Return the fields of a cloud's account that the options set."""
     options = {name: cast("str | None", getattr(args, name, None)) for name in get_args(CloudField)}
     return {name: value.strip() for name, value in options.items() if value is not None}
 

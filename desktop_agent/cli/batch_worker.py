@@ -43,7 +43,7 @@ OWN_OPTIONS = (
     "json", "workspace", "prompt", "prompt-file", "resume", "continue", "worktree", "worktree-base", "stream",
     "input-format", "verbose",
 )  # fmt: skip
-"""Options of `run` that a task says in another way, or that mean nothing in a task."""
+"""Options of `run` that a task expresses differently, or that mean nothing in a task."""
 
 
 class WorkItem(Struct, frozen=True, kw_only=True):

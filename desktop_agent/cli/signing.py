@@ -54,7 +54,7 @@ class Signing:
     async def sign_in(self, provider: str, name: str | None, cloud: Mapping[str, str] | None = None) -> None:
         """Sign in in the provider's way. `name` is the name of the account; `None` means the usual one.
 
-        `cloud` has fields of a cloud's account; an empty one is taken out.
+        `cloud` has fields of a cloud's account; empty ones are removed.
         """
         browser = TerminalBrowser(self._console, self._environ)
         vendor = known_vendor(provider)

@@ -1,4 +1,4 @@
-"""Agents of other programs outside sessions: one is started in an empty folder, tested or signed in with, and ended."""
+"""Tries agents of other programs outside sessions: starts one in an empty folder, tests it or signs in, and ends it."""
 
 import asyncio
 import shutil
@@ -27,7 +27,7 @@ class AgentTrials(Struct, frozen=True, kw_only=True, eq=False):
     keyring: Keyring
     probe: SandboxProbe
     signed_in: dict[str, str] = {}
-    """The method by which the user let an agent sign in, by what starts it: some forget it when they end."""
+    """The sign-in method that the user chose for an agent, by the agent's command: some forget it when they end."""
 
     def surroundings(self, runner: ProcessRunner, root: Path) -> AgentSurroundings:
         return AgentSurroundings(
@@ -64,7 +64,7 @@ class AgentTrials(Struct, frozen=True, kw_only=True, eq=False):
         return _report(connection, error)
 
     async def sign_in_command(self, agent: AgentDefinition, way: LoginWay, folder: Path) -> Command:
-        """Return what signs in in a terminal, with the agent's own variables. Raises `CredentialsError`."""
+        """Return the command that signs in from a terminal, and its variables. Raises `CredentialsError`."""
         around = self.surroundings(ProcessRunner(SystemClock()), folder)
         command = await around.command(agent, ServerLog(None))
         return replace(command, argv=way.command, environ={**command.environ, **way.env}, takes_input=False)

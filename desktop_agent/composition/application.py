@@ -291,7 +291,7 @@ class Application:
         return self.models.model(account, model.model)
 
     async def model_called(self, name: str, like: ModelRef) -> str:
-        """Return the model of the same account that is named, or that has the name as a part: `opus`; else empty."""
+        """Return the same account's model with this name, or with it as a part, such as `opus`; otherwise empty."""
         if known_vendor(like.provider) is None:
             return ""
         try:

@@ -96,7 +96,7 @@ class StoredSessions:
     async def delete(self, session_id: SessionId) -> None:
         """Remove a session with its undo history and its sub-agents' sessions; files of the workspace stay.
 
-        A sub-agent's session that the user went on with stays. Raises `SessionNotFoundError`, `SessionBusyError` when
+        A sub-agent's session that the user continued stays. Raises `SessionNotFoundError`, `SessionBusyError` when
         it is open somewhere, or `StorageError`.
         """
         await self._with_journal(session_id, lambda path: remove_session(path.parent))

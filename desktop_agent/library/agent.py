@@ -94,7 +94,7 @@ _STEPS_TO_CLOSE = 3
 
 
 class Agent:
-    """One session in one folder. Open it with `async with`; all calls come from the loop that opened it."""
+    """One session in one folder. Open it with `async with`; make all calls from the loop that opened it."""
 
     def __init__(
         self,

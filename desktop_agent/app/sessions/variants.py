@@ -60,9 +60,9 @@ class _Running(Struct, eq=False):
     session_id: SessionId = ""
     handle: SessionHandle | None = None
     began: float | None = None
-    """When its turn began, by the monotonic clock; `None` while none runs."""
+    """When its turn began, by the monotonic clock; `None` while no turn runs."""
     seconds: float = 0.0
-    """How long its turns took that have ended."""
+    """How long its finished turns took in all."""
     check: VariantCheck | None = None
     checking: CommandCheck | None = None
     offer: WorktreeOffer | None = None
@@ -160,7 +160,7 @@ class VariantControl(Controller):
     # -- the window --
 
     async def reopen(self) -> None:
-        """Show the last variants of the folder. Raises `AgentError` if there are none any more."""
+        """Show the last variants of the folder. Raises `AgentError` if they no longer exist."""
         home = self._navigator.home
         if self._bring_up_of(str(home)):
             return
@@ -412,7 +412,7 @@ class VariantControl(Controller):
             one.is_leaving = False
 
     async def _take(self, picks: Sequence[tuple[str, str, tuple[HunkKey, ...]]]) -> None:
-        """Put together what is picked, and carry it out in a session of the folder, unless it clashes."""
+        """Combine the picked hunks, and apply them in a session of the folder, unless they conflict."""
         window, bench = self._window, self._bench
         assert window is not None
         try:

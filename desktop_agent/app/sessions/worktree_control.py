@@ -144,7 +144,7 @@ class WorktreeControl(Controller):
             self._launch(self._look(worktree.name))
 
     async def _look(self, name: str) -> None:
-        """Say what became of the worktree of the shown session, unless it is in its place."""
+        """Say what happened to the shown session's worktree, unless it is still there."""
         seen: SeenWorktree | None = None
         with suppress(UsageError):
             seen = await self._bench.worktrees.find(name)

@@ -38,7 +38,7 @@ class AgentControl(TableControl):
         self._show: Callable[[AgentsView], None] | None = None
         self._leave: Callable[[], object] = lambda: None
         self.run_in_terminal: Callable[[str, Command], Awaitable[int | None]] | None = None
-        """Runs a program that signs in, in the window's terminal; it can be used once the window has one."""
+        """Runs a sign-in program in the window's terminal, once the window has one."""
         self._bar = self._panels.conversation.sign_in_bar
         self._signing = OneAtATime(launch, self._show_sign_in_failure)
         self._signing_in = ""
@@ -57,7 +57,7 @@ class AgentControl(TableControl):
             remove=in_background(launch, self._remove),
         )
         self.sign_in = in_background(self._signing.begin, self._sign_in_on_bar)
-        """Signs in as the notice of a failed turn offers it, an `AgentSignIn`. A bar says how it goes."""
+        """Carries out the sign-in (`AgentSignIn`) that the notice of a failed turn offers. A bar shows its progress."""
         self._bar.cancelled.connect(self._signing.cancel)
         entries = self._panels.transcript.entry_actions
         self._bar.retry_requested.connect(entries.retry_requested)
@@ -66,7 +66,7 @@ class AgentControl(TableControl):
     def begin(
         self, show: Callable[[AgentsView], None], say: Callable[[str], None], leave: Callable[[], object]
     ) -> None:
-        """`leave` closes the settings, for what happens in the window."""
+        """`leave` closes the settings when the next step is in the window."""
         self._show, self._say, self._leave = show, say, leave
         self.refresh()
 

@@ -70,7 +70,7 @@ _tr = partial(QCoreApplication.translate, "Models")
 
 
 def agent_offers(agents: Sequence[FoundAgent]) -> AccountOffers:
-    """Return the offer of agents; without any, it leads to where they are added."""
+    """Return the offer of agents; if there are none, it leads to where they are added."""
     if not agents:
         return AccountOffers(provider=AGENTS, label=_tr("an agent of another program"), is_connected=False)
     offers = (

@@ -27,7 +27,7 @@ class PluginControl(Controller):
     def __init__(
         self, context: WindowContext, *, fail: Callable[[AgentError], None], changed: Callable[[], None]
     ) -> None:
-        """`changed` is called when other pages may show something else."""
+        """`changed` is called when other pages may be out of date."""
         super().__init__(context)
         self._fail = fail
         self._changed = changed

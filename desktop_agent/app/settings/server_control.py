@@ -122,7 +122,7 @@ class TableControl(Controller):
         return True
 
     def _taken_words(self, words: str, left_out: Iterable[tuple[str, str]]) -> str:
-        """Return `words` about what was taken over, and why the rest was not."""
+        """Return `words` about what was imported, and why the rest was not."""
         left = "; ".join(f"{name}: {why}" for name, why in left_out)
         return f"{words} {self.tr('Left out: {0}.').format(left)}" if left else words
 

@@ -1,8 +1,8 @@
-"""What the window is to show: by its command line, or asked for by a later start.
+"""What the window should show, from its command line or from a later start.
 
-There is one window a home: what is opened while a window runs arrives there, unless another window is asked for. The
-first window listens on a local socket that only its user can connect to (`app/window_controller.py`). A later start
-sends one line of JSON, and ends when it is answered. If it is not, it opens a window of its own."""
+Each home has one window: whatever is opened while it runs appears there, unless another window is requested. The first
+window listens on a local socket that only its user can connect to (`app/window_controller.py`). A later start sends one
+line of JSON, and ends once it is answered. Without an answer, it opens its own window."""
 
 import argparse
 import os
@@ -97,7 +97,7 @@ class Asked(Struct, frozen=True, kw_only=True):
 
 
 def hand_over(arguments: WindowArguments, paths: AppPaths, environ: Mapping[str, str]) -> bool:
-    """Let the window that runs open what is asked for. Return False if there is none. Blocks for 2 s at most."""
+    """Let the running window open what is asked for. Return False if none runs. Blocks for 2 s at most."""
     own_model = (arguments.provider, arguments.model, arguments.base_url, arguments.account)
     if arguments.is_new_window or any(part is not None for part in own_model):
         return False
@@ -114,7 +114,7 @@ def hand_over(arguments: WindowArguments, paths: AppPaths, environ: Mapping[str,
 
 
 def place_of(paths: AppPaths, environ: Mapping[str, str]) -> str:
-    """Return the name of the socket. It is in a folder of the user's own, where no other user can listen."""
+    """Return the name of the socket. It is in a folder of the user, where no other user can listen."""
     name = f"desktop-agent-{blake2b(os.fsencode(paths.data), digest_size=8).hexdigest()}"
     if sys.platform == "win32":
         return name

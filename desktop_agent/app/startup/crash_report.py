@@ -38,7 +38,7 @@ _ERROR: Final = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Group|Interrupt|E
 
 
 class CrashWatch:
-    """Has the window's file while the block runs. After an unexpected exception, the file stays."""
+    """Holds the window's file while the block runs. After an unexpected exception, the file stays."""
 
     def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
         self._path = folder / _RUNNING.replace("*", f"{os.getpid()}-{time.time_ns()}")
@@ -61,7 +61,7 @@ class CrashWatch:
         return self
 
     def note_shown(self) -> None:
-        """From now on, a process that was killed leaves a report. Before, a signal may have had its usual effect."""
+        """From now on, a killed process leaves a report. A signal before this may be an ordinary end."""
         if self._file is not None:
             self._file.write(f"{_SHOWN}{QGuiApplication.platformName()}\n")
 
@@ -184,7 +184,7 @@ def _end_of_log(folder: Path) -> str:
 
 
 def _shown(line: str) -> str:
-    """Return what the report has of a line: nothing that a library or an error may have quoted."""
+    """Return the part of a line that the report shows: nothing that a library or an error may have quoted."""
     if record := _RECORD.match(line):
         return line if record["logger"].startswith("desktop_agent.") else record["head"]
     if _FRAME.match(line):

@@ -125,7 +125,7 @@ def _run(window: Window, watch: CrashWatch) -> int:
 
 
 def _start_nothing(manager: QSessionManager) -> None:
-    """Qt would have the next login start us with `-session`, which we do not know."""
+    """Otherwise Qt would make the next login start us with `-session`, an option that we do not have."""
     manager.setRestartHint(QSessionManager.RestartHint.RestartNever)
 
 

@@ -1,5 +1,6 @@
-"""What an agent of another program tells: about one of its calls, put together, and in our words; and of its session
-while that is loaded, of which only what was said in it without us is kept.
+"""Reads what another program's agent reports of its calls, and of its session while that is replayed.
+
+A call is merged from its updates, and put in our terms. Of a session, only the turns from elsewhere are kept.
 """
 
 import json
@@ -48,7 +49,7 @@ class AgentCall(Struct):
     raw_input: object = None
     raw_output: object = None
     printed: str = ""
-    """What was shown of its output so far."""
+    """The part of its output that was shown so far."""
     exit_code: int = 0
     refusal: str = ""
     is_asked: bool = False
@@ -60,7 +61,7 @@ class AgentCall(Struct):
     waited_s: float = 0.0
     """How long it waited for the user."""
     is_ours: bool = False
-    """Whether it stands for a command that the agent has us run without reporting a call."""
+    """Whether it represents a command that the agent made us run without reporting a call."""
     runs_here: bool = False
     circumstances: tuple[str, ...] = ()
     """What else decides what the command does, if we run it."""
@@ -68,7 +69,7 @@ class AgentCall(Struct):
     """The result of that command."""
 
     def take(self, fields: CallFields) -> str:
-        """Take in what is new. Return what the call has printed since."""
+        """Merge an update. Return what the call has printed since the last one."""
         self.title = self.title if fields.title is None else without_controls(fields.title)[:_LONGEST_TITLE]
         self.kind = self.kind if fields.kind is None else fields.kind
         self.status = self.status if fields.status is None else fields.status
@@ -117,7 +118,7 @@ class AgentCall(Struct):
 
     @property
     def command(self) -> str | None:
-        """The command line, if the agent tells it."""
+        """The command line, if the agent reports it."""
         given = as_object(self.raw_input)
         command = given.get("command", given.get("cmd"))
         if self.kind != "execute":
@@ -128,7 +129,7 @@ class AgentCall(Struct):
 
     @property
     def explanation(self) -> str:
-        """What the agent says that the call is for."""
+        """The purpose of the call, in the agent's words."""
         said = as_object(self.raw_input).get("description")
         if isinstance(said, str):
             return without_controls(said)[:_LONGEST_TITLE]
@@ -158,7 +159,7 @@ class AgentCall(Struct):
         return ToolCall(id=self.id, name=self.tool, arguments=self.arguments)
 
     def result(self) -> str:
-        """What the call came to, in words for people and for other models."""
+        """The outcome of the call, in words for people and for other models."""
         if self.outcome is not None:
             return self.outcome.content
         text = self.printed or self._told_text
@@ -176,7 +177,7 @@ class AgentCall(Struct):
 
 
 def line_of(words: Sequence[str]) -> str:
-    """Return the command line of a program with its arguments: what a shell runs, or else the words, quoted."""
+    """Return the command line of a program with its arguments: what a shell runs, otherwise the quoted words."""
     is_wrapped = len(words) == 3 and Path(words[0]).name in ("bash", "sh", "zsh") and words[1] in ("-c", "-lc")
     return words[2] if is_wrapped else shlex.join(words)
 
@@ -243,9 +244,9 @@ class _Turn(Struct):
 
 
 class SessionReplay:
-    """Compares the user's messages with those that the agent is known to have heard from here, in their order.
+    """Compares the replayed user messages with those that the agent is known to have received from here, in order.
 
-    An agent may have summarised older ones, and may never have got one that was cut off.
+    An agent may have summarised older ones, and may have missed one that was cut off.
     """
 
     def __init__(self, heard: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""One agent of another program: its process, its session, and what it is asked and tells, by the protocol."""
+"""One agent of another program: its process, its session, and the protocol's requests and updates."""
 
 import asyncio
 import time
@@ -90,10 +90,10 @@ class AgentSurroundings(Struct, frozen=True, kw_only=True, eq=False):
     logs: Path | None = None
     """The folder for what agents write to their standard error."""
     changed: Callable[["AgentConnection"], None] = lambda _: None
-    """Called when the commands, modes or options of the agent are others than before."""
+    """Called when the commands, modes or options of the agent have changed."""
 
     async def command(self, agent: AgentDefinition, log: ServerLog) -> Command:
-        """Return how the agent is started, with its secrets, which the `log` hides. Raises `CredentialsError`."""
+        """Return the command that starts the agent, with its secrets, which `log` masks. Raises `CredentialsError`."""
         secrets = await asyncio.to_thread(read_agent_secrets, self.keyring, agent)
         log.hide(secrets.values())
         known = agent_started_by(agent.command, agent.args) if agent.defined_by == "user" else None
@@ -126,7 +126,7 @@ class AgentConnection:
     def __init__(
         self, definition: AgentDefinition, surroundings: AgentSurroundings, reference: str = "", sign_in: str = ""
     ) -> None:
-        """`reference` names the agent in a session; `sign_in` is the id of a sign-in of its own that it may need."""
+        """`reference` names the agent in a session; `sign_in` is the id of its own sign-in, if it needs one."""
         self.definition = definition
         self._reference = reference or definition.name
         self._sign_in = sign_in
@@ -149,18 +149,18 @@ class AgentConnection:
         self.is_known = False
         """Whether the agent's session has the conversation so far, as far as the agent took part in it."""
         self.through_turn = 0
-        """The last turn that the agent's session had when it came here."""
+        """The last turn here that the agent's session contained when it was opened."""
         self.said: tuple[SaidElsewhere, ...] = ()
-        """What was said in the agent's session since it was last open here. It is recorded by the next turn."""
+        """The messages in the agent's session since it was last open here. It is recorded by the next turn."""
         self.is_strange = False
         """Whether the agent's session could not be compared with the conversation here."""
         self.is_unloadable = False
-        """Whether it ended while it replayed its session, which it may still be able to resume."""
+        """Whether the agent exited while it replayed its session, which it may still be able to resume."""
         self._replay: SessionReplay | None = None
         self._opening = ""
         """The id of the session that is being opened again."""
         self.cost_usd: float | None = None
-        """What the agent's session has cost, if it tells."""
+        """The cost of the agent's session, if the agent reports it."""
         self.title = ""
         """The title that the agent gave its session after the end of a turn."""
         self.environ: Mapping[str, str] = {}
@@ -182,7 +182,7 @@ class AgentConnection:
 
     @property
     def kind(self) -> str:
-        """Which of the agents that are known by name it is; empty for another one."""
+        """The name of the known agent that this is; empty for any other."""
         info = self.facts.agent_info
         return kind_of(info.name) if info is not None else ""
 
@@ -224,7 +224,7 @@ class AgentConnection:
             )
 
     def confined(self, command: Command) -> AbstractAsyncContextManager[Command]:
-        """Confine a command that runs for the agent as the agent itself is. Raises `ServerError`."""
+        """Confine a command that runs for the agent exactly as the agent. Raises `ServerError`."""
         alike = replace(self.definition, command=f"commands of {self.definition.name}", args=())
         return self._around.confined(alike, command, self._log)
 
@@ -233,7 +233,7 @@ class AgentConnection:
     ) -> bool:
         """Open a session in the folder. Return whether it is the `known` one, which the agent may have forgotten.
 
-        `heard` is what the user said in it as far as is known here, to find what was said without us.
+        `heard` has the user's messages in it that are known here, to find those that came from elsewhere.
         """
         try:
             return await self._open_session(known, heard, servers)
@@ -274,7 +274,7 @@ class AgentConnection:
         await self._ask("authenticate", {"methodId": method_id}, wire.SessionOffers, timeout_s=timeout_s)
 
     async def prompt(self, blocks: Sequence[JsonObject], listener: Listener) -> wire.PromptEnd:
-        """Run a turn. Everything that the agent sent before its end was taken in when this returns.
+        """Run a turn. When this returns, everything that the agent sent before the end of the turn is handled.
 
         A cancellation stops the agent's turn, and then ends the agent if it does not stop.
         """
@@ -308,7 +308,7 @@ class AgentConnection:
             self._steps.clear()
 
     async def steer(self, blocks: Sequence[JsonObject]) -> wire.SteeringEnd:
-        """Hand a message to the prompt that runs."""
+        """Send a message into the running prompt."""
         meta: JsonObject = {"steering": {"idleBehavior": "promptRequired"}}
         params: JsonObject = {"sessionId": self.session_id, "prompt": list(blocks), "_meta": meta}
         end = await self._ask("_session/steering", params, wire.SteeringEnd, timeout_s=START_TIMEOUT_S)
@@ -328,7 +328,7 @@ class AgentConnection:
             self._patience = asyncio.get_running_loop().call_later(CANCEL_TIMEOUT_S, late)
 
     async def choose(self, option_id: str, value: str | bool) -> None:
-        """Set one of the options that it offers."""
+        """Set one of the agent's options."""
         self.offers.require(option_id, value, self.name)
         session: JsonObject = {"sessionId": self.session_id}
         if option_id == MODE and self.offers.has_plain_modes:
@@ -397,7 +397,7 @@ class AgentConnection:
         return NotSignedInError(title, ways=ways, hint=hint, detail=detail)
 
     async def _reopened(self, params: JsonObject, session_id: str, heard: Sequence[str]) -> bool:
-        """Load the session, which tells all of it, if that is compared with what was `heard`, else resume it."""
+        """Load the session, which replays all of it, if that is compared with `heard`; otherwise resume it."""
         ways = {"session/resume": self.facts.can_resume, "session/load": self.facts.agent_capabilities.load_session}
         offered = [method for method, is_offered in ways.items() if is_offered]
         for method in reversed(offered) if heard else offered:
@@ -507,7 +507,7 @@ class AgentConnection:
         raise RpcError(CANCELLED, "No turn of this session runs any more.")
 
     async def _in_turn(self, params: JsonObject, work: Callable[[Listener], Coroutine[Any, Any, T]]) -> T | None:
-        """Do this once the agent's earlier updates are handled. Return `None` if the turn is over or is stopped."""
+        """Run `work` once the agent's earlier updates are handled. Return `None` if the turn is over or is stopped."""
         listener = self._listener
         if listener is None or params.get("sessionId") != self.session_id:
             return None
@@ -530,7 +530,7 @@ class AgentConnection:
             self._permits.discard(doing)
 
     def do_next(self, step: Callable[[], Awaitable[None]]) -> None:
-        """Take this step of the turn once the agent's earlier updates are handled."""
+        """Run this step of the turn once the agent's earlier updates are handled."""
         self._steps.add(step)
 
 
@@ -571,7 +571,7 @@ class _Steps:
 
 
 def _own(sessions: Sequence[AgentSession], reference: str, kind: str) -> AgentSession | None:
-    """Return the session that this agent had here, else the one of an agent of its kind that was imported."""
+    """Return the session that this agent had here, or else the imported one of an agent of its kind."""
     found = {one.agent: one for one in sessions}
     imported = found.get("")
     return found.get(reference) or (imported if imported is not None and imported.kind == kind else None)
@@ -596,7 +596,7 @@ class SessionAgents:
         heard: Mapping[str, Sequence[str]] = MappingProxyType({}),
         chosen: Mapping[str, str | bool] = MappingProxyType({}),
     ) -> AgentConnection:
-        """Return the running agent in its own of these `sessions`, if it remembers that, else in a new one.
+        """Return the running agent, with its own one of these `sessions` open, or a new one if it has forgotten that.
 
         `heard` is what the user said to each agent before the present prompt, and `chosen` the options that the user
         set. Raises `AgentError`.

@@ -62,7 +62,7 @@ class AgentDefinition(Struct, frozen=True, kw_only=True):
 
     @property
     def writer(self) -> str:
-        """The name under which its changes are told from those of other programs."""
+        """The name that tells its changes from those of other programs."""
         return f"agent {self.name}"
 
     @property
@@ -86,7 +86,7 @@ class AgentDefinition(Struct, frozen=True, kw_only=True):
         return ServerSandbox(folders=(".",) if self.sandbox == "restricted" else (), hosts=self.hosts)
 
     def located(self, environ: Mapping[str, str], workspace: Path | None) -> "AgentDefinition | None":
-        """Return what starts where the program is; `None` if it is not found. Blocks."""
+        """Return the definition with the full path of its program; `None` if that is not found. Blocks."""
         if os.sep in self.command or "/" in self.command:
             return self if program_meant(self.command, environ, workspace) else None
         found = locate(self.command, environ, workspace)
@@ -98,10 +98,10 @@ class LoginWay(Struct, frozen=True, kw_only=True):
     name: str
     description: str = ""
     command: tuple[str, ...] = ()
-    """What signs in when it runs in a terminal; empty if the agent signs in by itself when it is asked to."""
+    """The command that signs in when run in a terminal; empty if the agent signs in by itself on request."""
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     variables: tuple[str, ...] = ()
-    """The variables in which the agent wants a key; it has no other sign-in by this way."""
+    """The variables in which the agent expects a key; setting them is all that this way consists of."""
 
 
 class AgentReport(Struct, frozen=True, kw_only=True):
@@ -160,21 +160,21 @@ class FoundAgent(Struct, frozen=True, kw_only=True):
     definition: AgentDefinition
     title: str
     is_defined: bool = True
-    """Whether it stands in the settings; else it is known by name, and installed."""
+    """Whether it is defined in the settings; otherwise it is a known agent that is installed."""
     missing: str = ""
-    """The program that starts it, if that is not found."""
+    """The program that should start it, if that is not found."""
 
 
 class AgentsHere(Struct, frozen=True, kw_only=True):
     agents: tuple[FoundAgent, ...] = ()
-    """Those that can be chosen, those that are defined first."""
+    """Those that can be chosen; the defined ones come first."""
     not_installed: tuple[KnownAgent, ...] = ()
 
 
 def look_for_agents(
     defined: Iterable[AgentDefinition], environ: Mapping[str, str], workspace: Path | None
 ) -> AgentsHere:
-    """Return what there is of the defined and the known agents. Starts nothing. Blocks for some milliseconds."""
+    """Return the defined agents and the known ones that are installed. Starts nothing. Blocks for some milliseconds."""
     found = [
         FoundAgent(
             definition=agent,
@@ -200,7 +200,7 @@ def title_of(name: str) -> str:
 
 
 def agent_known(known: KnownAgent, environ: Mapping[str, str], workspace: Path | None) -> AgentDefinition:
-    """Return an agent that is known by name. Blocks. Raises `UsageError` if it is not installed."""
+    """Return the definition of a known agent. Blocks. Raises `UsageError` if it is not installed."""
     if (agent := _installed(known, environ, workspace)) is None:
         raise UsageError(f"{known.title} is not installed.", hint=known.needs)
     return agent

@@ -26,13 +26,13 @@ class KnownAgent(Struct, frozen=True, kw_only=True):
     signs_in: tuple[str, ...] = ()
     """The arguments with which the program signs in, in a terminal, if the protocol does not tell them."""
     env: Mapping[str, str] = {}
-    """What makes an agent ask that has no mode for it, unless the user's own variables say something else."""
+    """Variables that make an agent without a mode for it ask before it acts. The user's own values come first."""
     install: str
     """What a person types to install it."""
     credentials: tuple[str, ...] = ()
     """The variables with the credentials of its own account, by its documentation."""
     resume: tuple[str, ...] = ()
-    """What a person types, with the id of a session behind it, to go on in its own program; empty if not tried."""
+    """The command, to be followed by a session's id, that continues in its own program; empty if untested."""
 
     @property
     def needs(self) -> str:
@@ -107,7 +107,7 @@ class WayBack(NamedTuple):
 
 
 def way_back(sessions: Iterable[AgentSession], folder: str) -> WayBack | None:
-    """Return the command that goes on with a conversation in its agent's own program, in the folder of the session."""
+    """Return the command that continues a conversation in its agent's own program, in the folder of the session."""
     for one in reversed([*sessions]):
         known = known_agent(one.kind or one.agent)
         if known is not None and known.resume and is_session_id_of_agent(one.id):
@@ -125,7 +125,7 @@ def agent_started_by(command: str, args: tuple[str, ...]) -> KnownAgent | None:
 class FoundProgram(Struct, frozen=True):
     program: str
     env: Mapping[str, str]
-    """`PATH`, if the program is not on it: what starts an agent of npm looks there for `node`."""
+    """An extended `PATH`, if the program is not on it: the launchers of npm look there for `node`."""
 
 
 def find_agent(known: KnownAgent, environ: Mapping[str, str], workspace: Path | None = None) -> str | None:
@@ -134,7 +134,7 @@ def find_agent(known: KnownAgent, environ: Mapping[str, str], workspace: Path | 
 
 
 def locate(program: str, environ: Mapping[str, str], workspace: Path | None = None) -> FoundProgram | None:
-    """Look for a program on `PATH`, then where npm and other installers put theirs. Blocks."""
+    """Look for a program on `PATH`, then in the folders of npm and other installers. Blocks."""
     if find_program(program, environ, workspace) is not None:
         return FoundProgram(program, {})
     others = os.pathsep.join(map(str, _folders(environ)))

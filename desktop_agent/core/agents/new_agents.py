@@ -82,7 +82,7 @@ def agent_of_registry(path: Path, wanted: str) -> tuple[AgentDefinition, str]:
 
 
 def _start(distribution: Mapping[str, object]) -> tuple[dict[str, object], str]:
-    """Return what starts an agent: `npx` or `uvx`, which download it then, else a program that the user has to get."""
+    """Return what starts an agent: `npx` or `uvx`, which download it then, or a program that the user must install."""
     for runner, options in (("npx", ["-y"]), ("uvx", [])):
         way = as_object(distribution.get(runner))
         if package := text_in(way, "package"):
@@ -102,7 +102,7 @@ _MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 
 
 def _document(path: Path) -> Mapping[str, object]:
-    """Return the object in a JSON file, which may have comments and commas behind the last entry."""
+    """Return the object in a JSON file, which may have comments and trailing commas."""
     try:
         text = read_plain(path, _LARGEST_BYTES).decode("utf-8-sig")
         return as_object(cast("object", json.loads(without_comments(text))))

@@ -1,4 +1,4 @@
-"""What an agent offers: ways to sign in; in its session modes, options and commands, and which of them are set."""
+"""What an agent offers: ways to sign in, and the modes, options and commands of its session with their values."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -19,7 +19,7 @@ ASKING_MODES: Final = ("default", "ask", "manual", "read-only")
 """The ids of modes in which known agents ask before they act, the preferred one first."""
 
 MODE: Final = "mode"
-"""The category of the option that is the agent's mode, and the id of it for an agent that tells its modes apart."""
+"""The category of the option that is the agent's mode. For an agent with plain modes, also the option's id."""
 
 _MOST_WAYS: Final = 8
 _LONGEST: Final = 60
@@ -47,7 +47,7 @@ class AgentOffers(Struct, frozen=True):
 
     @property
     def has_plain_modes(self) -> bool:
-        """Whether the modes are set by a method of their own, as older agents have it."""
+        """Whether the modes have their own method, as in older agents."""
         return self.modes is not None and all(one.category != MODE for one in self.options)
 
     @property
@@ -112,9 +112,9 @@ def _choice(value: str, name: str, description: str | None) -> AgentChoice:
 
 
 def ways_to_sign_in(agent: AgentDefinition, methods: Sequence[wire.AuthMethod]) -> tuple[LoginWay, ...]:
-    """Return those that the agent offers, with a known agent's own command if it offers none for a terminal.
+    """Return the ways that the agent offers, with a known agent's own command if none of them is for a terminal.
 
-    A confined agent has none but its variables: what signs in elsewhere is hidden from it.
+    A confined agent can only use variables: sign-ins made outside its sandbox are hidden from it.
     """
     start = (agent.command, *agent.args)
     ways: list[LoginWay] = []

@@ -100,7 +100,7 @@ class Peer:
                 await asyncio.wait(tasks)
 
     async def ask(self, method: str, params: JsonObject) -> JsonObject:
-        """Send a request and return its answer. Raises `RpcError`. A cancelled one is cancelled on the other side."""
+        """Send a request and return its answer. Raises `RpcError`. A cancellation is passed on to the other side."""
         self._last_id += 1
         number = self._last_id
         answer = self._asked[number] = asyncio.get_running_loop().create_future()

@@ -1,4 +1,4 @@
-"""What agents send over the Agent Client Protocol, version 1, as it is read: unknown fields and kinds are left out.
+"""Parses what agents send over the Agent Client Protocol, version 1. Unknown fields and kinds are ignored.
 
 Source: the protocol's published JSON schema (`schema/v1/schema.json` of `@agentclientprotocol/sdk`).
 """
@@ -59,10 +59,10 @@ class AuthMethod(_Wire, frozen=True):
     meta: JsonObject = field(name="_meta", default_factory=dict[str, object])
 
     def command(self, agent: Sequence[str]) -> tuple[tuple[str, ...], dict[str, str]]:
-        """Return the command line that signs in, in a terminal, and its variables; empty if the agent says none.
+        """Return the command line that signs in, in a terminal, and its variables; empty if the agent names none.
 
-        `agent` starts the agent. Copilot names a program of its own, and Qwen its arguments, in older forms; Vibe
-        says its own path before its arguments.
+        `agent` starts the agent. Copilot names a program of its own, and Qwen its arguments, in older forms; Vibe puts
+        its own path before its arguments.
         """
         own = as_object(self.meta.get("terminal-auth"))
         if self.type == "terminal":
@@ -184,7 +184,7 @@ class PromptEnd(_Wire, frozen=True):
 
 class SteeringEnd(_Wire, frozen=True):
     outcome: _Name
-    """`injected` into the turn, or none runs: `promptRequired`, or it `startedNewTurn`, without being asked to."""
+    """`injected` into the turn. If no turn ran: `promptRequired`, or the agent `startedNewTurn` by itself."""
 
     @property
     def is_taken(self) -> bool:
@@ -224,7 +224,7 @@ class CallContent(_Wire, frozen=True):
 
 
 class CallFields(_Wire, frozen=True):
-    """A call, or what is new about it: `None` is as before."""
+    """A call, or an update of one: fields that are `None` are unchanged."""
 
     tool_call_id: _Name
     title: _Text | None = None
@@ -393,7 +393,7 @@ class ElicitationAsked(_Wire, frozen=True):
 
 
 def read_update(params: JsonObject) -> Updated | str:
-    """Return the update; if it is of a kind that is not known here, its kind. Raises `RpcError`."""
+    """Return the update, or the name of its kind if that is unknown here. Raises `RpcError`."""
     kind = as_object(params.get("update")).get("sessionUpdate")
     if isinstance(kind, str) and kind not in _KINDS:
         return kind[:100]
@@ -404,7 +404,7 @@ _KINDS: Final = frozenset(str(each.__struct_config__.tag) for each in Update.__a
 
 
 def read(params: JsonObject, kind: type[T]) -> T:
-    """Raises `RpcError` for parameters, or an answer, that are not as the protocol says."""
+    """Raises `RpcError` if parameters or an answer do not match the protocol."""
     try:
         return convert(params, learned(kind))
     except ValidationError as error:

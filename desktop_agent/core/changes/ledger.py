@@ -254,7 +254,7 @@ class Ledger:
         return tuple(foreign)
 
     def _finish_handed(self, change: FileChange, before: FileState, after: FileState) -> bool:
-        """Write what the other program did not. Return False if it wrote something else, which stays."""
+        """Write what the other program left unwritten. Return False if it wrote something else, which stays."""
         seen, now = mark_of(self.files.root / change.path), self.files.current(change.path)
         if now is None or now.kind != before.kind or now.content not in (before.content, after.content):
             return False

@@ -52,7 +52,7 @@ _SUBJECTS: Final = 20
 
 
 Tell = Callable[[str, str], None]
-"""Hears the name of a hook and what the hook prints, while it prints."""
+"""Called with the name of a hook and its output, as it is printed."""
 
 
 async def preview(transcript: Transcript, ledger: Ledger, selections: Sequence[ChangeSelection]) -> Fitted:
@@ -64,7 +64,7 @@ async def preview(transcript: Transcript, ledger: Ledger, selections: Sequence[C
 async def prepare(
     transcript: Transcript, ledger: Ledger, selections: Sequence[ChangeSelection]
 ) -> tuple[ev.CommitPrepared, Fitted, str]:
-    """Like `preview`, with what else is known, and the subjects of the last commits, the newest first."""
+    """Like `preview`, but also return the event to report, and the last commits' subjects, newest first."""
     async with _opened(ledger) as commits:
         plan = await commits.plan(transcript, selections)
         author, subjects = await commits.author_and_subjects(plan.tip)
@@ -88,9 +88,10 @@ async def commit_changes(
     message: str,
     tell: Tell = lambda _step, _text: None,
 ) -> ev.ChangesCommitted:
-    """Commit what the selections cover. Raises `AgentError`, and then HEAD, the refs and the index are as before.
+    """Commit what the selections cover. Raises `AgentError`.
 
-    So they are after a cancellation. One that comes too late for that is not raised.
+    After an error or a cancellation, HEAD, the refs and the index are unchanged. A cancellation that comes too late for
+    that is ignored.
     """
     async with _opened(ledger) as commits:
         return await commits.make(await commits.plan(transcript, selections), selections, message, tell)
@@ -309,8 +310,8 @@ class _Commits:
     ) -> None:
         """Move HEAD from the plan's to `commit`, or before the first one, and the index by the same lines.
 
-        `moved` are the files that then differ, `kept` what becomes of versions that were staged before, `following` the
-        index after that, if the index is still the one of the plan.
+        `moved` has the files that then differ, `kept` the new versions of files that were already staged, and
+        `following` the resulting index, which holds if the index is still the one of the plan.
         """
         async with self._locked():
             before = await asyncio.to_thread(self._read_index)
@@ -379,7 +380,7 @@ class _Commits:
 
 @contextmanager
 def _too_late_to_stop(move: Coroutine[None, None, None]) -> Generator["asyncio.Task[None]"]:
-    """Pass over a cancellation, because `move` was carried out. Raises what `move` raised."""
+    """Ignore a cancellation, because `move` was carried out. Raises what `move` raised."""
     moving = asyncio.create_task(move)
     try:
         yield moving

@@ -1,6 +1,6 @@
-"""Does with git what a commit does with a repository. `quick_objects` does the same without processes.
+"""A commit's operations on a repository, carried out by git. `quick_objects` does the same without processes.
 
-Settings and attributes are read without git where git would find nothing else. Elsewhere, git is asked.
+Settings and attributes are read without git where git is certain to find the same; elsewhere, git is asked.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ _SYSTEMS_GIT: Final = "/usr/bin/git"
 _SYSTEM: Final = Path("/etc")
 """Where the git of a Linux system looks for the system's files. One that is installed elsewhere has another place."""
 _LEADING_ON: Final = ("include.", "includeif.", "extensions.")
-"""Settings that have git read other files."""
+"""Settings that make git read other files."""
 _CONVERTING: Final = ("text", "crlf", "eol", "ident", "filter", "working-tree-encoding")
 
 
@@ -142,7 +142,7 @@ class Tip(Struct, frozen=True):
     hooks: tuple[str, ...]
     """The hooks that a commit runs, and the names under which the configuration defines others."""
     is_watched: bool
-    """Whether a hook hears of changes of the index or of refs."""
+    """Whether a hook runs when the index or refs change."""
 
     @property
     def none(self) -> str:
@@ -162,7 +162,7 @@ class Tip(Struct, frozen=True):
 
 class Objects:
     def __init__(self, git: UsersGit, tip: Tip, folder: Path) -> None:
-        """`folder` is for files of our own."""
+        """`folder` is for our own files."""
         self.git = git
         self.tip = tip
         self.folder = folder
@@ -194,8 +194,8 @@ class Objects:
     async def stored(self, name: str, states: States, known: Entries) -> Entries:
         """Store files as `git add` would from the working tree, with filters and attributes.
 
-        `known` has earlier versions, whose line endings and modes git looks at. An index of our own has none of the
-        flags with which git passes a file over.
+        `known` has earlier versions, whose line endings and modes git looks at. Our own index has none of the flags
+        that make git skip a file.
         """
         if not states:
             return {}
@@ -220,7 +220,7 @@ class Objects:
         return dict.fromkeys(states, self._absent) | found
 
     async def tree(self, states: States, known: Entries, inspect: Inspect) -> str:
-        """Make the tree of the commit: what is committed, with `states`. `inspect` can still change it in `index`."""
+        """Make the commit's tree: the tip's with `states` applied. `inspect` can still change it in `index`."""
         await self.index.copy(self.git.repository.git_dir / "index")
         reading = self.git.ask("read-tree", "-i", "-m", self.tip.tree, environ=self.index.environ)
         async with asyncio.TaskGroup() as group:
@@ -235,9 +235,9 @@ class Objects:
         )
 
     async def next_index(self, seen: bytes | None, staged: Entries, files: Entries) -> bytes:
-        """Return the user's index with other files. It must be as `seen`, or have staged the same as then: `staged`.
+        """Return the user's index with `files` applied.
 
-        Raises `AgentError` otherwise.
+        Raises `AgentError` unless the index is still as `seen`, or stages the same as then (`staged`).
         """
         index = Index(self.git, self.folder / "next-index")
         await index.copy(self.git.repository.git_dir / "index")
@@ -282,7 +282,7 @@ async def contents_of(git: UsersGit, wanted: list[tuple[str, Entry]]) -> list[by
 
 
 class Index:
-    """An index of our own, with which git works instead of the user's."""
+    """Our own index, which git uses instead of the user's."""
 
     def __init__(self, git: UsersGit, path: Path) -> None:
         self._git = git

@@ -1,4 +1,4 @@
-"""Does what a commit does with a repository without a process, wherever git would do the same (ADR 27)."""
+"""A commit's operations on a repository without processes, wherever git would do the same (ADR 27)."""
 
 import asyncio
 import os
@@ -21,11 +21,11 @@ from desktop_agent.core.system.git.repository import common_folder, read_regular
 
 T = TypeVar("T")
 _INDEX_WITHOUT_FLAGS: Final = b"DIRC\0\0\0\2"
-"""How an index begins whose entries have no flags that pygit2 does not tell."""
+"""The beginning of an index in version 2, whose entries have no flags that pygit2 does not report."""
 _ODD: Final = ("extensions.", "core.fsync", "core.sharedrepository", "diff.ignoresubmodules")
 _OTHER_IDENTITIES: Final = ("author.", "committer.", "GIT_AUTHOR_", "GIT_COMMITTER_")
 _IDENTITY: Final = re.compile(r"""(?!.*[\x00-\x1f<>\x7f])[^ .,:;"\\'](.*[^ .,:;"\\'])?""")
-"""What git takes as it is: it strips other characters."""
+"""A name that git takes unchanged: it would strip other characters."""
 _SPACES: Final = re.compile(r"[ \t\r\n]+")
 _FOLDER: Final = 0o040000
 _FAILURES: Final = (pygit2.GitError, LookupError, ValueError, OSError, struct.error)
@@ -67,7 +67,7 @@ class Opened:
 
 
 class QuickObjects(Objects):
-    """Where a method cannot do as git would, or fails, git does it, and says what is wrong."""
+    """If a method cannot do exactly what git would, or fails, git does it, and reports what is wrong."""
 
     def __init__(self, plain: Objects, opened: Opened, *, is_raw: bool) -> None:
         super().__init__(plain.git, plain.tip, plain.folder)
@@ -180,7 +180,7 @@ class QuickObjects(Objects):
         return str(self._repository.write(pygit2.enums.ObjectType.COMMIT, content.encode()))
 
     def _made(self) -> str:
-        """Return by whom and when, as objects and logs have it. Raises `ValueError` if only git can tell."""
+        """Return the committer and time as objects and logs write them. Raises `ValueError` if only git can tell."""
         settings, environ = self.tip.settings, self.git.environ
         name, email = settings.get("user.name", ""), settings.get("user.email", "")
         is_odd = any(one.startswith(_OTHER_IDENTITIES) for one in (*settings, *environ))

@@ -318,7 +318,7 @@ class ContextManager:
         return True
 
     async def _ask_hooks(self, focus: str, urgency: Urgency) -> str | None:
-        """Return what the summary is to keep above all; `None` if a hook wants none made."""
+        """Return what the summary must keep above all; `None` if a hook forbids the summary."""
         turn = self.transcript.turn
         if urgency == "asked":  # outside a turn
             await self.hooks.refresh(turn)

@@ -36,7 +36,7 @@ class Guiding(Struct, kw_only=True, eq=False):
     change_setting: Callable[[str, object], Awaitable[object]]
     skills: Callable[[int], GuidanceFile | None]
     _unsent: tuple[GuidanceFile, ...] = ()
-    """What would be in force if it had not been switched off when the files were read."""
+    """The files that would be in force, had they not been switched off when they were read."""
     _order: tuple[str, ...] = ()
     _is_switched: bool = False
     _reported: set[GuidanceProblem] = field(default_factory=set[GuidanceProblem])

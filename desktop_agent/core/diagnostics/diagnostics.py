@@ -44,7 +44,7 @@ MOST_TOLD: Final = 20
 """How many diagnostics one result reports to the model."""
 _MOST_KNOWN = 200
 _MOST_LOOKS = 100
-"""How often a server may have something else to say before another file changes."""
+"""How many corrections of a server are followed up before another file changes."""
 
 _Problem = tuple[str, str, str, str]
 """Severity, code, message and the text of the line: what stays the same when lines are added above."""
@@ -54,7 +54,7 @@ RecordedChanges = Callable[[], dict[ChangeId, ChangeRecord]]
 
 
 class DiagnosticsHost(Struct, frozen=True, kw_only=True, eq=False):
-    """What the diagnostics of a session work with."""
+    """What the diagnostics need from their session."""
 
     servers: LspHost
     changes: RecordedChanges
@@ -75,7 +75,7 @@ class _Changed(Struct, frozen=True):
 
 
 class _Checker:
-    """One server, which checks what has changed since it last did."""
+    """One server, which checks what has changed since its last check."""
 
     def __init__(self, standing: StandingServer, host: DiagnosticsHost) -> None:
         self.connection = LspConnection(standing, host.servers, self._on_more)
@@ -88,9 +88,9 @@ class _Checker:
         self._waiting: dict[str, _Changed] = {}
         self._known: dict[str, tuple[FileImage, Counter[_Problem]]] = {}
         self._checked: dict[str, tuple[FileImage, str, Counter[_Problem]]] = {}
-        """What files were when they were last checked, and what had been wrong before."""
+        """The state of each file at its last check, and its problems before."""
         self._more: set[str] = set()
-        """Those that must be looked at again."""
+        """The files to check again."""
         self._looks_left = 0
 
     def is_waited_for(self, wait_s: float) -> bool:
@@ -180,7 +180,7 @@ class _Checker:
     async def _look(
         self, shown: Mapping[str, tuple[FileImage, str]], *, is_patient: bool = False
     ) -> dict[str, tuple[Diagnostic, ...]]:
-        """Show the server these texts all together, and return what it says of each."""
+        """Show the server all these texts, and return its diagnostics of each."""
         root, server = self._host.servers.root, self.connection.server
         found: dict[str, tuple[Diagnostic, ...]] = {}
         for path, (_, text) in shown.items():
@@ -252,7 +252,7 @@ class Diagnostics:
         self._log = log
         self._checkers: dict[str, _Checker] = {}
         self._seen = len(host.changes())
-        """How many of the changes were looked at."""
+        """How many of the changes are handled."""
         self._marked: dict[tuple[str, str], FileDiagnostics] = {}
         """What was last recorded, by path and server."""
 
@@ -265,9 +265,9 @@ class Diagnostics:
         return tuple(each.connection.state for each in self._checkers.values())
 
     async def after_call(self, turn: int, call_id: CallId) -> str:
-        """Have the changes up to now checked, and return the text for the model, or an empty one.
+        """Have the changes so far checked, and return the text for the model, which may be empty.
 
-        Waits only for servers that run, and not for long. What they find later is reported after a later call.
+        Waits only for running servers, and only briefly. What they find later is reported after a later call.
         """
         settings = self._book.workspace.current.diagnostics
         if changes := self._changes():
@@ -293,7 +293,7 @@ class Diagnostics:
         await self._host.servers.runner.aclose()
 
     def _changes(self) -> dict[str, _Changed]:
-        """Return what the agent has changed since the last look, also by sub-agents and background commands."""
+        """Return what the agent has changed since the last check, also by sub-agents and background commands."""
         records = self._host.changes()
         count, self._seen = max(0, len(records) - self._seen), len(records)
         news = [record.change for record in islice(reversed(records.values()), count)][::-1]
@@ -322,7 +322,7 @@ class Diagnostics:
 def _told(
     files: Sequence[tuple[FileDiagnostics, FileDiagnostics | None]], severities: Sequence[DiagnosticSeverity]
 ) -> str:
-    """Return the text for the model; `files` have what was recorded of each before, which may be the same content."""
+    """Return the text for the model; `files` has the previous record of each, which may be of the same content."""
     meant = [(file, last, each) for file, last in files for each in file.found if each.severity in severities]
     news = [
         f"{file.path}:{each.line}: {each.severity}: {each.message}{each.code and f' [{each.code}]'} ({file.server})"

@@ -1,6 +1,6 @@
-"""One language server: its process, and what it says of a file, by the Language Server Protocol (3.17).
+"""One language server: its process, and its diagnostics of files, by the Language Server Protocol (3.17).
 
-Nothing that it sends is trusted: messages, their number, and what is kept of them are limited.
+Nothing that it sends is trusted: the size and number of messages, and what is kept of them, are limited.
 """
 
 import asyncio
@@ -42,17 +42,17 @@ _QUIET_S = 0.3
 """A server that does not name versions is done once it has been silent for this long."""
 _SLOW_S = 0.5
 _PATIENCE = 4
-"""If its first words took longer than `_SLOW_S`, the types may follow the syntax after several times as long."""
+"""If its first report took longer than `_SLOW_S`, type errors may follow the syntax errors much later."""
 _SILENT_S = 10.0
 """A server that has said nothing about a text for this long found nothing wrong: some do not say so."""
 _MOST_BUSY = 50
 _MOST_BUSY_S = 120.0
-"""How long a server may load a project. One that takes longer is believed to say that of anything."""
+"""How long a server may say that it is loading a project. After that, it is no longer believed."""
 _MOST_TRIES = 3
 _CACHES: Final = ("XDG_CACHE_HOME", "GOCACHE", "CARGO_TARGET_DIR")
-"""Variables that name where tools write what they must write to find anything."""
+"""Variables that name the folders into which tools must write to find anything."""
 _OFFLINE: Final = {"CARGO_NET_OFFLINE": "true", "GOPROXY": "off", "npm_config_offline": "true"}
-"""So that tools do not try for long to reach what they cannot."""
+"""Keeps tools from waiting long for a network that they cannot reach."""
 _PULL: Final = "textDocument/diagnostic"
 _TRY_AGAIN: Final = (-32801, -32802)  # ContentModified, ServerCancelled
 
@@ -76,7 +76,7 @@ class ServerState(Struct, frozen=True, kw_only=True):
 
 
 class LspHost(Struct, frozen=True, kw_only=True, eq=False):
-    """What language servers run with."""
+    """What language servers need to run."""
 
     root: Path
     environ: Mapping[str, str]
@@ -103,11 +103,11 @@ class _Document(Struct):
     version: int = 1
     said: tuple[Diagnostic, ...] = ()
     said_of: int | None = None
-    """The version that `said` is about; `None` if the server does not tell."""
+    """The version that `said` is about; `None` if the server does not report it."""
     news: asyncio.Event = field(default_factory=asyncio.Event)
     shown_at: float = 0.0
     took_s: float = 0.0
-    """How long the server's first words about the text took."""
+    """How long the server's first report about the text took."""
     is_answered: bool = False
 
 
@@ -151,7 +151,7 @@ class _Work:
 
 class LspConnection:
     def __init__(self, standing: StandingServer, host: LspHost, on_more: Callable[[Path], None]) -> None:
-        """`on_more` is called when the server may have more to say of a text than `problems_of` returned."""
+        """`on_more` is called when the server may have more diagnostics of a text than `problems_of` returned."""
         self.standing = standing
         self.server = standing.server
         self.state = ServerState(name=self.server.name)
@@ -333,7 +333,7 @@ class LspConnection:
         return [{"uri": self._host.root.as_uri(), "name": self._host.root.name}]
 
     async def _registered(self, params: JsonObject) -> object:
-        """Note whether the server now waits to be asked, instead of publishing by itself."""
+        """Note whether the server now waits for requests instead of publishing diagnostics."""
         found = params.get("registrations")
         given = cast("list[object]", found) if isinstance(found, list) else []
         if _PULL in (as_object(each).get("method") for each in given):
@@ -381,9 +381,9 @@ class LspConnection:
         return self._peer
 
     async def follow(self, changed: Mapping[Path, int]) -> None:
-        """Tell the server of files that are created (1), changed (2) or deleted (3).
+        """Notify the server of files that were created (1), changed (2) or deleted (3).
 
-        Closes those that are deleted, those that are no longer as they were shown, and the oldest beyond `_MOST_OPEN`.
+        Closes deleted files, files that differ from what was shown, and the oldest beyond `_MOST_OPEN`.
         """
         peer = self._running()
         events = [{"uri": path.as_uri(), "type": kind} for path, kind in changed.items()]
@@ -420,9 +420,9 @@ class LspConnection:
         return str(path) in self._documents
 
     async def problems_of(self, path: Path, *, is_patient: bool = False) -> tuple[Diagnostic, ...]:
-        """Return what the server says about the text that it was shown. No time limit. Raises `ServerError`.
+        """Return the server's diagnostics of the shown text. Has no time limit. Raises `ServerError`.
 
-        Unless `is_patient`, it may be less than all; `on_more` is called for the rest.
+        Unless `is_patient`, some may be missing; `on_more` is called for the rest.
         """
         document = self._documents.get(str(path))
         if document is None:
@@ -452,7 +452,7 @@ class LspConnection:
         return found
 
     async def _pushed(self, document: _Document, *, is_patient: bool) -> tuple[Diagnostic, ...] | None:
-        """Return what the server publishes about the last version; `None` if it wants to be asked.
+        """Return what the server publishes about the last version; `None` if it waits for requests.
 
         Afterwards `news` stays set until the text changes, so that the next call returns at once.
         """
@@ -480,7 +480,7 @@ class LspConnection:
             self._work.is_over.set()
 
     async def _comes(self, event: asyncio.Event, timeout_s: float) -> bool:
-        """Wait until an event comes, and return whether it did in time. Raises `ServerError` if the server ends."""
+        """Wait for an event, and return whether it came in time. Raises `ServerError` if the server ends."""
         assert self._life is not None, "it was started"
         if not event.is_set():
             coming = asyncio.create_task(event.wait(), name=f"news of {self.server.name}")

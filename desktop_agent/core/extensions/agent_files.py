@@ -35,9 +35,9 @@ class AgentRole(Struct, frozen=True, kw_only=True):
     effort: str = ""
     max_requests: int | None = None
     has_worktree: bool = False
-    """Whether it works in a git worktree of its own."""
+    """Whether it works in its own git worktree."""
     agent: str = ""
-    """The agent of another program that takes its place, by its name or command line; only in the user's own files."""
+    """The agent of another program that runs in its place, by name or command line; only in the user's own files."""
     path: str = ""
     """The file that defines it; empty for the application's own."""
 
@@ -75,7 +75,7 @@ _TOOLS: Mapping[str, tuple[str, ...]] = {
     "write": ("create_file",), "webfetch": ("web_fetch",), "websearch": ("web_search",), "web": _WEB,
     "todowrite": ("todo_write",), "todo": ("todo_write",), "agent": ("task",), "task": ("task",),
 }  # fmt: skip
-"""Our tools for the names that the peers use."""
+"""Our tools, by the names that other programs use."""
 
 
 class RoleFile(Struct, frozen=True, kw_only=True):
@@ -202,7 +202,7 @@ def _role(name: str, description: str, found: FrontMatter, path: Path) -> AgentR
 
 
 def _ours(names: Sequence[str]) -> tuple[str, ...]:
-    """Return our names of tools. `Bash(git:*)` names the whole tool; what it may run, the session decides."""
+    """Return our names of tools. `Bash(git:*)` names the whole tool; the session decides what it may run."""
     found: dict[str, None] = {}
     for given in names:
         name = given.partition("(")[0].strip().removesuffix("/*")

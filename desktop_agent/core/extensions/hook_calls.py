@@ -1,4 +1,4 @@
-"""What passes between us and a hook: calls in Claude's names and fields, there and back, and what a hook answers.
+"""Translates between us and hooks: calls to Claude's names and fields and back, and what hooks answer.
 
 https://code.claude.com/docs/en/hooks
 """
@@ -37,7 +37,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "write_plan": ("ExitPlanMode",),
     "job_control": ("BashOutput", "KillShell"),
 }
-"""Claude's name of each tool of ours, then the other names by which hooks are meant to see it."""
+"""For each of our tools, Claude's name, then the other names that hooks may know it by."""
 
 _FIELDS: dict[str, dict[str, str]] = {
     "run_terminal_cmd": {"is_background": "run_in_background", "explanation": "description"},
@@ -83,7 +83,7 @@ def given_to(tool: str, arguments: Mapping[str, object], root: Path) -> JsonObje
 
 
 def taken_back(tool: str, changed: Mapping[str, object], arguments: Mapping[str, object], root: Path) -> JsonObject:
-    """Return our arguments for a call whose input a hook has `changed`. What the hook left as it was, stays."""
+    """Return our arguments for a call whose input a hook has `changed`. What the hook left alone stays the same."""
     before, ours = given_to(tool, arguments, root), {theirs: name for name, theirs in _FIELDS.get(tool, {}).items()}
     made: JsonObject = {}
     for theirs, value in changed.items():
@@ -132,7 +132,7 @@ def also_given(dialect: Dialect, event: HookEvent, fields: Mapping[str, object])
 # --- what a hook answers ------------------------------------------------------------------------------------------
 
 LONGEST_TEXT = 10_000
-"""How many characters of a text of a hook count, as in Claude Code."""
+"""How many characters of each text from a hook are used, as in Claude Code."""
 
 
 class HookAnswer(Struct, frozen=True, kw_only=True):
@@ -141,9 +141,9 @@ class HookAnswer(Struct, frozen=True, kw_only=True):
     changed: JsonObject | None = None
     """The whole input of the call, as the hook wants it, in Claude's fields."""
     context: str = ""
-    """What the model is told."""
+    """Text for the model."""
     message: str = ""
-    """What the user is told."""
+    """Text for the user."""
     is_unreadable: bool = False
 
 
@@ -156,14 +156,14 @@ _BLOCKING: dict[HookEvent, HookDecision] = {
     "Stop": "block",
     "SubagentStop": "block",
 }
-"""What the exit code 2 means. At other moments it is shown only."""
+"""What exit code 2 means. At other events it is only shown."""
 
 _TELLING = frozenset[HookEvent]({"SessionStart", "UserPromptSubmit", "SubagentStart"})
-"""The moments at which plain text is for the model. Before a compaction, it says what the summary must keep."""
+"""The events whose plain output is for the model. Before a compaction, it says what the summary must keep."""
 
 
 def answer_of(event: HookEvent, exit_code: int, output: str, errors: str) -> HookAnswer:
-    """Return what a hook answers that has exited. Pure; never raises."""
+    """Return the answer of a hook that has exited. Pure; never raises."""
     if exit_code == 2:
         return HookAnswer(decision=_BLOCKING.get(event, ""), reason=_text(errors.strip()))
     said = output.strip()

@@ -1,6 +1,6 @@
-"""Runs the hooks of one session at its moments, each in a process tree of its own, and combines their answers.
+"""Runs the hooks of one session, each in its own process tree, and combines their answers.
 
-What runs is decided by `HookBook`: the user's own hooks, and a project's that the user has trusted as they are now.
+`HookBook` decides what runs: the user's own hooks, and a project's that the user has trusted in their present form.
 """
 
 import asyncio
@@ -101,7 +101,7 @@ class HookBook(Struct, frozen=True, kw_only=True, eq=False):
         return StandingHook(hook, item.digest, trust, "in force" if trust in ("user", "trusted") else "waiting")
 
     def holds(self, one: StandingHook) -> bool:
-        """Whether a hook is still what it was when it was judged, down to its scripts. Blocks."""
+        """Whether a hook and its scripts are unchanged since it was judged. Blocks."""
         if one.hook.plugin is not None:
             return self.plugins.starts(one.hook.plugin)
         return one.hook.scope != "project" or one.hook.digest(self.root) == one.digest
@@ -122,7 +122,7 @@ def _of_plugin(hook: Hook, digest: str, state: PluginState, *, is_on: bool) -> S
 
 
 class HookOutcome(Struct, frozen=True, kw_only=True):
-    """What the hooks of one moment say together. A no counts more than a question, and that more than a yes."""
+    """The combined answer of the hooks of one event. Denying overrides asking, which overrides allowing."""
 
     decision: HookDecision = ""
     reason: str = ""
@@ -138,18 +138,18 @@ _WEIGHT: dict[HookDecision, int] = {"": 0, "allow": 1, "ask": 2, "block": 3, "de
 USUAL_S = 600.0
 PROMPT_S = 30.0
 END_S = 1.5
-"""How long a hook may take at the end of a session, for which nobody waits longer."""
+"""How long a hook may take at the end of a session, when nobody waits longer."""
 _OUTPUT_BYTES = 2**20
 """A hook that prints more is ended."""
 _SHOWN_CHARS = 8_000
 _NO_ANSWER = frozenset({126, 127})
 """The exit codes with which a shell says that it could not run the program."""
 MOST_BLOCKS = 8
-"""How many times in a row hooks can have a turn go on, as in Claude Code."""
+"""How many times in a row hooks can make a turn continue, as in Claude Code."""
 
 
 class HookHost(Struct, frozen=True, kw_only=True, eq=False):
-    """What the hooks of a session run with."""
+    """What the hooks of a session need to run."""
 
     processes: ProcessRunner
     environ: Callable[[], Mapping[str, str]]
@@ -201,7 +201,7 @@ class _Moment(Struct, frozen=True, kw_only=True):
 
 
 class _Runner:
-    """Runs hooks, each in a process tree of its own, and records how each ended."""
+    """Runs hooks, each in its own process tree, and records how each ended."""
 
     def __init__(self, book: HookBook, host: HookHost, log: EventLog) -> None:
         self._book = book
@@ -289,7 +289,7 @@ class _Runner:
 
 
 class Hooks:
-    """The hooks of one session. Every moment is awaited; without a hook for it, it costs nothing."""
+    """The hooks of one session. Every event is awaited; one without hooks costs nothing."""
 
     def __init__(self, book: HookBook, host: HookHost, log: EventLog) -> None:
         self._book = book
@@ -334,7 +334,7 @@ class Hooks:
             await self._meet("PostToolUse", turn, fields, call=call)
 
     async def before_end(self, turn: int, said: str) -> bool:
-        """Return whether the turn goes on, because a hook wants more. It is asked so often in a row, and no more."""
+        """Return whether a hook makes the turn continue. After `MOST_BLOCKS` times in a row, hooks are not asked."""
         if self._blocks > MOST_BLOCKS:
             return False
         fields: JsonObject = {"stop_hook_active": self._blocks > 0, "last_assistant_message": said}
@@ -361,7 +361,7 @@ class Hooks:
             await self._start(turn, "compact")
 
     def hear(self, event: ev.Event) -> None:
-        """Run the hooks about what waits for the user. A sub-agent's questions are in its parent's session, too."""
+        """Run the hooks for what waits for the user. A sub-agent's questions are in its parent's session, too."""
         if not self._host.is_attended or self._host.subagent or not self._has("Notification"):
             return
         match event:
@@ -378,7 +378,7 @@ class Hooks:
         self._put_beside(self._meet("Notification", turn, fields, names=(kind,)))  # nothing waits for these hooks
 
     async def end(self, turn: int) -> None:
-        """Call when the session closes, before its record does."""
+        """Call this when the session closes, before its journal does."""
         if self._beside:
             await asyncio.wait(self._beside, timeout=END_S)
         for task in self._beside:
@@ -432,7 +432,7 @@ class Hooks:
         call: ToolCall | None = None,
         drops_prompt: bool = False,
     ) -> HookOutcome:
-        """Run all hooks for a moment side by side, and record them in their order."""
+        """Run all hooks for an event in parallel, and record them in their order."""
         names = names_of(call.name) if call is not None else names
         found = [one for one in self._in_force if one.hook.event == event and is_meant(one.hook, names)]
         if any(one.hook.condition for one in found):
@@ -492,7 +492,7 @@ def _limit_s(hook: Hook, event: HookEvent) -> float:
 
 
 def _unchecked(run: _Run) -> _Run:
-    """Have the user asked where a hook that was to check a call could not: it must not pass for a yes."""
+    """Have the user asked if a hook could not check a call as it should: a failure must not count as approval."""
     code = run.exit_code
     is_lost = code is not None and (code in _NO_ANSWER or code >= 128)
     if (

@@ -1,7 +1,7 @@
-"""Hooks, commands that run at named moments of a session: where they are defined, in four dialects, and which match.
+"""Hooks, commands that run at named events of a session: finds their definitions, in four dialects, and matches them.
 
 Claude Code's form is ours: https://code.claude.com/docs/en/hooks. The files of Codex, Cursor and Copilot are translated
-into it. What cannot be used is a problem in words, and never an error.
+into it. What cannot be used becomes a described problem; nothing raises.
 """
 
 import json
@@ -32,11 +32,11 @@ OF_CALLS: Final = frozenset[HookEvent]({"PreToolUse", "PermissionRequest", "Post
 
 Dialect = Literal["claude", "codex", "cursor", "copilot"]
 Scope = Literal["own", "home", "project", "plugin"]
-"""Whose a hook is: the user's for this application, the user's for another program, the project's, or a plugin's."""
+"""Who owns a hook: the user's for this application, the user's for another program, the project's, or a plugin's."""
 
 LONGEST_FILE = 256 * 1024
 MOST_HOOKS = 100
-"""How many hooks of one file count."""
+"""How many hooks of one file are used."""
 _MOST_FILES = 20
 _LONGEST_COMMAND = 10_000
 _LONGEST_TIME_S = 3_600.0
@@ -50,10 +50,10 @@ class Hook(Struct, frozen=True, kw_only=True):
     scope: Scope
     dialect: Dialect = "claude"
     args: tuple[str, ...] | None = None
-    """The arguments of `command`, which is then a program and no line of a shell."""
+    """The arguments of `command`, which is then a program and not a line for a shell."""
     matcher: str = ""
     condition: str = ""
-    """As `if`: a tool with a pattern for what it is called with, `Bash(rm *)`."""
+    """The `if` of a hook: a tool with a pattern for its arguments, such as `Bash(rm *)`."""
     timeout_s: float | None = None
     is_async: bool = False
     plugin: Path | None = None
@@ -71,7 +71,7 @@ class Hook(Struct, frozen=True, kw_only=True):
         return named(f"{self.event}{matcher}")
 
     def digest(self, root: Path) -> Digest:
-        """Return what an answer about the hook holds for: all that defines it, and a project's scripts. Blocks."""
+        """Return a digest of what an answer about the hook covers: its definition, and a project's scripts. Blocks."""
         is_ours = self.scope == "project"
         line = self.command if self.args is None else shlex.join((self.command, *self.args))
         marks = marks_from(line, root) if is_ours else ()
@@ -121,7 +121,7 @@ def project_hooks(root: Path, secret_at: SecretAt) -> FoundHooks:
 
 
 def item_of(hook: Hook, root: Path) -> ProjectItem:
-    """Return a project's hook as the question about trust shows it. Blocks."""
+    """Return a project's hook as an item of the trust question. Blocks."""
     detail = named(f"{hook.line} # if {hook.condition}" if hook.condition else hook.line)
     return ProjectItem(kind="hook", name=hook.name, path=hook.path, detail=detail, digest=hook.digest(root))
 
@@ -333,9 +333,9 @@ _OF_PATHS = ("file_path", "path", "notebook_path")
 
 
 def condition_holds(hook: Hook, names: Collection[str], given: Mapping[str, object], root: Path) -> bool:
-    """Whether a call of these names, `given` these arguments, is one that the hook's `if` is for.
+    """Whether the hook's `if` covers a call with these names and arguments (`given`).
 
-    A command that is not understood is: a hook that checks commands must not be passed by a strange one.
+    It covers every command that cannot be parsed, because no command must slip past a hook that checks commands.
     """
     found = _CONDITION.fullmatch(hook.condition)
     if found is None:
@@ -370,7 +370,7 @@ def _names_command(pattern: str, command: str) -> bool:
 
 
 def _is_like(pattern: str, text: str) -> bool:
-    """Whether `text` has the parts of `pattern` between its `*`, in this order."""
+    """Whether `text` has the parts of `pattern` between its `*`, in order."""
     first, *others = pattern.split("*")
     if not others:
         return text == first

@@ -1,7 +1,7 @@
-"""Files whose text the model gets without a question: AGENTS.md, and what people have for other agents in its place.
+"""Files whose text goes to the model without a question: AGENTS.md, and its counterparts for other agents.
 
-Anybody may have written what a workspace and its repository hold. No link out of them is followed, no file with secrets
-is read, and numbers, sizes and depths are limited: what is farthest from the workspace is cut first.
+Anybody may have written the files of a workspace and its repository. No link out of them is followed, no file with
+secrets is read, and numbers, sizes and depths are limited: what is farthest from the workspace is cut first.
 """
 
 import codecs
@@ -108,7 +108,7 @@ class UserFolders(Struct, frozen=True, kw_only=True):
 
 
 class _Place(NamedTuple):
-    """A folder, for what its files hold, and the folder that no link in it may leave; `None` for the user's own."""
+    """A folder, what its files apply to, and the folder that no link in it may leave; `None` for the user's own."""
 
     folder: Path
     boundary: Path | None
@@ -122,7 +122,7 @@ class InstructionReader:
     def __init__(
         self, root: Path, homes: UserFolders, secrets_in: Callable[[Path], SecretAt], trusts: Callable[[str], bool]
     ) -> None:
-        """`secrets_in` returns what tells the secrets in the workspace, its repository or the home folder.
+        """`secrets_in` returns what recognises secrets in the workspace, its repository or the home folder.
 
         `trusts` says whether the user lets the folder's files import this one from outside, named `~/…`.
         """
@@ -196,7 +196,7 @@ class InstructionReader:
         return Path(os.path.normpath(self.root / name))
 
     def imported(self, target: str, importer: Path) -> Path:
-        """Return the path that an import means. Raises `ValueError` and `OSError` for what can be no path."""
+        """Return the path that an import means. Raises `ValueError` and `OSError` for an invalid path."""
         home = self.homes.home
         return Path(os.path.normpath(home / target[2:] if target.startswith("~/") else importer.parent / target))
 
@@ -252,7 +252,7 @@ class InstructionReader:
 
 
 def _top_of(root: Path) -> Path:
-    """The folder of the repository that the workspace is in; the workspace if there is none, or a stranger's."""
+    """The folder of the repository that the workspace is in; the workspace if there is none, or another user's."""
     repository = find_repository(root)
     with suppress(OSError):
         if repository is not None and stranger_of(repository) is None:
@@ -361,7 +361,7 @@ class _Reading:
         return found[:MAX_FOLDERS]
 
     def _of(self, place: _Place) -> list[GuidanceFile]:
-        """Return what one folder has. The file that counts most is looked at first, and comes last."""
+        """Return the files of one folder. The one that counts most is read first, and comes last."""
         folder = place.folder
         self._texts = set()
         groups = [
@@ -389,7 +389,7 @@ class _Reading:
     def _take(
         self, path: Path, place: _Place, *, has_imports: bool = False, body: str | None = None, depth: int = 0
     ) -> list[GuidanceFile]:
-        """Return a file, if it is there and new, and what it imports. `body` is the text without front matter."""
+        """Return a file, if it exists and is new, and what it imports. `body` is the text without front matter."""
         content = self._reader.content(path, place.boundary)
         if content is None or content.path in self._seen:
             return []
@@ -447,7 +447,7 @@ class _Reading:
     # -- rules --
 
     def _rules(self, folder: Path, ending: str, place: _Place) -> list[GuidanceFile]:
-        """Return the rules that hold for the whole place. Those for some files go to `_for_some` if they hold."""
+        """Return the rules that apply to the whole place. Those for some files go to `_for_some` if they hold."""
         boundary = place.boundary
         paths = rules_in(folder, ending, boundary)
         if not paths:
@@ -556,7 +556,7 @@ def import_item(name: str, importer: Path = Path()) -> ProjectItem:
 
 
 def fitted(files: Iterable[GuidanceFile]) -> dict[str, GuidanceFile]:
-    """Return by path as much of `files`, which have one scope, as there is room for. The first come first."""
+    """Return, by path, as much of `files`, all of one scope, as there is room for. Earlier ones take precedence."""
     kept: dict[str, GuidanceFile] = {}
     used = 0
     for file in files:
@@ -607,7 +607,7 @@ _EVERYTHING = frozenset({"*", "**", "**/*", "**/**"})
 
 
 def globs_of(fields: FrontMatter, ending: str) -> tuple[str, ...] | None:
-    """Return the files that a rule is for: none named is all of them; `None` if it waits to be asked for by name."""
+    """Return the globs of a rule: empty for all files; `None` if the rule applies only when it is asked for by name."""
     if ending == ".mdc" and fields.switch("alwaysapply", default=False):
         return ()
     name = {".md": "paths", ".mdc": "globs"}.get(ending, "applyto")

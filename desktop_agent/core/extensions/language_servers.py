@@ -46,7 +46,7 @@ _RESTARTS = 3
 _MOST_RESTARTS = 10
 
 ServerScope = Literal["known", "own", "project"]
-"""Who names a server: this application, which looks whether it is installed; the user; or the project."""
+"""Who defines a server: this application, if the server is installed; the user; or the project."""
 
 
 class LanguageServer(Struct, frozen=True, kw_only=True):
@@ -75,7 +75,7 @@ class LanguageServer(Struct, frozen=True, kw_only=True):
 
     @property
     def shown(self) -> str:
-        """What it starts, in full, for the question whether it may."""
+        """What it starts, in full, for the question about trust."""
         return named(" ".join((*(f"{name}={joined_words([value])}" for name, value in self.env.items()), self.line)))
 
     def language_of(self, path: str) -> str | None:
@@ -84,7 +84,7 @@ class LanguageServer(Struct, frozen=True, kw_only=True):
         return next((self.languages[end] for end in ends if end in self.languages), None)
 
     def digest(self, root: Path) -> str:
-        """Return a digest of a project's server and its scripts: an answer holds as long as it is the same. Blocks."""
+        """Return a digest of a project's server and its scripts: an answer is valid while it is the same. Blocks."""
         scripts = [[mark.path.removeprefix(f"{root}/"), mark.mark] for mark in marks_from(self.line, root)]
         facts = [
             self.name, self.command, self.args, dict(self.languages), dict(self.env), self.initialization_options,
@@ -172,7 +172,7 @@ class LanguageServerBook(Struct, frozen=True, kw_only=True, eq=False):
     def read(self) -> tuple[tuple[StandingServer, ...], tuple[FileProblem, ...]]:
         """Return all servers, the user's first, and the problems of their files. Blocks; never raises.
 
-        Of several with one name the first counts that is trusted: what a project only proposes switches no other off.
+        Of several with one name, the first trusted one is used: a mere proposal of a project replaces none.
         """
         root, settings = self.workspace.root, self.workspace.current.diagnostics
         own, theirs = own_servers(self.workspace.loaded.tables), project_servers(root, self.secret_at)
@@ -222,7 +222,7 @@ def _is_same(one: LanguageServer, known: LanguageServer) -> bool:
 
 
 def item_of(server: LanguageServer, root: Path) -> ProjectItem:
-    """Return a project's server as the question about trust shows it. Blocks."""
+    """Return a project's server as an item of the trust question. Blocks."""
     path, digest = server.path or root / FILE_NAME, server.digest(root)
     return ProjectItem(kind="language server", name=server.name, path=path, detail=server.shown, digest=digest)
 
@@ -303,7 +303,7 @@ _OWN_KEYS = {
     "languages": "extensionToLanguage", "initialization_options": "initializationOptions",
     "startup_timeout_ms": "startupTimeout", "max_restarts": "maxRestarts",
 }  # fmt: skip
-"""The keys of a table, and what those that have another name there are called in `.lsp.json`."""
+"""The keys of a table, with their names in `.lsp.json` where those differ."""
 
 
 def _server(name: str, entry: object, path: Path) -> LanguageServer | None:

@@ -44,7 +44,7 @@ _MOST_OF_PROJECT: Final = 20
 _MOST_PLUGINS: Final = 100
 _LEFT_OVER_S: Final = 86_400
 _RACY_NS: Final = 2_050_000_000
-"""A younger date is not relied on, because another write might not show (see `FileStamp`)."""
+"""A more recent date proves nothing, because another write might not change it (see `FileStamp`)."""
 
 _FILES, _DATA, _RECORD = "files", "data", "record.json"
 _LEFT_OUT: Final = (".git", "__pycache__")
@@ -58,7 +58,7 @@ class PluginRecord(Struct, frozen=True, kw_only=True):
     source: str
     """The folder or the address that it came from."""
     inside: str = ""
-    """The folder in there, if it is not the top."""
+    """The plugin's folder in there, if it is not the top."""
     commit: str = ""
     digest: Digest
     """Of the files that the user saw and allowed."""
@@ -75,7 +75,7 @@ class AddedPlugin(Struct, frozen=True, kw_only=True):
 
 
 class StagedPlugin(Struct, frozen=True, kw_only=True):
-    """A copy that was made to be looked at. It is added as it is, or discarded."""
+    """A copy for the user to review. It is added as it is, or discarded."""
 
     folder: Path
     plugin: Plugin
@@ -150,7 +150,7 @@ class PluginFiles(Struct, frozen=True, kw_only=True):
     is_projects: bool
 
     def __call__(self) -> bool:
-        """Whether they are still the same. Reads them all: what is written through a mapping need not change a date."""
+        """Whether they are unchanged. Reads them all: a write through a memory mapping need not change a date."""
         try:
             return _Trees().digest(self.root, is_projects=self.is_projects) == self.digest
         except (UnusablePluginError, OSError):
@@ -265,9 +265,9 @@ class PluginStore:
                 yield folder, "", None, why_unread(error)
 
     async def stage(self, source: str, inside: str = "") -> StagedPlugin:
-        """Copy a plugin from a folder or a git repository, so that it can be looked at. Nothing of it is started.
+        """Copy a plugin from a folder or a git repository, for review. Starts nothing.
 
-        `inside` is the folder of the plugin in there. Raises `AgentError`, and leaves nothing then.
+        `inside` is the folder of the plugin in there. After an `AgentError`, nothing is left behind.
         """
         place, commit = await asyncio.to_thread(_local, source), ""
         if place is None and _IS_USABLE.fullmatch(source) is None:
@@ -314,7 +314,7 @@ class PluginStore:
         return StagedPlugin(folder=folder, plugin=plugin, record=record, left_out=left_out)
 
     def add(self, staged: StagedPlugin) -> None:
-        """Add a copy as it was looked at. Raises `UsageError` for a name that is taken, and `StorageError`."""
+        """Add a reviewed copy. Raises `UsageError` if its name is taken, and `StorageError`."""
         name = staged.plugin.name
         target = real_path(self._folder) / name
         with storage_error("The plugin could not be added.", path=target):

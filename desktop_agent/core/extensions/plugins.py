@@ -61,7 +61,7 @@ class Plugin(Struct, frozen=True, kw_only=True):
     root: Path
     """Its folder, without links."""
     data: Path
-    """A folder for what its programs keep. It need not exist."""
+    """A folder for the data of its programs. It need not exist."""
     origin: Origin
     form: Form = "claude"
     version: str = ""
@@ -381,7 +381,7 @@ class _Reader:
 
 
 def _kept_as_it_is(plugin: Plugin) -> Mapping[str, str]:
-    """Return variables with which programs of a project's plugin leave nothing in it: then it would wait as changed."""
+    """Return variables that keep programs of a project's plugin from writing into it, which would change it."""
     return {"PYTHONDONTWRITEBYTECODE": "1"} if plugin.origin == "project" else {}
 
 
@@ -423,7 +423,7 @@ def foreign_server(name: str, entry: object, environ: Mapping[str, str]) -> dict
 
 
 def plain_name(name: str) -> str:
-    """Return a name that a server can have. A long one is cut, and told from others by a digest."""
+    """Return a name that a server can have. A long name is cut, and made unique with a digest."""
     plain = _NOT_IN_NAMES.sub("-", name).strip("-")
     if len(plain) > _MOST_NAME:
         plain = f"{plain[: _MOST_NAME - 5].strip('-')}-{digest_of(name.encode())[:4]}"
@@ -450,7 +450,7 @@ def _value_of(reference: re.Match[str], environ: Mapping[str, str]) -> str:
 
 
 def _server_line(entry: Mapping[str, object]) -> str:
-    """Return what a server starts or reaches, in full, for the question whether it may. Raises `ValueError`."""
+    """Return what a server starts or reaches, in full, for the question about trust. Raises `ValueError`."""
     url = text_in(entry, "url") or text_in(entry, "serverUrl")
     if url:
         headers = [f"{name}: {value}" for name, value in as_object(entry.get("headers")).items()]

@@ -1,4 +1,4 @@
-"""Skills: texts that the model or the user calls for by name, found in the folders of this and of other agents.
+"""Skills: texts that the model or the user invokes by name, found in the folders of this and of other agents.
 
 A skill is a folder with a `SKILL.md` (agentskills.io/specification), or a file that others call a command or a prompt.
 They are read as leniently as the peers read them. A project's files are untrusted: none is read through a link out of
@@ -56,7 +56,7 @@ _NOT_RUN = (
 
 class Skill(Struct, frozen=True, kw_only=True):
     name: str
-    """As it is typed behind a slash, in lower case."""
+    """As it is typed after a slash, in lower case."""
     description: str
     path: Path
     """The file, with links followed."""
@@ -65,13 +65,13 @@ class Skill(Struct, frozen=True, kw_only=True):
     """Where it was found, as the user knows it: `.claude/skills`."""
     body: str = ""
     arguments: str = ""
-    """What may be written behind its name."""
+    """A hint at the arguments that it takes."""
     allowed_tools: str = ""
     """The tools that it says it needs. This grants none."""
     has_folder: bool = False
     """Whether the files in the folder of `path` belong to it."""
     is_ours: bool = False
-    """Whether it is a command of our own folders, which only the user calls for, by its name."""
+    """Whether it is a command from our own folders, which only the user can invoke."""
     plugin: Path | None = None
     """The folder of the plugin that brings it. The answer about the plugin holds for the skill."""
     is_for_model: bool = True
@@ -86,11 +86,11 @@ class Skill(Struct, frozen=True, kw_only=True):
 
     @property
     def tokens(self) -> int:
-        """About how many tokens its whole text takes, once it is asked for."""
+        """The estimated tokens of its whole text, which is loaded on request."""
         return round(text_tokens(self.body))
 
     def prompt(self, rest: str, words: Sequence[str]) -> str:
-        """Return the prompt that it is, filled with what the user wrote behind its name."""
+        """Return its prompt, with the arguments that the user typed filled in."""
 
         def filled(match: re.Match[str]) -> str:
             if match[2]:
@@ -135,7 +135,7 @@ T = TypeVar("T")
 
 
 class SourceFolders(ABC, Generic[T]):
-    """Finds files for one workspace. What did not change since the last time is not read again."""
+    """Finds files for one workspace. Unchanged files are not read again."""
 
     def __init__(
         self,

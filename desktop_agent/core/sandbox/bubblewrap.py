@@ -96,7 +96,7 @@ class _View(Struct):
         self.stand_ins.append(path)
 
     def pin(self, roots: Iterable[Path]) -> None:
-        """Mount each folder above a mount on itself, so that a command cannot rename the folder."""
+        """Bind each folder above a mount to itself, so that a command cannot rename the folder."""
         for path in folders_above(list(self.mounts), tuple(roots)):
             nearest = next(folder for folder in path.parents if folder in self.mounts)
             if path not in self.mounts and self.mounts[nearest][0] == "--bind" and path.is_dir():

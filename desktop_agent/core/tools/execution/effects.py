@@ -574,8 +574,8 @@ class Effects:
     async def apply(self, turn: int, call_id: CallId, changes: tuple[FileChange, ...]) -> tuple[str, ...]:
         """Write all of `changes` or none. They are recorded before and after. Once begun, this finishes.
 
-        An editor saves what it has not saved of these files first, and is then handed the changes. Returns what it did
-        otherwise. Raises `ToolError` when a file is not in the state for which the plan was made.
+        An editor first saves its unsaved text of these files, and then writes the changes. Returns the paths for which
+        it wrote something else. Raises `ToolError` when a file is not in the state for which the plan was made.
         """
         return await to_its_end(self._apply(turn, call_id, changes), f"apply {call_id}")
 
