@@ -35,7 +35,7 @@ PATH: Final = "/org/freedesktop/Notifications"
 _log = logging.getLogger(__name__)
 
 
-async def follow_desktop(wished: Callable[[Wishes], None], *, patience_s: float = PATIENCE_S) -> None:
+async def follow_desktop(wished: Callable[[Wishes], None]) -> None:
     """Pass the desktop's accessibility settings to `wished`, now and at each change. Return if there is no portal."""
     heard = MatchRule(type="signal", interface=_SETTINGS, path=PORTAL_PATH)
     wanted = MatchRule(type="signal", sender=PORTAL, interface=_SETTINGS, path=PORTAL_PATH, member="SettingChanged")
@@ -43,9 +43,9 @@ async def follow_desktop(wished: Callable[[Wishes], None], *, patience_s: float 
     address = DBusAddress(PORTAL_PATH, bus_name=PORTAL, interface=_SETTINGS)
     try:
         async with AsyncExitStack() as bus:
-            async with asyncio.timeout(patience_s):
+            async with asyncio.timeout(PATIENCE_S):
                 router = await connect(bus, heard, wanted, told)
-            async with asyncio.timeout(patience_s):
+            async with asyncio.timeout(PATIENCE_S):
                 reply = await call(router, address, "ReadAll", "as", ([_APPEARANCE, _GNOME],))
             values = {
                 (namespace, key): value

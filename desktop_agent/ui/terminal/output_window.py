@@ -9,7 +9,7 @@ from PySide6.QtCore import QMimeData, QRectF, QSize, Qt
 from PySide6.QtGui import QKeySequence, QPainter, QPaintEvent, QShortcut, QTextCursor, QTextDocument
 from PySide6.QtWidgets import QDialog, QPlainTextEdit, QWidget
 
-from desktop_agent.core.terminal.printout import COLUMNS, Printout
+from desktop_agent.core.terminal.printout import Printout
 from desktop_agent.core.terminal.rows import PrintedRow, Run
 from desktop_agent.ui.terminal.printed_text import LookFormats, in_positions
 from desktop_agent.ui.theme import Space, Theme
@@ -19,8 +19,6 @@ from desktop_agent.ui.widgets.layouts import hbox, resize_within_screen, vbox
 from desktop_agent.ui.widgets.text_colours import cursor_over, format_ranges
 from desktop_agent.ui.wording import index_of, lowered, utf16_length
 
-ROW_CHARS = COLUMNS
-"""The most characters in a row. A longer line continues in the next row, because Qt lays out a row as a whole."""
 MAX_CHARS = 20_000_000
 """How much text is shown. It is the end of the output, which matters most; to lay out more would freeze the window."""
 

@@ -5,8 +5,9 @@ from PySide6.QtGui import QTextBlock, QTextCursor
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from desktop_agent.core.terminal.printout import COLUMNS
 from desktop_agent.core.terminal.rows import PrintedStyle, Run
-from desktop_agent.ui.terminal.output_window import ROW_CHARS, PrintedDocument, PrintedView
+from desktop_agent.ui.terminal.output_window import PrintedDocument, PrintedView
 from desktop_agent.ui.theme import Theme
 
 PRINTED = "".join(f"\x1b[32mline\x1b[0m {number}\n" for number in range(5_000))
@@ -82,7 +83,7 @@ def test_a_long_line_is_laid_out_in_rows(folded: PrintedView) -> None:
     while block.isValid():
         lengths.append(len(block.text()))
         block = block.next()
-    assert max(lengths) <= ROW_CHARS
+    assert max(lengths) <= COLUMNS
     assert sum(lengths) == len(FOLDED.replace("\n", ""))
 
 
@@ -92,17 +93,17 @@ def test_a_long_line_is_copied_as_one(folded: PrintedView, qapp: QApplication) -
     assert qapp.clipboard().text() == FOLDED
     cursor = folded.textCursor()
     cursor.setPosition(2)
-    cursor.setPosition(6 + ROW_CHARS + 300, QTextCursor.MoveMode.KeepAnchor)
+    cursor.setPosition(6 + COLUMNS + 300, QTextCursor.MoveMode.KeepAnchor)
     folded.setTextCursor(cursor)
     folded.copy()
     copied = qapp.clipboard().text()
     assert copied.startswith("rst\nword0")
     assert copied in FOLDED
-    assert len(copied) > ROW_CHARS
+    assert len(copied) > COLUMNS
 
 
 def test_what_stands_over_the_end_of_a_row_is_found(folded: PrintedView, qapp: QApplication) -> None:
-    sought = LONG[ROW_CHARS - 4 : ROW_CHARS + 4]
+    sought = LONG[COLUMNS - 4 : COLUMNS + 4]
     assert folded.find_next(sought.upper())
     folded.copy()
     assert qapp.clipboard().text() == sought
