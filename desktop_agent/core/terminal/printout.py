@@ -20,6 +20,7 @@ from desktop_agent.core.terminal.screen import Screen
 
 ROWS: Final = 40
 COLUMNS: Final = 1_000
+"""The most characters in a row. A longer line continues in the next row, because a window lays out a row as a whole."""
 _MOST_CELLS: Final = 8
 _MOST_LINES: Final = 2_000
 _EFFORT_OF_A_ROW: Final = 32
