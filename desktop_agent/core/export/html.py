@@ -24,7 +24,7 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.file_types import PICTURE_TYPES, PictureError, inspect_picture
 from desktop_agent.core.base.paths import resource_path
 from desktop_agent.core.base.plain_text import cost_text
-from desktop_agent.core.export import ExportSource, Facts, read_facts, read_turns
+from desktop_agent.core.export.export_source import ExportSource, Facts, read_facts, read_turns
 from desktop_agent.core.export.markdown import (
     MARKS,
     arguments_of,

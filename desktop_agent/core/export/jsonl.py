@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from desktop_agent.core.base.errors import StorageError, storage_error
 from desktop_agent.core.base.secrets import mask
-from desktop_agent.core.export import ExportSource
+from desktop_agent.core.export.export_source import ExportSource
 from desktop_agent.core.protocol.codec import MalformedLineError
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store.journal.journal_reader import internalise, may_have_moved, migrated

@@ -14,7 +14,7 @@ from desktop_agent.core.base.plain_text import TURNING, cost_text, name_of, numb
 from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.changes.net import net_of_call
 from desktop_agent.core.changes.patch import PatchFile, make_patch
-from desktop_agent.core.export import MAX_FILE_BYTES, ExportSource, read_facts, read_turns
+from desktop_agent.core.export.export_source import MAX_FILE_BYTES, ExportSource, read_facts, read_turns
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import FileChange, Summary
 from desktop_agent.core.providers.strict_json import repaired

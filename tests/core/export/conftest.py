@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.base.ids import new_session_id
-from desktop_agent.core.export import ExportSource
+from desktop_agent.core.export.export_source import ExportSource
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
     AssistantBlock,

@@ -8,7 +8,7 @@ import pytest
 
 from desktop_agent import Agent, ModelRef, ops
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.export import ExportSource
+from desktop_agent.core.export.export_source import ExportSource
 from desktop_agent.core.export.markdown import export_markdown
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.settings.settings_file import save_setting
