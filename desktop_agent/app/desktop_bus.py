@@ -63,7 +63,7 @@ async def follow_desktop(wished: Callable[[Wishes], None]) -> None:
                 namespace, key, (_type, value) = (await told.get()).body
                 values[namespace, key] = value
     except Exception as error:  # noqa: BLE001 - another program on the bus may answer anything
-        _log.info("The desktop tells no wishes: %s", type(error).__name__)
+        _log.info("The desktop's accessibility settings cannot be read: %s", type(error).__name__)
 
 
 NotificationKey = tuple[str, str]
@@ -105,7 +105,7 @@ class DesktopNotifications:
                         await self._connect()
                     return await self._show(notification)
             except Exception as error:  # noqa: BLE001 - another program on the bus may answer anything
-                _log.info("The desktop shows no notification: %s", type(error).__name__)
+                _log.info("The desktop cannot show a notification: %s", type(error).__name__)
                 await self.aclose()
                 return False
             except asyncio.CancelledError:  # the window closes

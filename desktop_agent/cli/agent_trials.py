@@ -106,10 +106,10 @@ def _chosen(agent: AgentDefinition, report: AgentReport, wanted: str | None) -> 
 
 
 def _as_text(agent: AgentDefinition, report: AgentReport) -> str:
-    who = " ".join(filter(None, (report.agent or "an agent that does not say its name", report.version)))
+    who = " ".join(filter(None, (report.agent or "an unnamed agent", report.version)))
     if report.problem:
         lines = [f"{agent.name} does not work: {report.problem}", *filter(None, [report.hint])]
-        lines += ["", "What it said last:", report.detail] if report.detail else []
+        lines += ["", "Its last output:", report.detail] if report.detail else []
         return "\n".join(lines)
     lines = [f"{agent.name} works: {who}.", agent.confinement]
     modes = [f"{mode} (set)" if mode == report.mode else mode for mode in report.modes]

@@ -92,7 +92,7 @@ def _document(found: FoundAgent) -> JsonObject:
 
 def add(args: argparse.Namespace, console: Console) -> None:
     if args.from_zed + bool(args.file) + bool(args.command_line) > 1:
-        raise UsageError("An agent is started by a command, or comes from Zed or from a file: one of them.")
+        raise UsageError("An agent needs a command, --from-zed or --from, and only one of them.")
     workspace = real_path(args.workspace or current_folder())
     problems: tuple[tuple[str, str], ...] = ()
     archive = ""
@@ -128,7 +128,7 @@ def _named(args: argparse.Namespace, workspace: Path) -> AgentDefinition:
     if words:
         return AgentDefinition(name=name, command=words[0], args=tuple(words[1:]))
     if (known := known_agent(name)) is None:
-        raise UsageError("Say how the agent is started, behind --.", hint="`agents list` shows those known by name.")
+        raise UsageError("Give the agent's command line, after --.", hint="`agents list` shows those known by name.")
     return agent_known(known, os.environ, workspace)
 
 
@@ -138,7 +138,7 @@ def _with_options(agent: AgentDefinition, args: argparse.Namespace) -> AgentDefi
     try:
         made = agent_in({"name": agent.name, "command": agent.command, "args": list(agent.args), **given})
     except ValueError as error:
-        raise UsageError(f"The agent cannot be defined so: {error}.") from error
+        raise UsageError(f"The agent cannot be defined like this: {error}.") from error
     missing = UsageError("No secret was given.", hint="Type it at the prompt, or pipe in one a line.")
     secrets = {name: typed_secret(f"{name}: ", missing) for name in made.secrets}
     return replace(made, env={**agent.env, **made.env, **secrets})

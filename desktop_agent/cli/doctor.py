@@ -75,7 +75,7 @@ def qt_check() -> Check:
         code, output = _output_of(sys.executable, "-c", _TRY_QT)
     except (OSError, subprocess.TimeoutExpired) as error:
         return Check("qt", "problem", f"Qt could not be tried: {error}")
-    last = output.strip().splitlines()[-1:] or ["it ended without a word"]
+    last = output.strip().splitlines()[-1:] or ["it ended without output"]
     if code == 0 and last[0].startswith("qt "):
         _, version, platform = last[0].split()
         return Check("qt", "ok", f"Qt {version}, PySide6 {binding}, platform {platform}")
@@ -182,7 +182,7 @@ def sandbox_checks(search: SandboxSearch) -> list[Check]:
 def limits_check() -> Check:
     groups = CommandGroups.open("doctor")
     if groups is None:
-        message = "No cgroup can be had here: the application watches what commands take, and ends one that takes more."
+        message = "No cgroup is available here: the application watches commands, and ends one that exceeds a limit."
         return Check("limits", "ok", message)
     held = [what for controller, what in _HELD.items() if controller in groups.controllers]
     groups.close()
@@ -208,7 +208,7 @@ def folder_checks(paths: AppPaths) -> list[Check]:
 
 def _cache(paths: AppPaths) -> Check:
     if paths.cache_problem:
-        message = f"{paths.cache_problem} Until that is mended, {paths.cache} is used."
+        message = f"{paths.cache_problem} Until that is fixed, {paths.cache} is used."
         hint = "Free some disk space, or give yourself the right to write there."
         return Check("folder cache", "warning", message, hint)
     databases = [path for pattern in _DATABASES for path in sorted(paths.cache.glob(pattern))]
@@ -238,10 +238,10 @@ def settings_check(live: LiveSettings, file: RulesFile, accounts: LoadedAccounts
     faults = (*live.faults, *rules.faults, *accounts.problems)
     if faults:
         message = f"Nothing runs: {'; '.join(map(str, faults))}"
-        return Check("settings", "problem", message, "Mend what is named.")
+        return Check("settings", "problem", message, "Fix what is named.")
     problems = (*live.problems, *rules.loaded.problems, *models.load().problems)
     if problems:
-        return Check("settings", "warning", "; ".join(map(str, problems)), "Mend what is named.")
+        return Check("settings", "warning", "; ".join(map(str, problems)), "Fix what is named.")
     return Check("settings", "ok", str(live.path))
 
 

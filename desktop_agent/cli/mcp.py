@@ -164,7 +164,7 @@ def _added(args: argparse.Namespace) -> ServerDefinition:
         where, sandbox = known.where, known.sandbox
         url, command = (where, []) if where.startswith("https://") else ("", shlex.split(where))
     elif args.known or (url and command):
-        raise UsageError("A server is started by a command, reached at a URL, or from the catalogue: one of them.")
+        raise UsageError("A server needs a command, a --url or a --from, and only one of them.")
     if url:
         if args.sandbox or args.folders or args.read_folders or args.hosts:
             raise UsageError("A server at an address runs elsewhere: nothing here confines it.")
@@ -177,7 +177,7 @@ def _added(args: argparse.Namespace) -> ServerDefinition:
         values |= _confined(args, sandbox)
     else:
         raise UsageError(
-            "Say how the server is started, behind --, or reached, with --url.",
+            "Give the command that starts the server, after --, or its address, with --url.",
             hint="For example: desktop-agent mcp add git -- uvx mcp-server-git",
         )
     if args.client_secret and not (url and args.client_id):
@@ -185,7 +185,7 @@ def _added(args: argparse.Namespace) -> ServerDefinition:
     try:
         return definition_in({key: value for key, value in values.items() if value not in ([], "", None)})
     except ValueError as error:
-        raise UsageError(f"The server cannot be defined so: {error}.") from error
+        raise UsageError(f"The server cannot be defined like this: {error}.") from error
 
 
 def _confined(args: argparse.Namespace, usual: ServerSandbox | None) -> dict[str, object]:

@@ -73,7 +73,7 @@ class ServerReport:
         if status.problem or facts is None:
             said = self._connection.log.tail(_LINES)
             lines = [f"{status.name} does not work: {status.problem or STATE_WORDS[status.state]}", status.hint]
-            lines += ["", "What it said last:", said] if said else []
+            lines += ["", "Its last output:", said] if said else []
             return "\n".join(filter(None, lines))
         changes = [change for change in self._changes.values() if change is not None]
         return "\n".join(
@@ -82,7 +82,7 @@ class ServerReport:
 
     def _tool_lines(self, facts: ServerFacts) -> list[str]:
         status = self._connection.status
-        who = " ".join(filter(None, (facts.name, facts.version))) or "a server that does not say its name"
+        who = " ".join(filter(None, (facts.name, facts.version))) or "an unnamed server"
         priced = zip(self._tools, self._costs, strict=True)
         rows = [(tool.offered.name, f"{cost:,}", _first_line(tool)) for tool, cost in priced]
         return [
@@ -118,7 +118,7 @@ def _change_lines(changes: list[ToolChange], of: int) -> list[str]:
     if new and len(new) < of:
         lines += ["", f"Not among those that you allowed: {', '.join(new)}."]
     if lines:
-        lines += ["", "Rules do not answer for these until you allow them as they are now: at their next call, or"]
+        lines += ["", "Your rules do not apply to these until you allow them as they are now: at their next call, or"]
         lines += ["all at once with --accept."]
     return lines
 

@@ -148,8 +148,8 @@ def _add_run(commands: Commands) -> None:
     run.add_argument(
         "--tool-debug-log", type=real_path_named, metavar="F", help="with --debug-tool-use: append them here too"
     )
-    run.add_argument("--undo-last-turn", action="store_true", help="take the run's changes back at the end")
-    schema_help = "a JSON Schema: the final answer is JSON by it, or the exit code 1"
+    run.add_argument("--undo-last-turn", action="store_true", help="undo the run's changes at the end")
+    schema_help = "a JSON Schema that the final answer must match; else the exit code is 1"
     run.add_argument("--output-schema", type=real_path_named, metavar="F", help=schema_help)
     run.add_argument("--config", type=real_path_named, metavar="F", help="another settings file")
     run.add_argument("--stream", action="store_true", help="print every event as a JSON line while running")
@@ -174,7 +174,7 @@ def _add_batch(commands: Commands) -> None:
     together = "run all tasks side by side as variants of one, each in a worktree that stays"
     batch.add_argument("--variants", action="store_true", help=together)
     batch.add_argument("--scheduler", metavar="URL", help="run them on a Dask cluster: tls://host:8786")
-    for name, what in (("ca", "who vouches for the cluster"), ("cert", "our certificate"), ("key", "the key of it")):
+    for name, what in (("ca", "the cluster's CA certificate"), ("cert", "our certificate"), ("key", "its private key")):
         help_text = f"a PEM file: {what} (default: as Dask is configured)"
         batch.add_argument(f"--tls-{name}", type=real_path_named, metavar="F", help=help_text)
 
@@ -187,10 +187,10 @@ def _add_sessions(commands: Commands) -> None:
     actions = group(commands, "sessions", "List, show, file, verify, export and import sessions.")
     listing = command(actions, "list", "List sessions: the pinned ones, then the last used first.", "sessions list")
     which = listing.add_mutually_exclusive_group()
-    which.add_argument("--archived", action="store_true", help="only those that were put away")
-    which.add_argument("--all", action="store_true", help="those that were put away and calls by hand, too")
+    which.add_argument("--archived", action="store_true", help="only archived sessions")
+    which.add_argument("--all", action="store_true", help="also archived sessions, manual calls and sub-agents")
     search = command(actions, "search", "Search through all sessions.", 'sessions search "page count" --kind prompt')
-    search.add_argument("text", metavar="TEXT", help='words in any order; "quoted ones" side by side')
+    search.add_argument("text", metavar="TEXT", help='words in any order; "quoted words" next to each other')
     search.add_argument("--since", type=moment, metavar="D", help="not older: 2026-11-21, 2026-11-21T09:30, or 7d")
     search.add_argument("--until", type=end_of, metavar="D", help="not newer; a day counts to its end")
     search.add_argument("--file", default="", metavar="F", help="only what is about a file with this in its path")
@@ -198,11 +198,11 @@ def _add_sessions(commands: Commands) -> None:
     search.add_argument("--kind", choices=HIT_KINDS, metavar="K", help=f"only one of {', '.join(HIT_KINDS)}")
     search.add_argument("--limit", type=at_least_one, default=50, metavar="N", help="at most N places (50)")
     session_command(actions, "show", "Show one session.", "sessions show 20261121-213700-k3f9qx")
-    verify_summary = "Say what is wrong with stored sessions; with --repair, mend what can be mended."
+    verify_summary = "Say what is wrong with stored sessions; with --repair, repair what can be repaired."
     verify = command(actions, "verify", verify_summary, "sessions verify k3f9qx --repair")
     verify.add_argument("id", nargs="?", metavar="ID", help="a session id, or its beginning or end; all without one")
-    verify.add_argument("--repair", action="store_true", help="mend them; a changed journal is kept as it was, too")
-    summary = "Copy a session into a new one, which goes on by itself."
+    verify.add_argument("--repair", action="store_true", help="repair them; the original of a changed journal is kept")
+    summary = "Copy a session into a new, independent one."
     fork = session_command(actions, "fork", summary, "sessions fork k3f9qx --before-turn 3")
     fork.add_argument("--before-turn", type=at_least_one, metavar="N", help="leave this turn out, and what follows it")
     _add_filing(actions)
@@ -212,7 +212,7 @@ def _add_sessions(commands: Commands) -> None:
 def _add_filing(actions: Commands) -> None:
     example = 'sessions rename k3f9qx "The slow query"'
     session_command(actions, "rename", "Give a session another title.", example).add_argument("title", metavar="TITLE")
-    summaries = {"archive": "Put a session away; nothing of it is removed.", "pin": "Keep a session at the top."}
+    summaries = {"archive": "Archive a session; nothing of it is removed.", "pin": "Keep a session at the top."}
     for name, summary in summaries.items():
         action = session_command(actions, name, summary, f"sessions {name} k3f9qx")
         action.add_argument("--undo", action="store_true", help="take that back")
@@ -350,11 +350,11 @@ _CLOUD_OPTIONS: Mapping[CloudField, tuple[str, str]] = {
 
 def _add_auth(commands: Commands) -> None:
     actions = group(commands, "auth", "Keep accounts with providers, and their keys in the system keyring.")
-    command(actions, "status", "Say of each account where its key comes from, and where it goes.", "auth status")
+    command(actions, "status", "Show where each account's key comes from, and where it is sent.", "auth status")
     keep = command(actions, "set", "Store a key.", "auth set anthropic --account work")
     address = "the address that this key is for: it is sent nowhere else (default: the provider's own)"
     keep.add_argument("--base-url", type=address_argument, metavar="URL", help=address)
-    keep.add_argument("--header", choices=get_args(KeyHeader), metavar="H", help=f"how it travels: {_HEADERS}")
+    keep.add_argument("--header", choices=get_args(KeyHeader), metavar="H", help=f"how the key is sent: {_HEADERS}")
     remove = command(actions, "delete", "Remove a key, and the account if it has a name.", "auth delete anthropic")
     which = "which of the provider's accounts (default: the usual one)"
     sign_in = command(
@@ -379,7 +379,7 @@ def _add_auth(commands: Commands) -> None:
 def _add_models(commands: Commands) -> None:
     actions = group(commands, "models", "List the models of an account, with what is known of each.")
     listing = command(
-        actions, "list", "List them, without asking the network unless told to.", "models list --provider openrouter"
+        actions, "list", "List them, offline unless --refresh is given.", "models list --provider openrouter"
     )
     listing.add_argument("--provider", metavar="P", help=f"one of {', '.join(_VENDOR_IDS)} (default: the settings')")
     listing.add_argument("--account", metavar="NAME", help="which of the provider's accounts (default: the settings')")
@@ -392,7 +392,7 @@ GRANTS = ("authorization_code", "client_credentials")
 def _add_mcp(commands: Commands) -> None:
     actions = group(commands, "mcp", "Define, test and switch MCP servers, which offer tools to the model.")
     command(actions, "list", "List the servers that are defined for this folder. Starts none.", "mcp list")
-    summary = "Define a server: what starts it stands behind --, or --url says where it is reached."
+    summary = "Define a server by its command line, after --, or by its address, with --url."
     add = command(actions, "add", summary, "mcp add git --env DEBUG=1 -- uvx mcp-server-git", "NAME")
     add.usage = "desktop-agent mcp add NAME [--env K=V] [--cwd DIR] [--sandbox [--folder DIR] [--host HOST]] "
     add.usage += "-- COMMAND ARGS…\n       "
@@ -402,7 +402,7 @@ def _add_mcp(commands: Commands) -> None:
     add.add_argument("--from", dest="known", metavar="KNOWN", help="one of `mcp catalogue`, as its makers publish it")
     header_help = "a header for every request, with --url; one that is a secret goes to the system keyring"
     add.add_argument("--header", action="append", default=[], metavar="K=V", help=header_help)
-    what = "what this application is registered as where the server's tokens come from, or a URL that describes it"
+    what = "this application's client ID at the authorisation server, or the URL of a document that describes it"
     add.add_argument("--client-id", metavar="ID", help=what)
     secret = "ask for its secret or private key, or read it from a pipe; it goes to the system keyring"  # noqa: S105
     add.add_argument("--client-secret", action="store_true", help=secret)
@@ -429,16 +429,16 @@ def _add_mcp(commands: Commands) -> None:
     test = command(
         actions, "test", "Start a server, list its tools with what they cost, and end it.", "mcp test git", "NAME"
     )
-    accept_help = "take its tools as they are now for what you allowed, so that your rules answer for them"
+    accept_help = "allow its tools as they are now, so that your rules apply to them again"
     test.add_argument("--accept", action="store_true", help=accept_help)
     for name, summary in (
         ("sign-in", "Sign in with a server at an address, by the browser."),
         ("sign-out", "Forget the sign-in with a server."),
     ):
         command(actions, name, summary, f"mcp {name} tickets", "NAME")
-    command(actions, "remove", "Take a server out of the settings.", "mcp remove git", "NAME")
+    command(actions, "remove", "Remove a server from the settings.", "mcp remove git", "NAME")
     command(actions, "logs", "Show what a server wrote to its standard error.", "mcp logs git", "NAME")
-    for name, summary in (("enable", "Use a server, or one of its tools."), ("disable", "Use it no longer.")):
+    for name, summary in (("enable", "Use a server, or one of its tools."), ("disable", "Stop using it.")):
         command(actions, name, summary, f"mcp {name} git/git_push", "NAME[/TOOL]")
 
 
@@ -474,7 +474,7 @@ def _add_plugins(commands: Commands) -> None:
 def _add_agents(commands: Commands) -> None:
     actions = group(commands, "agents", "Define and test agents of other programs, which work in sessions here.")
     command(actions, "list", "List the agents that are defined or installed. Starts none.", "agents list")
-    summary = "Define an agent: what starts it stands behind --. One that is known needs only its name."
+    summary = "Define an agent by its command line, after --. A known one needs only its name."
     add = command(actions, "add", summary, "agents add mine --secret API_KEY -- my-agent --acp")
     add.usage = "desktop-agent agents add NAME [--env K=V] [--secret K] [--sandbox S [--host HOST]] [-- COMMAND ARGS…]"
     add.usage += "\n       desktop-agent agents add --from FILE [ID]\n       desktop-agent agents add --from-zed [NAME]"
@@ -498,11 +498,11 @@ def _add_agents(commands: Commands) -> None:
     login = command(actions, "login", summary, "agents login claude", "NAME")
     method_help = "the id of one of its sign-ins; needed if it has several, or to sign in again"
     login.add_argument("--method", metavar="ID", help=method_help)
-    command(actions, "remove", "Take an agent out of the settings.", "agents remove mine", "NAME")
+    command(actions, "remove", "Remove an agent from the settings.", "agents remove mine", "NAME")
 
 
 def _add_hooks(commands: Commands) -> None:
-    actions = group(commands, "hooks", "Show the commands that run at moments of a session, and trust a project's.")
+    actions = group(commands, "hooks", "Show the commands that run at events of a session, and trust a project's.")
     command(actions, "list", "List the hooks that are defined for a folder, and which of them run.", "hooks list")
     trust = command(actions, "trust", "Let a project's new and changed hooks run, or ignore them.", "hooks trust")
     trust.add_argument("--ignore", action="store_true", help="do not run them, and do not ask again")
@@ -515,10 +515,10 @@ def _add_config(commands: Commands) -> None:
     show.add_argument("section", nargs="?", metavar="SECTION", help="only this section, such as tools.limits")
     command(actions, "path", "Show where the settings file is.", "config path")
     command(actions, "get", "Show one setting.", "config get model.name", "KEY")
-    summary = "Take one setting out of the file, so that its default holds."
+    summary = "Remove one setting from the file, so that its default applies."
     command(actions, "reset", summary, "config reset ui.theme", "KEY")
     trust = command(
-        actions, "trust", "Let a project's own settings hold, and its MCP servers start.", "config trust ~/code/app"
+        actions, "trust", "Trust a project: its settings apply, and its MCP servers start.", "config trust ~/code/app"
     )
     trust.add_argument(
         "folder", nargs="?", type=real_path_named, metavar="DIR", help="the project (default: --workspace)"

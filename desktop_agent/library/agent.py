@@ -133,7 +133,7 @@ class Agent:
         self._resume = resume
         self._bench = workbench_of(home, settings, provider, tools)
         if agent is not None and (model is not None or provider is not None):
-            raise UsageError("A session has an agent, a model or a provider: one of them.")
+            raise UsageError("A session takes an agent, a model or a provider, and only one of them.")
         chosen = model_meant(model, self._bench, has_provider=provider is not None)
         if agent is not None:
             chosen = self._bench.model_meant(NamedModel.of_agent(agent))

@@ -280,7 +280,7 @@ class SessionEndpoints(_Endpoints):
         await self._sessions.close(session_id)
         return await self._view(session_id)
 
-    @post(f"{ONE}/archive", "Put a session away, or take it back.")
+    @post(f"{ONE}/archive", "Archive a session, or restore it.")
     async def archive_session(self, session_id: SessionId, body: Archiving) -> None:
         if (opened := self._sessions.find(session_id)) is not None:
             opened.session.submit(ops.ArchiveSession(is_archived=body.is_archived))

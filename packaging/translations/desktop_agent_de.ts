@@ -609,7 +609,7 @@
         <translation>Anmeldung bei {0} …</translation>
     </message>
     <message>
-        <source>Taken from Zed: {0}.</source>
+        <source>Imported from Zed: {0}.</source>
         <translation>Aus Zed übernommen: {0}.</translation>
     </message>
     <message>
@@ -617,7 +617,7 @@
         <translation>Die Anmeldung endete mit Code {0}.</translation>
     </message>
     <message>
-        <source>The test was broken off.</source>
+        <source>The test was interrupted.</source>
         <translation>Der Test wurde abgebrochen.</translation>
     </message>
     <message>
@@ -5195,7 +5195,7 @@
         <translation>Entfernen Sie den Agenten, und fügen Sie ihn mit --secret {0} wieder hinzu.</translation>
     </message>
     <message>
-        <source>Restart it when the cause is mended.</source>
+        <source>Restart it when the cause is fixed.</source>
         <translation>Starten Sie ihn neu, wenn die Ursache behoben ist.</translation>
     </message>
     <message>
@@ -6427,7 +6427,7 @@
         <translation>Konten bei {0} können nicht von der Art {1} sein; möglich: {2}</translation>
     </message>
     <message>
-        <source>{0} answered the sign-in with something else than a key.</source>
+        <source>{0} answered the sign-in with something other than a key.</source>
         <translation>{0} hat die Anmeldung mit etwas anderem als einem Schlüssel beantwortet.</translation>
     </message>
     <message>
@@ -7895,7 +7895,7 @@
 <context>
     <name>ExtensionsPage</name>
     <message>
-        <source>Commands that run at certain moments of a session, such as before a call: yours, and the project&apos;s once you trust them. They run as you do, outside the sandbox.</source>
+        <source>Commands that run at certain events of a session, such as before a call: yours, and the project&apos;s once you trust them. They run as you do, outside the sandbox.</source>
         <translation>Befehle, die zu bestimmten Zeitpunkten einer Sitzung laufen, etwa vor einem Aufruf: Ihre eigenen und, sobald Sie ihnen vertrauen, die des Projekts. Sie laufen mit Ihren Rechten, außerhalb der Sandbox.</translation>
     </message>
     <message>
@@ -13201,7 +13201,7 @@
         <translation>Hooks ausführen</translation>
     </message>
     <message>
-        <source>Run the commands that are defined for moments of a session.</source>
+        <source>Run the commands that are defined for events of a session.</source>
         <translation>Die Befehle ausführen, die für Zeitpunkte einer Sitzung festgelegt sind.</translation>
     </message>
     <message>
@@ -13601,7 +13601,7 @@
         <translation>Mit einer Zeile `Assisted-by:` am Ende der Nachricht. Auch im Fenster des Commits lässt sie sich ankreuzen.</translation>
     </message>
     <message>
-        <source>Your commands that run at certain moments of a session. They run outside the sandbox, as you do.</source>
+        <source>Your commands that run at certain events of a session. They run outside the sandbox, as you do.</source>
         <translation>Ihre Befehle, die zu bestimmten Zeitpunkten einer Sitzung laufen. Sie laufen außerhalb der Sandbox, mit Ihren Rechten.</translation>
     </message>
     <message>

@@ -609,7 +609,7 @@
         <translation>正在登录 {0}…</translation>
     </message>
     <message>
-        <source>Taken from Zed: {0}.</source>
+        <source>Imported from Zed: {0}.</source>
         <translation>已从 Zed 获取：{0}。</translation>
     </message>
     <message>
@@ -617,7 +617,7 @@
         <translation>登录以代码 {0} 结束。</translation>
     </message>
     <message>
-        <source>The test was broken off.</source>
+        <source>The test was interrupted.</source>
         <translation>测试已中断。</translation>
     </message>
     <message>
@@ -5177,7 +5177,7 @@
         <translation>请移除该代理，然后使用 --secret {0} 重新添加。</translation>
     </message>
     <message>
-        <source>Restart it when the cause is mended.</source>
+        <source>Restart it when the cause is fixed.</source>
         <translation>原因排除后请重新启动它。</translation>
     </message>
     <message>
@@ -6409,7 +6409,7 @@
         <translation>{0} 的账户不能是 {1} 类型；可用类型：{2}</translation>
     </message>
     <message>
-        <source>{0} answered the sign-in with something else than a key.</source>
+        <source>{0} answered the sign-in with something other than a key.</source>
         <translation>{0} 对登录的回应不是密钥。</translation>
     </message>
     <message>
@@ -7868,7 +7868,7 @@
 <context>
     <name>ExtensionsPage</name>
     <message>
-        <source>Commands that run at certain moments of a session, such as before a call: yours, and the project&apos;s once you trust them. They run as you do, outside the sandbox.</source>
+        <source>Commands that run at certain events of a session, such as before a call: yours, and the project&apos;s once you trust them. They run as you do, outside the sandbox.</source>
         <translation>在会话的特定时刻（例如调用之前）运行的命令：您自己的，以及您信任后的项目命令。它们以您的身份在沙盒之外运行。</translation>
     </message>
     <message>
@@ -13152,7 +13152,7 @@
         <translation>运行钩子</translation>
     </message>
     <message>
-        <source>Run the commands that are defined for moments of a session.</source>
+        <source>Run the commands that are defined for events of a session.</source>
         <translation>运行为会话的各个时刻定义的命令。</translation>
     </message>
     <message>
@@ -13552,7 +13552,7 @@
         <translation>在说明末尾添加一行 `Assisted-by:`。提交窗口中也有对应的勾选框。</translation>
     </message>
     <message>
-        <source>Your commands that run at certain moments of a session. They run outside the sandbox, as you do.</source>
+        <source>Your commands that run at certain events of a session. They run outside the sandbox, as you do.</source>
         <translation>在会话的特定时刻运行的您的命令。它们在沙盒之外以您的身份运行。</translation>
     </message>
     <message>

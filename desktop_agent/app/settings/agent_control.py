@@ -130,7 +130,7 @@ class AgentControl(TableControl):
         try:
             report = await self._bench.agents.test(await self._located(agent))
         finally:
-            self._reports[name] = agent, report or AgentReport(problem=self.tr("The test was broken off."))
+            self._reports[name] = agent, report or AgentReport(problem=self.tr("The test was interrupted."))
             self.refresh()
 
     def _named(self, name: str) -> AgentDefinition | None:
@@ -221,7 +221,7 @@ class AgentControl(TableControl):
             new = [agent for agent in agents if self._definitions.named(agent.name) is None]
             refused = add_agents(self._path, new, self._keyring) if new else ()
             names = [agent.name for agent in new if agent.name not in dict(refused)]
-            words = self.tr("Taken from Zed: {0}.").format(", ".join(names) or self.tr("nothing new"))
+            words = self.tr("Imported from Zed: {0}.").format(", ".join(names) or self.tr("nothing new"))
             return self._taken_words(words, (*problems, *refused))
 
         said: list[str] = []

@@ -66,7 +66,7 @@ class UnsafeSettingsError(UsageError):
     def __init__(self, mistakes: Sequence[object]) -> None:
         super().__init__(
             "Nothing runs: settings or rules that safety depends on cannot be read.",
-            hint="Mend what is named below. Nothing is replaced with a default silently.",
+            hint="Fix what is named below. Nothing is silently replaced with a default.",
             detail="\n".join(map(str, mistakes)),
         )
 

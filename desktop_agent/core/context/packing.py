@@ -64,7 +64,7 @@ DROPPED_AT_ONCE = 4
 
 DROPPED = "[An older picture is no longer part of this conversation. View it again if you need it.]"
 
-NOT_TAKEN = "[A picture stands here that you are not shown, because you take none.]"
+NOT_TAKEN = "[A picture is left out here, because you do not accept pictures.]"
 
 logger = logging.getLogger(__name__)
 

@@ -426,7 +426,7 @@ class LspConnection:
         """
         document = self._documents.get(str(path))
         if document is None:
-            raise ServerError("It was started again meanwhile.")
+            raise ServerError("It was restarted in the meantime.")
         found = None if self._pulls else await self._pushed(document, is_patient=is_patient)
         found = await self._pulled(path) if found is None else found
         document.is_answered = self._work.has_led_to_answers = True
@@ -448,7 +448,7 @@ class LspConnection:
                 break
             await self._rest()
         if found is None:
-            raise ServerError("It did not come to an answer.")
+            raise ServerError("It gave no answer.")
         return found
 
     async def _pushed(self, document: _Document, *, is_patient: bool) -> tuple[Diagnostic, ...] | None:

@@ -187,7 +187,7 @@ def _read(event: HookEvent, values: JsonObject) -> HookAnswer:
         raise ValueError("hookSpecificOutput is not an object")
     own = cast("JsonObject", own)
     if own and own.get("hookEventName", event) != event:
-        raise ValueError("its hookEventName is of another moment")
+        raise ValueError("its hookEventName names another event")
     if values.get("continue") is False:
         why = _string(values, "stopReason") or _string(values, "user_message", "userMessage")
         return HookAnswer(decision="stop", reason=why, message=_string(values, "systemMessage"))

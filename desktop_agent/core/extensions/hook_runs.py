@@ -344,7 +344,7 @@ class Hooks:
             return False
         self._blocks += 1
         if self._blocks > MOST_BLOCKS:
-            title = f"A hook kept the turn from ending {MOST_BLOCKS} times in a row, so it ended all the same."
+            title = f"A hook kept the turn from ending {MOST_BLOCKS} times in a row, so it ended anyway."
             hint = "The hook should let it end when stop_hook_active is true."
             await self._log.record(ev.Notice(level="warning", code="hooks", title=title, hint=hint, turn=turn))
         return self._blocks <= MOST_BLOCKS

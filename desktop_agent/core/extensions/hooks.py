@@ -191,7 +191,7 @@ def hooks_in(content: bytes, path: Path, dialect: Dialect, scope: Scope) -> Foun
     for name, entries in listed.items():
         event, matcher = _MEANT.get(dialect, {}).get(name, (name, ""))
         if event not in HOOK_EVENTS:
-            problems.append(FileProblem(path, shortened(name, 40), "this moment is not known here, so nothing runs"))
+            problems.append(FileProblem(path, shortened(name, 40), "this event is not known here, so nothing runs"))
             continue
         base = Hook(event=event, command="", path=path, scope=scope, dialect=dialect, matcher=matcher)
         for entry in _flat(entries):

@@ -507,7 +507,7 @@ class _Reading:
         if len(self._problems) < MAX_PROBLEMS:
             self._problems.setdefault(GuidanceProblem(shortened(named(path), 200), reason))
         else:
-            self._problems.setdefault(GuidanceProblem("At least one more file", "only the first problems are told"))
+            self._problems.setdefault(GuidanceProblem("At least one more file", "only the first problems are reported"))
 
 
 def rules_in(folder: Path, ending: str, boundary: Path | None) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Which of the skills found are in force, what the model is told of them, and the files that belong to them."""
+"""Decides which of the skills found are in force, and what the model learns of them and their files."""
 
 import json
 import logging
@@ -37,7 +37,7 @@ class SkillUses:
         self._path = path
 
     def newest(self) -> tuple[str, ...]:
-        """Blocks. A file that cannot be read is an empty one: nothing but an order depends on it."""
+        """Blocks. An unreadable file counts as empty: only an order depends on it."""
         try:
             found: object = json.loads(self._path.read_bytes()[: 2**20])
         except (OSError, ValueError, RecursionError):
@@ -137,7 +137,7 @@ def skill_items(skills: Sequence[Skill]) -> tuple[ProjectItem, ...]:
 
 
 class SkillOffer:
-    """What the model of one session is told of the skills."""
+    """The list of skills for the model of one session."""
 
     def __init__(self, skills: Skills) -> None:
         self._skills = skills
@@ -157,7 +157,7 @@ class SkillOffer:
 
 
 def offered(skills: Sequence[Skill], room: int, newest: Sequence[str]) -> str:
-    """Return a line for each skill, in at most `room` tokens: shorter ones if need be, and then not for all."""
+    """Return a line for each skill, in at most `room` tokens: shortened if necessary, and at last without some."""
     for most in _DESCRIPTIONS:
         lines = [_line(skill, most) for skill in sorted(skills, key=lambda skill: skill.name)]
         if text_tokens("\n".join(lines)) <= room:

@@ -223,7 +223,7 @@ class _Telling(Struct):
                 self.conversation.keep_words(what, words, at)
 
     def _settle(self, texts: list[str]) -> None:
-        """Forget the queued prompts that are lines of a message: the program sends several as one."""
+        """Forget the queued prompts that make up a message: the program sends several as one."""
         if not self._queued:
             return
         said = _lines_of("\n".join(map(_typed, texts)))

@@ -240,7 +240,7 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
     def _cache_of(self, program: Program) -> Path:
         """Return the folder for a server's downloads. Blocks.
 
-        No other server has it, unless it runs the same with the same rights: it could leave there what this one runs.
+        It is shared only by servers that run the same with the same rights: a server can plant there what another runs.
         """
         words = (program.command, program.args, program.env, program.sandbox)
         content = msgspec.json.encode(words, order="deterministic")

@@ -291,7 +291,7 @@ class Connection:
         status = self.status
         if status.state == "resting":
             title = f"The MCP server {status.name} failed {status.failures} times in a row and is not tried any more."
-            raise ServerError(title, hint="Restart it when the cause is mended.", detail=status.problem)
+            raise ServerError(title, hint="Restart it when the cause is fixed.", detail=status.problem)
         wait_s = self._may_try_at - self._clock.monotonic()
         if wait_s > 0:
             title = f"The MCP server {status.name} failed a moment ago: {status.problem}"

@@ -33,7 +33,7 @@ class Account(Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     """Extra headers for every request. They must not be secrets."""
     cloud: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What the vendor's cloud needs to know, by `CloudField`."""
+    """The settings for the vendor's cloud, by `CloudField`."""
 
     @property
     def is_usual(self) -> bool:
@@ -109,7 +109,7 @@ def header_problem(name: str, value: str) -> str:
 
 
 def with_cloud(account: Account, said: Mapping[str, str]) -> Account:
-    """Return the account with these fields of its cloud changed; an empty one is taken out."""
+    """Return the account with these fields of its cloud changed; empty ones are removed."""
     cloud = {**account.cloud, **said}
     return replace(account, cloud={name: value for name, value in cloud.items() if value})
 

@@ -35,22 +35,22 @@ class Cloud(Struct, frozen=True, kw_only=True):
 
     client: Literal["bedrock", "vertex", "foundry", "aws"]
     fields: Mapping[CloudField, str]
-    """What an account can say, with the client's argument for it. What it does not say comes from `variables`."""
+    """The fields of an account, each with the client's argument for it. Missing ones come from `variables`."""
     variables: tuple[str, ...]
-    """The beginnings of the names of the variables that say who asks, where, and with which credentials."""
+    """Prefixes of the variables that set the identity, the place and the credentials."""
     place: str
     """The address, with the field that it depends on."""
     domain: str
     sign_in: str
     needed: tuple[CloudField, ...] = ()
-    """What neither the account nor the environment may leave open."""
+    """The fields that the account or the environment must set."""
     extra: str = ""
     """The extra of our package that brings the cloud's library; empty if it is needed only for a sign-in."""
     counts: bool = True
     """Whether tokens can be counted without asking the model."""
 
     def said_in(self, environ: Mapping[str, str]) -> dict[str, str]:
-        """Return the fields that the environment answers."""
+        """Return the fields that the environment sets."""
         found: dict[str, str] = {}
         for field in self.fields:
             names = (name for name in _FIELD_VARIABLES[field] if name.startswith(self.variables))
@@ -59,7 +59,7 @@ class Cloud(Struct, frozen=True, kw_only=True):
         return found
 
     def asked_for(self, said: Container[str]) -> tuple[str, ...]:
-        """Return the names of the fields to set: those that are needed and not said, or else all."""
+        """Return the names of the fields to set: those that are required and missing, or else all."""
         missing = [field for field in self.needed if field not in said]
         return tuple(field.removesuffix("_id") for field in missing or self.fields)
 
@@ -67,7 +67,7 @@ class Cloud(Struct, frozen=True, kw_only=True):
 class LocalSign(Struct, frozen=True, kw_only=True):
     path: str
     member: str
-    """The member by which the answer is recognised, because only this server has it there."""
+    """The member that identifies the server, because no other server's answer has it."""
     start: str
     add_model: str
     host_variable: str = ""

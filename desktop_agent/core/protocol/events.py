@@ -422,7 +422,7 @@ class ApprovalResolved(DurableEvent, frozen=True, kw_only=True):
 
 
 class HookRan(DurableEvent, frozen=True, kw_only=True):
-    """A hook ran at a moment of the session, or should have."""
+    """A hook ran at an event of the session, or should have."""
 
     turn: int
     moment: HookEvent

@@ -91,7 +91,7 @@ class Interrupt(Tagged, frozen=True, kw_only=True):
 
 
 class StopSubagent(Tagged, frozen=True, kw_only=True):
-    """Stop the sub-agent that this call started. The turn goes on with what it has found until then."""
+    """Stop the sub-agent that this call started. The turn continues with what it has found so far."""
 
     call_id: CallId
 
@@ -245,7 +245,7 @@ class SetAgentOption(Tagged, frozen=True, kw_only=True):
 
 
 class ReleaseAgents(Tagged, frozen=True, kw_only=True):
-    """End the agents of other programs, so that these can go on with their sessions. The next prompt starts one again.
+    """End the agents of other programs, so that these can continue their sessions. The next prompt starts one again.
 
     While a turn runs, nothing is done.
     """
@@ -313,7 +313,7 @@ class RemovePin(Tagged, frozen=True, kw_only=True):
 
 
 class SwitchGuidance(Tagged, frozen=True, kw_only=True):
-    """Send a file of instructions from the next request on, or do not, in all sessions: the user's setting changes."""
+    """Switch a file of instructions on or off, from the next request on, in all sessions: the setting changes."""
 
     path: str
     """As in a `GuidanceFile`."""

@@ -113,7 +113,7 @@ _FAULT_OF_WORDS: Mapping[tuple[ProviderFault, str], ProviderFault] = {
     ("permission", "INVALID_PAYMENT_INSTRUMENT"): "billing",
     ("permission", "BILLING_DISABLED"): "billing",
 }
-"""What only the words of a cloud's error tell apart."""
+"""Faults that only the wording of a cloud's error distinguishes."""
 
 _BILLING_CODES = frozenset({"contract_spend_limit_reached", "enforced_spend_limit_reached", "organization_on_hold"})
 """Error codes that the account's owner has to act on, although their HTTP status says otherwise."""

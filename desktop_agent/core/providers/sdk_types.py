@@ -1,6 +1,6 @@
 """The types of request bodies, as the vendors' SDKs declare them. At run time this module is empty.
 
-Type checkers read the SDKs; the program does not, because importing one takes a second. Quote the names from here.
+Only type checkers read the SDKs, because importing one takes a second. Write the names from here in quotes.
 """
 
 from typing import TYPE_CHECKING

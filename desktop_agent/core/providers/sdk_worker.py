@@ -77,7 +77,7 @@ _SECRET_HEADERS = ("authorization", "x-api-key", "api-key", "x-amz-security-toke
 _EVENT_STREAM = "application/vnd.amazon.eventstream"
 _METADATA_S = 0.5
 _QUICK = {"GCE_METADATA_TIMEOUT": "1", "GCE_METADATA_DETECT_RETRIES": "1"}
-"""Outside of a cloud, the service for its machines' credentials does not answer, and the libraries wait for long."""
+"""Outside of a cloud, its metadata service does not answer, and the libraries would wait for long."""
 _METADATA = ("169.254.169.254", 80)
 _AZURE_SAYS = ("AZURE_TENANT_ID", "AZURE_TOKEN_CREDENTIALS", "IDENTITY_ENDPOINT", "MSI_ENDPOINT")
 """Variables that say how to sign in to Azure, or where its service for machines is."""
@@ -117,7 +117,7 @@ class _Worker:
         self._tasks: dict[int, asyncio.Task[None]] = {}
 
     async def work(self) -> None:
-        """Answer until the other end has closed."""
+        """Answer requests until the other end has closed."""
         loop, is_over = asyncio.get_running_loop(), asyncio.Event()
 
         def listen() -> None:

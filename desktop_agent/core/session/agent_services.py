@@ -1,5 +1,5 @@
-"""What an agent of another program asks of us during its turn: to read and write files, run commands, ask the user.
-Also what a session does for it between turns: sets its options, and leaves its context to it.
+"""Serves requests of another program's agent during its turn: to read and write files, run commands, ask the user.
+Between turns, sets its options, and leaves its context to it.
 
 Its questions are judged by our policy and shown as ours are. Files are written by our own tool, so that the policy
 judges, and the ledger records, what is written. Its terminals (`terminal/*`) are commands of our own tool, but in the
@@ -117,7 +117,7 @@ class AgentQuestions:
         return Case(call=asking, facts=facts, request=request)
 
     def inside(self, paths: Sequence[str]) -> dict[str, str]:
-        """Return those paths that are in the folder, by what the agent calls them."""
+        """Return the paths that are in the folder, by the agent's names for them."""
         boundary, inside = self._parts.runtime.box.boundary(), dict[str, str]()
         for path in paths:
             with suppress(ToolError):
@@ -127,7 +127,7 @@ class AgentQuestions:
         return inside
 
     async def _preview(self, call: AgentCall, inside: dict[str, str]) -> tuple[FileChange, ...]:
-        """Return what the call would change, as far as it tells: whole files, or texts that stand in them once."""
+        """Return what the call would change, if it says so: whole files, or texts that occur in them once."""
         planned = await asyncio.to_thread(lambda: [one for diff in call.diffs if (one := self._planned(diff, inside))])
         return await self._parts.effects.prepare(self._number, planned) if planned else ()
 
@@ -171,7 +171,7 @@ MOST_OPEN: Final = 32
 _USUAL_BYTES: Final = 2**20
 
 BeginCommand = Callable[[str, str, Path, tuple[str, ...]], Awaitable[AgentCall]]
-"""Returns the call as which a line runs, also as agents tell it, in a folder. Raises `ToolError` if it may not."""
+"""Returns the call for a command line in a folder, also in the agent's words. Raises `ToolError` if it must not run."""
 EndCommand = Callable[[AgentCall, ToolResult], Awaitable[None]]
 
 
@@ -211,7 +211,7 @@ class AgentTerminals:
         self._open: dict[str, _Terminal] = {}
         self._running: set[asyncio.Task[None]] = set()
         self.shown: set[str] = set()
-        """The terminals whose command is a call of ours, because the agent had told none."""
+        """The terminals whose command is our own call, because the agent had reported none."""
 
     async def serve(self, method: str, params: JsonObject) -> JsonObject:
         """Raises `RpcError`, `ToolError` and `AgentError`."""
@@ -231,7 +231,7 @@ class AgentTerminals:
         return (terminal.exit or {}) if method == "terminal/wait_for_exit" else {}
 
     async def aclose(self) -> None:
-        """End all commands with their processes. Raises `StorageError` if what one came to could not be recorded."""
+        """End all commands with their processes. Raises `StorageError` if an outcome could not be recorded."""
         for terminal in self._open.values():
             terminal.stop()
         self._open.clear()
@@ -323,7 +323,7 @@ class AgentTerminals:
 _LARGEST = 16 * 2**20
 
 WriteFile = Callable[[str, FileState | None, str], Awaitable[ToolResult | None]]
-"""Writes a file, of which the present state is given, and returns how that went if a tool of ours did it."""
+"""Writes a file, given its present state, and returns the outcome if our own tool did it."""
 AskUser = Callable[[ServerQuestion], Awaitable[Decision]]
 
 

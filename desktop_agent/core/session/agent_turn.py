@@ -59,7 +59,7 @@ _LONGEST_MESSAGE = 2**20
 """How many characters are kept in one message. What is longer becomes several."""
 _MOST_OPEN_CALLS = 200
 _HOLDS_S = 1.0
-"""How long a call that the agent has only announced waits for more of it."""
+"""How long to wait for the details of a call that the agent has only announced."""
 _NOT_TOLD = "The agent's turn ended before it said how this call ended."
 
 
@@ -82,7 +82,7 @@ class AgentTurn:
         self._message_id = ""
         self._calls: dict[str, AgentCall] = {}
         self._shown: set[str] = set()
-        """The agent's ids of calls that are shown as calls of ours."""
+        """The agent's ids of calls that are shown as our own calls."""
         self._looking: tuple[AgentCall, Snapshot] | None = None
         """The call whose changes are collected next, and the folder as it was before."""
         self._terminals = AgentTerminals(number, agent, parts.runtime, self._begin_command, self._end_command)
@@ -181,7 +181,7 @@ class AgentTurn:
     # -- what the user says meanwhile --
 
     def _hand_over(self) -> None:
-        """Have the agent read what steers the turn: at once if it can, else between its calls, in a new prompt."""
+        """Pass on messages that steer the turn: at once if the agent can take them, else after its calls."""
         if not self._agent.facts.takes_messages:
             self._agent.do_next(self._stop_to_hear)
         elif self._handing is None or self._handing.done():
@@ -295,7 +295,7 @@ class AgentTurn:
             self._agent.cost_usd = self._cost_usd = update.cost.amount
 
     async def _report_usage(self, end: wire.PromptEnd, before: float | None) -> None:
-        """Report what the turn used. The agent tells the cost of its whole session."""
+        """Report the usage of the turn. The agent reports the cost of its whole session."""
         cost = None if self._cost_usd is None or before is None else max(0.0, self._cost_usd - before)
         told = end.usage or wire.PromptUsage()
         if end.usage is None and cost is None:
@@ -337,7 +337,7 @@ class AgentTurn:
             await self._end_call(call)
 
     def _is_shown(self, fields: wire.CallFields) -> bool:
-        """Whether a call only shows a command that is a call of ours already."""
+        """Whether a call only shows a command that is already our own call."""
         known = self._calls.get(fields.tool_call_id)
         if (known is None or not known.id) and not self._terminals.shown.isdisjoint(fields.terminals):
             self._calls.pop(fields.tool_call_id, None)
@@ -353,7 +353,7 @@ class AgentTurn:
             await self._start_held()
 
     async def _start_held(self) -> None:
-        """Record the calls of which the agent seems to have told everything."""
+        """Record the calls that the agent seems to have reported completely."""
         self._release()
         for call in [call for call in self._calls.values() if not call.id and call.can_begin]:
             await self._begin(call)
@@ -423,7 +423,7 @@ class AgentTurn:
         return await self._services.serve(method, params)
 
     async def _write(self, path: str, before: FileState | None, content: str) -> ToolResult | None:
-        """Write a file for the agent: as the work of its own call if the user allowed that, else as a call of ours."""
+        """Write a file for the agent, as part of its own call if the user allowed that, otherwise as our own call."""
         async with self._order:
             await self._start_held()
             looked = self._looking[0] if self._looking is not None else None
@@ -451,7 +451,7 @@ class AgentTurn:
             return outcome.result
 
     async def _begin_command(self, line: str, told: str, folder: Path, circumstances: tuple[str, ...]) -> AgentCall:
-        """Return the call as which a command runs that the agent has us run, once it is allowed.
+        """Return the call for a command that the agent makes us run, once it is allowed.
 
         It is the agent's own call if that names the command, or no other. A call that the user allowed so is not asked
         about again. Raises `ToolError`.
@@ -521,7 +521,7 @@ class AgentTurn:
                 await self._end_call(call)
 
     async def _ask_user(self, question: ServerQuestion) -> Decision:
-        """Ask what the agent asks, as a call of its own."""
+        """Put the agent's question to the user, as a separate call."""
         call = AgentCall(wire_id=f"question_{new_prompt_id()}", title=question.message, name="question", kind="think")
         decision: Decision = Aborted(reason=INTERRUPTED)
         try:
@@ -551,7 +551,7 @@ class AgentTurn:
         self._looking = call, await self._parts.effects.begin_command(self._number, call.id, run)
 
     async def _look_after(self, call: AgentCall) -> None:
-        """Record what changed since the folder was looked at, as the work of the call."""
+        """Record what changed in the folder since the last scan, as the work of the call."""
         if self._looking is None or self._looking[0] is not call:
             if call.may_write and self._looking is None and call.begun_ns is not None:  # it was told when it had ended
                 jobs = self._parts.effects.jobs

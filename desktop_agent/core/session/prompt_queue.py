@@ -22,7 +22,7 @@ from desktop_agent.core.transcript.entries import QueuedPrompt
 logger = logging.getLogger(__name__)
 
 MaySay = Callable[[int, str], Awaitable[bool]]
-"""Whether the user may say this in the turn, by the hooks."""
+"""Whether the hooks allow this message in the turn."""
 
 
 class ArrivedPrompt(Struct, frozen=True, kw_only=True):
@@ -169,7 +169,7 @@ class PromptQueue:
             await self._take_if(may_say, prompt, turn)
 
     async def take_all(self, turn: int, may_say: MaySay) -> bool:
-        """Take the waiting prompts as steering ones are taken. Return whether one was not refused."""
+        """Take the waiting prompts like steering ones. Return whether at least one was not refused."""
         return any([await self._take_if(may_say, prompt, turn) for prompt in self.waiting])
 
     async def _take_if(self, may_say: MaySay | None, prompt: QueuedPrompt, turn: int) -> bool:
@@ -186,7 +186,7 @@ class PromptQueue:
         await self._let_go(prompt, steered)
 
     async def postpone(self, prompt: QueuedPrompt) -> None:
-        """Have a prompt that steers wait for the end of the turn, before the others."""
+        """Make a steering prompt wait for the end of the turn, ahead of the others."""
         if self.find(prompt.prompt_id) is not None:
             first = next((one.prompt_id for one in self.waiting if not one.is_steering), "")
             await self.add(prompt.prompt_id, prompt.text, prompt.attachments, is_steering=False, before=first)

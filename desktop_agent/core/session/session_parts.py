@@ -71,4 +71,4 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     read_history: Callable[[], Awaitable[None]]
     """Folds the records that were omitted because a compaction had summarised them."""
     release: Callable[[], Awaitable[None]]
-    """Called once when the session has closed: ends its jobs and gives up its lock."""
+    """Called once when the session has closed: ends its jobs and releases its lock."""

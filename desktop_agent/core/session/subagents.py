@@ -1,4 +1,4 @@
-"""Sub-agents: sessions that calls of a session start, and what connects each with its parent (ADR 30).
+"""Sub-agents: sessions that calls of a session start, and their connections to their parents (ADR 30).
 
 A sub-agent's session has its own journal. Its changes and questions are recorded in its parent's, for the call that
 started it; its requests count as its parent's spending. It ends with its call, or in the background with its turn.
@@ -55,7 +55,7 @@ _ENDS: dict[ev.TurnEndReason, str] = {
 
 
 class ChildSession(Protocol):
-    """What is used here of `Session`, whose parts include the sub-agents."""
+    """The part of `Session` that is used here. Its parts include the sub-agents."""
 
     @property
     def id(self) -> SessionId: ...
@@ -68,7 +68,7 @@ class ChildSession(Protocol):
 
 
 class Parent(Struct, frozen=True, kw_only=True, eq=False):
-    """What a sub-agent's session uses of its parent's, and the call it works for."""
+    """The parts of a parent that a sub-agent's session uses, and the call it works for."""
 
     turn: int
     call_id: CallId
@@ -166,7 +166,7 @@ class _Work:
         self.is_stopped = False
         self.said = ""
         self.note = ""
-        """What its end left, to be added to its report."""
+        """What to add to its report after its end."""
         self.ended: asyncio.Future[ev.TurnEnded | None] = asyncio.get_running_loop().create_future()
         """The end of its turn; `None` if it could not begin."""
         self._failure = ""

@@ -147,7 +147,7 @@ class Turn:
         return await self.parts.hooks.before_turn(self.number, prompt, is_resumed=self.number > 1)
 
     async def _goes_on(self) -> bool:
-        """Wait while sub-agents work in the background, until one has a report or the user says something."""
+        """Wait while sub-agents work in the background, until one reports or the user sends a message."""
         subagents = self.parts.subagents
         while subagents.are_in_background and not subagents.have_reports:
             if not self.queue.waiting:

@@ -484,7 +484,7 @@ class SkillsSettings(Section, frozen=True, kw_only=True):
 
 
 class HookSettings(Section, frozen=True, kw_only=True):
-    enabled: bool = setting(True, "Run hooks", "Run the commands that are defined for moments of a session.")
+    enabled: bool = setting(True, "Run hooks", "Run the commands that are defined for events of a session.")
     from_home: bool = setting(
         False,
         "Hooks of other programs",
@@ -641,7 +641,7 @@ class Settings(Section, frozen=True, kw_only=True):
     hooks: HookSettings = section(
         HookSettings,
         "Hooks",
-        "Your commands that run at certain moments of a session. They run outside the sandbox, as you do.",
+        "Your commands that run at certain events of a session. They run outside the sandbox, as you do.",
     )
     diagnostics: DiagnosticsSettings = section(
         DiagnosticsSettings,

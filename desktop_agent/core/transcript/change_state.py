@@ -122,7 +122,7 @@ class ChangeState(Fold):
     """The hunks that the user decided to keep, by path."""
     comments: dict[str, LineComment] = field(default_factory=dict[str, LineComment])
     diagnosed: dict[str, dict[str, FileDiagnostics]] = field(default_factory=dict[str, dict[str, FileDiagnostics]])
-    """What each server said last of each file, by path and server."""
+    """The last diagnostics of each file, by path and server."""
     undos: list[UndoEntry] = field(default_factory=list[UndoEntry])
     steps: list[UndoStep] = field(default_factory=list[UndoStep])
     turned: list[UndoEffect] = field(default_factory=list[UndoEffect])

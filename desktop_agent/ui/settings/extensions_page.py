@@ -289,7 +289,7 @@ class ExtensionsPage(Page):
                 "and purposes, and reads a skill when it fits the task. You call one with a slash and its name."
             ),
             "hooks": self.tr(
-                "Commands that run at certain moments of a session, such as before a call: yours, and the project's "
+                "Commands that run at certain events of a session, such as before a call: yours, and the project's "
                 "once you trust them. They run as you do, outside the sandbox."
             ),
             "diagnostics": self.tr(

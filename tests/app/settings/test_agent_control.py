@@ -105,7 +105,7 @@ def test_what_is_installed_is_found_and_set_up_and_zeds_agents_are_taken(
         assert (defined()[0].command, defined()[0].sandbox) == ("gemini", "strict")
 
         await user.click("zedAgentsButton")
-        await see_text(user, dialog, "Taken from Zed: one. Left out: far: Zed installs it for itself")
+        await see_text(user, dialog, "Imported from Zed: one. Left out: far: Zed installs it for itself")
         assert [agent.name for agent in defined()] == ["gemini", "one"]
         await user.press(Qt.Key.Key_Escape)
 

@@ -94,9 +94,9 @@ def _notes(params: mcp_types.CreateMessageRequestParams) -> tuple[str, ...]:
     if params.max_tokens > MOST_TOKENS:
         notes.append(f"It wants up to {params.max_tokens:,} tokens of answer, and gets {MOST_TOKENS:,}.")
     if params.model_preferences is not None:
-        notes.append("It prefers a certain kind of model, which is not regarded.")
+        notes.append("It prefers a certain kind of model, which is ignored.")
     if params.temperature is not None or params.stop_sequences:
-        notes.append("It sets a temperature or where the answer stops, which is not regarded.")
+        notes.append("It sets a temperature or stop sequences, which are ignored.")
     return tuple(notes)
 
 

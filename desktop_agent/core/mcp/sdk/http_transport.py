@@ -283,7 +283,7 @@ def has_events(response: httpx2.Response) -> bool:
     """Whether the answer is a stream of events. Raises `ServerError` if it is compressed."""
     if response.headers.get("content-encoding", "").strip().lower() not in ("", "identity"):
         raise ServerError(
-            "It packed its answer, although it was asked not to, so the answer was not read.",
+            "It compressed its answer, although it was asked not to, so the answer was not read.",
             hint="Compression must be off, also in a gateway before it.",
         )
     return response.headers.get("content-type", "").lower().startswith("text/event-stream")

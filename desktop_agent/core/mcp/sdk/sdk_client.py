@@ -114,14 +114,14 @@ def _explained(error: Exception, way: LineProcess | HttpLink) -> ServerError:
         return failure
     if error.code == CONNECTION_CLOSED:
         if link is not None:
-            link.end(ConnectionLostError("The answer ended before it was whole."))
+            link.end(ConnectionLostError("The answer ended before it was complete."))
         return ConnectionLostError("The connection with the server was lost.")
     if error.code == REQUEST_TIMEOUT:
         return ServerError("The server did not answer in time.")
     if error.code == UNREADABLE or error.message.startswith(_SDK_CANNOT_READ):
         return ServerError(NOT_READABLE)
     if error.message.startswith(_SDK_WANTS_ANOTHER_TYPE):
-        title = "It answers with something else than the protocol, such as a web page."
+        title = "Its answer does not follow the protocol; it may be a web page."
         return ServerError(title, hint="Check the address.")
     said = link.hidden(error.message) if link else error.message
     return ServerError(f"The server refused: {_shortened(said)}")
@@ -276,7 +276,7 @@ class ServerClient:
                 async with timeout.limit, self._asked.during(asked, sampled):
                     reply = await self._called(tool, dict(arguments), progressed)
         except TimeoutError as error:
-            title = f"The server gave no sign for {timeout_s:g} s, so the call was cancelled."
+            title = f"The server was silent for {timeout_s:g} s, so the call was cancelled."
             raise ServerError(
                 title, hint="Ask for less at a time, or raise call_timeout_seconds of this server."
             ) from error

@@ -55,7 +55,7 @@ SEVERITIES: Final[tuple[DiagnosticSeverity, ...]] = ("error", "warning", "info")
 
 
 class Diagnostic(Struct, frozen=True, kw_only=True):
-    """What a language server says of some lines of a file. Lines count from 1."""
+    """A language server's finding about some lines of a file. Lines count from 1."""
 
     line: int
     last_line: int
@@ -63,11 +63,11 @@ class Diagnostic(Struct, frozen=True, kw_only=True):
     message: str
     code: str = ""
     is_new: bool = False
-    """Whether the server did not say it of the file before the call."""
+    """Whether the server did not report it for the file before the call."""
 
 
 class FileDiagnostics(Struct, frozen=True, kw_only=True):
-    """All that one server said of one file, the worst first."""
+    """All that one server reported about one file, the worst first."""
 
     path: str
     server: str

@@ -89,7 +89,7 @@ HookEvent = Literal[
     "SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "PreCompact", "PostCompact",
     "SubagentStart", "SubagentStop", "Stop", "SessionEnd", "Notification",
 ]  # fmt: skip
-"""The moments at which hooks run, by Claude Code's names."""
+"""The events at which hooks run, by Claude Code's names."""
 
 HookState = Literal["completed", "failed", "timed_out", "flooded", "not_started", "changed", "stopped"]
 """How a run ended. `changed`: it did not run, because it is no longer what the user trusted."""
@@ -132,7 +132,7 @@ class GuidanceFile(Struct, frozen=True, kw_only=True):
     text: str
     is_cut: bool = False
     holds_for: str = ""
-    """What a file of scope `folder` holds for, if not for its own folder: another one, ending in `/`, or globs."""
+    """What a file of scope `folder` applies to, if not to its own folder: another one, ending in `/`, or globs."""
 
 
 class ContextUse(Struct, frozen=True, kw_only=True):
@@ -287,7 +287,7 @@ class AgentSession(Struct, frozen=True, kw_only=True):
     """The name or the command line of the agent, as in `ModelRef.model`; empty while no agent here has taken it up."""
     id: str
     kind: str = ""
-    """Which of the agents that are known by name it is, whatever it is called here; empty for others."""
+    """The name of the known agent that it is, whatever it is called here; empty for others."""
     through_turn: int = 0
     """The last turn that it had from the beginning. Of later ones, it has those that it answered."""
 
@@ -307,7 +307,7 @@ class AgentSignIn(Struct, frozen=True, kw_only=True):
     id: str
     name: str
     is_in_terminal: bool = False
-    """Whether a program that needs a terminal signs in; else the agent does it by itself, perhaps in a browser."""
+    """Whether a program that needs a terminal signs in; otherwise the agent does it by itself, perhaps in a browser."""
 
 
 class Spending(Struct, frozen=True, kw_only=True):

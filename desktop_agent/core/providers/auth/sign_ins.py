@@ -309,7 +309,7 @@ async def sign_in_with_openrouter(browser: Browser, *, clock: Clock, service: Op
         return msgspec.json.decode(body, type=learned(_KeyAnswer)).key
     except msgspec.DecodeError as error:  # its message has types and places, no values
         raise CredentialsError(
-            f"{service.name} answered the sign-in with something else than a key.",
+            f"{service.name} answered the sign-in with something other than a key.",
             hint="Sign in again.",
             detail=str(error),
         ) from None

@@ -80,7 +80,7 @@ def read_grant(body: bytes, service: str) -> TokenAnswer:
 
 def _no_grant(service: str, detail: str) -> ProviderError:
     return ProviderError(
-        f"{service} answered the sign-in with something else than tokens.",
+        f"{service} answered the sign-in with something other than tokens.",
         fault="unacceptable",
         hint="Try again. If it happens again, update the application, or check whether a proxy changes answers.",
         detail=detail,

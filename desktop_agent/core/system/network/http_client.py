@@ -202,7 +202,7 @@ def _require_acceptable(request: httpx2.Request, response: httpx2.Response) -> N
     coding = response.headers.get("content-encoding", "").strip().lower()
     if coding not in ("", "identity"):
         raise ProviderError(
-            f"{here} packed its answer, although it was asked not to, so the answer was not read.",
+            f"{here} compressed its answer, although it was asked not to, so the answer was not read.",
             fault="unacceptable",
             hint="Check the model's address, and a gateway before it: compression must be off.",
             detail=f"content-encoding: {coding[:100]!r}",

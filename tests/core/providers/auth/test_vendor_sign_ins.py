@@ -65,7 +65,7 @@ def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
 
 
 HOST_ID = "urn:uuid:00000000-0000-4000-8000-000000000001"
-NO_TOKENS = "ChatGPT answered the sign-in with something else than tokens."
+NO_TOKENS = "ChatGPT answered the sign-in with something other than tokens."
 EARLIER = Registration(client_id=ISSUED_CLIENT, subject=SUBJECT, email=EMAIL)
 
 
@@ -359,7 +359,7 @@ async def test_a_code_that_was_put_in_by_another_is_refused() -> None:
 @pytest.mark.parametrize("body", ["{}", "[]", '{"key": ""}', '{"key": "two words"}', '{"key": 7}', "<html>"])
 async def test_an_answer_without_a_key_is_explained(body: str) -> None:
     async with AuthorizationServer(token_answer=(200, body)) as server, UserInBrowser() as browser:
-        with pytest.raises(CredentialsError, match="something else than a key") as caught:
+        with pytest.raises(CredentialsError, match="something other than a key") as caught:
             await sign_in_with_openrouter(browser, clock=SystemClock(), service=server.openrouter())
     assert "two words" not in caught.value.detail
 
