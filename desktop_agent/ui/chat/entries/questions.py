@@ -1,6 +1,6 @@
 """The base of question cards, and the card that asks whether a conversation may cost more.
 
-Cards ignore accidental answers: see `ui.chat.question.approval`.
+Cards ignore accidental answers: see `ui.chat.cards.approval`.
 """
 
 from functools import partial
