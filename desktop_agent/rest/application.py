@@ -186,7 +186,7 @@ def _query_of(request: Request, kind: type[Struct]) -> Struct:
     names = [name for name, _ in given]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise refusal(400, "invalid", "It stands there more than once.", field=f"$.{twice}")
+        raise refusal(400, "invalid", "It occurs more than once.", field=f"$.{twice}")
     return _converted(dict(given), kind, is_text=True)
 
 

@@ -270,12 +270,12 @@ class SessionEndpoints(_Endpoints):
         await self._sessions.close(session_id)
         await self._bench.stored.delete(session_id)
 
-    @post(f"{ONE}/open", "Open a session, so that it goes on.")
+    @post(f"{ONE}/open", "Open a session to continue it.")
     async def open_session(self, session_id: SessionId) -> SessionView:
         opened = await self._sessions.get(session_id)
         return await self._view(opened.session.id)
 
-    @post(f"{ONE}/close", "End what runs in a session, and let others open it. Questions wait on.")
+    @post(f"{ONE}/close", "Close a session with everything that runs in it. Its questions stay pending.")
     async def close_session(self, session_id: SessionId) -> SessionView:
         await self._sessions.close(session_id)
         return await self._view(session_id)
@@ -287,12 +287,12 @@ class SessionEndpoints(_Endpoints):
         else:
             await self._bench.stored.file(session_id, SessionArchived(is_archived=body.is_archived))
 
-    @post(f"{ONE}/ops", "Hand an op to a session, which is opened for it.", status=202)
+    @post(f"{ONE}/ops", "Submit an op to a session, which is opened if necessary.", status=202)
     async def submit_op(self, session_id: SessionId, body: ops.Op) -> Accepted:
         opened = await self._sessions.get(session_id)
         return Accepted(session_id=opened.session.id, after=opened.hand(body))
 
-    @post(f"{ONE}/prompts", "Hand a prompt to a session, which is opened for it.", status=202)
+    @post(f"{ONE}/prompts", "Submit a prompt to a session, which is opened if necessary.", status=202)
     async def submit_prompt(self, session_id: SessionId, body: Prompt) -> Accepted:
         if not body.text.strip():
             raise refusal(400, "invalid", "The message is empty.", field="$.text")
@@ -406,7 +406,7 @@ class ChangeEndpoints(_Endpoints):
 
     @get(
         f"{ONE}/export",
-        "Export a session, as far as it has come.",
+        "Export a session in its present state.",
         media_types=tuple(kind.partition(";")[0] for kind in _MEDIA_TYPES.values()),
     )
     async def export_session(self, session_id: SessionId, query: _Form) -> Response:

@@ -197,7 +197,7 @@ def note_of(item: InboxItem) -> str:
 
 
 def words_when_gone(item: InboxItem, outcome: str) -> str:
-    """Return what became of a question that was not answered here. `outcome` is that of its decision, if any."""
+    """Return what happened to a question that was not answered here. `outcome` is that of its decision, if any."""
     words = {"allowed": _tr("Allowed elsewhere: {0}"), "denied": _tr("Denied elsewhere: {0}")}
     return words.get(outcome, _tr("No longer waiting: {0}")).format(title_of(item))
 
@@ -479,7 +479,7 @@ class InboxPopup(Popup):
         self._work.begin(self._fill(wanted))
 
     def say(self, words: str) -> None:
-        """Show what became of a question above the list, until the inbox is opened again."""
+        """Show above the list what happened to a question, until the inbox is opened again."""
         self._news.setText(words)
         self._news.setVisible(bool(words))
         announce(self, words)

@@ -194,7 +194,7 @@ class JobsPanel(QWidget):
             accessible_name=self.tr("Hide background work"),
             clicked=self.closed,
             variant="flat",
-            tooltip=self.tr("Hide. What runs goes on."),
+            tooltip=self.tr("Hide. Background work continues."),
         )
         heading = make_label(self.tr("Background work"), role="heading")
         head = hbox(heading, self._count, STRETCH, close, spacing=Space.S)

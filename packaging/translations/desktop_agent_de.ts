@@ -781,11 +781,11 @@
         <translation>Nicht installiert</translation>
     </message>
     <message>
-        <source>Take from Zed</source>
+        <source>Import from Zed</source>
         <translation>Aus Zed übernehmen</translation>
     </message>
     <message>
-        <source>Take over the agents of Zed</source>
+        <source>Import the agents of Zed</source>
         <translation>Die Agenten von Zed übernehmen</translation>
     </message>
 </context>
@@ -2431,7 +2431,7 @@
         <translation>Anhalten</translation>
     </message>
     <message>
-        <source>Subject, then an empty line and the reason if it is not plain</source>
+        <source>Subject, then an empty line, and the reason if it is not obvious</source>
         <translation>Betreff, dann eine Leerzeile und der Grund, falls er nicht klar ist</translation>
     </message>
     <message>
@@ -9016,7 +9016,7 @@
         <translation>Liste der Hintergrundarbeit ausblenden</translation>
     </message>
     <message>
-        <source>Hide. What runs goes on.</source>
+        <source>Hide. Background work continues.</source>
         <translation>Ausblenden. Was läuft, läuft weiter.</translation>
     </message>
     <message>
@@ -14620,7 +14620,7 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
         <translation>Plan</translation>
     </message>
     <message>
-        <source>Reached the limit of {requests}. Send a message to go on.</source>
+        <source>Reached the limit of {requests}. Send a message to continue.</source>
         <translation>Das Limit von {requests} ist erreicht. Senden Sie eine Nachricht, um weiterzumachen.</translation>
     </message>
     <message>
@@ -15042,7 +15042,7 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
         <translation>Abbrechen</translation>
     </message>
     <message>
-        <source>Each model works on the same message in a worktree of its own, from the last commit of {0}. Your files stay as they are until you take something.</source>
+        <source>Each model works on the same message in its own worktree, from the last commit of {0}. Your files stay as they are until you take something.</source>
         <translation>Jedes Modell bearbeitet dieselbe Nachricht in einem eigenen Worktree, ab dem letzten Commit von {0}. Ihre Dateien bleiben, wie sie sind, bis Sie etwas übernehmen.</translation>
     </message>
     <message>
@@ -15941,7 +15941,7 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
 <context>
     <name>ViewingBar</name>
     <message>
-        <source>Take it over to go on with it here.</source>
+        <source>Take it over to continue it here.</source>
         <translation>Übernehmen Sie sie, um hier weiterzumachen.</translation>
     </message>
     <message>
@@ -16038,7 +16038,7 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
 <context>
     <name>WindowSessions</name>
     <message>
-        <source>Take this session over to go on with it here.</source>
+        <source>Take this session over to continue it here.</source>
         <translation>Übernehmen Sie diese Sitzung, um hier weiterzumachen.</translation>
     </message>
 </context>
@@ -16246,7 +16246,7 @@ Die Dateien in {1} bleiben, wie sie sind.</translation>
         <translation>Ausgehend von</translation>
     </message>
     <message>
-        <source>The agent works in a second checkout of {0}, on a branch of its own. Your files stay as they are until you bring its changes back.</source>
+        <source>The agent works in a second checkout of {0}, on its own branch. Your files stay as they are until you bring its changes back.</source>
         <translation>Der Agent arbeitet in einem zweiten Checkout von {0}, auf einem eigenen Branch. Ihre Dateien bleiben, wie sie sind, bis Sie seine Änderungen zurückholen.</translation>
     </message>
     <message>

@@ -781,11 +781,11 @@
         <translation>未安装</translation>
     </message>
     <message>
-        <source>Take from Zed</source>
+        <source>Import from Zed</source>
         <translation>从 Zed 获取</translation>
     </message>
     <message>
-        <source>Take over the agents of Zed</source>
+        <source>Import the agents of Zed</source>
         <translation>获取 Zed 的代理</translation>
     </message>
 </context>
@@ -2415,7 +2415,7 @@
         <translation>停止</translation>
     </message>
     <message>
-        <source>Subject, then an empty line and the reason if it is not plain</source>
+        <source>Subject, then an empty line, and the reason if it is not obvious</source>
         <translation>标题，然后空一行，原因不明显时再写原因</translation>
     </message>
     <message>
@@ -8984,7 +8984,7 @@
         <translation>隐藏后台工作</translation>
     </message>
     <message>
-        <source>Hide. What runs goes on.</source>
+        <source>Hide. Background work continues.</source>
         <translation>隐藏。正在运行的会继续。</translation>
     </message>
     <message>
@@ -14552,7 +14552,7 @@ The files in {1} stay as they are.</source>
         <translation>计划</translation>
     </message>
     <message>
-        <source>Reached the limit of {requests}. Send a message to go on.</source>
+        <source>Reached the limit of {requests}. Send a message to continue.</source>
         <translation>已达到 {requests}的上限。发送消息以继续。</translation>
     </message>
     <message>
@@ -14966,7 +14966,7 @@ The files in {1} stay as they are.</source>
         <translation>取消</translation>
     </message>
     <message>
-        <source>Each model works on the same message in a worktree of its own, from the last commit of {0}. Your files stay as they are until you take something.</source>
+        <source>Each model works on the same message in its own worktree, from the last commit of {0}. Your files stay as they are until you take something.</source>
         <translation>每个模型都从 {0} 的最后一次提交开始，在各自的工作树中处理同一条消息。在您采用更改之前，您的文件保持不变。</translation>
     </message>
     <message>
@@ -15851,7 +15851,7 @@ The files in {1} stay as they are.</source>
 <context>
     <name>ViewingBar</name>
     <message>
-        <source>Take it over to go on with it here.</source>
+        <source>Take it over to continue it here.</source>
         <translation>接管后即可在此继续。</translation>
     </message>
     <message>
@@ -15948,7 +15948,7 @@ The files in {1} stay as they are.</source>
 <context>
     <name>WindowSessions</name>
     <message>
-        <source>Take this session over to go on with it here.</source>
+        <source>Take this session over to continue it here.</source>
         <translation>接管此会话以在此继续。</translation>
     </message>
 </context>
@@ -16153,7 +16153,7 @@ The files in {1} stay as they are.</source>
         <translation>起点</translation>
     </message>
     <message>
-        <source>The agent works in a second checkout of {0}, on a branch of its own. Your files stay as they are until you bring its changes back.</source>
+        <source>The agent works in a second checkout of {0}, on its own branch. Your files stay as they are until you bring its changes back.</source>
         <translation>代理在 {0} 的第二个检出中工作，使用自己的分支。在您取回其更改之前，您的文件保持不变。</translation>
     </message>
     <message>

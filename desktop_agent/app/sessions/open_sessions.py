@@ -380,9 +380,7 @@ class Viewing(Controller):
             if (is_free := await viewed.is_free()) != was_free:
                 was_free = is_free
                 self._panels.conversation.viewing_bar.show_state("" if is_free else handle.read_only)
-                take_over = QCoreApplication.translate(
-                    "WindowSessions", "Take this session over to go on with it here."
-                )
+                take_over = QCoreApplication.translate("WindowSessions", "Take this session over to continue it here.")
                 self._panels.composer.set_blocked(take_over if is_free else handle.read_only)
             await clock.sleep(POLL_S)
 

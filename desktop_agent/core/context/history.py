@@ -145,11 +145,11 @@ def answer(call_id: CallId, result: ToolResult | None, *, is_external: bool) -> 
 
 def guidance_note(path: str, file: GuidanceFile | None) -> str:
     if file is None:
-        return f"{GUIDANCE_NOTE} {path.rpartition('/')[0]}/: {path} holds no longer.]"
+        return f"{GUIDANCE_NOTE} {path.rpartition('/')[0]}/: {path} no longer applies.]"
     cut = "\n[The file is longer; this is its beginning.]" if file.is_cut else ""
     what = file.holds_for or f"{path.rpartition('/')[0]}/"
     which = "the files in there" if what.endswith("/") else "these files"
-    return f"{GUIDANCE_NOTE} {what}, from {path}. It holds for {which}:]\n{file.text}{cut}"
+    return f"{GUIDANCE_NOTE} {what}, from {path}. It applies to {which}:]\n{file.text}{cut}"
 
 
 def _sendable(blocks: Sequence[AssistantBlock]) -> tuple[AssistantBlock, ...]:

@@ -118,7 +118,7 @@ class SessionOpened(DurableEvent, frozen=True, kw_only=True):
     task: TaskOrigin | None = None
     """Set for a sub-agent's session."""
     instructions: str = ""
-    """What a sub-agent is told about its role, after the common instructions."""
+    """The instructions of a sub-agent about its role, after the common ones."""
 
 
 class FolderAccepted(DurableEvent, frozen=True, kw_only=True):

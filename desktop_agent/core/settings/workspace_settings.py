@@ -54,7 +54,7 @@ class Tightened(Struct, frozen=True):
 
 
 class ProjectItem(Struct, frozen=True, kw_only=True):
-    """What a project brings beside its settings, as the question about trust shows it."""
+    """Something that a project brings besides its settings, as an item of the trust question."""
 
     kind: Literal["skill", "agent", "import", "hook", "language server", "plugin", "MCP server", "agent program"]
     """`import`: a file outside of the folder, named `~/…`, that the folder's instructions import."""
@@ -67,7 +67,7 @@ class ProjectItem(Struct, frozen=True, kw_only=True):
 
     @property
     def is_text(self) -> bool:
-        """Whether it is only text of the project for the model. Of the other items, each needs an answer of its own."""
+        """Whether it is only text of the project for the model. Each other item needs its own answer."""
         return self.kind in ("skill", "agent")
 
     @property

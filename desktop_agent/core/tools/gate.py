@@ -82,7 +82,7 @@ class Case(Struct, frozen=True, kw_only=True):
     request: ApprovalRequest
     """The part that the call itself determines. A `reason` says what just happened, and goes first."""
     hooked: HookOutcome = NOTHING
-    """What the hooks decided that were asked before the policy."""
+    """The decision of the hooks that ran before the policy."""
     written: str = ""
     """What the model wrote, in a sentence, if a hook changed it."""
 
@@ -293,7 +293,7 @@ class ApprovalGate(Struct, frozen=True, eq=False):
                 return verdict
 
     async def _is_waived(self, turn: int, case: Case, question: Ask) -> bool:
-        """Ask the hooks what the user would be asked. Raises `NotApprovedError` if one says no."""
+        """Let the hooks answer instead of the user. Raises `NotApprovedError` if one says no."""
         answer = await self._hooks.at_question(turn, case.call)
         if answer.decision in ("deny", "stop"):
             text = f"A hook of the user's denied this call; it was not run. {answer.reason}".strip()
@@ -505,7 +505,7 @@ def _not_permitted(verdict: Forbid) -> ToolError:
 
 
 class ServerQuestions(Struct, frozen=True, eq=False):
-    """Asks the user what an MCP server asks while its call runs. Answers are recorded first."""
+    """Puts an MCP server's questions to the user while its call runs. Answers are recorded first."""
 
     _approvals: Approvals
     _policies: Policies

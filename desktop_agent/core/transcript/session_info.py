@@ -1,4 +1,4 @@
-"""What the events say of a session beside its entries and changes: its settings, its turns, and what the model sees."""
+"""What events tell of a session besides entries and changes: its settings, its turns, and what the model sees."""
 
 import re
 from collections.abc import Sequence
@@ -107,12 +107,12 @@ class SessionInfo(Struct):
     purpose: SessionPurpose = "conversation"
     task: TaskOrigin | None = None
     instructions: str = ""
-    """What a sub-agent is told about its role."""
+    """The instructions of a sub-agent about its role."""
     worktree: WorktreeOrigin | None = None
     agent_sessions: tuple[AgentSession, ...] = ()
     """The sessions of other programs' agents that have this conversation, the one opened last at the end."""
     asked: tuple[str, ...] = ()
-    """The beginnings of all that the user said."""
+    """The beginnings of all messages of the user."""
     heard: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     """By the name of each agent, the beginnings of what the user said to it; by `""` of what it said when imported."""
     agent_options: dict[str, dict[str, str | bool]] = field(default_factory=dict[str, dict[str, str | bool]])

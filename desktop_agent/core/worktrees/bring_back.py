@@ -73,7 +73,7 @@ class WorktreeOffer(FolderOffer, frozen=True, kw_only=True):
 
 class Unmerged(Struct, frozen=True):
     files: int
-    """How many files differ from what the repository's folder has, or was brought."""
+    """How many files differ from the repository's folder, and from what was brought back to it."""
     commits: int
     """How many commits of the worktree the checkout of the repository's folder lacks."""
 
@@ -90,7 +90,7 @@ async def unmerged_in(worktrees: Worktrees, catalog: SessionCatalog, name: str) 
 async def find_offer(worktrees: Worktrees, catalog: SessionCatalog, name: str) -> WorktreeOffer:
     """Compare the present files of a worktree with those that were there before, or were brought back already.
 
-    Committed or not, by whomever. Files that git ignores do not count. Raises `AgentError`.
+    Uncommitted changes count, and those of any author; files that git ignores do not. Raises `AgentError`.
     """
     await note_brought(worktrees, catalog, name)
     seen = await worktrees.find(name)
@@ -149,7 +149,7 @@ async def begin(worktrees: Worktrees, offer: WorktreeOffer, session_id: SessionI
 
 
 async def note_brought(worktrees: Worktrees, catalog: SessionCatalog, name: str) -> None:
-    """Record what the last session brought back, as far as its journal is still there."""
+    """Record what the last session brought back, if its journal still exists."""
     worktree = (await worktrees.find(name)).worktree
     session_id = worktree.brought_by
     if not session_id:
@@ -203,7 +203,7 @@ class _Comparison(Struct, frozen=True):
 
 
 def present_state(root: Path, path: str) -> FileState | None:
-    """Return what is at a path; something without content for what is no file. Raises `OSError`."""
+    """Return what is at a path; a state without content for anything but a file. Raises `OSError`."""
     if any((root / folder).is_symlink() for folder in folders_above(path)):
         return None
     if os.path.lexists(root / path) and (root / path).lstat().st_size > _LARGEST_BYTES:
@@ -251,7 +251,7 @@ def plan_redo(transcript: Transcript, ledger: Ledger, selection: ChangeSelection
 
 
 def _brought_by(catalog: SessionCatalog, session_id: SessionId, main: Path) -> dict[str, FileImage | None]:
-    """Return the files that a session brought back, as far as it did, also if it was undone since. Blocks.
+    """Return the files that a session has brought back, even if that was undone since. Blocks.
 
     Their paths are relative to the repository's folder, `main`.
     """

@@ -106,7 +106,7 @@ class VariantRecords:
         return sorted(found, key=lambda one: one.made_at, reverse=True)
 
     def note(self, worktree: str, check: VariantCheck) -> None:
-        """Record how the command ended, if the worktree is one of variants. Blocks. Raises `StorageError`."""
+        """Record how the command ended, if the worktree belongs to variants. Blocks. Raises `StorageError`."""
         name = worktree.rpartition("-")[0]
         if name and (self._folder / name).is_dir():
             self._write(name, f"{worktree}.json", check)
@@ -147,7 +147,7 @@ async def require_repository(folder: Path) -> None:
 class Pick(Struct, frozen=True):
     worktree: str
     path: str
-    """Relative to the folder of the offers, once they have the same."""
+    """Relative to the offers' folder, once all have the same one."""
     hunks: tuple[HunkKey, ...] = ()
     """Empty: all of the file."""
 

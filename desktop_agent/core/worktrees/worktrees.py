@@ -1,7 +1,7 @@
 """Makes worktrees for sessions, says where they are, and moves them to the trash and back. None is deleted for a month.
 
-Each step is written to the record of the worktree before git acts, under a lock. The next look at the worktrees
-concludes what a killed process left. In the user's `.git`, a worktree is one folder in `worktrees`, and one branch.
+Each step is written to the record of the worktree before git acts, under a lock. The next access to the worktrees
+cleans up after a killed process. In the user's `.git`, a worktree is one folder in `worktrees`, and one branch.
 """
 
 import asyncio
@@ -106,7 +106,7 @@ class Worktree(Struct, kw_only=True):
     brought_base: str = ""
     """The commit from which these changes lead."""
     brought: dict[str, FileImage | None] = field(default_factory=dict[str, FileImage | None])
-    """The files that were brought back, as far as they were, since `brought_base`."""
+    """The files that were brought back, in the versions brought back, since `brought_base`."""
 
     @property
     def workspace(self) -> Path:
@@ -307,7 +307,7 @@ class Worktrees:
         return seen
 
     async def find(self, name: str) -> SeenWorktree:
-        """Conclude what a killed process left of a worktree, and return where it is. Raises `UsageError`."""
+        """Clean up a worktree after a killed process, and return where it is. Raises `UsageError`."""
         worktree = await asyncio.to_thread(self._records.read, name)
         if worktree.state not in ("made", "trashed"):
             with suppress(StorageError):  # another process does it at this moment, or the disk is full

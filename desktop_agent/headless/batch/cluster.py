@@ -168,7 +168,7 @@ class ClusterWorkers:
         try:
             return await future
         except client.FutureCancelledError as error:
-            hint = "Run the same command again when the scheduler is there: it goes on where it was."
+            hint = "Run the same command again when the scheduler is there: it continues where it stopped."
             raise AgentError(
                 f"The connection to the scheduler {self._address} broke off.", hint=hint, detail=str(error)
             ) from error

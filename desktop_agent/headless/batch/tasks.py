@@ -201,7 +201,7 @@ def _append(path: Path, line: str) -> None:
     except OSError as error:
         raise StorageError(
             f"The results {path} could not be written, so the batch was stopped.",
-            hint="Free some disk space, and run the same command again: it goes on where it was.",
+            hint="Free some disk space, and run the same command again: it continues where it stopped.",
             detail=str(error),
         ) from error
 

@@ -340,7 +340,7 @@ def _lost(entry: ToolEntry | UndoEntry) -> str:
 
 _TURN_ENDS: dict[TurnEndReason, str] = {
     "completed": "Done after {time}",
-    "max_turns": "Reached the limit of {requests}. Send a message to go on.",
+    "max_turns": "Reached the limit of {requests}. Send a message to continue.",
     "tool_error": "Stopped because a tool failed.",
     "fatal_tool_error": "Stopped because a tool failed beyond repair.",
     "approval_required": "Stopped: an approval was needed and no user could give it.",

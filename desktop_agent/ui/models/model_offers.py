@@ -27,7 +27,7 @@ class ModelOffer(Struct, frozen=True):
     key: ModelKey
     known: KnownModel
     state: str = ""
-    """What is said of an agent of another program instead of a price."""
+    """The text for an agent of another program, in place of a price."""
 
     @property
     def label(self) -> str:
@@ -58,7 +58,7 @@ class AccountOffers(Struct, frozen=True, kw_only=True):
 
 
 RowKind = Literal["heading", "note", "model", "named", "connect"]
-"""The kinds of rows. `named` takes the typed text as a model's name; `note` tells a problem of the account above."""
+"""The kinds of rows. `named` takes the typed text as a model's name; `note` reports a problem of the account above."""
 
 _MOST_FOUND = 200
 

@@ -32,7 +32,7 @@ class Found(Struct, frozen=True, kw_only=True):
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
     """The environment variables that hold a key, by provider."""
     clouds: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
-    """What the environment says of each cloud, by provider."""
+    """The settings of each cloud in the environment, by provider."""
     profiles: tuple[str, ...] = ()
     """The profiles of Anthropic's tools, the active one first."""
     others: tuple[str, ...] = ()

@@ -51,7 +51,7 @@ class ChangedFile(NamedTuple):
     """How many of its hunks are decided, and how many it has; (0, 0) before a comparison."""
     is_git: bool = False
     problems: tuple[Diagnostic, ...] = ()
-    """What language servers say of the file as it is after its changes, the worst first."""
+    """The language servers' diagnostics of the file after its changes, the worst first."""
 
     @classmethod
     def of(cls, path: str, records: Sequence[ChangeRecord], moved_from: str = "") -> "ChangedFile":

@@ -104,7 +104,7 @@ class CommitSheet(QDialog):
         self._counter = make_label(role="secondary", object_name="commitCounter")
         self._draft = compact_button(object_name="draftCommitButton", clicked=self._on_draft)
         self._draft.setToolTip(self.tr("The model of this conversation writes the message, in the repository's style"))
-        hint = self.tr("Subject, then an empty line and the reason if it is not plain")
+        hint = self.tr("Subject, then an empty line, and the reason if it is not obvious")
         self._edit = QPlainTextEdit(placeholderText=hint, tabChangesFocus=True)
         set_names(self._edit, "commitMessageEdit", self.tr("Message of the commit"))
         self._edit.setFont(theme.code_font(TypeSize.CODE))
@@ -296,7 +296,7 @@ class CommitSheet(QDialog):
         self._submit(CommitChanges(selections=self._selections, message=self._message))
 
     def reject(self) -> None:
-        """Close the sheet. A commit that runs is stopped first, and the sheet shows how that ended."""
+        """Close the sheet. A running commit is stopped first, and the sheet shows how that ended."""
         if self._doing in ("drafting", "committing"):
             self._submit(Interrupt(spares_turn=True))
         if self._doing != "committing":

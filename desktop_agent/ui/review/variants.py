@@ -61,7 +61,7 @@ class TrySheet(QDialog):
         super().__init__(parent)
         set_up_dialog(self, "trySheet", self.tr("Try with…"))
         about = self.tr(
-            "Each model works on the same message in a worktree of its own, from the last commit of {0}. "
+            "Each model works on the same message in its own worktree, from the last commit of {0}. "
             "Your files stay as they are until you take something."
         )
         self._choices: list[Choice] = []

@@ -44,7 +44,7 @@ class WorktreeSheet(QDialog):
         super().__init__(parent)
         set_up_dialog(self, "worktreeSheet", self.tr("New session in a worktree"))
         about = self.tr(
-            "The agent works in a second checkout of {0}, on a branch of its own. "
+            "The agent works in a second checkout of {0}, on its own branch. "
             "Your files stay as they are until you bring its changes back."
         )
         self._name = make_line("worktreeNameEdit", self.tr("Name"))

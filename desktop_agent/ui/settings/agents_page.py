@@ -261,8 +261,8 @@ class AgentsPage(Page):
         self._problems = Note("", "warning")
         self._problems.hide()
         self._add = make_button(self.tr("Add agent…"), "addAgentButton", clicked=partial(self._begin, None))
-        self._zed = make_button(self.tr("Take from Zed"), "zedAgentsButton", clicked=self._actions.take_from_zed)
-        self._zed.setAccessibleName(self.tr("Take over the agents of Zed"))
+        self._zed = make_button(self.tr("Import from Zed"), "zedAgentsButton", clicked=self._actions.take_from_zed)
+        self._zed.setAccessibleName(self.tr("Import the agents of Zed"))
         self._zed.hide()
         add_parts(self.column, Note(about), self._problems)
         yield

@@ -269,7 +269,7 @@ class ViewingBar(BannerFrame):
     def show_state(self, reason: str) -> None:
         """`reason` says why the session is only read; empty: it can be taken over."""
         is_free = not reason
-        go_on, later = self.tr("Take it over to go on with it here."), self.tr("You can take it over when that ends.")
+        go_on, later = self.tr("Take it over to continue it here."), self.tr("You can take it over when that ends.")
         hint = go_on if is_free else later
         self.say(reason or self.tr("This session is no longer open elsewhere."), hint)
         self._button.setEnabled(is_free)

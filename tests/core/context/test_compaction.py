@@ -149,7 +149,7 @@ def test_guidance_that_changed_is_told_again_and_one_that_went_is_named() -> Non
     notes = texts(history.messages())[2:]
     assert "Use tabs." in notes[0]
     assert "Use spaces." in notes[1]
-    assert "holds no longer" in notes[2]
+    assert "no longer applies" in notes[2]
     assert history.fold.guidance == ()
 
 

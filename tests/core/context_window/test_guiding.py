@@ -105,7 +105,7 @@ async def test_a_rule_for_some_files_comes_with_the_first_of_them_and_outlives_a
         message = s.last_request.messages[-1]
         assert isinstance(message, UserMessage)
         [note] = [block.text for block in message.content if isinstance(block, TextBlock)]
-        assert note.startswith("[Guidance for src/**/*.py, from .claude/rules/typing.md. It holds for these files:]")
+        assert note.startswith("[Guidance for src/**/*.py, from .claude/rules/typing.md. It applies to these files:]")
     async with ground.session([[Say("again")]], resume=s.session.id) as s:
         await s.prompt()
         assert "No any." in str(s.last_request.messages)
@@ -215,7 +215,7 @@ async def test_the_instructions_of_a_folder_are_switched_off_while_the_agent_wor
         assert (await guides(s))["src/AGENTS.md"].is_off
         s.submit(ops.AnswerApproval(call_id=asked.request.call_id, decision=Allowed()))
         await s.rx.expect(ev.TurnEnded)
-        assert "src/AGENTS.md holds no longer" in str(s.last_request.messages)
+        assert "src/AGENTS.md no longer applies" in str(s.last_request.messages)
         (entry,) = live.current.context.instructions_off
         assert entry.startswith(f"{ground.workspace / 'src/AGENTS.md'}#")
 

@@ -88,7 +88,7 @@ async def plan_push(folder: Path) -> Push:
 
 
 async def push(folder: Path, pushed: Push, tell: Tell) -> None:
-    """Push, without a question of any program. Raises `AgentError` with the reason. Cancelling kills git."""
+    """Push, without questions from any program. Raises `AgentError` with the reason. Cancelling kills git."""
     git = await _git_in(folder)
     to = f"{pushed.commit}:refs/heads/{pushed.branch}"
     code, hook, said = await git.run("push", "--progress", "--", pushed.remote, to, environ=_ENGLISH, tell=tell)

@@ -1,4 +1,4 @@
-"""A program that is spoken to in messages: its output is limited, and none of its processes remains when it ends."""
+"""A program that exchanges messages with us: its output is limited, and none of its processes remains at its end."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
@@ -16,7 +16,7 @@ GRACE_S: Final = 2.0
 """How many seconds a program may take to end when its input is closed, before it gets TERM."""
 
 MOST_STRAY_LINES: Final = 200
-"""How many lines in a row may be something else than messages of the protocol."""
+"""How many lines in a row may not be messages of the protocol."""
 
 _HINTS = {
     "npx": "It comes with Node.js: install that, or give the whole path of npx.",
@@ -32,7 +32,7 @@ _SIGNALLED = 128
 
 
 class Framing(Protocol):
-    """How messages follow each other in a stream."""
+    """How messages are delimited in a stream."""
 
     def framed(self, message: bytes) -> bytes: ...
 

@@ -246,7 +246,7 @@ SEE_EVERY_S = 0.25
 """In seconds. Attribution of changes by file times is no more precise."""
 _LEAST_PAUSE_S = 1.0
 _SHARE = 20
-"""Looks for which only a server's writing is the reason may take one part in this many of the time."""
+"""Scans that are needed only because a server may write get one part in this many of the time."""
 
 _MOST_PAUSES = 10
 """How often programs with an open file are resumed and paused again. Some always keep a file open."""
@@ -264,7 +264,7 @@ class JobWatch:
         self.looking = asyncio.Lock()
         """Held while the folder is captured or written to, so that no change is attributed to the wrong writer."""
         self.is_command_running = False
-        """Whether a command runs that is itself followed by a look."""
+        """Whether a command runs that is followed by its own scan."""
         self.activity_of: Callable[[str], Activity | None] = lambda _: None
         self.servers: Callable[[], Iterable[RunningServer]] = tuple
         self.ended_ns: int | None = None
@@ -720,7 +720,7 @@ class Effects:
         return written
 
     def _write(self, changes: tuple[FileChange, ...], write: Callable[[tuple[FileChange, ...]], T]) -> T:
-        """Write the changes. The capture is told first, because it may look at the folder meanwhile."""
+        """Write the changes. The capture is notified first, because it may scan the folder meanwhile."""
         folders: dict[str, FileImage | None] = {folder: _A_FOLDER for item in changes for folder in item.new_folders}
         self._capture.note_written(folders | {change.path: change.after for change in changes})
         return write(changes)

@@ -334,7 +334,7 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
         return result
 
     async def _diagnosed(self, call: ActiveCall, result: ToolResult) -> ToolResult:
-        """Return the result with what language servers newly say of the files that the call changed."""
+        """Return the result with the language servers' new diagnostics of the files that the call changed."""
         call.partial = result  # what counts if the user stops the wait
         asked = self.clock.monotonic()
         try:

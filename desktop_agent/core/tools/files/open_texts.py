@@ -35,11 +35,11 @@ class TextEditor(Protocol):
     def can_write(self) -> bool: ...
 
     def read(self, path: Path) -> str | None:
-        """Return the text that the editor shows of a file; None if it does not say."""
+        """Return the text that the editor shows of a file; None if it does not report one."""
         ...
 
     def write(self, path: Path, text: str) -> str:
-        """Have the editor show and save a text. Return why it did not; empty if it says that it did."""
+        """Have the editor show and save a text. Return why it failed; empty if it reports success."""
         ...
 
 
@@ -49,8 +49,8 @@ class OpenTexts(Struct, frozen=True):
     def shown(self, path: Path, content: bytes) -> bytes:
         """Return a file's content as the editor shows it: `content`, which is on disk, if nothing is unsaved. Blocks.
 
-        Editors say nothing of encodings and line endings, and some drop what they cannot read. So only UTF-8 is asked
-        for, and the file's mark and line endings are kept.
+        Editors report neither encodings nor line endings, and some drop what they cannot read. So only UTF-8 is
+        requested, and the file's mark and line endings are kept.
         """
         if self.editor is None or not _is_plain(content):
             return content

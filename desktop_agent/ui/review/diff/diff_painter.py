@@ -85,7 +85,7 @@ def draw_problem(painter: QPainter, centre: QPointF, severity: DiagnosticSeverit
 
 
 class LineNote(NamedTuple):
-    """What is drawn behind a line that a language server complains of."""
+    """A note that is drawn after a line with a diagnostic."""
 
     severity: DiagnosticSeverity
     text: str
@@ -135,7 +135,7 @@ class Scene(NamedTuple):
     """The decisions about the hunks; `None` if there is nothing to decide."""
     moves: Moves | None = None
     notes: Mapping[int, LineNote] = {}
-    """What is said of lines of the new file, from 0."""
+    """The notes by line of the new file, from 0."""
     plus: tuple[int, Pane] | None = None
     """The row and pane where a click in the gutter starts a comment."""
 

@@ -413,7 +413,7 @@ class MovedLines(DiffOverlay):
 
 
 class LineProblems(DiffOverlay):
-    """Marks the lines that language servers complain of, and says behind each what it is."""
+    """Marks the lines with diagnostics, and shows each message after its line."""
 
     def __init__(self, view: DiffView) -> None:
         super().__init__(view)

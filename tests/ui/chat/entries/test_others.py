@@ -223,7 +223,7 @@ class TestLines:
         ("reason", "duration_s", "is_cut_off", "sentence"),
         [
             ("interrupted", 3.2, False, "Stopped by you after 3.2 s"),
-            ("max_turns", 3.2, False, "Reached the limit of 8 model requests. Send a message to go on."),
+            ("max_turns", 3.2, False, "Reached the limit of 8 model requests. Send a message to continue."),
             ("refused", 3.2, False, "The model declined to answer."),
             ("storage_error", 3.2, False, "Stopped because the session could not be saved."),
             ("interrupted", 61, True, f"{CUT_OFF}, after at least 1 min 1 s"),
