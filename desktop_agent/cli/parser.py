@@ -60,7 +60,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 
 
 def add_accept_folder(parser: argparse.ArgumentParser) -> None:
-    summary = "go on in the folder that is there now, although it is not the one that the session worked in"
+    summary = "continue in the folder that is there now, although it is not the one that the session worked in"
     parser.add_argument("--accept-folder", action="store_true", help=summary)
 
 
@@ -119,8 +119,8 @@ def _add_run(commands: Commands) -> None:
         "--include", nargs="+", action="extend", default=[], type=real_path_named, metavar="F", help=include_help
     )
     session = run.add_mutually_exclusive_group()
-    session.add_argument("--resume", metavar="ID", help="go on with this session")
-    session.add_argument("--continue", dest="continue_last", action="store_true", help="go on with the last one here")
+    session.add_argument("--resume", metavar="ID", help="continue this session")
+    session.add_argument("--continue", dest="continue_last", action="store_true", help="continue the last one here")
     tree_help = "work in a new git worktree, on a branch of its own (the name is optional)"
     session.add_argument("--worktree", nargs="?", const="", metavar="NAME", help=tree_help)
     base_help = "the commit or branch from which --worktree starts (HEAD)"
@@ -167,7 +167,7 @@ def _add_batch(commands: Commands) -> None:
     batch.add_argument("--output", type=real_path_named, metavar="F", help=where)
     count_help = "how many tasks at once (one for each processor, here or of the cluster)"
     batch.add_argument("--workers", type=at_least_one, metavar="N", help=count_help)
-    batch.add_argument("--resume", action="store_true", help="go on with the results of --output, which must be there")
+    batch.add_argument("--resume", action="store_true", help="continue with the results of --output, which must exist")
     retry_help = "try a task again, N times, when its worker died or its provider failed (1)"
     batch.add_argument("--retries", type=not_below_zero, default=1, metavar="N", help=retry_help)
     batch.add_argument("--max-cost", type=above_zero, metavar="X", help="start no more when all have cost X dollars")

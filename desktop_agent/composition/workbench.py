@@ -68,7 +68,7 @@ class Workbench:
         self.shared_tools = app.tools
         """The tools and MCP servers that all sessions share, and how many still use them."""
         self.services = app.services
-        """What slash commands need from outside their session."""
+        """Services for slash commands from outside their session."""
         self.agents = app.agents
         """Tests agents of other programs, and signs in with them."""
         self.stored = app.stored

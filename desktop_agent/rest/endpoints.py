@@ -393,13 +393,13 @@ class ChangeEndpoints(_Endpoints):
             raise refusal(404, "no_change", "The session did not change this file.", field="$.path")
         return await self._patch([row.change for row in chosen])
 
-    @post(f"{ONE}/undo", "Undo changes of a session, which is opened for it.")
+    @post(f"{ONE}/undo", "Undo changes of a session, which is opened if necessary.")
     async def undo_changes(self, session_id: SessionId, body: Undo) -> Outcomes:
         changes = (await self._idle_session(session_id)).changes
         outcomes = await changes.undo(body.selection, reason=body.reason, includes_others=body.includes_others)
         return Outcomes(outcomes=outcomes)
 
-    @post(f"{ONE}/redo", "Redo changes of a session, which is opened for it.")
+    @post(f"{ONE}/redo", "Redo changes of a session, which is opened if necessary.")
     async def redo_changes(self, session_id: SessionId, body: Reversal) -> Outcomes:
         changes = (await self._idle_session(session_id)).changes
         return Outcomes(outcomes=await changes.redo(body.selection, reason=body.reason))
@@ -419,12 +419,12 @@ class ChangeEndpoints(_Endpoints):
         }
         return StreamingResponse(chain((first,), pieces), headers=headers)
 
-    @get("/v1/approvals", "List the questions that wait in all sessions that are open here.")
+    @get("/v1/approvals", "List the open questions of all sessions that are open here.")
     async def list_approvals(self) -> PendingApprovals:
         waiting = (one for opened in self._sessions.all for one in _pending_in(opened))
         return PendingApprovals(approvals=tuple(waiting))
 
-    @get(f"{ONE}/approvals", "List the questions that wait in a session, which is opened for it.")
+    @get(f"{ONE}/approvals", "List the open questions of a session, which is opened if necessary.")
     async def list_approvals_of_session(self, session_id: SessionId) -> PendingApprovals:
         return PendingApprovals(approvals=tuple(_pending_in(await self._sessions.get(session_id))))
 

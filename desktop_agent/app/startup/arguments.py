@@ -49,10 +49,8 @@ def parse_arguments(argv: Sequence[str]) -> WindowArguments:
     )
     parser.add_argument("workspace", nargs="?", type=real_path_named, metavar="WORKSPACE", help="the folder to work in")
     start = parser.add_mutually_exclusive_group()
-    start.add_argument(
-        "--resume", nargs="?", const=NEWEST, metavar="ID", help="go on with this session, or the last one"
-    )
-    start.add_argument("--continue", dest="resume", action="store_const", const=NEWEST, help="go on with the last one")
+    start.add_argument("--resume", nargs="?", const=NEWEST, metavar="ID", help="continue this session, or the last one")
+    start.add_argument("--continue", dest="resume", action="store_const", const=NEWEST, help="continue the last one")
     start.add_argument(
         "--demo", dest="is_demo", action="store_true", help="a scripted model on a small bundled project; needs no key"
     )

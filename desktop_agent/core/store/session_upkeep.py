@@ -88,7 +88,7 @@ def fork_journal(source: Path, sessions: Path, fork: Fork, blobs: Blobs) -> None
     """Create the session `fork` from the journal `source`, which may be running. Blocks; memory is bounded by one line.
 
     An unfinished turn, queued prompts and open questions are left out. Raises `UsageError` if there is no such turn,
-    and `StorageError`. Then there is no new session.
+    and `StorageError`; no session is created then.
     """
     hint = "Free some disk space, or check the permissions of the data folder."
     with storage_error("The conversation could not be copied.", hint=hint):

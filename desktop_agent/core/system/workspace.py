@@ -135,7 +135,7 @@ def why_no_workspace(folder: Path, named_by: NamedBy = "user") -> str:
         return "is where a project keeps settings of this application"
     git_names = ("HEAD", "objects", "refs")
     if any(all(os.path.exists(at / name) for name in git_names) for at in (folder, *folder.parents)):  # noqa: PTH110 - forgives more
-        return "is the inside of a git repository, where git keeps what it runs"
+        return "is git's own folder of a repository, with programs that git runs"
     paths = AppPaths.from_environment()
     if _holds((paths.config, paths.sessions, paths.blobs, paths.logs), folder):
         return "is where this application keeps its own files"

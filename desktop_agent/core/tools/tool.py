@@ -195,7 +195,7 @@ class Tool(ABC, Generic[A]):
     def title(self, arguments: A) -> str: ...
 
     def question(self, arguments: A) -> str:
-        """The question that the agent wants the user to be asked before this call, in one line."""
+        """The agent's question to the user before this call, in one line."""
         return ""
 
     def why_asked(self, arguments: A) -> str:

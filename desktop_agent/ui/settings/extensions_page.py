@@ -1,7 +1,7 @@
 """The settings sections about the project, and about skills, hooks and language servers.
 
-That of the project shows what its settings file changes, what else it brings, and the user's answer. The others show
-each of them with its place, its state, and a switch.
+The project's section shows what its settings file changes, what else it brings, and the user's answer. The others list
+their items, each with its place, its state, and a switch.
 """
 
 import re

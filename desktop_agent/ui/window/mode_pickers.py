@@ -33,7 +33,7 @@ _SHORTENED = re.compile(r"^claude[- ]|^[^:/]{1,20}: ", re.IGNORECASE)
 
 
 class ModeButton(PickerButton):
-    """A button of a mode; hidden until there is a mode to show."""
+    """A button that shows and chooses a mode; hidden until there is one to show."""
 
     def __init__(self, parent: QWidget, name: str, label: str) -> None:
         super().__init__(parent)

@@ -143,7 +143,7 @@ class ModelRef(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """What texts call it in short. An agent with a command line is called by its program."""
+        """Its short name in texts: for an agent with a command line, its program."""
         line = self.model.strip()
         if not self.is_agent or not any(sign in line for sign in " /\\"):
             return self.model
