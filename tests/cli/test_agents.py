@@ -116,7 +116,7 @@ def test_the_agents_of_zed_and_of_the_registry_are_added(agents: Agents, tmp_pat
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["x"], "behind --"),
+        (["x"], "after --"),
         (["--", "sh"], "The agent has no name."),
         (["two words", "--", "sh"], "at most 32 letters"),
         (["x", "--host", "a.example", "--", "sh"], "'hosts' is for an agent in the sandbox"),

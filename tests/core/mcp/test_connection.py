@@ -454,7 +454,7 @@ async def test_a_connection_that_drops_under_a_call_fails_it_and_the_next_one_co
         (Fault(200, b"x" * 17_000_000, "application/json"), "a message of more than 16 MiB"),
         (Fault(200, b'{"jsonrpc":"2.0","id":1,"result":[1]}', "application/json"), "what cannot be read"),
         (Fault(200, b"data: Oops\n\n", "text/event-stream"), "what cannot be read"),
-        (Fault(200, b"<h1>Welcome</h1>", "text/html"), "such as a web page"),
+        (Fault(200, b"<h1>Welcome</h1>", "text/html"), "it may be a web page"),
     ],
 )
 async def test_a_call_that_is_refused_says_so_and_the_connection_stays(
