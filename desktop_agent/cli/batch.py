@@ -65,7 +65,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
     if args.variants:
         tasks = _as_variants(args, tasks)
     if args.resume and (args.output is None or not args.output.exists()):
-        raise UsageError("There is no batch to go on with.", hint="Name the file of its results with --output.")
+        raise UsageError("There is no batch to continue.", hint="Name the file of its results with --output.")
     copies = AppPaths.from_environment(args.environ).cache / "batch"
     sweep(copies)
     opening = nullcontext(Results(console.write_line)) if args.output is None else results_in(args.output)

@@ -64,7 +64,7 @@ def main(args: argparse.Namespace, console: Console) -> None:
 
 
 def own_program() -> Path:
-    """Return the program that starts this application. Raises `UsageError` if it has none of its own."""
+    """Return the program that starts this application. Raises `UsageError` if there is no such program."""
     if getattr(sys, "frozen", False):
         return Path(sys.executable)
     beside = Path(sys.executable).with_name(APP_NAME)

@@ -300,7 +300,7 @@ def _prompts(args: argparse.Namespace) -> tuple[str, ...]:
 def _included(paths: Sequence[Path], prompts: Sequence[str]) -> tuple[str, ...]:
     """Return the files that are attached to the first prompt. Raises `UsageError` for one that cannot be read."""
     if paths and all(map(is_command, prompts)):
-        raise UsageError("--include goes with a prompt, and a slash command is none.")
+        raise UsageError("--include needs a prompt that is not a slash command.")
     for path in paths:
         name = name_on_a_line(str(path))
         if not path.exists():

@@ -157,7 +157,7 @@ class _SubagentSessions(Struct, frozen=True, eq=False):
         await self.above.app.agent_meant(agent, self.above.settings.root)
 
     async def _conclude(self, worktree: Worktree) -> str:
-        """Remove the worktree if nothing was changed in it; return what became of it."""
+        """Remove the worktree if nothing was changed in it; return what happened to it."""
         app, name = self.above.app, worktree.name
         try:
             left = await unmerged_in(app.worktrees, app.catalog, name)

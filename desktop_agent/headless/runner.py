@@ -169,7 +169,7 @@ def command_result(command: CommandRun, session_id: SessionId, usage: Usage) -> 
 
 
 def describe(problem: Notice | AgentError) -> str:
-    """Return a problem in words. Its details are on a line of their own, because text output cannot fold them."""
+    """Return a problem in words. Its details are on a separate line, because text output cannot fold them."""
     return "\n".join(filter(None, (f"{problem.title} {problem.hint}".strip(), problem.detail)))
 
 

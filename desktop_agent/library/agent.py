@@ -156,7 +156,7 @@ class Agent:
     async def __aenter__(self) -> "Agent":
         """Open the session. Raises `AgentError` as `Workbench` does; then nothing is left open."""
         if self._served.is_begun:
-            raise UsageError("This agent was opened before.", hint="Make a new one; `resume` goes on with a session.")
+            raise UsageError("This agent was opened before.", hint="Make a new one; `resume` continues a session.")
         resumed = await asyncio.to_thread(self._bench.catalog.find, self._resume) if self._resume else None
         opened = await self._bench.opener.open_unattended(self._workspace, resumed, self._options, self._hear)
         try:

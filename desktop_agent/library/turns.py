@@ -186,7 +186,7 @@ class RunningTurn:
 
 
 def closed_error() -> AgentError:
-    hint = "Use it inside `async with Agent(…) as agent:`; `resume` goes on with an earlier session."
+    hint = "Use it inside `async with Agent(…) as agent:`; `resume` continues an earlier session."
     return UsageError("The agent is not open.", hint=hint)
 
 

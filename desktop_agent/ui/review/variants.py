@@ -51,7 +51,7 @@ _LONGEST_STREAMED: Final = 2_000
 _FEATURES: Final = QTextDocument.MarkdownFeature.MarkdownDialectGitHub | QTextDocument.MarkdownFeature.MarkdownNoHTML
 
 Choice = tuple[str, object]
-"""What a model or an agent is called, and what stands for it."""
+"""The label of a model or an agent, and the key that identifies it."""
 
 
 class TrySheet(QDialog):
@@ -198,7 +198,7 @@ class VariantFacts(NamedTuple):
 
 class _Message(QTextEdit):
     def loadResource(self, type: int, name: QUrl | str) -> None:  # noqa: A002 - Qt's name
-        """Show no pictures: a message may name any file."""
+        """Load no pictures: a message may name any file."""
 
 
 class VariantColumn(QFrame):

@@ -88,7 +88,7 @@ def _new_loop(app: QApplication) -> asyncio.AbstractEventLoop:
         def call_later(
             self, delay: float, callback: Callable[..., object], *args: object, context: Context | None = None
         ) -> asyncio.TimerHandle:
-            """Python 3.14 warns of how qasync's own looks for coroutines, which takes 10 µs each time."""
+            """Replaces qasync's own, whose check for coroutines makes Python 3.14 warn, and takes 10 µs."""
             inherited: Any = self
             return inherited._add_callback(asyncio.Handle(callback, args, self, context=context), delay)
 

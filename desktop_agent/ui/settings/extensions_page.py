@@ -163,7 +163,7 @@ def _program_line(item: ProjectItem, proposal: ProjectProposal) -> str:
 
 
 def _marked(line: str, item: ProjectItem | None, proposal: ProjectProposal) -> str:
-    """Return a line with the digest of what is answered about, if that is needed, and whether it has changed."""
+    """Return a line with the item's digest, if its answer depends on it, and whether it has changed."""
     if item is None:
         return line
     files = f"{item.detail} " if item.is_files else ""

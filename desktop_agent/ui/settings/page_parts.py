@@ -172,7 +172,7 @@ class Page(QScrollArea):
         yield from ()
 
     def _show(self, view: SettingsView) -> None:
-        """Show settings that have no row of their own. Called only once the page is built."""
+        """Show settings without their own row. Called only once the page is built."""
 
 
 _NAME_CHARS = 19

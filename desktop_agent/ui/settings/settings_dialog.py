@@ -130,7 +130,7 @@ class Pages(QStackedWidget):
             page.show_view(view)
 
     def look_again(self) -> None:
-        """Have what the page in front shows read again, where it is read from the disk."""
+        """Refresh the current page, if its content comes from the disk."""
         if isinstance(page := self.page, ExtensionsPage | PluginsPage):
             page.look()
 

@@ -216,7 +216,7 @@ class PluginActions(Struct, frozen=True, kw_only=True):
 
     look: Callable[[], None]
     stage: Callable[[str, str], None]
-    """Copies the plugin in a folder or at an address, or in a folder of that, to look at it."""
+    """Copies the plugin in a folder or at an address, or in a folder of that, for review."""
     add: Callable[[], None]
     """Adds the plugin that was copied last."""
     discard: Callable[[], None]

@@ -278,7 +278,7 @@ class ViewingBar(BannerFrame):
 
 
 class WorktreeBar(BannerFrame):
-    """Says what became of a worktree, and offers to restore it."""
+    """Says what happened to a worktree, and offers to restore it."""
 
     restore_requested = Signal(str)  # its name
 

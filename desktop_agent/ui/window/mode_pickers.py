@@ -200,11 +200,11 @@ def _whose(model: ModelRef) -> str:
 
 
 _FIRST: Final = ("model", "thought_level", "mode")
-"""The categories of the options that most need a button of their own."""
+"""The categories of the options that most need their own button."""
 
 
 class OptionsButton(ModeButton):
-    """A button for one option, or with `options` for several that have no button of their own."""
+    """A button for one option, or with `options` for several that share this one."""
 
     chosen = Signal(str, object)  # the option's id, and the value
 
