@@ -148,7 +148,7 @@ BODIES = (
     _stream("an answer and then silence", "answer", ANSWER, None),
     _stream("an answer and then a flood", "answer", ANSWER, endless(delta("text_delta", text="x"))),
     *(
-        _case(f"a bomb in {coding}", "unacceptable", head(f"content-encoding: {coding}"), packed, says="packed")
+        _case(f"a bomb in {coding}", "unacceptable", head(f"content-encoding: {coding}"), packed, says="compressed")
         for coding, packed in (("gzip", bomb(200_000_000, "gzip")), ("deflate", bomb(200_000_000, "deflate")))
     ),
     *(
@@ -157,7 +157,7 @@ BODIES = (
             "unacceptable",
             head(f"content-encoding: {coding}"),
             b"\x28\xb5\x2f\xfd" * 99,
-            says="packed",
+            says="compressed",
         )
         for coding in ("br", "zstd", "gzip, gzip", "x-gzip", "compress", "\tGZIP ")
     ),
