@@ -30,7 +30,8 @@ _REST_SHARE: Final = 0.02
 _MOST_PATIENCE_S: Final = 10.0
 _MOST_PATIENCE_FOR_REST_S: Final = 120.0
 _SLICE: Final = 6_000
-"""From this many objects on, young survivors join the oldest generation: visiting this many takes about 3 ms."""
+_SLICE_S: Final = 0.003
+"""From this many objects on, young survivors join the oldest generation: visiting so many takes about this long."""
 _MOST_OF_A_MODULE: Final = 300
 """The most objects for each imported module, which makes about 150: if there are more, others made them."""
 _LOADED: Final = 30_000
@@ -134,9 +135,10 @@ class WindowThreadCollector(QObject):
         if generation == _MIDDLE:
             self._old_objects += objects
         elif generation == _FULL:
-            self._old_objects = len(gc.get_objects(generation=_FULL))
-            end = self._clock()
-            self._full_again_at = end + (end - now) / _FULL_SHARE
+            took_s = self._clock() - now
+            # Counting the objects that are left would take as long again.
+            self._old_objects = int(took_s / _SLICE_S * _SLICE)
+            self._full_again_at = now + took_s + took_s / _FULL_SHARE
 
     def _pass_over_modules(self) -> None:
         """Exempt new objects from collection if nearly all are imported classes and functions, which never die."""
