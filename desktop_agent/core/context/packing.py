@@ -1,7 +1,7 @@
 """Packing: system prompt, conversation and tools become one request, in an order that providers can cache.
 
 The most stable parts come first, and pins last. Old pictures are dropped several at a time, to keep the beginning.
-Another program's agent is told only what it does not know yet, as texts and pictures.
+Another program's agent gets only the messages that it has not seen, as texts and pictures.
 """
 
 import asyncio

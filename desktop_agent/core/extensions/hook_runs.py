@@ -138,7 +138,7 @@ _WEIGHT: dict[HookDecision, int] = {"": 0, "allow": 1, "ask": 2, "block": 3, "de
 USUAL_S = 600.0
 PROMPT_S = 30.0
 END_S = 1.5
-"""How long a hook may take at the end of a session, when nobody waits longer."""
+"""The time limit of hooks at the end of a session, which does not wait for them any longer."""
 _OUTPUT_BYTES = 2**20
 """A hook that prints more is ended."""
 _SHOWN_CHARS = 8_000

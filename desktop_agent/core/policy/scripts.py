@@ -139,7 +139,7 @@ def _of_segment(segment: Segment) -> Iterator[str]:
 
 
 _MODULE = re.compile(r"-[BEIOPRSbdiqsuvx]*m(?P<name>[A-Za-z_][\w.]*)?|--module")
-"""How Python and uv are told a module: `-m x`, `-Im x`, `-mx`."""
+"""The options that make Python and uv run a module: `-m x`, `-Im x`, `-mx`."""
 
 
 def _arguments(words: Sequence[str]) -> Iterator[str]:

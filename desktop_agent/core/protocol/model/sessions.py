@@ -287,7 +287,7 @@ class AgentSession(Struct, frozen=True, kw_only=True):
     """The name or the command line of the agent, as in `ModelRef.model`; empty while no agent here has taken it up."""
     id: str
     kind: str = ""
-    """The name of the known agent that it is, whatever it is called here; empty for others."""
+    """The name of a known agent, which can have another name here; empty for others."""
     through_turn: int = 0
     """The last turn that it had from the beginning. Of later ones, it has those that it answered."""
 

@@ -67,11 +67,19 @@ class Servers:
     pool: ServerPool
     ground: Ground
 
-    def connect(self, sandbox: ServerSandbox, *, command: Sequence[str] = (), **variables: str) -> Connection:
+    def connect(
+        self,
+        sandbox: ServerSandbox,
+        *,
+        command: Sequence[str] = (),
+        may_start: Callable[[], bool] | None = None,
+        **variables: str,
+    ) -> Connection:
         acting = self.ground.outside.with_name(ACTING.name)
         program, *arguments = command or (os.path.realpath(sys.executable), "-S", str(acting))
         reached_by = Program(command=program, args=tuple(arguments), env=variables, sandbox=sandbox)
-        return self.pool.lease(ServerDefinition(name="acting", reached_by=reached_by), self.ground.workspace).connection
+        definition = ServerDefinition(name="acting", reached_by=reached_by, may_start=may_start)
+        return self.pool.lease(definition, self.ground.workspace).connection
 
 
 async def said_by(connection: Connection, code: str) -> str:

@@ -48,6 +48,17 @@ async def test_it_reads_the_open_folder_and_none_of_its_secrets_nor_of_the_home(
         assert (await said_by(connection, reading(path))).startswith(("FileNotFoundError", "PermissionError")), path
 
 
+async def test_it_is_not_started_with_other_files_than_the_user_trusted(servers: Servers, ground: Ground) -> None:
+    trusted = ground.workspace / "src" / "a.txt"
+    connection = servers.connect(ServerSandbox(), may_start=trusted.exists)
+    assert await said_by(connection, "said = 'here'") == "here"
+    await connection.stop()
+    trusted.unlink()
+    with pytest.raises(ServerError, match="iles that it runs are not as you trusted them"):
+        await said_by(connection, "said = 'here'")
+    assert connection.status.state == "waiting"
+
+
 async def test_it_writes_only_the_folders_it_was_given(servers: Servers, ground: Ground) -> None:
     connection = servers.connect(ServerSandbox(folders=("src", str(ground.home / "notes"))))
 
