@@ -104,6 +104,7 @@ class LineProcess:
         self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._waiting_bytes = 0
         self._flows: asyncio.Future[None] | None = None
+        self._is_read = True
         self._problem = ""
         self._stray_lines = 0
         self._is_stray = False
@@ -129,16 +130,18 @@ class LineProcess:
 
     async def lines(self) -> AsyncGenerator[bytes]:
         """Yield what the program prints, without blank lines, until it ends. The program waits for a slow reader."""
-        while (line := await self._lines.get()) is not None:
-            self._waiting_bytes -= len(line)
-            if self._flows is not None and self._waiting_bytes <= _WAITING_BYTES:
-                self._flows.set_result(None)
-                self._flows = None
-            self._is_stray = False
-            yield line
-            self._stray_lines = self._stray_lines + 1 if self._is_stray else 0
-            if self._stray_lines == MOST_STRAY_LINES:
-                self.break_off(NO_PROTOCOL)
+        try:
+            while (line := await self._lines.get()) is not None:
+                self._waiting_bytes -= len(line)
+                if self._waiting_bytes <= _WAITING_BYTES:
+                    self._let_flow()
+                self._is_stray = False
+                yield line
+                self._stray_lines = self._stray_lines + 1 if self._is_stray else 0
+                if self._stray_lines == MOST_STRAY_LINES:
+                    self.break_off(NO_PROTOCOL)
+        finally:
+            self._stop_reading()
 
     def pass_over(self, line: bytes) -> None:
         """Log the last line: it is no message. Many programs print a greeting; one that goes on with it is ended."""
@@ -165,6 +168,7 @@ class LineProcess:
 
     async def end(self, grace_s: float = GRACE_S) -> None:
         """Close the program's input, and kill it after `grace_s` seconds. None of its processes remains."""
+        self._stop_reading()
         self.child.end_input()
         if grace_s and not self._problem:
             await self.child.wait(grace_s)
@@ -175,11 +179,22 @@ class LineProcess:
     def break_off(self, problem: str) -> None:
         self._problem = problem
         self._lines.put_nowait(None)
+        self._stop_reading()
         if self._child is not None:
             self._child.ask_to_end()
 
+    def _stop_reading(self) -> None:
+        """Drop what else the program prints. Its end waits for its output, and nobody would let that flow any more."""
+        self._is_read = False
+        self._let_flow()
+
+    def _let_flow(self) -> None:
+        flows, self._flows = self._flows, None
+        if flows is not None:
+            flows.set_result(None)
+
     def _take(self, content: bytes) -> asyncio.Future[None] | None:
-        if self._problem:
+        if not self._is_read:
             return None
         try:
             lines = self._framing.feed(content)
