@@ -75,8 +75,8 @@ def _unreachable(causes: list[BaseException], address: str) -> tuple[str, str]:
     return title, f"Check the network connection and the address {address}."
 
 
-def token_client(proxy: Proxy | None, headers: Mapping[str, str], answer_s: float) -> httpx2.AsyncClient:
-    client = model_client(proxy=proxy, timeout=httpx2.Timeout(answer_s, connect=CONNECT_S))
+def token_client(address: str, proxy: Proxy | None, headers: Mapping[str, str], answer_s: float) -> httpx2.AsyncClient:
+    client = model_client(address, proxy=proxy, timeout=httpx2.Timeout(answer_s, connect=CONNECT_S))
     client.headers.update(dict(headers))
     return client
 
@@ -91,7 +91,7 @@ class ApiConnection:
         """Uses no network. Raises `ProviderError` for an unusable proxy."""
         import_module("anyio._backends._asyncio")  # the first request would import it on the event loop
         self._address = address.rstrip("/")
-        self._client = model_client(proxy=proxy, timeout=httpx2.Timeout(silence_s, connect=CONNECT_S))
+        self._client = model_client(address, proxy=proxy, timeout=httpx2.Timeout(silence_s, connect=CONNECT_S))
         self._client.headers.update({"Accept": "application/json", "User-Agent": f"desktop-agent/{__version__}"})
         self._client.headers.update(headers)
 

@@ -210,7 +210,8 @@ class _Worker:
         if has_profile and str(client.base_url).rstrip("/") != wanted.address.rstrip("/"):
             raise CredentialsError(f"The profile is for {client.base_url} now. Sign out of the account and in again.")
         # The client that limits answers needs the address, to know the proxy.
-        ours = model_client(proxy=proxy_for(str(client.base_url)), timeout=timeout)
+        address = str(client.base_url)
+        ours = model_client(address, proxy=proxy_for(address), timeout=timeout)
         ours.event_hooks = {"response": [_read_as_utf8]}
         return client.copy(http_client=ours)
 

@@ -223,6 +223,11 @@ async def test_missing_certificates_are_named_by_their_variable(
     assert error.title == f"{variable} names {tmp_path / 'missing.pem'}, which does not exist."
 
 
+async def test_a_server_without_tls_needs_no_certificates(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing.pem"))
+    assert (await failure("http://127.0.0.1:1")).fault == "network"
+
+
 async def test_a_file_without_certificates_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "empty.pem").write_text("nothing")
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "empty.pem"))

@@ -120,7 +120,7 @@ class TokenEndpoint:
         from desktop_agent.core.providers.http_connection import FAILURES, network_error, token_client
 
         proxy = proxy_for(self._address, os.environ)
-        async with await asyncio.to_thread(token_client, proxy, self._headers, ANSWER_S) as client:
+        async with await asyncio.to_thread(token_client, self._address, proxy, self._headers, ANSWER_S) as client:
             request = client.build_request("POST", self._address, data=data, json=json)
             try:
                 response = await client.send(request)
