@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Generic, TypeVar, cast
 
 from msgspec import Struct, field
+from msgspec.json import decode
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 from pydantic_core import PydanticSerializationError, to_json
 
@@ -19,6 +20,7 @@ from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.errors import ArgumentsError, ToolError
 from desktop_agent.core.base.file_names import legible_names
 from desktop_agent.core.base.ids import CallId, Digest
+from desktop_agent.core.base.paths import resource_path
 from desktop_agent.core.extensions.agent_files import AgentRole
 from desktop_agent.core.jobs import Jobs
 from desktop_agent.core.mcp.client import AskUser, SampleModel, no_model_to_ask, nobody_to_ask
@@ -231,7 +233,7 @@ class Tool(ABC, Generic[A]):
 
     def definition(self) -> ToolDefinition:
         return ToolDefinition(
-            name=self.name, description=self.description, input_schema=_plain_schema(self.arguments_type)
+            name=self.name, description=self.description, input_schema=_schema_of(self.arguments_type)
         )
 
 
@@ -258,8 +260,23 @@ class EditTool(Tool[A]):
 
 
 @cache
-def _plain_schema(arguments_type: type[BaseModel]) -> JsonObject:
-    """Return the schema without titles and nullable alternatives, which cost tokens. Shared, so do not modify it."""
+def _schema_of(arguments_type: type[BaseModel]) -> JsonObject:
+    """Return the schema that the model is told. Shared, so do not modify it."""
+    return _written_schemas().get(schema_key(arguments_type)) or plain_schema(arguments_type)
+
+
+@cache
+def _written_schemas() -> dict[str, JsonObject]:
+    """Return the schemas of our own tools. Pydantic would take 40 ms at each start to make them."""
+    return decode(resource_path("tool_schemas.json").read_bytes(), type=dict[str, dict[str, object]])
+
+
+def schema_key(arguments_type: type[BaseModel]) -> str:
+    return f"{arguments_type.__module__}.{arguments_type.__qualname__}"
+
+
+def plain_schema(arguments_type: type[BaseModel]) -> JsonObject:
+    """Return the schema without titles and nullable alternatives, which cost tokens."""
     schema: JsonObject = arguments_type.model_json_schema()
     schema.pop("description", None)
     return cast("JsonObject", map_schema(schema, _without_title_and_null))

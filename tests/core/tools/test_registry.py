@@ -13,6 +13,7 @@ from desktop_agent.core.tools.builtin.grep import Grep
 from desktop_agent.core.tools.builtin.read_file import ReadFile
 from desktop_agent.core.tools.builtin.run_terminal_cmd import RunTerminalCmd
 from tests.harness import BUILTIN_TOOLS
+from tool_schemas import FILE, tool_schemas
 
 NAMES = [
     "read_file", "list_files", "grep", "glob_file_search", "codebase_search", "view_image", "edit_file", "apply_patch",
@@ -24,6 +25,10 @@ NAMES = [
 def command_tool(longest_command_s: Callable[[], float | None] = lambda: None) -> AnyTool:
     tools = builtin_tools(Path("cache"), longest_command_s=longest_command_s)
     return ToolRegistry(tools).require("run_terminal_cmd")
+
+
+def test_the_written_schemas_are_current() -> None:
+    assert FILE.read_text(encoding="utf-8") == tool_schemas(), "run `python packaging/tools/tool_schemas.py`"
 
 
 def test_order_is_kept_and_tools_are_found_by_name() -> None:
