@@ -16,6 +16,7 @@ from desktop_agent.core.base.errors import AgentError, CredentialsError
 from desktop_agent.core.base.paths import AppPaths, real_path
 from desktop_agent.core.base.plain_text import named
 from desktop_agent.core.base.secrets import Keyring
+from desktop_agent.core.mcp.client import NotTrustedError
 from desktop_agent.core.mcp.server_log import ServerLog
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 from desktop_agent.core.tools.execution.confiner import SandboxProbe, server_confiner
@@ -82,8 +83,14 @@ def _report(connection: AgentConnection, error: AgentError | None) -> AgentRepor
         report = replace(report, modes=tuple(named(one.value) for one in mode.choices), mode=named(str(mode.value)))
     if error is None:
         return report
-    needs_sign_in = isinstance(error, CredentialsError) and info is not None
-    return replace(report, problem=error.title, hint=error.hint, detail=error.detail, needs_sign_in=needs_sign_in)
+    return replace(
+        report,
+        problem=error.title,
+        hint=error.hint,
+        detail=error.detail,
+        needs_sign_in=isinstance(error, CredentialsError) and info is not None,
+        needs_answer=isinstance(error, NotTrustedError),
+    )
 
 
 def _abilities(connection: AgentConnection) -> tuple[str, ...]:

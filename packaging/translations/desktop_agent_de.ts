@@ -790,6 +790,17 @@
     </message>
 </context>
 <context>
+    <name>AnswerButton</name>
+    <message>
+        <source>Answer the question that {0} is waiting for</source>
+        <translation>Die Frage beantworten, auf die {0} wartet</translation>
+    </message>
+    <message>
+        <source>Answer…</source>
+        <translation>Antworten …</translation>
+    </message>
+</context>
+<context>
     <name>ApiKeyField</name>
     <message>
         <source>API key</source>
@@ -7840,14 +7851,6 @@
         <translation>Ungefähr so viele Tokens, wie sein Text einnimmt, sobald er gelesen ist</translation>
     </message>
     <message>
-        <source>Decide whether to trust the project, which brings {0}</source>
-        <translation>Entscheiden, ob Sie dem Projekt vertrauen, das {0} mitbringt</translation>
-    </message>
-    <message>
-        <source>Answer…</source>
-        <translation>Antworten …</translation>
-    </message>
-    <message>
         <source>It cannot be used: {0}.</source>
         <translation>Er kann nicht verwendet werden: {0}.</translation>
     </message>
@@ -7866,6 +7869,10 @@
     <message>
         <source>It or its script has changed since your answer, so it waits.</source>
         <translation>Er oder sein Skript hat sich seit Ihrer Antwort geändert, daher wartet er.</translation>
+    </message>
+    <message>
+        <source>It waits for your answer about its plugin.</source>
+        <translation>Er wartet auf Ihre Antwort zu seinem Plugin.</translation>
     </message>
     <message>
         <source>Only the model uses it.</source>
@@ -10614,14 +10621,6 @@
 </context>
 <context>
     <name>PluginCard</name>
-    <message>
-        <source>Answer whether you trust the project, for {0}</source>
-        <translation>Antworten, ob Sie dem Projekt vertrauen, für {0}</translation>
-    </message>
-    <message>
-        <source>Answer…</source>
-        <translation>Antworten…</translation>
-    </message>
     <message>
         <source>It cannot be used: {0}.</source>
         <translation>Es kann nicht verwendet werden: {0}.</translation>

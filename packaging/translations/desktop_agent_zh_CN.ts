@@ -790,6 +790,17 @@
     </message>
 </context>
 <context>
+    <name>AnswerButton</name>
+    <message>
+        <source>Answer the question that {0} is waiting for</source>
+        <translation>回答 {0} 正在等待的问题</translation>
+    </message>
+    <message>
+        <source>Answer…</source>
+        <translation>回答…</translation>
+    </message>
+</context>
+<context>
     <name>ApiKeyField</name>
     <message>
         <source>API key</source>
@@ -7813,14 +7824,6 @@
         <translation>其文本被读取后大约占用的令牌数</translation>
     </message>
     <message>
-        <source>Decide whether to trust the project, which brings {0}</source>
-        <translation>决定是否信任带来 {0} 的项目</translation>
-    </message>
-    <message>
-        <source>Answer…</source>
-        <translation>回答…</translation>
-    </message>
-    <message>
         <source>It cannot be used: {0}.</source>
         <translation>无法使用：{0}。</translation>
     </message>
@@ -7839,6 +7842,10 @@
     <message>
         <source>It or its script has changed since your answer, so it waits.</source>
         <translation>自您回答以来，它或其脚本已更改，因此正在等待。</translation>
+    </message>
+    <message>
+        <source>It waits for your answer about its plugin.</source>
+        <translation>它在等待您对其插件的回答。</translation>
     </message>
     <message>
         <source>Only the model uses it.</source>
@@ -10579,14 +10586,6 @@
 </context>
 <context>
     <name>PluginCard</name>
-    <message>
-        <source>Answer whether you trust the project, for {0}</source>
-        <translation>回答是否信任此项目（{0}）</translation>
-    </message>
-    <message>
-        <source>Answer…</source>
-        <translation>回答…</translation>
-    </message>
     <message>
         <source>It cannot be used: {0}.</source>
         <translation>无法使用：{0}。</translation>

@@ -248,8 +248,7 @@ def _hooks_view(book: HookBook) -> ExtensionsView:
         states: dict[Standing, ExtensionState] = {"in force": "on", "waiting": "waiting", "off": "off"}
         state, path = states[one.standing], one.hook.path
         if state == "waiting":
-            # The hooks of a plugin are allowed on the page of plugins, not on that of the project.
-            state = "off" if one.hook.plugin is not None else "changed" if one.trust == "changed" else "waiting"
+            state = "changed" if one.trust == "changed" and one.hook.plugin is None else "waiting"
         views[one.digest] = ExtensionView(
             name=one.digest,
             key=one.digest,
@@ -260,6 +259,7 @@ def _hooks_view(book: HookBook) -> ExtensionsView:
             state=state,
             reason=one.reason,
             can_switch=one.standing == "in force" or (one.standing == "off" and not one.reason),
+            is_of_plugin=one.hook.plugin is not None,
         )
     return ExtensionsView(items=_in_order(views.values()), problems=tuple(map(str, problems)))
 
@@ -304,6 +304,7 @@ def _server_view(one: StandingServer, state: ServerState | None) -> ExtensionVie
         state=shown,
         reason=reason,
         can_switch=one.standing == "in force" or (one.standing == "off" and not one.rival),
+        is_of_plugin=server.scope == "plugin",
     )
 
 

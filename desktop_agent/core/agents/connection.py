@@ -22,6 +22,7 @@ from desktop_agent.core.base.errors import AgentError, CredentialsError, NotSign
 from desktop_agent.core.base.package import __version__
 from desktop_agent.core.base.plain_text import without_controls
 from desktop_agent.core.base.secrets import Keyring
+from desktop_agent.core.mcp.client import NotTrustedError
 from desktop_agent.core.mcp.confining import ServerConfiner
 from desktop_agent.core.mcp.definition import TRUST_AGAIN, Program
 from desktop_agent.core.mcp.server_log import ServerLog
@@ -117,7 +118,7 @@ class AgentSurroundings(Struct, frozen=True, kw_only=True, eq=False):
 async def _require_trust(definition: AgentDefinition) -> None:
     if definition.may_start is not None and not await asyncio.to_thread(definition.may_start):
         title = f"Files that the agent {definition.name} runs are not as you trusted them, so it was not started."
-        raise ServerError(title, hint=TRUST_AGAIN)
+        raise NotTrustedError(title, hint=TRUST_AGAIN)
 
 
 class AgentConnection:

@@ -119,6 +119,8 @@ class AgentReport(Struct, frozen=True, kw_only=True):
     hint: str = ""
     detail: str = ""
     needs_sign_in: bool = False
+    needs_answer: bool = False
+    """Whether files that it runs are not as the user trusted them."""
 
 
 class AgentDefinitions(Struct, frozen=True, kw_only=True):

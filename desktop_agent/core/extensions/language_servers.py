@@ -45,8 +45,8 @@ _LONGEST_START_S = 300.0
 _RESTARTS = 3
 _MOST_RESTARTS = 10
 
-ServerScope = Literal["known", "own", "project"]
-"""Who defines a server: this application, if the server is installed; the user; or the project."""
+ServerScope = Literal["known", "own", "project", "plugin"]
+"""Who defines a server: this application, if the server is installed; the user; the project; or a plugin."""
 
 
 class LanguageServer(Struct, frozen=True, kw_only=True):

@@ -109,6 +109,7 @@ class Plugin(Struct, frozen=True, kw_only=True):
                 args=_filled(one.args, own),
                 env={**own, **dict(zip(one.env, _filled(one.env.values(), own), strict=True))},
                 read_folders=(str(self.root),),
+                scope="plugin",
             )
             for one in self.language_servers
         )

@@ -19,9 +19,10 @@ from desktop_agent.ui.settings.page_parts import (
     Page,
     Removal,
     VariableFields,
+    answer_button,
     field_row,
 )
-from desktop_agent.ui.settings.settings_view import AgentActions, AgentsView, AgentView, SettingsActions
+from desktop_agent.ui.settings.settings_view import AgentsView, AgentView, SettingsActions
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation import core_words
 from desktop_agent.ui.widgets.buttons import Picker, compact_button, make_button
@@ -44,8 +45,9 @@ def state_line(agent: AgentView) -> tuple[str, str]:
     if report is None:
         return _tr("Starts when you choose it. A test says whether it works."), "secondary"
     if report.problem:
-        hint = "" if buttons_of(agent) else core_words(report.hint)
-        return f"{core_words(report.problem)} {hint}".strip(), "warning" if report.needs_sign_in else "error"
+        hint = "" if report.needs_answer or buttons_of(agent) else core_words(report.hint)
+        role = "warning" if report.needs_sign_in or report.needs_answer else "error"
+        return f"{core_words(report.problem)} {hint}".strip(), role
     return _tr("It works: {0}").format(f"{report.agent} {report.version}".strip()), "good"
 
 
@@ -68,13 +70,12 @@ def facts_line(report: AgentReport | None) -> str:
 
 
 class AgentCard(QFrame):
-    def __init__(
-        self, theme: Theme, agent: AgentView, actions: AgentActions, edit: Callable[[AgentView], None]
-    ) -> None:
+    def __init__(self, theme: Theme, agent: AgentView, page: Page, edit: Callable[[AgentView], None]) -> None:
         super().__init__()
         self.setObjectName("agentCard")
         self.setProperty("role", "surface")
         self._agent = agent
+        actions = self._actions = page.settings_actions.agents
         self._edit_agent = edit
         self._name = make_label("", role="strong")
         self._where = ElidedLabel(takes_room=True)
@@ -83,9 +84,9 @@ class AgentCard(QFrame):
         self._confinement = Note("", object_name="agentConfinement")
         self._test = compact_button(object_name="testAgentButton", clicked=partial(actions.test, agent.name))
         self._edit = compact_button(object_name="editAgentButton", clicked=self._on_edit)
-        self._actions = actions
         self._ways: tuple[LoginWay, ...] = ()
         self._sign_ins = hbox(spacing=Space.S)
+        self._answer = answer_button(agent.name, partial(page.section_wanted.emit, "project"))
         self._cancel = compact_button(self.tr("Cancel"), "cancelAgentSignInButton", clicked=actions.cancel_sign_in)
         self._removal = Removal(
             "removeAgentButton",
@@ -97,7 +98,8 @@ class AgentCard(QFrame):
             question=self.tr("Remove {0} from your settings?").format(agent.name),
         )
         head = hbox(self._name, (self._where, 1), spacing=Space.M)
-        row = hbox(self._sign_ins, self._cancel, self._test, self._edit, *self._removal.parts, STRETCH, spacing=Space.S)
+        usual = (self._answer, self._sign_ins, self._cancel, self._test, self._edit)
+        row = hbox(*usual, *self._removal.parts, STRETCH, spacing=Space.S)
         parts = (self._state, self._facts, self._confinement, Space.XS, row)
         vbox(head, *parts, on=self, spacing=Space.XS, margins=(0, Space.S, 0, Space.S))
         self._removal.ask(is_asking=False)
@@ -142,6 +144,7 @@ class AgentCard(QFrame):
             button.setAccessibleName(f"{text} {agent.name}")
         self._test.setEnabled(not agent.is_testing and not agent.missing)
         is_idle = not is_asking and not agent.is_signing_in
+        self._answer.setVisible(is_idle and agent.report is not None and agent.report.needs_answer)
         self._test.setVisible(is_idle)
         self._edit.setVisible(is_idle and (agent.is_mine or bool(agent.title)))
         self._cancel.setVisible(agent.is_signing_in)
@@ -293,7 +296,7 @@ class AgentsPage(Page):
             self._missing.addWidget(row)
 
     def _make_card(self, agent: AgentView) -> AgentCard:
-        return AgentCard(self.theme, agent, self._actions, self._begin)
+        return AgentCard(self.theme, agent, self, self._begin)
 
     def _begin(self, agent: AgentView | None) -> None:
         if self._form is None:

@@ -5,7 +5,7 @@ their items, each with its place, its state, and a switch.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import cast
 
@@ -19,7 +19,7 @@ from desktop_agent.core.mcp.definition_file import Definitions, read_definitions
 from desktop_agent.core.settings.loading import FileProblem
 from desktop_agent.core.settings.values import declared_settings, value_of
 from desktop_agent.core.settings.workspace_settings import ProjectItem, ProjectProposal, Tightened
-from desktop_agent.ui.settings.page_parts import CardList, Page, settings_of, shown
+from desktop_agent.ui.settings.page_parts import CardList, Page, answer_button, settings_of, shown
 from desktop_agent.ui.settings.setting_controls import words
 from desktop_agent.ui.settings.settings_view import (
     ExtensionKind,
@@ -217,10 +217,7 @@ class ExtensionCard(QFrame):
         self._about, self._state = Note("", "text"), Note("", object_name="extensionState")
         if page.kind != "skills":
             self._about.setFont(theme.code_font())
-        answer = self.tr("Decide whether to trust the project, which brings {0}").format(title)
-        self._answer = make_button(
-            self.tr("Answer…"), "answerProjectButton", accessible_name=answer, clicked=page.answer, is_compact=True
-        )
+        self._answer = answer_button(title, self._on_answer)
         name = make_label(title, role="strong", is_plain=True)
         head = hbox(self._switch, name, (self._place, 1), self._tokens, spacing=Space.S)
         foot = hbox((self._state, 1), self._answer, spacing=Space.S)
@@ -245,6 +242,8 @@ class ExtensionCard(QFrame):
         item = self._item
         reason = core_words(visible_line(item.reason).text)
         match item.state:
+            case "waiting" if item.is_of_plugin:
+                return self.tr("It waits for your answer about its plugin."), "warning"
             case "waiting":
                 return self.tr("It waits until you trust the project."), "warning"
             case "changed":
@@ -261,18 +260,17 @@ class ExtensionCard(QFrame):
                     who = self.tr("Only the model uses it.")
                 return " ".join(filter(None, (reason, who))), "secondary"
 
+    def _on_answer(self) -> None:
+        self._page.section_wanted.emit("plugins" if self._item.is_of_plugin else "project")
+
     def _on_switch(self) -> None:
         self._page.switch(self._item.key, is_on=self._switch.isChecked())
 
 
 class ExtensionsPage(Page):
-    def __init__(
-        self, kind: ExtensionKind, theme: Theme, actions: SettingsActions, answer: Callable[[], object]
-    ) -> None:
-        """`answer` opens the question about the project."""
+    def __init__(self, kind: ExtensionKind, theme: Theme, actions: SettingsActions) -> None:
         super().__init__(section_title(kind), theme, actions)
         self.kind: ExtensionKind = kind
-        self.answer = answer
         self._cards = CardList(self, lambda item: ExtensionCard(theme, item, self), ExtensionCard.show_item)
 
     def look(self) -> None:

@@ -23,7 +23,7 @@ from desktop_agent.ui.runtime.pacing import GradualWork, in_next_turn
 from desktop_agent.ui.settings.setting_controls import SwitchControl, control_for, words
 from desktop_agent.ui.settings.settings_view import SettingsActions, SettingsView
 from desktop_agent.ui.theme import Height, Space, Theme
-from desktop_agent.ui.widgets.buttons import Picker, compact_button, make_button, make_line
+from desktop_agent.ui.widgets.buttons import Picker, Slot, compact_button, make_button, make_line
 from desktop_agent.ui.widgets.labels import Note, make_label, show_text
 from desktop_agent.ui.widgets.layouts import STRETCH, Part, add_parts, discard, hairline, hbox, scroll_down, vbox
 from desktop_agent.ui.widgets.question import ChoiceCard
@@ -90,6 +90,8 @@ def shown(setting: Setting, value: object) -> str:
 
 class Page(QScrollArea):
     """A page that is built when first shown, a part in each turn of the loop, and visible when complete."""
+
+    section_wanted = Signal(str)  # a Section
 
     def __init__(self, title: str, theme: Theme, actions: SettingsActions) -> None:
         super().__init__()
@@ -377,6 +379,13 @@ class CardList(Generic[V, C]):
             else:
                 self._update(card, view)
             yield
+
+
+def answer_button(title: str, answer: Slot) -> QPushButton:
+    """Return the button with which the card of this title leads to the question that it waits for."""
+    words = QCoreApplication.translate("AnswerButton", "Answer the question that {0} is waiting for").format(title)
+    text = QCoreApplication.translate("AnswerButton", "Answer…")
+    return compact_button(text, "answerProjectButton", accessible_name=words, clicked=answer)
 
 
 class Removal(QObject):

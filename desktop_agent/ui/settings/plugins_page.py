@@ -1,6 +1,6 @@
 """The settings section about plugins: what each brings and starts, and a form that shows this before one is added."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from PySide6.QtCore import QCoreApplication
@@ -8,7 +8,15 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QPushButton, QWidget
 
 from desktop_agent.core.system.session_bus import FileQuestion
-from desktop_agent.ui.settings.page_parts import AddingForm, CardList, Page, Removal, field_row, settings_of
+from desktop_agent.ui.settings.page_parts import (
+    AddingForm,
+    CardList,
+    Page,
+    Removal,
+    answer_button,
+    field_row,
+    settings_of,
+)
 from desktop_agent.ui.settings.settings_view import (
     PluginActions,
     PluginView,
@@ -86,10 +94,7 @@ class PluginCard(QFrame):
             self.tr("Allow it as it is now"), "renewPluginButton", clicked=self._on_renew,
             accessible_name=self.tr("Allow the plugin {0} as it is now").format(plugin.title),
         )  # fmt: skip
-        answer = self.tr("Answer whether you trust the project, for {0}").format(plugin.title)
-        self._answer = compact_button(
-            self.tr("Answer…"), "answerProjectButton", accessible_name=answer, clicked=page.answer
-        )
+        self._answer = answer_button(plugin.title, partial(page.section_wanted.emit, "project"))
         self._removal = Removal(
             "removePluginButton",
             "reallyRemovePluginButton",
@@ -240,10 +245,8 @@ class PluginForm(AddingForm):
 
 
 class PluginsPage(Page):
-    def __init__(self, title: str, theme: Theme, actions: SettingsActions, answer: Callable[[], object]) -> None:
-        """`answer` opens the question about the project."""
+    def __init__(self, title: str, theme: Theme, actions: SettingsActions) -> None:
         super().__init__(title, theme, actions)
-        self.answer = answer
         self.plugin_actions = actions.plugins
         self._cards = CardList(self, lambda plugin: PluginCard(theme, plugin, self), PluginCard.show_plugin)
         self._form: PluginForm | None = None

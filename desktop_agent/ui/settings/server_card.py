@@ -15,8 +15,8 @@ from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.definition_file import without_secrets
 from desktop_agent.core.mcp.server_status import STATE_WORDS, LastCall, unused_line
 from desktop_agent.ui.runtime.pacing import GradualWork
-from desktop_agent.ui.settings.page_parts import Removal
-from desktop_agent.ui.settings.settings_view import ServerActions, ServerView, ToolView
+from desktop_agent.ui.settings.page_parts import Page, Removal, answer_button
+from desktop_agent.ui.settings.settings_view import ServerView, ToolView
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.translation import core_words, plural
 from desktop_agent.ui.widgets.account_fields import BrowserWait
@@ -81,7 +81,8 @@ def problem_line(server: ServerView) -> str:
     status = server.status
     if status.needs_sign_in:  # the state says this, and the card has a button for it
         return ""
-    texts = [named(core_words(text)) for text in (status.problem, status.hint) if text]
+    hint = "" if status.state == "waiting" else status.hint  # the card has a button that leads there
+    texts = [named(core_words(text)) for text in (status.problem, hint) if text]
     return " ".join(text if text.endswith((".", "!", "?")) else f"{text}." for text in texts)
 
 
@@ -270,16 +271,15 @@ class ServerToolList(UnfoldedRows):
 
 
 class ServerCard(QFrame):
-    def __init__(
-        self, theme: Theme, server: ServerView, actions: ServerActions, edit: Callable[[ServerDefinition], None]
-    ) -> None:
+    def __init__(self, theme: Theme, server: ServerView, page: Page, edit: Callable[[ServerDefinition], None]) -> None:
         super().__init__()
         self.setObjectName("serverCard")
         self.setProperty("role", "surface")
         self._server = server
         self._is_shown = False
         self._theme = theme
-        self._actions = actions
+        self._page = page
+        actions = self._actions = page.settings_actions.servers
         self._edit_server = edit
         self._switch = Switch(theme)
         set_names(self._switch, "serverSwitch", self.tr("Use the server {0}").format(server.name))
@@ -296,8 +296,9 @@ class ServerCard(QFrame):
         self._log: QPlainTextEdit | None = None
         self._build_buttons()
         head = hbox(make_label(self._server.name, role="strong"), (self._where, 1), self._switch, spacing=Space.M)
-        usual = (self._sign_in, self._restart, self._edit, self._show_tools, self._show_calls, self._show_log)
-        row = hbox(*usual, *self._removal.parts, STRETCH, spacing=Space.S)
+        usual = (self._answer, self._sign_in, self._restart, self._edit)
+        unfolding = (self._show_tools, self._show_calls, self._show_log)
+        row = hbox(*usual, *unfolding, *self._removal.parts, STRETCH, spacing=Space.S)
         words = (self._state, self._facts, self._problem, self._plain_secrets, self._confinement)
         margins = (0, Space.S, 0, Space.S)
         unfolded = (self._tools, self._calls)
@@ -341,6 +342,7 @@ class ServerCard(QFrame):
 
     def _build_buttons(self) -> None:
         name = self._server.name
+        self._answer = answer_button(name, self._on_answer)
         self._sign_in = compact_button(
             self.tr("Sign in…"),
             "serverSignInButton",
@@ -426,11 +428,15 @@ class ServerCard(QFrame):
             self._removal.question.setText(self.tr("Remove {0} from your settings?").format(server.name))
         self._restart.setVisible(not is_asking)
         self._edit.setVisible(not is_asking and server.definition.defined_by == "user")
+        self._answer.setVisible(not is_asking and status.state == "waiting")
         self._sign_in.setVisible(not is_asking and status.needs_sign_in and server.sign_in is None)
         self._show_calls.setVisible(not is_asking and bool(status.last_calls))
         self._show_tools.setVisible(not is_asking and bool(server.tools))
         self._show_log.setVisible(not is_asking and bool(server.log))
         self._removal.button.setVisible(not is_asking and server.definition.defined_by == "user")
+
+    def _on_answer(self) -> None:
+        self._page.section_wanted.emit("plugins" if self._server.definition.defined_by == "plugin" else "project")
 
     def _on_switch(self) -> None:
         self._actions.switch(self._server.name, self._switch.isChecked())

@@ -285,7 +285,7 @@ class ServersPage(Page):
         show_text(self._problems, "\n".join(self._view.problems))
 
     def _make_card(self, server: ServerView) -> ServerCard:
-        return ServerCard(self.theme, server, self._actions, self._begin)
+        return ServerCard(self.theme, server, self, self._begin)
 
     def import_file(self, path: str) -> None:
         self._actions.import_file(Path(path))

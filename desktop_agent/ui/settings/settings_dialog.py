@@ -5,7 +5,7 @@ The dialog emits the user's requests, and `app/settings` carries them out. Each 
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Final, Literal, TypeVar
 
 from PySide6.QtCore import QSize, Signal
@@ -56,7 +56,7 @@ _P = TypeVar("_P", bound=Page)
 
 
 class Pages(QStackedWidget):
-    project_wanted = Signal()
+    section_wanted = Signal(str)  # a Section
 
     def __init__(
         self, theme: Theme, now: Callable[[], datetime], actions: SettingsActions, parent: QWidget | None = None
@@ -88,8 +88,7 @@ class Pages(QStackedWidget):
 
     @cached_property
     def plugins(self) -> PluginsPage:
-        page = PluginsPage(section_title("plugins"), self._theme, self._actions, self.project_wanted.emit)
-        return self._keep("plugins", page)
+        return self._keep("plugins", PluginsPage(section_title("plugins"), self._theme, self._actions))
 
     @cached_property
     def agents(self) -> AgentsPage:
@@ -102,7 +101,7 @@ class Pages(QStackedWidget):
     def extensions(self, kind: ExtensionKind) -> ExtensionsPage:
         page = self._made.get(kind)
         if page is None:
-            page = self._keep(kind, ExtensionsPage(kind, self._theme, self._actions, self.project_wanted.emit))
+            page = self._keep(kind, ExtensionsPage(kind, self._theme, self._actions))
         assert isinstance(page, ExtensionsPage)
         return page
 
@@ -162,6 +161,7 @@ class Pages(QStackedWidget):
 
     def _keep(self, name: Section | Literal["search"], page: _P) -> _P:
         self._made[name] = page
+        page.section_wanted.connect(self.section_wanted)
         self.addWidget(page)
         if self._view is not None:
             page.show_view(self._view)
@@ -251,7 +251,7 @@ class SettingsDialog(QDialog):
         self.setModal(True)
         self.settings_actions = actions
         self.pages = pages or Pages(theme, now, actions, self)
-        self.pages.project_wanted.connect(partial(self.show_section, "project"))
+        self.pages.section_wanted.connect(self.show_section)
         self.model = self.pages.model
         self.key = self.model.key
         self.sign_in = self.model.sign_in

@@ -166,6 +166,8 @@ class ExtensionView(Struct, frozen=True, kw_only=True):
     can_switch: bool = True
     tokens: int | None = None
     """About what the text of a skill takes, once it is read."""
+    is_of_plugin: bool = False
+    """Whether a plugin brings it: the answer that it waits for is then given on the page of plugins."""
     is_for_model: bool = True
     is_for_user: bool = True
 

@@ -206,7 +206,7 @@ def test_a_server_whose_script_changed_waits_until_the_project_is_trusted_again(
         banner = user.window.panels.conversation.project_banner
         await user.until_true(lambda: "(changed since you answered)" in banner.accessibleName(), "it is asked about")
         assert not (project / "ran").exists()
-        dialog.show_section("project")
+        await user.click("answerProjectButton")
         await user.until_true(lambda: says("(changed since you answered)"), "the page has the question, too")
         await user.click("trustProjectButton")
         await user.until_true(lambda: says("You trust this project"), "it is trusted again")

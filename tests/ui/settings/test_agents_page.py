@@ -66,6 +66,11 @@ def page(desk: Desk) -> Page:
             "Mine is not signed in.",
             "warning",
         ),
+        (
+            AgentView(definition=MINE, report=AgentReport(problem="Files changed.", hint="See.", needs_answer=True)),
+            "Files changed.",
+            "warning",
+        ),
     ],
 )
 def test_the_state_of_an_agent_is_said_in_words(page: Page, agent: AgentView, says: str, role: str) -> None:
@@ -76,6 +81,16 @@ def test_the_state_of_an_agent_is_said_in_words(page: Page, agent: AgentView, sa
     assert says in page.texts
     assert state.property("role") == role
     assert "Runs outside the sandbox, as in your terminal." in page.texts
+
+
+def test_an_agent_whose_files_changed_leads_to_the_question_about_the_project(page: Page) -> None:
+    theirs = AgentView(definition=replace(MINE, defined_by="project"))
+    page.show(theirs)
+    assert not page.desk.button("answerProjectButton").isVisible()
+    page.show(replace(theirs, report=AgentReport(problem="Files changed.", needs_answer=True)))
+    page.desk.click("answerProjectButton")
+    page.desk.settle()
+    assert page.desk.dialog.pages.shows("project")
 
 
 def test_what_a_working_agent_offers_is_said(page: Page) -> None:

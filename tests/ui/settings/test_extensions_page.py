@@ -141,6 +141,18 @@ def test_what_waits_leads_to_the_question_about_the_project(desk: Desk, state: s
     assert desk.button("trustProjectButton").isVisible()
 
 
+@pytest.mark.parametrize("kind", ["hooks", "diagnostics"])
+def test_what_waits_with_its_plugin_leads_to_the_page_of_plugins(desk: Desk, kind: ExtensionKind) -> None:
+    waits = replace(CHECK, state="waiting", can_switch=False, is_of_plugin=True)
+    desk.turn_to(kind)
+    desk.dialog.pages.extensions(kind).show_extensions(ExtensionsView(items=(waits,)))
+    desk.settle()
+    assert "It waits for your answer about its plugin." in desk.visible_texts()
+    desk.click("answerProjectButton")
+    desk.settle()
+    assert desk.dialog.page is desk.dialog.pages.plugins
+
+
 @pytest.mark.parametrize(
     ("kind", "place"),
     [

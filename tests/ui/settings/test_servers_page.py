@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton
 
-from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition, ServerSandbox
+from desktop_agent.core.mcp.definition import Address, DefinedBy, Program, ServerDefinition, ServerSandbox
 from desktop_agent.core.mcp.new_servers import KNOWN_SERVERS, KnownServer, known_server, typed_definition
 from desktop_agent.core.mcp.server_status import LastCall, ServerFacts, ServerStatus
 from desktop_agent.ui.settings.server_card import ToolRow
@@ -106,8 +106,21 @@ def test_a_server_whose_files_changed_says_that_it_waits_and_for_what(page: Page
     page.show(view("waiting", problem="Files that it runs are not as you trusted them.", hint="Look at them."))
     texts = page.desk.visible_texts()
     assert "Waiting for your answer about the project or the plugin." in texts
-    assert "Files that it runs are not as you trusted them. Look at them." in texts
+    assert "Files that it runs are not as you trusted them." in texts
     assert not any(text.startswith("Failed") for text in texts)
+
+
+@pytest.mark.parametrize(("defined_by", "leads_to"), [("project", "project"), ("plugin", "plugins")])
+def test_a_server_that_waits_leads_to_the_question_that_it_waits_for(
+    page: Page, defined_by: DefinedBy, leads_to: Section
+) -> None:
+    page.show(view())
+    assert not page.desk.button("answerProjectButton").isVisible()
+    waits = view("waiting", problem="Its files have changed.")
+    page.show(replace(waits, definition=replace(GIT, defined_by=defined_by)))
+    page.desk.click("answerProjectButton")
+    page.desk.settle()
+    assert page.desk.dialog.pages.shows(leads_to)
 
 
 def test_tools_and_the_log_unfold_and_stay_so_while_the_server_changes(page: Page) -> None:
