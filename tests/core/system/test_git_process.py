@@ -14,10 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.core.system.git import git_process
-from desktop_agent.core.system.git.git_process import LISTING, harmless_config, list_files, parse_status, query_status
+from desktop_agent.core.system.git.git_process import (
+    LISTING,
+    harmless_config,
+    list_files,
+    parse_status,
+    query_status,
+)
 from desktop_agent.core.system.git.git_process import status_of as status_of_found
 from desktop_agent.core.system.git.repository import FileStatus, NoStatus, RepoStatus, find_repository, plain_settings
 from tests.core.system.conftest import Git
+from tests.harness import PATIENCE_S
 
 
 def commit(git: Git, folder: Path, **files: str) -> None:
@@ -334,6 +341,31 @@ async def test_cancelling_kills_git_and_what_it_started(folder: Path, stands_in:
     async with asyncio.timeout(20):
         while not all(has_ended(process) for process in family):  # noqa: ASYNC110 - nothing reports a grandchild's end
             await asyncio.sleep(0)
+
+
+_CLOSING = """
+import asyncio, sys
+from pathlib import Path
+from desktop_agent.core.system.git.git_process import UsersGit
+
+async def begin(turns):
+    git = await UsersGit.around(Path(sys.argv[1]))
+    running = asyncio.create_task(git.run("status"))
+    for _ in range(turns):
+        await asyncio.sleep(0)
+
+for turns in range(12):
+    asyncio.run(begin(turns))
+"""
+
+
+def test_a_loop_that_closes_while_git_starts_does_not_wait_for_ever(folder: Path, git: Git) -> None:
+    """It cancels all tasks, also those in which asyncio connects the pipes of a new process."""
+    commit(git, folder, a__txt="one\n")
+    done = subprocess.run(  # noqa: TID251 - the loop has to be another process's
+        [sys.executable, "-P", "-c", _CLOSING, str(folder)], timeout=PATIENCE_S, check=False
+    )
+    assert done.returncode == 0
 
 
 def has_ended(process: psutil.Process) -> bool:

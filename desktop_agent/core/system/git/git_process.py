@@ -36,7 +36,7 @@ from desktop_agent.core.system.git.repository import (
     read_regular,
     stranger_of,
 )
-from desktop_agent.core.system.processes.child import unhurried
+from desktop_agent.core.system.processes.child import started, unhurried
 from desktop_agent.core.system.processes.process_tree import MARK_VARIABLE, ProcessTree
 from desktop_agent.core.system.processes.shell import search_path
 from desktop_agent.core.system.processes.worker_process import NO_WINDOW
@@ -315,7 +315,7 @@ async def _run(
 async def _start_git(
     argv: Sequence[str], folder: Path, environ: Mapping[str, str], *, has_input: bool = False
 ) -> asyncio.subprocess.Process:
-    starting = asyncio.ensure_future(
+    return await started(
         asyncio.create_subprocess_exec(
             "git",
             *argv,
@@ -326,16 +326,9 @@ async def _start_git(
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,
             creationflags=NO_WINDOW,
-        )
+        ),
+        _end,
     )
-    try:
-        return await asyncio.shield(starting)
-    except asyncio.CancelledError:
-        # Cancelled half-way, asyncio ends the child but not its group, and can wait for ever. So let the child start
-        # first.
-        with contextlib.suppress(OSError):
-            await _end(await starting)
-        raise
 
 
 async def _told(process: asyncio.subprocess.Process, tell: Callable[[str], None]) -> tuple[bytes, bytes]:

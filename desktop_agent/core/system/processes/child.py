@@ -332,6 +332,30 @@ async def unhurried(work: Awaitable[T]) -> T:
     return task.result()
 
 
+async def started(start: Coroutine[object, object, T], end: Callable[[T], Awaitable[object]]) -> T:
+    """Await the start of a child. If cancelled, let it start, `end` it, and raise the cancellation afterwards.
+
+    Cancelled half-way, asyncio ends the child but not its group. If all tasks of the loop are cancelled, asyncio's own,
+    too, Python 3.11 waits for ever for a child that it has only begun to start, unless it is cancelled once more.
+    """
+    starting = asyncio.ensure_future(start)
+    cancelled: asyncio.CancelledError | None = None
+    while not starting.done():
+        try:
+            if starting.cancelling():
+                starting.cancel()
+                await asyncio.sleep(0)
+            else:
+                await asyncio.wait({starting})
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is None:
+        return starting.result()
+    if not starting.cancelled() and starting.exception() is None:
+        await unhurried(end(starting.result()))
+    raise cancelled
+
+
 def _as_shells_count(exit_code: int | None) -> int:
     if exit_code is None:  # it survived KILL
         return 128 + 9

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.mount_stand_ins import holding
 from desktop_agent.core.system.processes.cgroup import CommandGroup, CommandGroups, CommandLimits, limited
-from desktop_agent.core.system.processes.child import ChildPipes, ChildProcess, ProcessEnd, end_all, unhurried
+from desktop_agent.core.system.processes.child import ChildPipes, ChildProcess, ProcessEnd, end_all, started, unhurried
 from desktop_agent.core.system.processes.command_streams import (
     OutputReader,
     Terminal,
@@ -238,12 +238,7 @@ class ProcessRunner:
         *,
         keeps_detached: bool = False,
     ) -> ChildProcess:
-        starting = asyncio.create_task(self._watch(spawn, group, stand_ins, keeps_detached=keeps_detached))
-        try:
-            return await asyncio.shield(starting)
-        except asyncio.CancelledError:
-            await unhurried(_end_when_started(starting))
-            raise
+        return await started(self._watch(spawn, group, stand_ins, keeps_detached=keeps_detached), ChildProcess.end)
 
     async def _watch(
         self, spawn: _Spawn, group: CommandGroup | None, stand_ins: Sequence[Path], *, keeps_detached: bool
@@ -327,12 +322,6 @@ def _limited(command: Command, limits: CommandLimits, group: CommandGroup | None
 def _ask_to_end(started: "asyncio.Task[ChildProcess]") -> None:
     if not started.cancelled() and started.exception() is None:
         started.result().ask_to_end()
-
-
-async def _end_when_started(starting: "asyncio.Task[ChildProcess]") -> None:
-    with suppress(OSError):
-        child = await starting
-        await child.end()
 
 
 async def _spawn_read(
