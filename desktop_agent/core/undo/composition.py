@@ -13,7 +13,7 @@ from desktop_agent.core.base.ids import ChangeId, Digest, HunkKey
 from desktop_agent.core.changes.net import pairs
 from desktop_agent.core.changes.workspace_files import StoredImages
 from desktop_agent.core.diff.hunks import MODE, RENAMING, WHOLE_FILE
-from desktop_agent.core.merge import CHANGED_SINCE, ClashError, merge_states, without_hunks
+from desktop_agent.core.merge import CHANGED_SINCE, ClashError, is_version_of, merge_states, without_hunks
 from desktop_agent.core.protocol.model import FileChange, FileImage
 from desktop_agent.core.system.files import FileState, new_file_mode
 from desktop_agent.core.transcript import ChangeRecord, UndoEffect, Undone, undone_of
@@ -360,6 +360,7 @@ class Composition:
         status: Status,
         write: _Write,
     ) -> Version:
+        made = now
         if write.is_written and write.before != now and (write.before is not None or write.was_gone):
             elements.append(Foreign(now, write.before))
             lineage.earlier.clear()
@@ -374,11 +375,17 @@ class Composition:
         if write.was_as_wanted and after != now:  # others had already made this change
             elements.append(Foreign(now, after))
             lineage.earlier.clear()
-        if _is_cut_off(lineage, status, after):
+        if _is_cut_off(lineage, status, after) and not self._is_given_up(made, write):
             return composed
         if not is_known or composed != after:
             elements.append(Anchor(after, status, write.was))
         return after
+
+    def _is_given_up(self, made: Version, write: _Write) -> bool:
+        """Whether the user gave up another file that was where the records have the file `made`."""
+        if write.before is None or made is None or write.before == made or write.after is not None:
+            return False
+        return not is_version_of(self.state(write.before.image), self.state(made.image))
 
     # -- which file is which --
 

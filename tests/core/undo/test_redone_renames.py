@@ -270,6 +270,33 @@ async def test_a_redo_brings_back_what_the_user_gave_up_in_a_clash_at_the_new_na
         assert review.files() == {"b.txt": "mine\n"}
 
 
+async def test_a_redo_brings_back_what_the_user_gave_up_for_no_file_at_the_new_name(ground: Ground) -> None:
+    async with ground.after([Call("create_file", {"path": "a.txt", "content": BOTH}), RENAME]) as s:
+
+        def told() -> object:
+            records = s.session.transcript.changes.values()
+            names = [path.name for path in ground.workspace.iterdir()]
+            return names, {r.change.id: undone_of(r) for r in records if r.change.is_by_agent}
+
+        ground.write("b.txt", "mine\n")
+        (outcome,) = (one for one in (await s.undo()).outcomes if one.clash is not None)
+        assert outcome.clash is not None
+        assert outcome.clash.wanted is None
+        before = told()
+        settled = ops.WriteFile(
+            path="b.txt",
+            expected=outcome.clash.yours and outcome.clash.yours.digest,
+            content=None,
+            reverts=tuple(Reverted(change_id=one) for one in outcome.change_ids),
+            purpose="undo",
+        )
+        await s.carry_out(settled, ev.ChangesUndone)
+        assert list(ground.workspace.iterdir()) == []
+        _done(await s.redo_step())
+        assert told() == before
+        assert ground.read("b.txt") == "mine\n"
+
+
 async def test_after_a_clash_at_the_new_name_the_renaming_can_still_be_undone_and_both_redone(
     ground: Ground, any_way: list[Call]
 ) -> None:
