@@ -89,6 +89,11 @@ class DiffPane(QWidget):
         diff = self.view.document.diff
         return diff.path if diff is not None else ""
 
+    def is_current(self, file: ChangedFile) -> bool:
+        """Whether the shown diff is the file's. An older diff of git's may have the same keys for other hunks."""
+        is_older = self._is_loading or file.key != self._key
+        return self.shown_path == file.path and not (file.is_git and is_older)
+
     def authors_of(self, keys: Collection[HunkKey]) -> set[Author]:
         """Return the authors of these hunks; empty unless several authors changed the file."""
         diff = self.view.document.diff

@@ -334,7 +334,7 @@ class ReviewContent(QWidget):
         """Carry out a choice about these hunks (`None`: all). Ignored while the previous file's diff is still shown."""
         file, submit = self._listing.files.current_file, self._decisions.submit
         keys = self._pane.review.hunks.keys if keys is None else keys
-        if file is None or self._pane.shown_path != file.path:
+        if file is None or not self._pane.is_current(file):
             return
         match choice:
             case "undo" if file.is_git:

@@ -463,7 +463,7 @@ class ReviewDecisions(QObject):
 
     def undo_git(self, files: Sequence[ChangedFile], *, keys: Sequence[HunkKey] = (), reason: str = "") -> None:
         """Undo git's differences in files, or the hunks `keys` of one. Ask first if some are not the agent's."""
-        if self._git is not None:
+        if self._git is not None and not self._reviewed.is_git_outdated:
             self._spawn(self._undo_git(self._git, tuple(files), tuple(keys), reason))
 
     async def _undo_git(
@@ -496,6 +496,9 @@ class ReviewDecisions(QObject):
             return
 
         def undo(includes_others: bool) -> None:
+            if self._reviewed.is_git_outdated:  # asked for twice before the first was looked into
+                return
+            self._reviewed.note_undo_against_git()
             chosen = tuple(file for file, owned in found if includes_others or owned.has_agents)
             submit(UndoDifferences(files=chosen, hunks=tuple(keys), includes_others=includes_others, reason=reason))
 

@@ -213,12 +213,14 @@ class Reviewed:
         self.turns: list[int] = []
         self.files: list[ChangedFile] = []
         self._grouped: tuple[object, list[ChangedFile]] = None, []
+        self._asked: tuple[object, int, int] | None = None
 
     def set_transcript(self, transcript: Transcript) -> None:
         self.baseline = LAST_TURN
         self.transcript = transcript
         self.files = []
         self._grouped = None, []
+        self._asked = None
 
     def update_turns(self) -> None:
         self.turns = turns_with_changes(self.transcript)
@@ -297,6 +299,21 @@ class Reviewed:
         path = record.change.moved_to or record.change.path
         files = (file for file in self.files if file.path == path)
         return any(self.baseline.is_git or record in file.records for file in files)
+
+    # -- undos against git --
+
+    def note_undo_against_git(self) -> None:
+        changed = self.transcript.changed
+        self._asked = self._git.files, len(changed.undos), len(changed.changes)
+
+    @property
+    def is_git_outdated(self) -> bool:
+        """Whether git's files are listed as they were before an undo, which another one would find changed."""
+        if self._asked is None or self._asked[0] is not self._git.files:
+            return False
+        _, undos, changes = self._asked
+        changed = self.transcript.changed
+        return len(changed.undos) == undos or len(changed.changes) != changes
 
     # -- what an undo or redo means --
 

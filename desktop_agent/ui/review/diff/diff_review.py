@@ -261,7 +261,8 @@ class HunkOverlay(DiffOverlay):
             self._view.navigation.go_to(actions.row)
             if choice == "comment":
                 self.comment_requested.emit(actions.row)
-            else:
+            elif not (choice == "undo" and self._is_undoing):
+                self._is_undoing |= choice == "undo" and self.decisions.is_git
                 self.requested.emit(choice, (actions.key,))
 
     def takes(self, action: str) -> bool:

@@ -159,6 +159,23 @@ def test_a_second_undo_against_git_waits_for_the_first(review: DiffReview, view:
     assert view.navigation.change == 2
 
 
+def test_a_second_click_waits_for_the_first_undo_against_git(
+    review: DiffReview, view: DiffView, asked: Requests
+) -> None:
+    keys = three_hunks(view)
+    in_git = HunkDecisions(is_git=True)
+    review.hunks.set_decisions(in_git)
+    button(view, "undoHunkButton").click()
+    view.navigation.next_change()
+    button(view, "undoHunkButton").click()
+    button(view, "keepHunkButton").click()
+    button(view, "undoHunkButton").click()
+    assert asked == [("undo", (keys[0],)), ("keep", (keys[1],))]
+    review.hunks.set_decisions(in_git)
+    button(view, "undoHunkButton").click()
+    assert asked[2:] == [("undo", (keys[1],))]
+
+
 def test_a_screen_reader_hears_once_where_a_letter_went(
     review: DiffReview, view: DiffView, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,8 @@ from PySide6.QtWidgets import QComboBox, QLabel, QMessageBox, QPushButton
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.protocol.model import Share
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import ChangeSelection, Share
 from desktop_agent.core.protocol.ops import UndoDifferences
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.ui.review.diff_source import GitState
@@ -85,6 +86,33 @@ def test_what_another_session_left_is_told_as_perhaps_its(
 def test_an_undo_against_git_of_what_is_all_the_agents_asks_nothing(made_by_agent: ReviewPanel, asked: Asked) -> None:
     button(made_by_agent, "undoTurnButton").click()
     assert asked_undos(asked) == [(["a.py"], False)]
+
+
+@pytest.mark.parametrize("is_slow", [False, True], ids=["", "before the first is looked into"])
+def test_a_second_undo_against_git_is_ignored_until_git_is_listed_after_the_first(
+    made_by_agent: ReviewPanel, session: Session, tasks: Tasks, git: Git, asked: Asked, is_slow: bool
+) -> None:
+    git.is_slow = is_slow
+    for _ in range(3):
+        button(made_by_agent, "undoTurnButton").click()
+    while tasks.waiting:
+        tasks.let_go()
+    assert asked_undos(asked) == [(["a.py"], False)]
+    git.is_slow = False
+    git.contents["two"] = b"3\n"
+    choose(made_by_agent, "Against other")
+    button(made_by_agent, "undoTurnButton").click()
+    assert len(asked_undos(asked)) == 2
+
+
+def test_what_an_undo_against_git_left_alone_can_be_undone_at_once(
+    made_by_agent: ReviewPanel, session: Session, asked: Asked
+) -> None:
+    button(made_by_agent, "undoTurnButton").click()
+    session.transcript.apply(ev.ChangesUndone(selection=ChangeSelection(), change_ids=(), outcomes=(), changes=()))
+    made_by_agent.refresh()
+    button(made_by_agent, "undoTurnButton").click()
+    assert len(asked_undos(asked)) == 2
 
 
 @pytest.mark.parametrize(("name", "is_all"), [("undoAgentsButton", False), ("undoEverybodysButton", True)])
