@@ -6,7 +6,6 @@ contents are read as a checkout would write them, with the line endings of this 
 
 import asyncio
 import os
-import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.file_names import folders_above
 from desktop_agent.core.base.file_types import is_binary
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.diff.comparing import Comparer
 from desktop_agent.core.diff.diff import count_lines
 from desktop_agent.core.diff.text import line_count
@@ -29,7 +29,7 @@ from desktop_agent.ui.review.diff_source import GitState
 
 _EMPTY_TREE: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 """The empty tree, to compare with on a branch without a commit; every git knows it."""
-_COMMIT: Final = re.compile("[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_COMMIT: Final = regex("[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _MAX_READ_BYTES: Final = 50 * 1024 * 1024
 _SUBMODULE: Final = 0o160000
 _DIFF: Final = ("diff", "--no-color", "-M", "-z", "--relative", "--raw", "--numstat")

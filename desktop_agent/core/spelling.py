@@ -5,6 +5,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain, zip_longest
 from typing import Final, NamedTuple, Protocol, TypeVar
 
+from desktop_agent.core.base.regex import regex
+
 T = TypeVar("T")
 
 _ALWAYS: Final = ("en_US",)
@@ -80,12 +82,12 @@ def _ask(ask: Callable[[], T], otherwise: T) -> T:
         return otherwise
 
 
-_CODE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
-_TOKEN: Final = re.compile(r"\S+")
+_CODE: Final = regex(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+_TOKEN: Final = regex(r"\S+")
 _OPENING: Final = "\"'([*~“”„‚‘’«»‹›¿¡–—"
 _CLOSING: Final = "\"')]*~“”‘’«»‹›.,;:!?…–—"
-_PROSE: Final = re.compile(r"[^\W\d_]+(?:['’‐-][^\W\d_]+)*")
-_PART: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_PROSE: Final = regex(r"[^\W\d_]+(?:['’‐-][^\W\d_]+)*")
+_PART: Final = regex(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _FIRST_WITHOUT_SPACES: Final = "\u2e80"
 """The first code point of the East Asian scripts, which do not separate words."""
 

@@ -21,6 +21,7 @@ from desktop_agent.core.base.errors import (
 )
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.plain_text import on_one_line
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import refuse_constant
 from desktop_agent.core.protocol.events import TurnEnded
@@ -149,7 +150,7 @@ def error_of(notice: ev.Notice) -> AgentError:
     return _KINDS.get(notice.code, AgentError)(notice.title, hint=notice.hint, detail=notice.detail)
 
 
-_FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n?```", re.DOTALL)
+_FENCE = regex(r"```(?:json)?[ \t]*\n(.*?)\n?```", re.DOTALL)
 _LONGEST_MISTAKE = 500
 
 E = TypeVar("E", TurnEnded, Result)

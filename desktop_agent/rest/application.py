@@ -32,6 +32,7 @@ from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.package import __version__
 from desktop_agent.core.base.paths import resource_path
 from desktop_agent.core.base.plain_text import HIDING, MOST_BLANKS, MOST_SHOWN_CHARS, SHAPING
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.codec import encode
@@ -299,7 +300,7 @@ _OPS = get_args(ops.Op)
 _EVENTS = (*get_args(ev.KnownEvent), *get_args(ev.LiveEvent))
 _DECISIONS = get_args(Decision)
 _UNIONS: dict[object, str] = {ops.Op: "Op", Decision: "Decision"}
-_PARAMETER = re.compile(r"\{([a-z_]+)\}")
+_PARAMETER = regex(r"\{([a-z_]+)\}")
 
 
 def document_of(endpoints: Iterable[Endpoint]) -> JsonObject:

@@ -1,6 +1,5 @@
 """The keys of single parts of the window: their defaults, the action of a pressed key, and changes."""
 
-import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Final, NamedTuple, cast
@@ -9,6 +8,8 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QEvent, QObject,
 from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QApplication, QWidget
 from shiboken6 import isValid
+
+from desktop_agent.core.base.regex import regex
 
 
 class PlaceKey(NamedTuple):
@@ -132,7 +133,7 @@ def claims_key(event: QEvent, wants: Callable[[QKeyEvent], bool]) -> bool:
 
 _HELD = (Qt.Key.Key_Control, Qt.Key.Key_Shift, Qt.Key.Key_Alt, Qt.Key.Key_Meta, Qt.Key.Key_AltGr)
 _MODIFIERS = ("Ctrl+", "Alt+", "Meta+")
-_FUNCTION_KEY = re.compile(r"(Shift\+)?F[0-9]+\b")
+_FUNCTION_KEY = regex(r"(Shift\+)?F[0-9]+\b")
 
 
 class PartKeys(QObject):

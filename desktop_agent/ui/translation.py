@@ -1,6 +1,5 @@
 """The language of the window: chosen and loaded before the first widget is made; plurals; the core's English texts."""
 
-import re
 import tomllib
 from collections.abc import Sequence
 from functools import cache, lru_cache
@@ -11,6 +10,7 @@ from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.paths import resource_path
+from desktop_agent.core.base.regex import regex
 
 SYSTEM: Final = "system"
 ENGLISH: Final = "en"
@@ -88,9 +88,9 @@ def grouped(number: int) -> str:
 
 _CONTEXT: Final = "Core"
 _KNOWN: Final = "Choose another model."
-_VALUE = re.compile(r"\{\d\}")
-_FENCE = re.compile(r"`{3,}")
-_SENTENCE_END = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)|(?<=[.?:;]) (?=[A-Z`])")
+_VALUE = regex(r"\{\d\}")
+_FENCE = regex(r"`{3,}")
+_SENTENCE_END = regex(r"(`+)(?!`).*?(?<!`)\1(?!`)|(?<=[.?:;]) (?=[A-Z`])")
 """Code, in which no sentence ends, or the space between two sentences."""
 
 

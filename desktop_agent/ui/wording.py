@@ -20,11 +20,12 @@ from desktop_agent.core.base.plain_text import (
     name_of,
     named,
 )
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.protocol.model import ApprovalPolicy, CacheMiss, CacheMissReason, Flaw, SandboxMode
 from desktop_agent.core.system.git.repository import RepoStatus
 from desktop_agent.ui.translation import plural
 
-_FOUND = re.compile(rf"(?P<blanks> {{{MOST_BLANKS},}}|\t{{{MOST_BLANKS // 5},}})|(?P<hidden>{HIDING.pattern})")
+_FOUND = regex(rf"(?P<blanks> {{{MOST_BLANKS},}}|\t{{{MOST_BLANKS // 5},}})|(?P<hidden>{HIDING.pattern})")
 
 
 class TextPiece(NamedTuple):
@@ -66,7 +67,7 @@ MAX_DRAWN_CHARS = 5_000
 TAB_WIDTH = 4
 
 _BOM = "\ufeff"
-_NEEDS_MAP = re.compile(rf"[{HIDDEN}\u200c\u200d\U00010000-\U0010ffff]")
+_NEEDS_MAP = regex(rf"[{HIDDEN}\u200c\u200d\U00010000-\U0010ffff]")
 
 _PLAIN = bytes(range(0x20, 0x7F))
 
@@ -148,7 +149,7 @@ def lowered(text: str) -> str:
 
 _MOST_SHOWN_CHARS = 600
 """How much of a line with hidden characters a note repeats. More is not needed, as the command is shown above."""
-_BLANKS = re.compile(r" {9,}")
+_BLANKS = regex(r" {9,}")
 
 
 def visible(text: str) -> str:
@@ -189,7 +190,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= _MOST_SHOWN_CHARS else f"{text[:_MOST_SHOWN_CHARS]}…"
 
 
-_CODE = re.compile(r"`([^`\n]+)`")
+_CODE = regex(r"`([^`\n]+)`")
 
 
 def quoted(text: str) -> str:

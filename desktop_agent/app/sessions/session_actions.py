@@ -1,7 +1,6 @@
 """Actions on whole sessions: pin, archive, copy, export, import and delete."""
 
 import asyncio
-import re
 import sys
 import threading
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from desktop_agent.app.sessions.open_sessions import LiveSessions
 from desktop_agent.app.sessions.window_sessions import SessionListUpdater
 from desktop_agent.core.base.errors import AgentError, SessionBusyError
 from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.export import ExportForm
 from desktop_agent.core.importing import AlreadyImportedError
 from desktop_agent.core.protocol import events as ev
@@ -29,7 +29,7 @@ from desktop_agent.ui.widgets.file_chooser import choose_files
 
 _PATIENCE_MS = 500
 
-_NOT_IN_NAMES = re.compile(r"[^\w .,+()&!'-]")
+_NOT_IN_NAMES = regex(r"[^\w .,+()&!'-]")
 _MOST_NAME_CHARS = 60
 
 

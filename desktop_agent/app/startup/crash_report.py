@@ -21,6 +21,7 @@ from PySide6.QtGui import QGuiApplication
 
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.package import __version__
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.base.secrets import mask, secrets_in
 from desktop_agent.core.system.private_files import make_private_file, make_private_folder
 
@@ -32,9 +33,9 @@ _MOST_STACK: Final = 100_000
 _MOST_LOG: Final = 64_000
 _LOG_LINES: Final = 40
 
-_RECORD: Final = re.compile(r"(?P<head>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} [A-Z]+ (?P<logger>\S+): )")
-_FRAME: Final = re.compile(r'\s*File "[^"]*", line \d+, in \S+$')
-_ERROR: Final = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Group|Interrupt|Exit|Warning)\b")
+_RECORD: Final = regex(r"(?P<head>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} [A-Z]+ (?P<logger>\S+): )")
+_FRAME: Final = regex(r'\s*File "[^"]*", line \d+, in \S+$')
+_ERROR: Final = regex(r"[A-Za-z_][\w.]*(?:Error|Exception|Group|Interrupt|Exit|Warning)\b")
 
 
 class CrashWatch:

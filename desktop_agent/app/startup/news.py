@@ -16,13 +16,14 @@ from desktop_agent.core.base.errors import StorageError, ToolError
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.package import PACKAGE_FOLDER, __version__
 from desktop_agent.core.base.paths import resource_path
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.system.network.connections import proxy_for
 from desktop_agent.core.tools.web import AddressBook, download, fetch_client
 from desktop_agent.ui.window.conversation_pane import NewsWindow
 
 _log = logging.getLogger(__name__)
-_HEADING: Final = re.compile(r"^## \[([^\]]+)\]", re.MULTILINE)
-_NUMBERS: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)")
+_HEADING: Final = regex(r"^## \[([^\]]+)\]", re.MULTILINE)
+_NUMBERS: Final = regex(r"(\d+)\.(\d+)\.(\d+)")
 
 
 def changelog_path() -> Path:

@@ -18,6 +18,7 @@ from desktop_agent.core.agents import wire
 from desktop_agent.core.agents.wire import CallContent, CallFields, CallStatus, ContentBlock, Location
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.base.plain_text import without_controls
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.protocol.codec import as_object
 from desktop_agent.core.protocol.model import Capability, JsonObject, SaidElsewhere, ToolCall, ToolResult
 from desktop_agent.core.transcript.session_info import beginning_of
@@ -29,7 +30,7 @@ _CAPABILITIES: Final[dict[str, tuple[Capability, ...]]] = {
 _LONGEST_TITLE = 300
 _MOST_PRINTED = 2**20
 _DEEPEST, _MOST_VALUES = 100, 100_000
-_FENCED = re.compile(r"(`{3,})\w*\n(.*)\n\1\s*", re.DOTALL)
+_FENCED = regex(r"(`{3,})\w*\n(.*)\n\1\s*", re.DOTALL)
 
 
 class AgentCall(Struct):

@@ -4,7 +4,6 @@ The values of their secret variables are in the keyring. Functions that read it 
 """
 
 import os
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +15,7 @@ from msgspec.structs import replace
 from desktop_agent.core.agents.installed import KNOWN_AGENTS, KnownAgent, find_agent, known_agent, locate
 from desktop_agent.core.base.errors import CredentialsError, UsageError
 from desktop_agent.core.base.plain_text import named
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.base.secrets import Keyring, is_secret_pair, read_all
 from desktop_agent.core.mcp.definition import DefinedBy, ServerSandbox, hosts_in, start_in_full
 from desktop_agent.core.protocol.model import SandboxMode
@@ -38,8 +38,8 @@ KEYS = ("name", "command", "args", "env", "secrets", "sandbox", "hosts", "mode")
 NOT_CONFINED = "Runs outside the sandbox, as in your terminal."
 
 _WHICH = "`desktop-agent agents list` lists those that can be used."
-_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,30}[A-Za-z0-9])?")
-_VARIABLE = re.compile(r"[^=\0]+")
+_NAME = regex(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,30}[A-Za-z0-9])?")
+_VARIABLE = regex(r"[^=\0]+")
 
 
 class AgentDefinition(Struct, frozen=True, kw_only=True):

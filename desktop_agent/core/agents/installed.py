@@ -11,6 +11,7 @@ from typing import NamedTuple, cast
 from msgspec import Struct
 
 from desktop_agent.core.base.plain_text import named
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.protocol.codec import as_object, text_in
 from desktop_agent.core.protocol.model import AgentSession
 from desktop_agent.core.settings.loading import read_plain
@@ -93,7 +94,7 @@ def kind_of(name: str) -> str:
     return next((agent.name for agent in KNOWN_AGENTS if program in agent.programs), "")
 
 
-_SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
+_SESSION_ID = regex(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 
 
 def is_session_id_of_agent(text: str) -> bool:
@@ -169,7 +170,7 @@ _PLACES = (
     ".local/bin", ".npm-global/bin", ".volta/bin", ".bun/bin", ".opencode/bin", "AppData/Roaming/npm",
     "/opt/homebrew/bin", "/usr/local/bin",
 )  # fmt: skip
-_PREFIX = re.compile(r"^\s*prefix\s*=\s*(.+?)\s*$", re.MULTILINE)
+_PREFIX = regex(r"^\s*prefix\s*=\s*(.+?)\s*$", re.MULTILINE)
 
 
 def _folders(environ: Mapping[str, str]) -> Iterator[Path]:

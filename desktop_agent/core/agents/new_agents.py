@@ -11,6 +11,7 @@ from typing import cast
 from desktop_agent.core.agents.definition import AgentDefinition, agent_in
 from desktop_agent.core.agents.installed import known_agent
 from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.extensions.plugins import plain_name
 from desktop_agent.core.protocol.codec import as_object, text_in
 from desktop_agent.core.settings.loading import UnreadableError, read_plain
@@ -19,8 +20,8 @@ from desktop_agent.core.settings.table_file import words_in
 _LARGEST_BYTES = 2**24
 
 # A quoted text is matched first, so that no comment or comma is seen inside it.
-_COMMENT = re.compile(r'("(?:\\.|[^"\\])*+")|//[^\n]*+|/\*.*?\*/', re.DOTALL)
-_LAST_COMMA = re.compile(r'("(?:\\.|[^"\\])*+")|,(?=\s*+[\]}])')
+_COMMENT = regex(r'("(?:\\.|[^"\\])*+")|//[^\n]*+|/\*.*?\*/', re.DOTALL)
+_LAST_COMMA = regex(r'("(?:\\.|[^"\\])*+")|,(?=\s*+[\]}])')
 
 
 def zed_settings(environ: Mapping[str, str]) -> Path:

@@ -3,12 +3,12 @@
 import asyncio
 import json
 import logging
-import re
 from collections.abc import AsyncIterable, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeGuard, cast
 
 from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.protocol.codec import as_object
 from desktop_agent.core.protocol.model import JsonObject
 
@@ -25,7 +25,7 @@ CANCEL: Final = "$/cancel_request"
 _MOST_RUNNING: Final = 256
 """How many requests of the other side run at once. More of them are refused."""
 _MOST_RUNNING_BYTES: Final = 64 * 1024 * 1024
-_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
+_SURROGATE: Final = regex(rb"\\u[dD][89a-fA-F]")
 _LONGEST_ID: Final = 200
 _LONGEST_MESSAGE: Final = 2_000
 

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from desktop_agent.core.base.plain_text import HIDING, is_encodable, without_halves
+from desktop_agent.core.base.regex import regex
 
 _ESCAPES = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, '"': 34, "\\": 92}
 _WRITTEN = {chr(code): f"\\{letter}" for letter, code in _ESCAPES.items()}
-_ESCAPE = re.compile(rb'\\([0-7]{3}|["\\abtnvfr])')
-QUOTED_NAME = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_ESCAPE = regex(rb'\\([0-7]{3}|["\\abtnvfr])')
+QUOTED_NAME = regex(r'"((?:[^"\\]|\\.)*)"')
 
 
 def quoted_name(name: str) -> str:

@@ -11,6 +11,8 @@ from typing import Literal, NamedTuple, get_args
 
 from msgspec import Struct
 
+from desktop_agent.core.base.regex import regex
+
 HEAD_BYTES = 8192
 
 MarkedEncoding = Literal["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"]
@@ -29,7 +31,7 @@ class FileType(NamedTuple):
     picture: PictureFormat | None = None
 
 
-_SVG = re.compile(rb"(\xef\xbb\xbf)?\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*(<!DOCTYPE svg[^>]*>\s*)?<svg\b", re.DOTALL)
+_SVG = regex(rb"(\xef\xbb\xbf)?\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*(<!DOCTYPE svg[^>]*>\s*)?<svg\b", re.DOTALL)
 
 _SIGNATURES: tuple[tuple[bytes, str, PictureFormat | None], ...] = (
     (rb"\x89PNG\r\n\x1a\n", "PNG image", "png"),

@@ -4,10 +4,12 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from desktop_agent.core.base.regex import regex
+
 MOST_ALTERNATIVES = 500
 """Thirty times `{a,b}` would expand to a billion alternatives."""
 
-_TOKEN = re.compile(
+_TOKEN = regex(
     r"""
       (?P<folders> (?:^|(?<=/)) \*\*/ )   # **/ : any folders, also none
     | (?P<below>   (?:^|(?<=/)) \*\*$ )   # /** : everything below

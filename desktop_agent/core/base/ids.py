@@ -5,6 +5,8 @@ import secrets
 from datetime import datetime
 from typing import Literal
 
+from desktop_agent.core.base.regex import regex
+
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no i, l, o, u to misread
 
 SessionId = str
@@ -26,9 +28,9 @@ RuleId = str
 Digest = str
 """BLAKE2b-256 of the content, 64 lower-case hexadecimal digits."""
 
-_SESSION_ID = re.compile(r"\d{8}-\d{6}-[0-9a-hjkmnp-tv-z]{6}")
-_DIGEST = re.compile(r"[0-9a-f]{64}")
-_CHANGE_ID = re.compile(r"(\d{1,15})\.(\d{1,15})(~\d{1,15})?", re.ASCII)
+_SESSION_ID = regex(r"\d{8}-\d{6}-[0-9a-hjkmnp-tv-z]{6}")
+_DIGEST = regex(r"[0-9a-f]{64}")
+_CHANGE_ID = regex(r"(\d{1,15})\.(\d{1,15})(~\d{1,15})?", re.ASCII)
 
 
 def new_session_id(now: datetime) -> SessionId:

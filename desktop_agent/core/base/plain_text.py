@@ -6,6 +6,8 @@ Invisible characters (Unicode 16) can make a command look like another; some reo
 import math
 import re
 
+from desktop_agent.core.base.regex import regex
+
 HIDDEN = (
     r"\x00-\x1f\x7f-\xa0\u00ad\u034f\u061c"  # controls, the no-break space, soft hyphen, joiner, Arabic mark
     r"\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f"  # fillers, a blank, inherent vowels, Mongolian selectors
@@ -18,7 +20,7 @@ HIDDEN = (
 )
 """For a character class. The joiners are in `HIDING` instead: scripts and emoji need them after some characters."""
 
-HIDING = re.compile(rf"[{HIDDEN}]|(?:^|(?<=[\x00-\x7f]))[\u200c\u200d]")
+HIDING = regex(rf"[{HIDDEN}]|(?:^|(?<=[\x00-\x7f]))[\u200c\u200d]")
 """Matches each character that must be shown by name in a text on which the user bases a decision."""
 
 TURNING = "\u202a-\u202e\u2066-\u2069"
@@ -67,7 +69,7 @@ def named(text: str) -> str:
     return HIDING.sub(lambda match: name_of(match.group()), text)
 
 
-_DIRECTING = re.compile(rf"[{TURNING}\u061c\u200e\u200f]")
+_DIRECTING = regex(rf"[{TURNING}\u061c\u200e\u200f]")
 
 
 def with_directions_named(text: str) -> str:
@@ -79,8 +81,8 @@ def with_directions_named(text: str) -> str:
     )
 
 
-_HALF = re.compile("[\ud800-\udfff]")
-_STEERING = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{TURNING}]")
+_HALF = regex("[\ud800-\udfff]")
+_STEERING = regex(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{TURNING}]")
 
 
 def is_encodable(text: str) -> bool:
@@ -130,7 +132,7 @@ def _escape(char: str) -> str:
 
 
 _DECIMALS = ((0.1, 2), (0.01, 3), (0.0001, 4))
-_NEEDLESS = re.compile(r"(?<=\.\d\d)(\d*?)0+$")
+_NEEDLESS = regex(r"(?<=\.\d\d)(\d*?)0+$")
 
 
 def money(usd: float, *, is_least: bool = False) -> str:

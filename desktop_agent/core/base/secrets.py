@@ -9,6 +9,7 @@ from functools import cache
 from typing import Protocol
 
 from desktop_agent.core.base.errors import CredentialsError
+from desktop_agent.core.base.regex import regex
 
 
 class Keyring(Protocol):
@@ -90,14 +91,14 @@ _IN_EVERY_KEY = (
 )  # fmt: skip
 """Every key contains one of these, in any case. They are searched for first, which takes a fiftieth of the time."""
 
-_LITERAL = re.compile(r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*(?:"|$)', re.MULTILINE)
+_LITERAL = regex(r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*(?:"|$)', re.MULTILINE)
 
 _PROVIDERS_PREFIXES = ("sk-", "xai-", "AIza")
 _LONGEST_KEY = 400
 
 _DEEPEST = 4
 
-_SECRET_NAME = re.compile(
+_SECRET_NAME = regex(
     r"""
       (?:TOKEN|SECRETS?|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|API_?KEYS?)(?:_|$)   # GH_TOKEN, AWS_SECRET_ACCESS_KEY
     | (?:^|_)(?:KEY|PAT|AUTH)$                                                     # FOO_KEY, but not GIT_CONFIG_KEY_0

@@ -6,14 +6,16 @@ import re
 import socket
 from urllib.parse import urlsplit
 
+from desktop_agent.core.base.regex import regex
+
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-_USERINFO = re.compile(r"(//)[^/?#]*@")
-_HOST = re.compile(r"[\w-]{1,63}(?:\.[\w-]{1,63})*\.?")
+_USERINFO = regex(r"(//)[^/?#]*@")
+_HOST = regex(r"[\w-]{1,63}(?:\.[\w-]{1,63})*\.?")
 _LONGEST_HOST = 253
-_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://|https?:", re.IGNORECASE)
+_SCHEME = regex(r"[a-z][a-z0-9+.-]*://|https?:", re.IGNORECASE)
 _EXAMPLE = "for example https://models.example/v1"
-_NUMERIC = re.compile(r"[0-9a-fx]+(?:\.[0-9a-fx]+){0,3}", re.IGNORECASE)
+_NUMERIC = regex(r"[0-9a-fx]+(?:\.[0-9a-fx]+){0,3}", re.IGNORECASE)
 
 
 def address_of(url: str) -> str | None:

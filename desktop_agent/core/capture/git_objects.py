@@ -5,7 +5,6 @@ Git's index has the format of gitformat-index(5), versions 2 to 4, SHA-1.
 
 import errno
 import os
-import re
 import shutil
 import stat
 import struct
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.capture.scan import Signature
 from desktop_agent.core.system.git.index_file import spans
 from desktop_agent.core.system.git.repository import Repository, common_folder, find_repository, read_regular
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 BASELINES = "baselines"
-_PACK = re.compile(r"pack-[0-9a-f]{40,64}\.pack")
+_PACK = regex(r"pack-[0-9a-f]{40,64}\.pack")
 _TICK_NS = 50_000_000
 """One tick of the file system's clock. A folder that changes twice within one tick keeps the same time."""
 _NO_LINKS = (errno.EXDEV, errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)

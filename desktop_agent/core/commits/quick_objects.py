@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import re
 import struct
 import sys
 import time
@@ -14,6 +13,7 @@ from typing import Final, TypeVar, cast
 
 import pygit2
 
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.commits.objects import NO_FILE, Entries, Entry, Inspect, Objects, has_converting_attributes
 from desktop_agent.core.commits.selected_lines import States
 from desktop_agent.core.system.git.index_file import edited
@@ -24,9 +24,9 @@ _INDEX_WITHOUT_FLAGS: Final = b"DIRC\0\0\0\2"
 """The beginning of an index in version 2, whose entries have no flags that pygit2 does not report."""
 _ODD: Final = ("extensions.", "core.fsync", "core.sharedrepository", "diff.ignoresubmodules")
 _OTHER_IDENTITIES: Final = ("author.", "committer.", "GIT_AUTHOR_", "GIT_COMMITTER_")
-_IDENTITY: Final = re.compile(r"""(?!.*[\x00-\x1f<>\x7f])[^ .,:;"\\'](.*[^ .,:;"\\'])?""")
+_IDENTITY: Final = regex(r"""(?!.*[\x00-\x1f<>\x7f])[^ .,:;"\\'](.*[^ .,:;"\\'])?""")
 """A name that git takes unchanged: it would strip other characters."""
-_SPACES: Final = re.compile(r"[ \t\r\n]+")
+_SPACES: Final = regex(r"[ \t\r\n]+")
 _FOLDER: Final = 0o040000
 _FAILURES: Final = (pygit2.GitError, LookupError, ValueError, OSError, struct.error)
 

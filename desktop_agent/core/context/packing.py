@@ -8,7 +8,6 @@ import asyncio
 import json
 import logging
 import platform
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import starmap
@@ -20,6 +19,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.base.paths import prompt_text
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.context.history import History, is_readable_by
 from desktop_agent.core.context.history_fold import (
     Compaction,
@@ -248,7 +248,7 @@ Told = str | BlobRef
 _MOST_CHARS: Final = 200_000
 _LONGEST_RESULT: Final = 2_000
 _BEGINNING = "[What follows was said before, partly with another assistant. It is the conversation so far.]"
-_COMMAND = re.compile(r"/[^\s/]+(?:\s|$)")
+_COMMAND = regex(r"/[^\s/]+(?:\s|$)")
 _CUT = "[The older part of the conversation was left out.]"
 
 

@@ -1,16 +1,16 @@
 """Review comments as the text of a prompt, and read back from it: the journal has the text only."""
 
-import re
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.protocol.model import LineComment
 
 _QUOTED_LINES = 20
 THE_PLAN = "the plan"
 """Stands for the path of a comment on the plan, which has none."""
-_REMARK = re.compile(
+_REMARK = regex(
     r"(?:\A|(?<=\n\n))(?P<path>[^\n]+?), (?:line (?P<line>\d+)|lines (?P<first>\d+) to (?P<last>\d+))"
     r"(?P<old> before your change)?:\n(?P<quote>(?:>(?: [^\n]*)?\n)+|(?=\n))"
 )

@@ -1,12 +1,12 @@
 """Conversations as text, summaries as text, and summaries parsed from a model's answer or made without a model."""
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import cast
 
 from desktop_agent.core.base.plain_text import number_of, shortened
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
     ImageBlock,
@@ -85,9 +85,9 @@ _MAX_ANSWER_CHARS = 100_000
 _MAX_OBJECTS = 200
 """How many places of an answer are tried as the beginning of a JSON object."""
 # These get stripped lines, and never go over a character twice: the answer may be hostile.
-_BULLET = re.compile(r"(?:[-*•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?(\S.*)")
-_HEADING = re.compile(r"[A-Za-z][A-Za-z \-/,]*")
-_OBJECT = re.compile(r"\{")
+_BULLET = regex(r"(?:[-*•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?(\S.*)")
+_HEADING = regex(r"[A-Za-z][A-Za-z \-/,]*")
+_OBJECT = regex(r"\{")
 _FIELD_OF_WORD = {
     "goal": "goals", "decision": "decisions", "constraint": "constraints", "file": "files", "api": "apis",
     "todo": "todos", "to-do": "todos", "to do": "todos",

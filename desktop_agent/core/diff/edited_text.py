@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.diff.diff import find_edits
 from desktop_agent.core.diff.text import BOM, Text, encode_lines, without_ending
 
@@ -70,8 +71,8 @@ def _ending(line: str) -> str:
 
 # Characters that Qt's documents change or drop: other line ends, frame marks, NUL, and halves of surrogate pairs (bytes
 # that are not UTF-8). Their placeholders are private characters, which hardly any text has.
-_UNHELD = re.compile("[\x00\r\u2028\u2029\ufdd0\ufdd1\ufeff\ud800-\udfff]")
-_STAND_IN = re.compile("[\U000f0000-\U000fffff]")
+_UNHELD = regex("[\x00\r\u2028\u2029\ufdd0\ufdd1\ufeff\ud800-\udfff]")
+_STAND_IN = regex("[\U000f0000-\U000fffff]")
 _PLANE = 0xF0000
 
 

@@ -6,11 +6,13 @@ from importlib import import_module
 from itertools import accumulate
 from typing import NamedTuple
 
+from desktop_agent.core.base.regex import regex
+
 MAX_LINE_CHARS = 2_000
 MIN_KEPT = 0.25
 """Lines that share less than this fraction count as different, because marks on nearly everything show nothing."""
 
-_TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
+_TOKEN = regex(r"\w+|\s+|[^\w\s]")
 _BLANKS = " \t"
 _JOIN_CHARS = 2
 """Marks separated by at most this many characters, without a word among them, are merged."""

@@ -11,6 +11,7 @@ from typing import Literal
 from msgspec import Struct
 
 from desktop_agent.core.base.file_types import byte_order_mark, is_binary
+from desktop_agent.core.base.regex import regex
 
 Endings = Literal["", "LF", "CRLF", "mixed"]
 
@@ -158,11 +159,11 @@ _MOST_SAMPLED = 64 * 1024
 _CHARACTERS_PER_STRAY = 4
 """A text with at least this many valid characters for each stray byte is UTF-8, only damaged."""
 
-_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
-_BYTE_BEYOND_ASCII = re.compile(rb"[^\x00-\x7f]")
-_CONTROL = re.compile(r"[\x80-\x84\x86-\x9f]")
-_STRAY = re.compile("[\udc80-\udcff]")
-_WORD = re.compile(r"[^\W\d_]+(?:[^\x00-\x7f\s]+[^\W\d_]+)*")
+_BEYOND_ASCII = regex(r"[^\x00-\x7f]")
+_BYTE_BEYOND_ASCII = regex(rb"[^\x00-\x7f]")
+_CONTROL = regex(r"[\x80-\x84\x86-\x9f]")
+_STRAY = regex("[\udc80-\udcff]")
+_WORD = regex(r"[^\W\d_]+(?:[^\x00-\x7f\s]+[^\W\d_]+)*")
 _BETWEEN_LATIN = "[A-Za-z][\u3400-\u9fff\uac00-\ud7a3][A-Za-z]"  # compiled when needed, which takes 1 ms
 _WITHIN_WORDS = frozenset("\u00ad\u00b7\u2010\u2011\u2013\u2014\u2018\u2019\u2026")
 _NEVER_WITHIN_WORDS = frozenset("\u02c6\u02c7\u02d8\u02d9\u02da\u02db\u02dc\u02dd\xaa\xba\u207f\ufb01\ufb02")

@@ -11,6 +11,7 @@ from datetime import datetime
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.file_names import name_on_a_line
 from desktop_agent.core.base.plain_text import TURNING, cost_text, name_of, number_of, shortened
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.changes.net import net_of_call
 from desktop_agent.core.changes.patch import PatchFile, make_patch
@@ -37,7 +38,7 @@ from desktop_agent.core.transcript import (
 
 MAX_CHARS = 200_000
 
-_UNSAFE = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{TURNING}\u061c\u200e\u200f\u2028\u2029\ufeff\ufffe\uffff]")
+_UNSAFE = regex(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{TURNING}\u061c\u200e\u200f\u2028\u2029\ufeff\ufffe\uffff]")
 """Fewer than `plain_text.HIDING`, because quoted prose may have no-break spaces and emoji."""
 
 
@@ -162,11 +163,11 @@ def damage_lines(damages: Sequence[Damage]) -> list[str]:
     return [*lines, f"{more} more"] if more > 0 else lines
 
 
-_FENCE = re.compile(r"\s*(?:>\s*)*(?P<fence>`{3,}|~{3,})")
-_TAG = re.compile(r"<(?=[a-zA-Z/!?])(?!https?://)")
-_LINK_END = re.compile(r"\](?=\(\s*<?\s*(?!https?://|#|mailto:)[^)\s])")
-_DEFINITION = re.compile(r"^(\s{0,3})\[(?=[^\]]+\]:\s*(?!https?://))", re.MULTILINE)
-_CODE_SPAN = re.compile(r"(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)")
+_FENCE = regex(r"\s*(?:>\s*)*(?P<fence>`{3,}|~{3,})")
+_TAG = regex(r"<(?=[a-zA-Z/!?])(?!https?://)")
+_LINK_END = regex(r"\](?=\(\s*<?\s*(?!https?://|#|mailto:)[^)\s])")
+_DEFINITION = regex(r"^(\s{0,3})\[(?=[^\]]+\]:\s*(?!https?://))", re.MULTILINE)
+_CODE_SPAN = regex(r"(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)")
 
 
 def export_markdown(source: ExportSource) -> Iterator[str]:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.plain_text import shortened
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.extensions.skills import Origin, Source, SourceFolders, text_of
 from desktop_agent.core.extensions.untrusted import FrontMatter, split, why_unread
 from desktop_agent.core.settings.workspace_settings import ProjectItem
@@ -57,7 +58,7 @@ OWN_ROLES = (GENERAL, EXPLORE)
 MOST_ROLES: Final = 50
 _MAX_FOLDERS = 500
 _MAX_DESCRIPTION = 400
-_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)
+_NAME = regex(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)
 
 _PLACES: Final = (
     (".desktop-agent/agents", ".md"), (".claude/agents", ".md"), (".github/agents", ".agent.md"),

@@ -12,6 +12,7 @@ from typing import cast
 from msgspec import Struct
 
 from desktop_agent.core.base.plain_text import shortened
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.extensions.hooks import Dialect
 from desktop_agent.core.protocol.model import HookDecision, HookEvent, JsonObject, ToolCall, ToolResult
 
@@ -55,7 +56,7 @@ _FIELDS: dict[str, dict[str, str]] = {
     "create_file": {"path": "file_path"},
     "delete_file": {"path": "file_path"},
 }
-_IN_PATCH = re.compile(r"^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b/)?)(\S.*?)\s*$", re.MULTILINE)
+_IN_PATCH = regex(r"^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b/)?)(\S.*?)\s*$", re.MULTILINE)
 _PATHS = ("file_path", "dest_path")
 _OTHERS = "__"
 

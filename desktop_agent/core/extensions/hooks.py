@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.base.plain_text import named, shortened
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.extensions.script_marks import marks_from
 from desktop_agent.core.extensions.untrusted import HoldsSecretsError, SecretAt, read_start, why_unread
 from desktop_agent.core.policy.shell import parse
@@ -328,7 +329,7 @@ def _is_plain(matcher: str) -> bool:
     return re.fullmatch(r"[\w|, -]*\*?", matcher) is not None and (matcher == "*" or "*" not in matcher)
 
 
-_CONDITION = re.compile(r"([\w*-]+)(?:\((.*)\))?", re.DOTALL)
+_CONDITION = regex(r"([\w*-]+)(?:\((.*)\))?", re.DOTALL)
 _OF_PATHS = ("file_path", "path", "notebook_path")
 
 

@@ -23,6 +23,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.file_types import byte_order_mark
 from desktop_agent.core.base.globs import Glob
 from desktop_agent.core.base.plain_text import named, shortened
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.extensions.untrusted import (
     FrontMatter,
     HoldsSecretsError,
@@ -270,7 +271,7 @@ class _Content(Struct, frozen=True):
 
 
 _MARK = 16
-_MARKED = re.compile(r"(/.+)#([0-9a-f]{16})")
+_MARKED = regex(r"(/.+)#([0-9a-f]{16})")
 _MOST_PARTS = 8
 """How many of the last parts of a moved file's path are looked for."""
 
@@ -569,7 +570,7 @@ def fitted(files: Iterable[GuidanceFile]) -> dict[str, GuidanceFile]:
     return kept
 
 
-_PIECE = re.compile(
+_PIECE = regex(
     r"""
       (?P<fence> ^[ \t]{0,3} (?P<mark>`{3,}|~{3,}) [^\n]* (?:\n|\Z) (?: .*? ^[ \t]{0,3}(?P=mark)[`~]*[ \t]*$ | .* ) )
     | (?P<code> (?<!`)(?P<ticks>`+)(?!`) (?:(?!\n[ \t]*\n).)*? (?<!`)(?P=ticks)(?!`) )

@@ -4,7 +4,6 @@ A project's are in its `.lsp.json`, in Claude Code's form: https://code.claude.c
 """
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, Literal, cast
@@ -13,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.plain_text import named, shortened
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.extensions.script_marks import marks_from
 from desktop_agent.core.extensions.untrusted import HoldsSecretsError, SecretAt, read_start, why_unread
 from desktop_agent.core.protocol.model import JsonObject
@@ -38,7 +38,7 @@ MOST_SERVERS: Final = 20
 """How many servers of one file are used."""
 _LONGEST_FILE = 64 * 1024
 _LONGEST_NAME = 40
-_NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_.-]{{0,{_LONGEST_NAME - 1}}}")
+_NAME = regex(rf"[A-Za-z0-9][A-Za-z0-9_.-]{{0,{_LONGEST_NAME - 1}}}")
 """It is also the name of a log file."""
 _START_S = 30.0
 _LONGEST_START_S = 300.0

@@ -26,6 +26,7 @@ from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.base.plain_text import named
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.extensions.plugins import Plugin, UnusablePluginError, is_plugin, read_plugin
 from desktop_agent.core.extensions.skills import Source, secret_by_name
 from desktop_agent.core.extensions.untrusted import SecretAt, read_start, why_unread
@@ -48,8 +49,8 @@ _RACY_NS: Final = 2_050_000_000
 
 _FILES, _DATA, _RECORD = "files", "data", "record.json"
 _LEFT_OUT: Final = (".git", "__pycache__")
-_IS_ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]*:(?://|:)|[\w.-]+@[\w.-]+:", re.IGNORECASE)
-_IS_USABLE: Final = re.compile(
+_IS_ADDRESS: Final = regex(r"[a-z][a-z0-9+.-]*:(?://|:)|[\w.-]+@[\w.-]+:", re.IGNORECASE)
+_IS_USABLE: Final = regex(
     r"(?:https|ssh|file)://[^\s\x00-\x1f-][^\s\x00-\x1f]*|[\w.-]+@\w[\w.-]*:[^\s\x00-\x1f-][^\s\x00-\x1f]*"
 )
 

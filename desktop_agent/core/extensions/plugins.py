@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.plain_text import named, shortened
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.extensions.agent_files import role_at
 from desktop_agent.core.extensions.hooks import FoundHooks, Hook, hooks_in
 from desktop_agent.core.extensions.language_servers import LanguageServer, servers_in
@@ -32,7 +33,7 @@ AGENT_MANIFEST: Final = "plugin.json"
 CLAUDE_MANIFEST: Final = ".claude-plugin/plugin.json"
 _MARKETPLACE: Final = ".claude-plugin/marketplace.json"
 _USUAL_CLAUDE: Final = ("skills", "commands", "agents", "hooks/hooks.json", ".mcp.json")
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_NAME = regex(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 _TEXTS: Final = ("name", "version", "description", "homepage", "repository", "license")
 _DESCRIBING: Final = (*_TEXTS, "$schema", "author", "keywords")
@@ -390,7 +391,7 @@ def _hooks_of(document: object, path: Path) -> FoundHooks:
     return hooks_in(json.dumps(document).encode(), path, "claude", "plugin")
 
 
-_IN_ROOT = re.compile(r"\$\{(?:CLAUDE_)?PLUGIN_ROOT\}([^\s:;,\"']*)")
+_IN_ROOT = regex(r"\$\{(?:CLAUDE_)?PLUGIN_ROOT\}([^\s:;,\"']*)")
 
 
 def _as_list(value: object) -> list[object]:
@@ -403,9 +404,9 @@ def _filled(texts: Iterable[str], variables: Mapping[str, str]) -> tuple[str, ..
 
 # --- servers as other programs write them ---------------------------------------------------------------------------
 
-_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9-]+")
+_NOT_IN_NAMES = regex(r"[^A-Za-z0-9-]+")
 _MOST_NAME = 32
-_REFERENCE = re.compile(r"\$\{(?:(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?|[^}]*)\}")
+_REFERENCE = regex(r"\$\{(?:(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?|[^}]*)\}")
 
 
 def foreign_server(name: str, entry: object, environ: Mapping[str, str]) -> dict[str, object]:

@@ -1,7 +1,6 @@
 """What the folders of a workspace and of the user bring, and the one question whether the user trusts the project."""
 
 import json
-import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
@@ -12,6 +11,7 @@ from msgspec import Struct
 
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.plain_text import named
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.extensions.agent_files import RoleFolders, role_items
 from desktop_agent.core.extensions.hooks import hook_items
 from desktop_agent.core.extensions.instructions import InstructionReader, UserFolders, outside_imports
@@ -35,7 +35,7 @@ FINDERS: tuple[Callable[[Path, SecretAt], Iterable[ProjectItem]], ...] = (
 """Each returns what the project in a folder brings of one kind. It blocks briefly, and never raises."""
 
 
-_IS_DATA = re.compile(r"\S+\.(?:db|sqlite3?|duckdb|log)")
+_IS_DATA = regex(r"\S+\.(?:db|sqlite3?|duckdb|log)")
 """What a program writes, unless it is the first file that it is given: then it could be the script."""
 _KINDS: Mapping[str, Literal["MCP server", "agent program"]] = {
     "mcp.definitions": "MCP server",

@@ -13,6 +13,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import Digest
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.policy.risks import git_command
 from desktop_agent.core.policy.scripts import folders_searched, packages_of, scripts_of, works_on_files
 from desktop_agent.core.policy.segments import CHANGES_FOLDER, ParsedCommand, Segment
@@ -31,7 +32,7 @@ def script_marks(command: str, folder: str) -> tuple[ScriptMark, ...]:
     return tuple(ScriptMark(path=path, mark=_mark_of(Path(folder, path))) for path in scripts_of(parse(command)))
 
 
-_THE_FOLDER = re.compile(
+_THE_FOLDER = regex(
     r"\$(?:(?:CLAUDE_PROJECT_DIR|PWD)\b|\{(?:CLAUDE_PROJECT_DIR|PWD)(?::?-[^{}]*)?\}"
     r"|\((?:pwd|git rev-parse --show-toplevel)\))"
 )
@@ -95,7 +96,7 @@ def _words_of(line: str, parsed: ParsedCommand) -> Iterator[str]:
     yield from _NAME_ENDS.split(line)
 
 
-_NAME_ENDS = re.compile(r"[\s\"'`;|&()<>{}!=,:]+")
+_NAME_ENDS = regex(r"[\s\"'`;|&()<>{}!=,:]+")
 
 
 def _places_in(start: Path, words: Iterable[str], root: Path, top: Path) -> list[Path]:
@@ -176,7 +177,7 @@ _DEEPEST_INCLUDES = 5
 _MOST_HOOKS = 300
 _LONGEST_WHOLE = 4_000
 """Up to this many characters, a call's details are surely complete."""
-_STEERING = re.compile(r"GIT_.*|HOME|XDG_CONFIG_HOME|PATH|CDPATH|LD_.*|DYLD_.*")
+_STEERING = regex(r"GIT_.*|HOME|XDG_CONFIG_HOME|PATH|CDPATH|LD_.*|DYLD_.*")
 """Variables that point git at another repository or settings, or make a command line run other programs."""
 _STEER_GIT = ("--git-dir", "--work-tree", "--exec-path", "--config-env", "--namespace", "-c")
 
@@ -324,7 +325,7 @@ def _mark_config(path: Path, bases: tuple[Path, ...], seen: dict[str, str], dept
                     _mark_hooks(named, bases[0], seen)
 
 
-_WORD_ENDS = re.compile(r"[\s\"'`;|&()<>!=,]+")
+_WORD_ENDS = regex(r"[\s\"'`;|&()<>!=,]+")
 
 
 def _mark_hooks(folder: Path, top: Path, seen: dict[str, str]) -> None:

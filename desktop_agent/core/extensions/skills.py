@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.base.plain_text import shortened
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.context.tokens import text_tokens
 from desktop_agent.core.extensions.instructions import UserFolders
 from desktop_agent.core.extensions.untrusted import FrontMatter, SecretAt, read_start, split, why_unread
@@ -45,9 +46,9 @@ _OF_HOME: Final = ((".codex/prompts", ".md"), (".config/opencode/command", ".md"
 
 Origin = Literal["person", "project"]
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}", re.IGNORECASE)
-_PLACE = re.compile(r"\$(?:ARGUMENTS\[(\d)\]|(ARGUMENTS)\b|([1-9])(?!\d))")
-_RUNS = re.compile(r"!`[^`\n]+`|!\{[^}\n]+\}")
+_NAME = regex(r"[a-z0-9][a-z0-9_-]{0,63}", re.IGNORECASE)
+_PLACE = regex(r"\$(?:ARGUMENTS\[(\d)\]|(ARGUMENTS)\b|([1-9])(?!\d))")
+_RUNS = regex(r"!`[^`\n]+`|!\{[^}\n]+\}")
 _NOT_RUN = (
     "[The lines above with !`command` were not run, and their output is not in the text. Run those that you need "
     "yourself.]"

@@ -15,6 +15,7 @@ from typing import cast
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.base.regex import regex
 
 SecretAt = Callable[[Path, os.stat_result], str]
 """Returns the name for which a resolved file counts as a secret; empty if it does not. Raises `ToolError`."""
@@ -65,8 +66,8 @@ _MOST_DEPTH = 12
 
 Value = str | list["Value"] | dict[str, "Value"]
 
-_FENCED = re.compile(r"---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*\r?$", re.DOTALL | re.MULTILINE)
-_FIELD = re.compile(r"([A-Za-z][\w.-]*)[ \t]*:[ \t]+(\S.*)")
+_FENCED = regex(r"---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*\r?$", re.DOTALL | re.MULTILINE)
+_FIELD = regex(r"([A-Za-z][\w.-]*)[ \t]*:[ \t]+(\S.*)")
 
 
 class FrontMatter(Struct, frozen=True):

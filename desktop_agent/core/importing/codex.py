@@ -12,6 +12,7 @@ from typing import cast
 
 from msgspec import Struct, field
 
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.importing.conversation import (
     ConversationWriter,
     FileFacts,
@@ -35,8 +36,8 @@ _OWN_TAGS = (
     "environment_context", "user_instructions", "permissions instructions", "turn_aborted", "skill",
     "collaboration_mode", "subagent_notification", "INSTRUCTIONS",
 )  # fmt: skip
-_AGENTS_FILE = re.compile(r"\s*# AGENTS\.md instructions[^\n]*(?=\n\s*<INSTRUCTIONS>)")
-_EDITOR_CONTEXT = re.compile(
+_AGENTS_FILE = regex(r"\s*# AGENTS\.md instructions[^\n]*(?=\n\s*<INSTRUCTIONS>)")
+_EDITOR_CONTEXT = regex(
     r"\s*# (?:Context from my IDE setup|Files mentioned by the user):.*?^## My request for [^\n]*:\s*",
     re.DOTALL | re.MULTILINE,
 )

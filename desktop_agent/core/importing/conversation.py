@@ -17,6 +17,7 @@ from desktop_agent.core.base.errors import storage_error
 from desktop_agent.core.base.file_types import PictureError, inspect_picture
 from desktop_agent.core.base.ids import CallId, claim_id, new_prompt_id
 from desktop_agent.core.base.plain_text import shortened
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import MalformedLineError, text_in
 from desktop_agent.core.protocol.model import (
@@ -41,7 +42,7 @@ from desktop_agent.core.store.journal.lines import Line, decode, decode_line, op
 from desktop_agent.core.transcript.entries import first_line
 
 _DECODER = json.JSONDecoder()
-_BLANKS = re.compile(r"\s*")
+_BLANKS = regex(r"\s*")
 
 SourceKind = Literal["claude-code", "codex", "desktop-agent"]
 

@@ -1,6 +1,5 @@
 """Server definitions as the user or a project wrote them: how to start or reach a server, and what confines it."""
 
-import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping
 from hashlib import blake2b
@@ -13,6 +12,7 @@ from msgspec.structs import asdict
 
 from desktop_agent.core.base.paths import real_path
 from desktop_agent.core.base.plain_text import named
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.settings.table_file import flag_in, texts_in
 from desktop_agent.core.system.processes.shell import joined_words, program_meant
 
@@ -22,7 +22,7 @@ TRUST_AGAIN = "Look at them, and trust the project again: Settings, Project, or 
 
 NOT_CONFINED = "Not confined: it can do all that you can do."
 
-_HOST = re.compile(
+_HOST = regex(
     r"(?P<name>\*|(?:\*\.)?(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*"
     r"|\[[0-9a-f:.]+\])(?::(?P<port>[0-9]{1,5}))?"
 )

@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import CredentialsError
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.base.secrets import Keyring, is_secret_pair, read_all
 from desktop_agent.core.base.web_address import address_of, has_userinfo, is_readable_on_the_way, why_no_address
 from desktop_agent.core.mcp.definition import (
@@ -46,7 +47,7 @@ from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 
 SIGN_IN_KEYS = ("client_id", "issuer", "grant", "callback_port")
 
-_PLAIN = re.compile(r"[\x21-\x7e]{0,2000}")
+_PLAIN = regex(r"[\x21-\x7e]{0,2000}")
 _MOST_PORT = 65_535
 
 
@@ -123,7 +124,7 @@ def _entry(definition: ServerDefinition, header: str) -> str:
 LIST = "mcp.definitions"
 _SERVERS = NamedTables(key=LIST, noun="server", command="mcp")
 
-_NAME = re.compile(r"(?!.*__|.{33})[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9-])?")
+_NAME = regex(r"(?!.*__|.{33})[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9-])?")
 """Names of servers begin tools' names, so they are short and lack the separator `__`."""
 
 _LIMITS = ("startup_timeout_ms", "call_timeout_seconds", "ttl_seconds")

@@ -5,7 +5,6 @@ Files outside the workspace and secrets are refused, unless the user names them 
 
 import asyncio
 import os
-import re
 import stat
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from desktop_agent.core.base.file_types import (
     file_type,
     inspect_picture,
 )
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.mentions.mention_grammar import Mention, PathMention
 from desktop_agent.core.mentions.symbol_search import search_symbols, written_symbol
 from desktop_agent.core.policy.boundary import Boundary, ResolvedPath
@@ -267,7 +267,7 @@ def _too_large(size: int, picture: PictureInfo | None) -> UsageError:
     )
 
 
-_TARGET = re.compile(r"(?:(?P<path>.+?):(?:(?P<line>[0-9]{1,7}):)?)?(?P<name>[^\s:/]+)")
+_TARGET = regex(r"(?:(?P<path>.+?):(?:(?P<line>[0-9]{1,7}):)?)?(?P<name>[^\s:/]+)")
 _MOST_NAMED = 3
 
 

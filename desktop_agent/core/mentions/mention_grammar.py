@@ -9,6 +9,7 @@ import re
 from msgspec import Struct
 
 from desktop_agent.core.base.file_names import real_name
+from desktop_agent.core.base.regex import regex
 
 BEFORE = r"(?<![^\s(\[{\"'“‘«])"
 
@@ -24,7 +25,7 @@ _TYPED = (
 )
 _CODE = r"(?ms)^[ \t]*(```+|~~~+).*?(?:^[ \t]*\1|\Z)|(`+)(?!`)[^\n]*?(?<!`)\2(?!`)"
 """Like the patterns of mentions, compiled with the first `@`: that takes 2 ms of the window's start."""
-_ESCAPED = re.compile(r"\\(.)")
+_ESCAPED = regex(r"\\(.)")
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 _AT_END = frozenset(".,;:!?…'\"”’»。、，；：！？")
 _LONGEST_TYPED = 300
@@ -116,9 +117,9 @@ _PATH_MENTION = (
     r'"(?P<quoted>(?:[^"\\\n]|\\[^\n])+)"(?P<lines>:[0-9]{1,7}(?:-[0-9]{1,7})?(?![0-9]))?'
     r'|(?P<bare>[^\s"@`]\S*))'
 )
-_LINES = re.compile(r":([0-9]{1,7})(?:-([0-9]{1,7}))?$")
-_POSSESSIVE = re.compile(r"['’]s$")
-_LOOKS_LIKE_A_PATH = re.compile(
+_LINES = regex(r":([0-9]{1,7})(?:-([0-9]{1,7}))?$")
+_POSSESSIVE = regex(r"['’]s$")
+_LOOKS_LIKE_A_PATH = regex(
     r"\.{1,2}/.*|~/.*|[^:]*/"  # ./x, ../x, ~/x, x/
     r"|[^:]*/[^/:()]*\.[A-Za-z][A-Za-z0-9]{0,9}"  # x/y.py
     r"|[^/:()]+\.(?:bash|c|cc|cfg|conf|cpp|cs|css|csv|gif|go|h|hpp|html|ini|ipynb|java|jpeg|jpg|js|json|jsonl|jsx|kt|lock"

@@ -12,14 +12,15 @@ from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.file_names import all_folders_above
 from desktop_agent.core.base.matching import Match, PathIndex, Span, find_matches, is_word_start
 from desktop_agent.core.base.plain_text import has_hidden, named
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.mcp.server_status import OfferedResource, ResourceTemplate, ServerStatus
 from desktop_agent.core.mentions.mention_grammar import TypedMention, written, written_path
 from desktop_agent.core.search.symbols import SymbolKind
 
 LONGEST_URI = 4_096
 _LONGEST_NAME = 120
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:.+")
-VARIABLE = re.compile(r"\{[+#./;?&]?([^{}]*)\}")
+_ADDRESS = regex(r"[A-Za-z][A-Za-z0-9+.-]*:.+")
+VARIABLE = regex(r"\{[+#./;?&]?([^{}]*)\}")
 """A part of a resource's address template that is still to be filled in, such as `{name}`."""
 
 

@@ -4,7 +4,6 @@ Pasted content that is not text, or is too long, is stored for a while, and ment
 """
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -17,6 +16,7 @@ from desktop_agent.core.base.errors import AgentError, ServerError, StorageError
 from desktop_agent.core.base.file_types import PictureError, inspect_picture
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.plain_text import named
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.mcp.server_status import MediaPart
 from desktop_agent.core.mentions.files import FileMentions, SymbolMentions
 from desktop_agent.core.mentions.mention_grammar import Mention, PathMention, mentions_in, paths_in
@@ -37,7 +37,7 @@ LARGEST_BYTES = 10 * 2**20
 KEPT = timedelta(days=30)
 """How long content that is in no sent message is kept."""
 
-_NAME = re.compile(r"[a-z]{1,20}-[0-9]{1,10}(?:-[0-9]{1,4})?\.(?:png|jpg|txt)")
+_NAME = regex(r"[a-z]{1,20}-[0-9]{1,10}(?:-[0-9]{1,4})?\.(?:png|jpg|txt)")
 _TEXT_LIMIT = OutputLimits(max_bytes=400_000, max_lines=400_000)
 """How much of a text the model reads. Of a longer text, it reads the beginning and the end."""
 

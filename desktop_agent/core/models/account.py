@@ -3,7 +3,6 @@
 A credential belongs to one account, and so to one provider, address and name. It is sent to no other address.
 """
 
-import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -13,6 +12,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.base.secrets import is_secret_name, mask
 from desktop_agent.core.base.web_address import why_no_address
 from desktop_agent.core.models.vendors import KeyHeader, known_vendor, vendor_of
@@ -155,9 +155,9 @@ def account_problem(account: Account) -> str:
     return next((f"header {mask(name)}: {reason}" for name, reason in wrong if reason), "")
 
 
-_NAME = re.compile(r"[^\W_](?:[\w.+@-]{0,38}[\w])?")
-_CLOUD_VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}")
-_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,80}")
+_NAME = regex(r"[^\W_](?:[\w.+@-]{0,38}[\w])?")
+_CLOUD_VALUE = regex(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}")
+_HEADER = regex(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,80}")
 _OURS = frozenset(
     {
         "accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "cookie",

@@ -16,13 +16,14 @@ from msgspec.structs import asdict, replace
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.paths import resource_path
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.base.web_address import address_of, is_loopback
 from desktop_agent.core.models.vendors import Vendor, WireName, known_vendor, vendor_of
 from desktop_agent.core.protocol.model import ModelRef, Usage
 
 PRICE_FILE = "models.json"
 _PER_DOLLARS = 1_000_000
-_COMPACT_DATE = re.compile(r"(?<=-)(20\d{2})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=-|:|$)")
+_COMPACT_DATE = regex(r"(?<=-)(20\d{2})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=-|:|$)")
 
 
 class Rates(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -226,7 +227,7 @@ def only_embeds(name: str) -> bool:
     return _ONLY_EMBEDS.search(name) is not None
 
 
-_ONLY_EMBEDS = re.compile(r"embed|(?:^|/)(?:all-minilm|bge-|paraphrase-)", re.IGNORECASE)
+_ONLY_EMBEDS = regex(r"embed|(?:^|/)(?:all-minilm|bge-|paraphrase-)", re.IGNORECASE)
 
 
 def _is_said(value: object) -> bool:
@@ -244,7 +245,7 @@ LEVELS: Mapping[WireName, tuple[str, ...]] = {
 }
 """Every level that a format has a word for, lowest first."""
 
-_LEVEL = re.compile(r"[a-z][a-z0-9_-]{0,19}")
+_LEVEL = regex(r"[a-z][a-z0-9_-]{0,19}")
 
 
 def is_level(text: str) -> bool:

@@ -12,18 +12,19 @@ from msgspec import Struct
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.file_names import real_name
 from desktop_agent.core.base.paths import real_path
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.policy.paths import plain_name
 
 PROTECTED_FOLDERS = frozenset({".git"})
 """The user cannot review a broken `.git` as a change of a file, so no edit tool writes there."""
 
-_HOME = re.compile(r"~[^/]*(?=/|$)")
-_VARIABLE = re.compile(r"(?:\$\{?\w+\}?|%\w+%)(?=[/\\])")
-_WINDOWS = re.compile(r"[A-Za-z]:[/\\]|\\\\|[^/\\]+\\(?!x[0-9a-f]{2})\w")
-_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://")
+_HOME = regex(r"~[^/]*(?=/|$)")
+_VARIABLE = regex(r"(?:\$\{?\w+\}?|%\w+%)(?=[/\\])")
+_WINDOWS = regex(r"[A-Za-z]:[/\\]|\\\\|[^/\\]+\\(?!x[0-9a-f]{2})\w")
+_ADDRESS = regex(r"[a-z][a-z0-9+.-]+://")
 
 _DEVICE = r"^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?:\.|$)"
-_NO_WINDOWS_NAME = re.compile(rf'[\0-\x1f<>:"|?*]|[ .]$|{_DEVICE}', re.IGNORECASE)
+_NO_WINDOWS_NAME = regex(rf'[\0-\x1f<>:"|?*]|[ .]$|{_DEVICE}', re.IGNORECASE)
 
 _RELATIVE = "Write the path relative to the workspace, with '/' between its parts."
 

@@ -10,17 +10,18 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.policy.paths import normalized
 from desktop_agent.core.policy.segments import SYSTEM_FOLDERS, ParsedCommand, Segment, bare_name
 from desktop_agent.core.policy.shell import parse
 from desktop_agent.core.policy.shell_words import Word
 
-_BRANCH = re.compile(r"(?![-+.])(?!.*(\.\.|@\{))[\w./-]+")
-_PATH = re.compile(r"(?![-/~])(?!(.*/)?\.\.(/|$))[\w./ -]+(::[\w:.\[\]-]+)?")
-_PACKAGE = re.compile(r"\.|\./(?!(.*/)?\.\.(/|$))[\w./-]*")
-_TEXT = re.compile(r"(?!-)[^\0]*", re.DOTALL)
-_NUMBER = re.compile(r"\d{1,9}")
-_WORD = re.compile(r"\w[\w.-]*")
+_BRANCH = regex(r"(?![-+.])(?!.*(\.\.|@\{))[\w./-]+")
+_PATH = regex(r"(?![-/~])(?!(.*/)?\.\.(/|$))[\w./ -]+(::[\w:.\[\]-]+)?")
+_PACKAGE = regex(r"\.|\./(?!(.*/)?\.\.(/|$))[\w./-]*")
+_TEXT = regex(r"(?!-)[^\0]*", re.DOTALL)
+_NUMBER = regex(r"\d{1,9}")
+_WORD = regex(r"\w[\w.-]*")
 
 
 class Cover(Struct, frozen=True):
@@ -138,13 +139,13 @@ def _are_covered(rest: list[str], cover: Cover, others: re.Pattern[str] | None) 
     return True
 
 
-_EXPANSION = re.compile(r"\$\{[^{}]*\}|\$\([^()]*\)|`[^`]*`|\$\w+|\$[-!?@*#$]")
-_DEFAULT = re.compile(r"\$\{!?\w+:?[-+=?]")
-_BRACES = re.compile(r"\{[^{}]*\}")
-_QUOTES = re.compile(r"\\\n|[\\'\"]")
-_BETWEEN = re.compile(r"[^\w.+/~*?-]+")
-_ATTACHED = re.compile(r"-[A-Za-z0-9]+")
-_ANSI = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))", re.DOTALL)
+_EXPANSION = regex(r"\$\{[^{}]*\}|\$\([^()]*\)|`[^`]*`|\$\w+|\$[-!?@*#$]")
+_DEFAULT = regex(r"\$\{!?\w+:?[-+=?]")
+_BRACES = regex(r"\{[^{}]*\}")
+_QUOTES = regex(r"\\\n|[\\'\"]")
+_BETWEEN = regex(r"[^\w.+/~*?-]+")
+_ATTACHED = regex(r"-[A-Za-z0-9]+")
+_ANSI = regex(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))", re.DOTALL)
 _WHOLE_OPTIONS = frozenset({"-perm", "-form", "-confirm", "-transform", "-farm", "-norm"})
 _LONGEST = 64
 

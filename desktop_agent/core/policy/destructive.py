@@ -10,6 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.policy.risks import GIT_VALUES
 from desktop_agent.core.policy.segments import CHANGES_FOLDER, ParsedCommand, Segment
 from desktop_agent.core.policy.shell_words import Word
@@ -53,7 +54,7 @@ def losses_of(parsed: ParsedCommand, folder: str) -> tuple[Loss, ...]:
 
 
 _EVERYTHING: tuple[LossKind, ...] = ("tree", "uncommitted", "refs")
-_HINTS = re.compile(
+_HINTS = regex(
     r"\b(rm|rmdir|unlink|shred|truncate|rmtree|removedirs|remove|rimraf|delete|del|clean|reset|checkout|restore|switch"
     r"|stash|worktree|rebase|amend|filter-branch|filter-repo|update-ref|reflog|gc|prune|wipe)\b"
 )

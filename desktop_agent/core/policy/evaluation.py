@@ -6,6 +6,7 @@ The value of `n` could be `a[$(rm x)]`, which `((n))` runs. So only numbers are 
 import re
 from collections.abc import Iterator, Sequence
 
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.policy.segments import UNKNOWN_VALUE
 from desktop_agent.core.policy.shell_words import Word
 from desktop_agent.core.system.processes.shell import steers_shell
@@ -20,9 +21,9 @@ ASSIGNERS = frozenset({
 
 EVALUATED = "a name that is evaluated, and whose value may be run"
 
-_NUMBER = re.compile(r"[-+]?\d{1,18}")
-_NUMBERS = re.compile(r"\{\d{1,9}\.\.\d{1,9}(\.\.\d{1,9})?\}")
-_TOKEN = re.compile(
+_NUMBER = regex(r"[-+]?\d{1,18}")
+_NUMBERS = regex(r"\{\d{1,9}\.\.\d{1,9}(\.\.\d{1,9})?\}")
+_TOKEN = regex(
     r"""(?P<blank>\s+)
     |(?P<number>0[xX][0-9a-fA-F]+|\d+\#[0-9a-zA-Z]+|\d+)(?![\w$\#])
     |(?P<count>\$[\#?]|\$\{\#[@*]?\})(?![\w$\[])
@@ -31,9 +32,9 @@ _TOKEN = re.compile(
     |(?P<operator>[-+*/%<>=!&|^~?:,()])""",
     re.VERBOSE | re.ASCII,
 )
-_PLAIN_NAME = re.compile(r"[a-z][a-z0-9]{0,15}")
-_OPERAND = re.compile(r'"?(\$(?:\w+|\{\w+\}|[#?]))"?', re.ASCII)
-_EXPANSION = re.compile(
+_PLAIN_NAME = regex(r"[a-z][a-z0-9]{0,15}")
+_OPERAND = regex(r'"?(\$(?:\w+|\{\w+\}|[#?]))"?', re.ASCII)
+_EXPANSION = regex(
     r"""\$\{(?:
       \#?(?:[A-Za-z_]\w*|\d+|[@*\#?$!-])          # ${x}, ${#x}
     | (?:[A-Za-z_]\w*|\d+|[@*])(?:
@@ -54,13 +55,13 @@ def are_numbers(word: Word) -> bool:
     return (word.is_known and is_number(word.text)) or _NUMBERS.fullmatch(word.text) is not None
 
 
-_NAME = re.compile(r"([A-Za-z_]\w*)(?:\+?=.*)?", re.ASCII | re.DOTALL)
+_NAME = regex(r"([A-Za-z_]\w*)(?:\+?=.*)?", re.ASCII | re.DOTALL)
 _DECLARES = frozenset({"declare", "typeset", "local", "export", "readonly"})
-_CHANGES_VALUES = re.compile(r"[-+]\w*[^-+xrgaA\W]\w*")
+_CHANGES_VALUES = regex(r"[-+]\w*[^-+xrgaA\W]\w*")
 """Options that change how values are read: `declare -i n=x` evaluates `x`, and after `declare -n n=x` `n` means `x`."""
-_STORES = re.compile(r"%[^%A-Za-z]*[hlLjzt]*n")
-_ASSIGNS = re.compile(r"\$\{([A-Za-z_]\w*):?=", re.ASCII)
-_GIVEN = re.compile(r"[A-Za-z_]\w*\+?=", re.ASCII)
+_STORES = regex(r"%[^%A-Za-z]*[hlLjzt]*n")
+_ASSIGNS = regex(r"\$\{([A-Za-z_]\w*):?=", re.ASCII)
+_GIVEN = regex(r"[A-Za-z_]\w*\+?=", re.ASCII)
 _TAKE_NAMES = frozenset({
     "read", "mapfile", "readarray", "unset", "getopts", "wait", "declare", "typeset", "local", "export", "readonly",
 })  # fmt: skip

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Literal
 
+from desktop_agent.core.base.regex import regex
+
 Sensitivity = Literal["git", "secret", "own"]
 
 OWN_FOLDER = ".desktop-agent"
@@ -26,16 +28,16 @@ _COPIES = (
     "bak|backup|old|orig|original|save|saved|copy|kopie|tmp|temp|new|prev|previous|swp|swo|disabled|off|rej|dpkg-old"
     "|rpmsave"
 )
-_VARIANT = re.compile(rf"(?:[._\- ]+(?:{_STAGES}|{_COPIES}|v?\d[\d_-]*)|[._\- ]*\(\d+\)|~|#)$")
+_VARIANT = regex(rf"(?:[._\- ]+(?:{_STAGES}|{_COPIES}|v?\d[\d_-]*)|[._\- ]*\(\d+\)|~|#)$")
 
-_OWN_WORD = re.compile(r"(?<=.)[._-][a-z0-9_-]+$")
+_OWN_WORD = regex(r"(?<=.)[._-][a-z0-9_-]+$")
 """A suffix with any word, which makes another version of a hidden file, such as `.npmrc-work`."""
 
 _LONGEST_NAME = 255
 
-_TEMPLATE = re.compile(r"(?:^|[._-])(?:example|sample|template|tmpl|tpl|dist|schema|dummy|placeholder)s?(?:$|[._-])")
+_TEMPLATE = regex(r"(?:^|[._-])(?:example|sample|template|tmpl|tpl|dist|schema|dummy|placeholder)s?(?:$|[._-])")
 
-_MANUAL = re.compile(r"\.[1-9][a-z]*\.gz$")
+_MANUAL = regex(r"\.[1-9][a-z]*\.gz$")
 
 _CODE = frozenset(
     """
@@ -63,7 +65,7 @@ _KEYS = frozenset(
 _KEYS_IN_BETWEEN = _KEYS - {"key", "gpg", "pgp", "asc", "wallet", "keychain", "kwallet"}
 """Extensions that mean the same even before another extension, because they are no ordinary words."""
 
-_EXACT = re.compile(
+_EXACT = regex(
     r"""
       [._]netrc | \.?npmrc | \.yarnrc\.yml | \.?pypirc | \.?pgpass(?:\.conf)? | \.my\.cnf | \.mylogin\.cnf | \.?htpasswd
     | \.?git-credentials | \.?(?:dockercfg|dockerconfigjson) | \.?terraformrc | terraform\.rc | \.?s3cfg | \.boto
@@ -84,7 +86,7 @@ _EXACT = re.compile(
     """,
     re.VERBOSE,
 )
-_ENVIRONMENT = re.compile(
+_ENVIRONMENT = regex(
     rf"""
       \.env(?:rc)?(?:[._\-@+, ].*|s|\d*|{_STAGES})              # .env, .envrc, .env.production, .env-prod, .envrc.local
     | env(?:rc)?(?:[._-](?:{_STAGES}|{_COPIES}|\d+))+            # env.production, env-prod; but not env.py, env.yml
@@ -92,7 +94,7 @@ _ENVIRONMENT = re.compile(
     """,
     re.VERBOSE,
 )
-_IN_DATA = re.compile(
+_IN_DATA = regex(
     r"""
     (?:^|[^a-z])(?:
         secrets? | credentials? | creds | passwords? | (?<=[_-])passwds? | passphrases?
@@ -114,10 +116,10 @@ _IN_FOLDER = frozenset(
     }
 )  # fmt: skip
 
-_IN_JSON = re.compile(r"service[_-]?accounts? | (?:^|[_.-])(?:key|keyfile|keystore|token)$ | (?:^|[_-])sa$", re.VERBOSE)
+_IN_JSON = regex(r"service[_-]?accounts? | (?:^|[_.-])(?:key|keyfile|keystore|token)$ | (?:^|[_-])sa$", re.VERBOSE)
 """Names that indicate secrets in JSON only. In YAML, a service account is just a name."""
 
-_REMARKABLE = re.compile(
+_REMARKABLE = regex(
     r"pass|key|cred|token|secret|kube|rsa|account|recovery|mnemonic|s3cfg|s3fs|rclone|vault|wallet|rcs?$|id_|25519|ecdsa"
     r"|talos|cookie|login|1pif|1pux|\.properties|local\.settings|^wg\d|wireguard|ipsec|history|kennw|contrase|mots?[_-]de"
     r"|^auth\.json|shadow|bitwarden|^wp-config|^hosts\.y"
@@ -169,8 +171,8 @@ def _is_of_secrets(name: str) -> bool:
     return _IN_DATA.search(stem) is not None or (ending.startswith("json") and _IN_JSON.search(stem) is not None)
 
 
-_GLOB = re.compile(r"[*?\[\]{}]")
-_IGNORED = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\u00ad]")
+_GLOB = regex(r"[*?\[\]{}]")
+_IGNORED = regex("[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\u00ad]")
 
 
 def plain_name(name: str) -> str:

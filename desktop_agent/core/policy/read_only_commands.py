@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.policy.segments import SEEN_THROUGH, ParsedCommand, Segment
 
 HARMLESS_VARIABLES = frozenset({
@@ -14,7 +15,7 @@ HARMLESS_VARIABLES = frozenset({
     "VERBOSE",
 })  # fmt: skip
 
-_LOCAL_NAME = re.compile(r"[a-z][a-z0-9]{0,15}")
+_LOCAL_NAME = regex(r"[a-z][a-z0-9]{0,15}")
 _TIED_NAMES = frozenset({"path", "fpath", "cdpath", "manpath", "mailpath", "prompt", "argv", "status", "histchars"})
 
 
@@ -71,23 +72,23 @@ _GIT_BAD_LONGS = (
     "upload-pack", "ext-grep", "paginate", "batch-command", "help", "remerge-diff",
 )  # fmt: skip
 """Options of git that write, run another program (a diff driver, gpg, a pager with `--help`), or store a result."""
-_VERIFIES = re.compile(r"%[-+ ]?G")
+_VERIFIES = regex(r"%[-+ ]?G")
 """A placeholder of `--format` that makes gpg verify a signature: `%G?`, `%GK`, `%GS` …"""
-_VERIFIES_REF = re.compile(r"(?<!contents:)signature")
+_VERIFIES_REF = regex(r"(?<!contents:)signature")
 """The same for refs: `%(signature:grade)`, `--sort=signature`. `contents:signature` only prints it."""
-_PLAIN_MERGES = re.compile(r"=(off|none|on|m|first-parent|1|separate|c|combined|cc|dense-combined)")
+_PLAIN_MERGES = regex(r"=(off|none|on|m|first-parent|1|separate|c|combined|cc|dense-combined)")
 _GIT_LISTS: dict[str, re.Pattern[str]] = {
-    "branch": re.compile(
+    "branch": regex(
         r"(-a|-r|-v|-vv|-av|-avv|-l|--list|--all|--remotes|--verbose|--show-current|--(no-)?merged|--no-color|--column|"
         r"--sort=\S+|--format=[^%]*)"
     ),
-    "tag": re.compile(r"(-l|--list|-n\d*|--column|--sort=\S+)"),
-    "remote": re.compile(r"(-v|--verbose)"),
-    "stash": re.compile(r"(list|show|-p|--stat|stash@\{\d+\}|\d+)"),
-    "reflog": re.compile(r"(show|-\d+|HEAD|--oneline)"),
-    "worktree": re.compile(r"(list|--porcelain)"),
-    "submodule": re.compile(r"(status|--recursive)"),
-    "config": re.compile(r"(--list|-l|--get|get|list|--local|--show-origin|[\w.-]+)"),
+    "tag": regex(r"(-l|--list|-n\d*|--column|--sort=\S+)"),
+    "remote": regex(r"(-v|--verbose)"),
+    "stash": regex(r"(list|show|-p|--stat|stash@\{\d+\}|\d+)"),
+    "reflog": regex(r"(show|-\d+|HEAD|--oneline)"),
+    "worktree": regex(r"(list|--porcelain)"),
+    "submodule": regex(r"(status|--recursive)"),
+    "config": regex(r"(--list|-l|--get|get|list|--local|--show-origin|[\w.-]+)"),
 }
 
 _FIND_TESTS = frozenset({
@@ -98,9 +99,9 @@ _FIND_TESTS = frozenset({
     "-false", "-L", "-H", "-P", "-E", "-s", "-daystart", "-noleaf", "-lname", "-ilname", "-samefile", "-nouser",
 })  # fmt: skip
 
-_DATE_WORD = re.compile(r"\+|--(date=|iso-8601|rfc-3339=|utc)|(-u|-R|-I\w*)\Z")
-_SED_COMMAND = re.compile(r"((\d+|\$|/[^/\\\n]*/)(,(\+?\d+|\$|/[^/\\\n]*/))?!?)?\s*([pdq=lhHgGxDNP]|s(?P<rest>.+))?")
-_SED_FLAGS = re.compile(r"[gpiI0-9]*")
+_DATE_WORD = regex(r"\+|--(date=|iso-8601|rfc-3339=|utc)|(-u|-R|-I\w*)\Z")
+_SED_COMMAND = regex(r"((\d+|\$|/[^/\\\n]*/)(,(\+?\d+|\$|/[^/\\\n]*/))?!?)?\s*([pdq=lhHgGxDNP]|s(?P<rest>.+))?")
+_SED_FLAGS = regex(r"[gpiI0-9]*")
 
 
 def only_reads(parsed: ParsedCommand) -> bool:
@@ -248,7 +249,7 @@ def _is_test(segment: Segment) -> bool:
     return len(parts) == 1 or (operator is not None and parts[operator].text in _OPERATORS[len(parts)])
 
 
-_QUOTED = re.compile(r'"[^"]*"')
+_QUOTED = regex(r'"[^"]*"')
 _OPERATORS = {
     2: frozenset({f"-{letter}" for letter in "abcdefghknoprstuwxzGLNOS"}),
     3: frozenset({"=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"}),
@@ -260,9 +261,7 @@ def _printf(arguments: Sequence[str]) -> bool:
     return bool(words) and not words[0].startswith("-") and _FORMAT.fullmatch(words[0]) is not None
 
 
-_FORMAT = re.compile(
-    r"([^%]|%%|%[-+ #0']*(\*|\d+)?(\.(\*|\d*))?([hlLjzt]*[diouxXeEfFgGaAcsbqQ]|\([^()]*\)T))*", re.DOTALL
-)
+_FORMAT = regex(r"([^%]|%%|%[-+ #0']*(\*|\d+)?(\.(\*|\d*))?([hlLjzt]*[diouxXeEfFgGaAcsbqQ]|\([^()]*\)T))*", re.DOTALL)
 
 _SPECIAL: dict[str, Callable[[Sequence[str]], bool]] = {
     "find": lambda words: all(w[:1] != "-" or w in _FIND_TESTS or re.fullmatch(r"-\d+|-O\d", w) for w in words),

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.policy.paths import inside, sensitivity
 from desktop_agent.core.policy.read_only_commands import GIT_READERS, is_reading
 from desktop_agent.core.policy.segments import SHELLS, ParsedCommand, Segment
@@ -65,7 +66,7 @@ OUTWARD = frozenset({
     "semantic-release", "lerna", "changeset", "vsce", "fastlane",
 })  # fmt: skip
 
-_OUTWARD_WORD = re.compile(r"deploy|publish|release|upload|^push$", re.IGNORECASE)
+_OUTWARD_WORD = regex(r"deploy|publish|release|upload|^push$", re.IGNORECASE)
 _SCRIPTS = {"npm": ("run", "test", "start"), "yarn": ("run", "test"), "pnpm": ("run", "test"), "bun": ("run", "test")}
 _DELETES = frozenset({"rm", "rmdir", "unlink", "shred", "truncate", "srm", "trash"})
 _DISK = frozenset(

@@ -7,6 +7,7 @@ import posixpath
 import re
 from collections.abc import Collection, Iterator, Sequence
 
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.policy.segments import (
     INTERPRETERS,
     OTHER_SHELLS,
@@ -18,7 +19,7 @@ from desktop_agent.core.policy.segments import (
 
 MOST_SCRIPTS = 32
 
-_SEARCHED = re.compile(r"""\b(PATH|PYTHONPATH|NODE_PATH|PERL5LIB|RUBYLIB)=(?:"([^"]*)"|'([^']*)'|([^\s;&|)]+))""")
+_SEARCHED = regex(r"""\b(PATH|PYTHONPATH|NODE_PATH|PERL5LIB|RUBYLIB)=(?:"([^"]*)"|'([^']*)'|([^\s;&|)]+))""")
 _SOURCING = frozenset({".", "source"})
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 _PYTHON_PROJECT = ("pyproject.toml", "setup.py", "setup.cfg")
@@ -138,7 +139,7 @@ def _of_segment(segment: Segment) -> Iterator[str]:
     yield from (redirection.target.text for redirection in segment.redirections if redirection.operator == "<")
 
 
-_MODULE = re.compile(r"-[BEIOPRSbdiqsuvx]*m(?P<name>[A-Za-z_][\w.]*)?|--module")
+_MODULE = regex(r"-[BEIOPRSbdiqsuvx]*m(?P<name>[A-Za-z_][\w.]*)?|--module")
 """The options that make Python and uv run a module: `-m x`, `-Im x`, `-mx`."""
 
 

@@ -5,6 +5,7 @@ from pathlib import PurePosixPath
 from msgspec import Struct
 from msgspec.structs import replace
 
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.policy.shell_words import Word
 
 SYSTEM_FOLDERS = frozenset(
@@ -111,7 +112,7 @@ WRAPPERS.update(dict.fromkeys(_WITHOUT_OPTIONS.split(), WrapperForm()))
 _NAMESAKES = {"gnice": "nice", "gtimeout": "timeout", "proxychains4": "proxychains", "su-exec": "gosu"}
 WRAPPERS.update((name, WRAPPERS[like]) for name, like in _NAMESAKES.items())
 
-_LOADER = re.compile(r"ld(-linux|-musl)?[\w.-]*\.so(\.\d+)?")
+_LOADER = regex(r"ld(-linux|-musl)?[\w.-]*\.so(\.\d+)?")
 _LOADER_FORM = WrapperForm(
     "",
     "",
@@ -124,7 +125,7 @@ _OUR_SHELLS = frozenset({"bash", "rbash", "sh", "dash", "ash"})
 _POSIX_SHELLS = frozenset({"sh", "dash", "ash"})
 _PIPEFAIL = Word("pipefail")
 _SSH_VALUES = "BbcDEeFIiJLlmOopQRSWw"
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=(.*)", re.DOTALL | re.ASCII)
+_ASSIGNMENT = regex(r"([A-Za-z_]\w*)\+?=(.*)", re.DOTALL | re.ASCII)
 
 
 class Unwrapped(Struct, frozen=True):

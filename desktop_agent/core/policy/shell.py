@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from tree_sitter import Language, Node, Parser
 
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.policy.evaluation import (
     Evaluations,
     are_numbers,
@@ -53,7 +54,7 @@ MOST_SEGMENTS = 400
 DEEPEST_SCRIPTS = 4
 LONGEST_SCRIPT_BYTES = 8 * 1024
 
-_DUPLICATED = re.compile(r"\d+-?|-|[A-Za-z_./][\w./-]*", re.ASCII)
+_DUPLICATED = regex(r"\d+-?|-|[A-Za-z_./][\w./-]*", re.ASCII)
 """What can follow `>&` as its target. The shell splits `>&-x` into two words."""
 NOT_POSIX = "syntax of bash, which another shell reads differently"
 

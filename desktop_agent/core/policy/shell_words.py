@@ -7,12 +7,14 @@ from typing import Literal
 from msgspec import Struct
 from tree_sitter import Node
 
+from desktop_agent.core.base.regex import regex
+
 WordKind = Literal["known", "simple", "complex"]
 """`simple`: unknown value without side effects, such as a variable, a glob or a command's output."""
 
 _BLANKS = " \t\n"
 _OPERATORS = ";&|<>()"
-_VARIABLE = re.compile(r"\$(\w+|[-!?@*#$])", re.ASCII)
+_VARIABLE = regex(r"\$(\w+|[-!?@*#$])", re.ASCII)
 _SIMPLE_HOLES = frozenset({"simple_expansion", "plain_expansion", "command_substitution"})
 
 
@@ -227,8 +229,8 @@ def is_plain_body(text: str, start: int, body: Node | None) -> bool:
     return knows_substitutions(text, start, [body] if body else [], _IN_DOCUMENT) and not re.search(r"\\[\\\n]", text)
 
 
-_IN_DOCUMENT = re.compile(r"(?<!\\)(\$\(|`|\$\{|\$\[)")
-IN_EXPANSION = re.compile(r"(?<!\\)(\$\(|`|\$\{|\$\[|[<>]\()")
+_IN_DOCUMENT = regex(r"(?<!\\)(\$\(|`|\$\{|\$\[)")
+IN_EXPANSION = regex(r"(?<!\\)(\$\(|`|\$\{|\$\[|[<>]\()")
 
 
 def knows_substitutions(text: str, start: int, nodes: Iterable[Node], begins: re.Pattern[str]) -> bool:

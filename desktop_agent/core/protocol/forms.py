@@ -11,12 +11,13 @@ from urllib.parse import urlsplit
 from msgspec.structs import replace
 
 from desktop_agent.core.base.plain_text import has_hidden, is_encodable, named
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.base.web_address import has_userinfo, is_readable_on_the_way
 from desktop_agent.core.protocol.model import Answer, FieldFormat, FieldKind, FormField, FormOption, ServerQuestion
 
 LARGEST = 2**53
 
-_EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
+_EMAIL = regex(r"[^@\s]+@[^@\s]+")
 
 
 def mistake_in_answers(question: ServerQuestion, answers: Mapping[str, Answer]) -> str:

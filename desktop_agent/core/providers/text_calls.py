@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.models.vendors import VENDORS
 from desktop_agent.core.protocol.codec import object_in, objects_in, text_in, texts_in
 from desktop_agent.core.protocol.model import (
@@ -29,14 +30,14 @@ from desktop_agent.core.system.network.connections import MAX_CALLS
 CAN_WRITE_CALLS = frozenset(vendor.id for vendor in VENDORS if vendor.wire == "openai-chat")
 
 # The patterns look at no character twice: a model can repeat one of these marks, or a newline, thousands of times.
-_BEGIN = re.compile(r"<tool_call>|<function=")
-_MARK = re.compile(r"</?tool_call>|<\|(?:im_end|endoftext)\|>")
+_BEGIN = regex(r"<tool_call>|<function=")
+_MARK = regex(r"</?tool_call>|<\|(?:im_end|endoftext)\|>")
 """Marks around calls. The last two end an answer in a model's template, and some servers pass them on."""
-_BETWEEN = re.compile(r"(?<=\})[ \t]*\r?\n\s*(?=\{)|(?<=</function>)\s*(?=<function=)")
-_FUNCTION = re.compile(r"<function=([\w.-]+)>(.*)</function>", re.DOTALL)
-_PARAMETER = re.compile(r"<parameter=([\w.-]+)>")
+_BETWEEN = regex(r"(?<=\})[ \t]*\r?\n\s*(?=\{)|(?<=</function>)\s*(?=<function=)")
+_FUNCTION = regex(r"<function=([\w.-]+)>(.*)</function>", re.DOTALL)
+_PARAMETER = regex(r"<parameter=([\w.-]+)>")
 _PARAMETER_END = "</parameter>"
-_FENCED = re.compile(r"```(?:json|tool_call)?[ \t]*\r?\n(?=\{)")
+_FENCED = regex(r"```(?:json|tool_call)?[ \t]*\r?\n(?=\{)")
 _FENCE = "```"
 _WHOLE: frozenset[StopReason] = frozenset({"end_turn", "stop_sequence"})
 

@@ -17,6 +17,7 @@ from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.file_types import PICTURE_TYPES
 from desktop_agent.core.base.ids import CallId, Digest
 from desktop_agent.core.base.plain_text import is_encodable
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.protocol.codec import as_object, text_in
 from desktop_agent.core.protocol.events import TextDelta, ThinkingDelta
@@ -173,8 +174,8 @@ class WireFormat(ABC):
 
 _SEARCH_TOOL = "web_search"
 
-_ALLOWED = re.compile(r"[a-zA-Z0-9_-]+")
-_OTHER = re.compile(r"[^a-zA-Z0-9_-]")
+_ALLOWED = regex(r"[a-zA-Z0-9_-]+")
+_OTHER = regex(r"[^a-zA-Z0-9_-]")
 
 
 def tool_name_in(name: str, longest: int) -> str:
@@ -314,7 +315,7 @@ def decode_event(data: str) -> JsonObject | None:
     return cast("JsonObject", event) or None
 
 
-_WORD = re.compile(r"<?[A-Za-z][\w.:>-]{0,39}")
+_WORD = regex(r"<?[A-Za-z][\w.:>-]{0,39}")
 _SIGNS_OF_LIFE = ("", "{}", "null", "ping", "[ping]", "keepalive", "keep-alive", "heartbeat", "[done]")
 
 
@@ -532,9 +533,9 @@ _TAGS: Mapping[str, str] = {
 }
 _MOST_BLANKS = 99
 """How many blanks may precede thoughts. A model that repeats itself can write many more."""
-_THOUGHTS = re.compile(rf"\s{{0,{_MOST_BLANKS}}}({'|'.join(map(re.escape, _TAGS))})")
+_THOUGHTS = regex(rf"\s{{0,{_MOST_BLANKS}}}({'|'.join(map(re.escape, _TAGS))})")
 _THOUGHTS_BEGIN = tuple(tag[:size] for tag in _TAGS for size in range(1, len(tag)))
-_LONE_END = re.compile(r"(?:\A|\n)[ \t]*</think(?:ing)?>[ \t]*(?:\r?\n|\Z)|(?<!`)</think(?:ing)?>(?:\r?\n){2}")
+_LONE_END = regex(r"(?:\A|\n)[ \t]*</think(?:ing)?>[ \t]*(?:\r?\n|\Z)|(?<!`)</think(?:ing)?>(?:\r?\n){2}")
 _FENCE = "```"
 
 

@@ -1,7 +1,6 @@
 """The permissions of one command, and helpers that all sandboxes share."""
 
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Literal
@@ -9,6 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import SandboxError
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.system.processes.runner import Command
 
 PROXY_PORT = 3128
@@ -93,7 +93,7 @@ def require_no_way_out(confinement: ConfinementSpec, name: str) -> None:
 
 _TOO_WIDE = frozenset(Path(path) for path in ("/", "/dev", "/proc", "/sys", "/run", "/tmp", "/var", "/etc", "/usr"))  # noqa: S108
 
-_UNSAFE = re.compile(
+_UNSAFE = regex(
     r"LD_.*|DYLD_.*|GLIBC_TUNABLES|MALLOC_.*|GCONV_PATH|GETCONF_DIR|HOSTALIASES|LOCALDOMAIN|LOCPATH|NIS_PATH|NLSPATH"
     r"|RESOLV_HOST_CONF|RES_OPTIONS|TZDIR|PYTHON.*|ENV|BASH_ENV|BASHOPTS|SHELLOPTS|PS4|IFS|CDPATH"
 )

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import SandboxError
 from desktop_agent.core.base.package import PACKAGE_FOLDER
 from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.base.secrets import HIDDEN, mask
 from desktop_agent.core.sandbox.confinement import ConfinementSpec, Folders, is_within
 from desktop_agent.core.sandbox.path_lists import (
@@ -51,7 +52,7 @@ _FIRST_USER, _NOBODY = 1000, 65534
 
 _MOST_LINKS = 40
 _MOST_BYTES = 256 * 1024
-_CREDENTIAL = re.compile(
+_CREDENTIAL = regex(
     r"(?:extraheader|password|passwd|passphrase|_auth\w*|secret\w*|token|api_?key|credentials?)[\"']?\s*[=:]\s*[\"']?[^\s\"'!]"
     r"|://[^\s/@\"']{20,}@",
     re.IGNORECASE,
@@ -395,7 +396,7 @@ OWN_FOLDER = ".desktop-agent"
 
 _NESTED_DEPTH = 2
 _NESTED_LIMIT = 2000
-_SUBMODULE_PATH = re.compile(r"^\s*path\s*=(.*)$", re.MULTILINE)
+_SUBMODULE_PATH = regex(r"^\s*path\s*=(.*)$", re.MULTILINE)
 _SUBMODULES_READ = 256 * 1024
 
 

@@ -1,7 +1,6 @@
 """The search index of a workspace: for a question in words, it finds the best passages of text files."""
 
 import os
-import re
 import sqlite3
 import stat
 import threading
@@ -13,6 +12,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from desktop_agent.core.base.file_names import legible_name, real_name
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.search.symbols import definitions
 from desktop_agent.core.store.cache_file import CacheFile, is_damage, transaction
 from desktop_agent.core.system.files import digest_of
@@ -22,8 +22,8 @@ LONGEST_TERM = 64
 _SHORTEST_PREFIX = 4
 
 _ONLY_IDENTIFIERS = bytes(sign if chr(sign).isascii() and chr(sign).isalnum() else ord(" ") for sign in range(256))
-_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_TERM = re.compile(r"\w+")
+_PART = regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_TERM = regex(r"\w+")
 
 _STOP_WORDS = """
 a about all also an and any are as at be been but by can code could did do does done file files find for from

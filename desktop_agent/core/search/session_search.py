@@ -21,6 +21,7 @@ from msgspec import Struct
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.protocol.codec import object_in, objects_in, text_in
 from desktop_agent.core.protocol.events import IMPORTED_WORDS
 from desktop_agent.core.protocol.model import HitKind, JsonObject, SearchHit, SearchQuery
@@ -43,8 +44,8 @@ from desktop_agent.core.store.journal.journal_scan import (
 from desktop_agent.core.store.journal.lines import MAX_LINE_BYTES
 from desktop_agent.core.terminal.printout import plain_text
 
-_QUOTED_OR_NOT = re.compile(r'"([^"]*)("?)|([^\s"]+)')
-_WORD = re.compile(r"[^\W_]+")
+_QUOTED_OR_NOT = regex(r'"([^"]*)("?)|([^\s"]+)')
+_WORD = regex(r"[^\W_]+")
 _MOST_CHARS = 2_000
 _MOST_PHRASES = 16
 _MOST_WORDS = 64
@@ -575,7 +576,7 @@ def _number(fields: JsonObject, key: str) -> int:
 
 _BEFORE = 48
 _AFTER = 132
-_BLANK = re.compile(r"\s+")
+_BLANK = regex(r"\s+")
 
 
 def snippet_of(text: str, question: SessionQuestion) -> tuple[str, tuple[tuple[int, int], ...]]:

@@ -7,6 +7,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from desktop_agent.core.base.regex import regex
+
 LONGEST_NAME = 80
 
 _NO_NAMES = "if for while switch catch return else do function new throw await sizeof elif match with"
@@ -76,7 +78,7 @@ _FAMILIES = (
 """Per family: file endings, and what defines names and constants. The last family is no code."""
 _BY_ENDING, _CONSTANTS_BY_ENDING = (
     {
-        f".{ending}": re.compile(patterns[kind], (re.MULTILINE if kind == 0 else 0) | re.VERBOSE)
+        f".{ending}": regex(patterns[kind], (re.MULTILINE if kind == 0 else 0) | re.VERBOSE)
         for endings, *patterns in _FAMILIES
         if patterns[kind]
         for ending in endings.split()
@@ -85,7 +87,7 @@ _BY_ENDING, _CONSTANTS_BY_ENDING = (
 )
 CODE_ENDINGS = tuple(ending for endings, _, _ in _FAMILIES[:-1] for ending in endings.split())
 _CODE = frozenset(f".{ending}" for ending in CODE_ENDINGS)
-_ANY = re.compile(_OTHER, re.MULTILINE | re.VERBOSE)
+_ANY = regex(_OTHER, re.MULTILINE | re.VERBOSE)
 _DATA_ENDINGS = "json yaml yml toml xml html htm svg css scss csv tsv txt lock ini cfg"
 _DATA = frozenset(f".{ending}" for ending in _DATA_ENDINGS.split())
 _LINES_AT_ONCE = 200
@@ -142,7 +144,7 @@ _WORDS_OF_KINDS: dict[SymbolKind, str] = {
 _KIND_BY_WORD: dict[str, SymbolKind] = {word: kind for kind, words in _WORDS_OF_KINDS.items() for word in words.split()}
 _NO_SYMBOLS = frozenset({"impl", "extension"})
 """Words that begin an extension of something that is defined elsewhere."""
-_WORD = re.compile(r"\w+")
+_WORD = regex(r"\w+")
 
 
 def symbol_in(path: str, line: str) -> LineSymbol | None:
@@ -183,7 +185,7 @@ def _kind(before: str, behind: str) -> SymbolKind | None:
 
 
 _BEFORE_NAMES = "|".join([*_KIND_BY_WORD, "let", "var", "val", "readonly", "export"])
-_TYPED = re.compile(r"[\w$?!-]+")
+_TYPED = regex(r"[\w$?!-]+")
 
 
 def can_be_a_name(typed: str) -> bool:
@@ -206,11 +208,9 @@ def likely_lines(typed: str) -> tuple[str, ...]:
 
 
 _MOST_ABOVE = 40
-_ABOVE = re.compile(
-    r"[ \t]*(?:@|#\[|#(?![ ]*(?:include|if|ifdef|ifndef|else|endif|define|pragma|import)\b)|//|/\*|\*|--)"
-)
-_CLOSING = re.compile(r"[ \t]*(?:[)\]}{]|end\b|begin\b)")
-_LONG_TEXT = re.compile(r'"""|\'\'\'')
+_ABOVE = regex(r"[ \t]*(?:@|#\[|#(?![ ]*(?:include|if|ifdef|ifndef|else|endif|define|pragma|import)\b)|//|/\*|\*|--)")
+_CLOSING = regex(r"[ \t]*(?:[)\]}{]|end\b|begin\b)")
+_LONG_TEXT = regex(r'"""|\'\'\'')
 
 
 def extent_of(lines: Sequence[str], at: int) -> tuple[int, int]:

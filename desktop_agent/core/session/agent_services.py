@@ -25,6 +25,7 @@ from desktop_agent.core.agents.peer import INVALID_PARAMS, INVALID_REQUEST, NOT_
 from desktop_agent.core.base.errors import AgentError, StorageError, ToolError, UsageError
 from desktop_agent.core.base.ids import CallId, new_prompt_id
 from desktop_agent.core.base.plain_text import without_controls
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.policy.call import CallFacts
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
@@ -58,7 +59,7 @@ from desktop_agent.core.tools.tool import ToolContext
 
 logger = logging.getLogger(__name__)
 
-_PLAIN_YES = re.compile(
+_PLAIN_YES = regex(
     r"(?:(?:yes|ok)[,.]? ?)?(?:(?:always )?(?:allow|accept|approve|proceed|run|continue|apply|go ahead)\b)?"
     r"(?: ?(?:it|once|one time|always|this (?:time|call|edit|change|command|once)|for this session))*[.!]?",
     re.IGNORECASE,

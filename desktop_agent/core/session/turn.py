@@ -6,7 +6,6 @@ is overloaded, its fallback answers; when the model is switched, the user reads 
 
 import asyncio
 import logging
-import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import AgentError, ProviderError, ProviderFault
 from desktop_agent.core.base.ids import CallId, claim_id
 from desktop_agent.core.base.plain_text import HIDDEN, number_of
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.context.history import is_readable_by, portable
 from desktop_agent.core.context.packing import image_digests
 from desktop_agent.core.context_window.context_manager import NoRoomError, TurnRequests
@@ -58,7 +58,7 @@ _SAYS_NOTHING_MORE: frozenset[StopReason] = frozenset({"end_turn", "stop_sequenc
 _LONGEST_AT_ONCE_S = 0.004
 """How long the pieces of an answer are read without letting anything else run, such as the window."""
 
-_NOTHING = re.compile(rf"(?:[\s\u200c\u200d{HIDDEN}]|<\|[a-z_]+\|>|</?s>)*")
+_NOTHING = regex(rf"(?:[\s\u200c\u200d{HIDDEN}]|<\|[a-z_]+\|>|</?s>)*")
 """Matches text without a visible character, apart from marks of a model's template."""
 
 _logger = logging.getLogger(__name__)

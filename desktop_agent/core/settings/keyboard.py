@@ -3,11 +3,11 @@
 Keys are written as Qt's portable text (`Ctrl+Shift+F`), without importing Qt.
 """
 
-import re
 from collections.abc import Mapping
 from functools import partial
 from typing import Final, cast
 
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.settings.declaring import Section, section, setting
 
 _MODIFIERS: Final[Mapping[str, str]] = {
@@ -29,9 +29,9 @@ _NAMES: Final = {name.lower(): name for name in NAMED_KEYS} | {
     "pageup": "PgUp",
     "pagedown": "PgDown",
 }
-_FUNCTION_KEY: Final = re.compile(r"F[0-9]+")
-_LAST_COMMA: Final = re.compile(r"(?<=[^+]),$")
-_BLANKS_INSIDE: Final = re.compile(r"(?<=\w)\s*\+\s*(?=\w)")
+_FUNCTION_KEY: Final = regex(r"F[0-9]+")
+_LAST_COMMA: Final = regex(r"(?<=[^+]),$")
+_BLANKS_INSIDE: Final = regex(r"(?<=\w)\s*\+\s*(?=\w)")
 
 ANY: Final = ("any",)
 

@@ -15,6 +15,7 @@ from typing import Literal, cast
 from msgspec import Struct, field
 
 from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.settings.declaring import Section
 from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.settings.values import (
@@ -342,13 +343,13 @@ def _blanked(match: re.Match[str]) -> str:
     return found if match["short"] else '""' + "\n" * found.count("\n")
 
 
-_TEXT = re.compile(
+_TEXT = regex(
     r'''"""(?:\\.|[^\\])*?"{3,5}|'{3}.*?'{3,5}|(?P<short>"(?:\\.|[^"\\\n])*"|'[^'\n]*')|\#[^\n]*''', re.DOTALL
 )
 _BRACKETS = {"[": 1, "{": 1, "]": -1, "}": -1}
-_QUOTED = re.compile(r"""\"(?:\\.|[^"\\])*"|'[^']*'""")
-_HEADER = re.compile(r"\s*\[\[?([^\[\]]+)\]")
-_ASSIGNMENT = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
+_QUOTED = regex(r"""\"(?:\\.|[^"\\])*"|'[^']*'""")
+_HEADER = regex(r"\s*\[\[?([^\[\]]+)\]")
+_ASSIGNMENT = regex(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
 
 
 def _plain(key: str) -> str:

@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import fields, replace
 
 from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.base.web_address import completed, why_no_address, without_userinfo
 from desktop_agent.core.models.vendors import VENDORS, known_vendor
 from desktop_agent.core.settings.declaring import About, AboutSection, Kind, Section, about_in
@@ -220,8 +221,8 @@ def _declared(section: Section, prefix: str) -> Iterator[Setting]:
 
 _KINDS: dict[object, Kind] = {bool: "switch", int: "whole", float: "number", str: "text", tuple[str, ...]: "texts"}
 
-_NUMBER = re.compile(r"[+-]?[0-9]{1,18}(?:\.[0-9]{1,18})?")
-_WHOLE = re.compile(r"[+-]?[0-9]+")
+_NUMBER = regex(r"[+-]?[0-9]{1,18}(?:\.[0-9]{1,18})?")
+_WHOLE = regex(r"[+-]?[0-9]+")
 
 
 def _as_float(value: float) -> float:
@@ -277,7 +278,7 @@ def tightened(setting: Setting, before: object, wanted: object) -> object | None
             return None
 
 
-_SAFETY = re.compile(
+_SAFETY = regex(
     r"""
       (?:execution|safety_copy|tools\.limits)\..*     # questions, sandbox, what may be written, what is copied before
     | spending\..*                                   # what may be spent without a question

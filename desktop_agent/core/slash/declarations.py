@@ -10,8 +10,9 @@ from typing import Literal
 from msgspec import Struct
 
 from desktop_agent.core.base.plain_text import shortened
+from desktop_agent.core.base.regex import regex
 
-_BACKQUOTES = re.compile(r"`+")
+_BACKQUOTES = regex(r"`+")
 
 
 def code(text: str) -> str:
@@ -134,9 +135,9 @@ def _described(command: Declaration) -> str:
     return f"{code(usage(command))}{_ORIGINS[command.origin]}: {summary}{asks}{problem}"
 
 
-_WORD = re.compile(r'"((?:[^"\\]|\\.)*)"(?=\s|$)|\'([^\']*)\'(?=\s|$)|(\S+)', re.DOTALL)
-_ESCAPED = re.compile(r'\\(["\\])')
-_NAME = re.compile(r"/(\S*)\s*", re.DOTALL)
+_WORD = regex(r'"((?:[^"\\]|\\.)*)"(?=\s|$)|\'([^\']*)\'(?=\s|$)|(\S+)', re.DOTALL)
+_ESCAPED = regex(r'\\(["\\])')
+_NAME = regex(r"/(\S*)\s*", re.DOTALL)
 
 
 class Invocation(Struct, frozen=True):

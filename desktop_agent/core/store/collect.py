@@ -5,7 +5,6 @@ meanwhile: only blobs that nobody has put for a day are removed.
 """
 
 import os
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime, timedelta
@@ -17,6 +16,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import storage_error
 from desktop_agent.core.base.ids import Digest
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.store.blobs import Blobs, DamagedError
 from desktop_agent.core.system.staged_file import is_left_over
 
@@ -28,7 +28,7 @@ Pause = Callable[[], None]
 _STEP_BYTES = 256 * 1024
 _FILES_A_STEP = 100
 _DIGEST_LENGTH = 64
-_HEX_RUN = re.compile(rb"[0-9a-f]{64,}")
+_HEX_RUN = regex(rb"[0-9a-f]{64,}")
 _STRIDE = 8
 _IS_HEX = bytes(byte in b"0123456789abcdef" for byte in range(256))
 _ALL_HEX = b"\x01" * (_DIGEST_LENGTH // _STRIDE)

@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from itertools import count
@@ -15,6 +14,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError, storage_error
 from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.store.journal.lines import open_regular
 from desktop_agent.core.system.file_writes import write_private
 from desktop_agent.core.system.files import digest_of
@@ -23,7 +23,7 @@ from desktop_agent.core.system.private_files import PRIVATE_FILE, make_private_f
 DraftKey = str
 """Identifies a conversation, which may not be a session yet. Safe as a file name."""
 
-_TURN = re.compile("[0-9]{1,18}")
+_TURN = regex("[0-9]{1,18}")
 
 MAX_BYTES = 64 * 2**20
 

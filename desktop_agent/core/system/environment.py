@@ -9,6 +9,7 @@ from pathlib import Path
 from traceback import format_exception
 from types import TracebackType
 
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.base.secrets import is_key, is_secret_name, mask, secrets_in
 
 _NEEDED = frozenset({"PATH", "HOME", "PWD", "OLDPWD", "SHELL", "USER", "LOGNAME", "LANG", "TERM", "TMPDIR"})
@@ -31,9 +32,9 @@ _IN_PARAMETER = r"""
     ["']?\s*[=:]\s*["']?(?![\s"'&;,)]|\$|%\w+%|/|\d{1,3}(?:[\s"'&;,)}]|$)|(?:true|false|null|none|yes|no)\b)[^\s"'&;]{3,}
     """
 _HEADER = r"\b(?:bearer|basic|token)\s+[\w.~+/=-]{16,}"
-_BETWEEN = re.compile(r"[\s,;|\"'=]+")
+_BETWEEN = regex(r"[\s,;|\"'=]+")
 
-_LEADS_OUT = re.compile(
+_LEADS_OUT = regex(
     r"SSH_AUTH_SOCK|SSH_AGENT_PID|SSH_ASKPASS|SSH_ASKPASS_REQUIRE|SSH_CONNECTION|SSH_CLIENT|SSH_TTY|GPG_AGENT_INFO|GPG_TTY"
     r"|GIT_ASKPASS|SUDO_ASKPASS|DBUS_\w+_ADDRESS|DBUS_STARTER\w*|DISPLAY|WAYLAND_DISPLAY|WAYLAND_SOCKET|XAUTHORITY"
     r"|ICEAUTHORITY|SESSION_MANAGER|XDG_RUNTIME_DIR|XDG_SESSION_ID|XDG_ACTIVATION_TOKEN|DESKTOP_STARTUP_ID|KRB5CCNAME"

@@ -18,6 +18,7 @@ from typing import Final, Literal, NamedTuple
 from desktop_agent.core.base.errors import WorkspaceError
 from desktop_agent.core.base.file_names import parents_of
 from desktop_agent.core.base.paths import AppPaths, real_path
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.protocol.model import FolderIdentity
 from desktop_agent.core.system.git.repository import FileState, FileStatus
 
@@ -448,7 +449,7 @@ def _kind(entry: os.DirEntry[str]) -> tuple[bool, bool]:
         return False, True
 
 
-_DIGITS: Final = re.compile(r"\d+")
+_DIGITS: Final = regex(r"\d+")
 
 
 def natural_key(name: str) -> str:

@@ -3,13 +3,13 @@
 An answer to a query arrives as if it were typed, so it never contains text of the program. Sequences follow ECMA-48.
 """
 
-import re
 import threading
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator
 from itertools import islice, takewhile
 from typing import Final, Literal, NamedTuple
 
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.terminal.rows import BLANK, PLAIN, KeptRow, Row
 from desktop_agent.core.terminal.screen import HISTORY_ROWS, Screen, Writer, carry_out, control, escape, numbers_of
 
@@ -17,7 +17,7 @@ Kind = Literal["text", "control", "escape", "sequence", "command"]
 
 _LONGEST_STRING: Final = 4_096
 
-_TOKEN = re.compile(
+_TOKEN = regex(
     r"(?P<text>[^\x00-\x1f\x7f-\x9f]+)"
     r"|(?P<sequence>\x1b\[(?P<parameters>[<-?]?[0-9:;]{0,200})(?P<between>[ -/]{0,8})(?P<final>[@-~]))"
     r"|(?P<malformed>\x1b\[[ -?]{0,300}(?:[@-~]|(?=[\x18\x1a\x1b])))"
@@ -26,7 +26,7 @@ _TOKEN = re.compile(
     r"|(?P<unfinished>\x1b(?:\[[ -?]{0,300}|[ -/]{0,8})\Z)"
     r"|(?P<control>[\x00-\x1f\x7f-\x9f])"
 )
-_END = re.compile(r"[\x07\n\x18\x1a\x1b]")
+_END = regex(r"[\x07\n\x18\x1a\x1b]")
 
 
 class Token(NamedTuple):
@@ -276,7 +276,7 @@ MOST_BYTES: Final = 1024 * 1024
 FLOOD_BYTES: Final = 64 * 1024
 
 _PLAIN = bytes({0x09, 0x0A, 0x0D, *range(0x20, 0x7F), *range(0x80, 0x100)})
-_SGR = re.compile(rb"\x1b\[[0-9;:]*m")
+_SGR = regex(rb"\x1b\[[0-9;:]*m")
 
 
 class Backlog:

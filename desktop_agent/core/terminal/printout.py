@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Final
 
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.terminal.emulator import Emulator
 from desktop_agent.core.terminal.rows import (
     PLAIN,
@@ -27,11 +28,11 @@ _EFFORT_OF_A_ROW: Final = 32
 _LEAST_BULK: Final = 4_096
 
 _TEXT = r"[^\x00-\x08\x0a-\x1f\x7f-\x9f]*"
-_PLAIN_LINES = re.compile(rf"(?:{_TEXT}(?:\x1b\[[0-9;:]{{0,100}}m{_TEXT})*\r?\n){{1,{_MOST_LINES}}}")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_PLAIN_LINES = regex(rf"(?:{_TEXT}(?:\x1b\[[0-9;:]{{0,100}}m{_TEXT})*\r?\n){{1,{_MOST_LINES}}}")
+_CONTROL = regex(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _IGNORED = bytes({*range(0x07), *range(0x10, 0x18), 0x19, *range(0x1C, 0x20), 0x7F})
 """Control characters that terminals ignore anywhere. A file of zeros is full of them."""
-_IGNORED_TEXT = re.compile(f"[{re.escape(_IGNORED.decode())}]+")
+_IGNORED_TEXT = regex(f"[{re.escape(_IGNORED.decode())}]+")
 _BULK = bytes({0x09, 0x0A, *range(0x20, 0x7F), *range(0x80, 0xC2), *range(0xC3, 0x100)})
 """Bytes that are text or line ends whatever is next to them. 0xC2 is not one: it may begin a C1 control."""
 

@@ -1,16 +1,17 @@
 """One row of a screen: while programs change it, and when it is kept. Widths of characters, and styled runs."""
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from typing import Any, NamedTuple
 from unicodedata import category, east_asian_width
 
-SGR = re.compile(r"\x1b\[([0-9;:]*)m")
+from desktop_agent.core.base.regex import regex
+
+SGR = regex(r"\x1b\[([0-9;:]*)m")
 
 _CUBE = (0, 95, 135, 175, 215, 255)
-_SEPARATORS = re.compile("[;:]")
+_SEPARATORS = regex("[;:]")
 
 
 class PrintedStyle(NamedTuple):

@@ -3,7 +3,6 @@
 Restrictions come from the front end, the role, and the machine's abilities.
 """
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Literal, get_args
@@ -13,6 +12,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.paths import prompt_text
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.context.history_fold import SEARCH_TOOLS
 from desktop_agent.core.extensions.agent_files import AgentRole
 from desktop_agent.core.protocol.model import Capability, JsonObject, SandboxMode, ToolDefinition
@@ -29,7 +29,7 @@ from desktop_agent.core.tools.mcp_tool import (
     servers_in_words,
 )
 
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_NAME = regex(r"[A-Za-z0-9_-]{1,64}")
 _MOST_NAMED = 50
 
 

@@ -34,6 +34,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, PydanticSerialization
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.plain_text import shortened
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
 from desktop_agent.core.tools.tool import ReadTool, ToolArguments, ToolContext
@@ -44,7 +45,7 @@ Function = Callable[..., Any]
 """Sync or async; returns text, a JSON value, None, or a `ToolResult`."""
 
 _LONGEST_TITLE = 120
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+_NAME = regex(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 
 class FunctionTool(ReadTool[ToolArguments]):
@@ -283,19 +284,19 @@ def _inlined(value: object, definitions: JsonObject, above: tuple[str, ...]) -> 
 _MORE = r"(?:(?P=indent)[ \t]+.*\n?|[ \t]*\n)*"  # lines that are indented further, and blank ones
 _SECTIONS = (
     (  # Google's
-        re.compile(rf"(?m)^(?P<indent>[ \t]*)(?:Args|Arguments|Parameters):[ \t]*\n(?P<block>{_MORE})"),
-        re.compile(r"(?P<name>\w+)[ \t]*(?:\([^)]*\))?:[ \t]*(?P<text>.*)"),
+        regex(rf"(?m)^(?P<indent>[ \t]*)(?:Args|Arguments|Parameters):[ \t]*\n(?P<block>{_MORE})"),
+        regex(r"(?P<name>\w+)[ \t]*(?:\([^)]*\))?:[ \t]*(?P<text>.*)"),
     ),
     (  # NumPy's; ends before the next underlined heading
-        re.compile(
+        regex(
             r"(?m)^[ \t]*Parameters[ \t]*\n[ \t]*-{3,}[ \t]*\n"
             r"(?P<block>(?:(?!.+\n[ \t]*-{3,}[ \t]*$).*(?:\n|\Z))*)"
         ),
-        re.compile(r"(?P<name>\w+)[ \t]*(?P<text>)(?::.*)?$"),
+        regex(r"(?P<name>\w+)[ \t]*(?P<text>)(?::.*)?$"),
     ),
     (  # Sphinx's
-        re.compile(rf"(?m)^(?P<indent>[ \t]*)(?P<block>:param[ \t].*\n?{_MORE})"),
-        re.compile(r":param[ \t]+(?:[^:]*[ \t])?(?P<name>\w+):[ \t]*(?P<text>.*)"),
+        regex(rf"(?m)^(?P<indent>[ \t]*)(?P<block>:param[ \t].*\n?{_MORE})"),
+        regex(r":param[ \t]+(?:[^:]*[ \t])?(?P<name>\w+):[ \t]*(?P<text>.*)"),
     ),
 )
 

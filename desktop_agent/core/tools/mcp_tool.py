@@ -6,7 +6,6 @@ Results are complete, in order, and within the limits.
 
 import asyncio
 import json
-import re
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,6 +23,7 @@ from desktop_agent.core.base.errors import ServerError, StorageError, ToolError
 from desktop_agent.core.base.file_types import PictureError, inspect_picture
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.base.plain_text import on_one_line, shortened
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.context.history_fold import FOUND_KEY, SEARCH_TOOLS
 from desktop_agent.core.context.tokens import tool_tokens
 from desktop_agent.core.mcp.connection import Connection
@@ -126,8 +126,8 @@ class SessionTrust:
             )
 
 
-_PROPERTY = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-_OTHER = re.compile(r"[^A-Za-z0-9_.-]")
+_PROPERTY = regex(r"[A-Za-z0-9_.-]{1,64}")
+_OTHER = regex(r"[^A-Za-z0-9_.-]")
 _ALTERNATIVES = ("anyOf", "oneOf", "allOf")
 
 
@@ -465,7 +465,7 @@ def server_named_in(tool: str, servers: Iterable[str]) -> str | None:
 
 
 LONGEST_NAME = 64
-_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
+_NOT_IN_A_NAME = regex(r"[^A-Za-z0-9_-]")
 
 
 def wire_name(server: str, tool: str) -> str:
@@ -477,7 +477,7 @@ def wire_name(server: str, tool: str) -> str:
     return f"{plain[: LONGEST_NAME - 9]}-{digest}"
 
 
-_HASHED = re.compile(r"-[0-9a-f]{8}$")
+_HASHED = regex(r"-[0-9a-f]{8}$")
 """A tool whose own name ends like such a hash could otherwise collide with a hashed name."""
 
 
@@ -537,8 +537,8 @@ def _described(tool: McpTool) -> str:
     return f"{tool.name} (of the server {tool.server})\n{definition.description}\nArguments: {schema}"
 
 
-_WORD = re.compile(r"[^\W_]+")
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_WORD = regex(r"[^\W_]+")
+_HUMP = regex(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _LEAST_PREFIX = 3
 _MOST_WORDS = 32
 _LONGEST_TEXT = 4_000

@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.file_names import QUOTED_NAME, unquoted_name
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.tools.files.suggest import similar_lines
 
 Action = Literal["Add", "Update", "Delete"]
@@ -66,13 +67,13 @@ FORMS = (
     "'*** Add File: path' with '+' lines or '*** Delete File: path', then '*** End Patch'; or a unified diff."
 )
 
-_HEADER = re.compile(r"\*\*\* (Add|Update|Delete) File:(.*)")
-_MOVE = re.compile(r"\*\*\* Move to:(.*)")
-_OUTER = re.compile(r"\*\*\* (Begin|End) Patch\s*$")
-_WRAPPING = re.compile(r"(```\w*|apply_patch\b.*|EOF)\s*$")
-_COLOUR = re.compile("\x1b\\[[0-9;]*[mK]")
-_COLOURED = re.compile("\x1b\\[[0-9;]*m(?:diff --git|--- |@@ )")
-_BARE_FIRST_LINE = re.compile(r"[-+ ]|$")
+_HEADER = regex(r"\*\*\* (Add|Update|Delete) File:(.*)")
+_MOVE = regex(r"\*\*\* Move to:(.*)")
+_OUTER = regex(r"\*\*\* (Begin|End) Patch\s*$")
+_WRAPPING = regex(r"(```\w*|apply_patch\b.*|EOF)\s*$")
+_COLOUR = regex("\x1b\\[[0-9;]*[mK]")
+_COLOURED = regex("\x1b\\[[0-9;]*m(?:diff --git|--- |@@ )")
+_BARE_FIRST_LINE = regex(r"[-+ ]|$")
 
 
 def parse_patch(text: str) -> list[FilePatch]:
@@ -191,8 +192,8 @@ END_OF_FILE = "*** End of File"
 NO_NEWLINE = "\\ "
 GIT_HEADER = "diff --git "
 
-_NUMBERED = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-_SECTION = re.compile(r"\*\*\* (Begin Patch|End Patch|(Add|Update|Delete) File:|Move to:)")
+_NUMBERED = regex(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_SECTION = regex(r"\*\*\* (Begin Patch|End Patch|(Add|Update|Delete) File:|Move to:)")
 
 
 def is_hunk_header(line: str) -> bool:
@@ -312,7 +313,7 @@ def _hunk(lines: Sequence[str], at: int, end: int) -> PatchHunk:
 
 
 _NOWHERE = "/dev/null"
-_STAMP = re.compile(r"(?:\t.*|\s+\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*)$")
+_STAMP = regex(r"(?:\t.*|\s+\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*)$")
 
 
 def read_diff(lines: Sequence[str]) -> list[FilePatch]:
@@ -396,7 +397,7 @@ _PREFIXES = frozenset(
     for first, second in (("a/", "b/"), ("i/", "w/"), ("c/", "i/"), ("c/", "w/"), ("o/", "w/"), ("1/", "2/"))
     for pair in ((first, second), (second, first))
 )
-_BACKUP = re.compile(r"(?:\.(?:orig|old|bak)|~)$")
+_BACKUP = regex(r"(?:\.(?:orig|old|bak)|~)$")
 
 
 def _paths(old: str, new: str, git_paths: tuple[str, str] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:

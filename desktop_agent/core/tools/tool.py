@@ -20,6 +20,7 @@ from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.errors import ArgumentsError, ToolError
 from desktop_agent.core.base.file_names import legible_names
 from desktop_agent.core.base.ids import CallId, Digest
+from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.paths import resource_path
 from desktop_agent.core.extensions.agent_files import AgentRole
 from desktop_agent.core.jobs import Jobs
@@ -268,7 +269,7 @@ def _schema_of(arguments_type: type[BaseModel]) -> JsonObject:
 @cache
 def _written_schemas() -> dict[str, JsonObject]:
     """Return the schemas of our own tools. Pydantic would take 40 ms at each start to make them."""
-    return decode(resource_path("tool_schemas.json").read_bytes(), type=dict[str, dict[str, object]])
+    return decode(resource_path("tool_schemas.json").read_bytes(), type=learned(dict[str, dict[str, object]]))
 
 
 def schema_key(arguments_type: type[BaseModel]) -> str:

@@ -22,6 +22,7 @@ from msgspec import Struct
 
 from desktop_agent.core.base.errors import ProviderError, ToolError
 from desktop_agent.core.base.file_types import byte_order_mark
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.system.network.connections import IpAddress, Proxy, Resolver, is_public, system_resolver
 
 if TYPE_CHECKING:
@@ -230,8 +231,8 @@ def _is_address(host: str) -> bool:
     return True
 
 
-_HEADER = re.compile(r"charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
-_IN_BODY = re.compile(
+_HEADER = regex(r"charset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
+_IN_BODY = regex(
     rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w.:-]+)|^<\?xml[^>]{0,200}?encoding=[\"']([\w.:-]+)", re.IGNORECASE
 )
 _BODY_PROBE_BYTES = 4_096
@@ -264,20 +265,20 @@ def _known(name: str) -> str | None:
     return None if encoding in _NOT_FOR_TEXT else _AS_BROWSERS.get(encoding, encoding)
 
 
-_MARKUP = re.compile(r"<(!--|[!?]|(?:script|style)(?=[\s/>])|/?[a-z][^\s/>]*+)", re.IGNORECASE)
+_MARKUP = regex(r"<(!--|[!?]|(?:script|style)(?=[\s/>])|/?[a-z][^\s/>]*+)", re.IGNORECASE)
 _END_OF = {
-    "!--": re.compile("-->"),
-    "!": re.compile(">"),
-    "?": re.compile(">"),
-    "script": re.compile(r"</script[^>]*+>", re.IGNORECASE),
-    "style": re.compile(r"</style[^>]*+>", re.IGNORECASE),
+    "!--": regex("-->"),
+    "!": regex(">"),
+    "?": regex(">"),
+    "script": regex(r"</script[^>]*+>", re.IGNORECASE),
+    "style": regex(r"</style[^>]*+>", re.IGNORECASE),
 }
-_ATTRIBUTE = re.compile(
+_ATTRIBUTE = regex(
     r"""[\s/]*+([^\s/>=][^\s/>=]*+|=)           # a name, or an equals sign out of place
         (?:\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s>]++)?+)?+   # its value""",
     re.VERBOSE,
 )
-_TAG_END = re.compile(r"[\s/]*+>")
+_TAG_END = regex(r"[\s/]*+>")
 
 
 class HtmlReader:
@@ -340,7 +341,7 @@ _BLOCKS = frozenset(
     | {"figure", "footer", "form", "header", "html", "legend", "main", "ol", "p", "pre", "section", "summary", "table"}
     | {"ul"}
 )
-_SPACES = re.compile(r"[ \t\r\n\f\v]+")
+_SPACES = regex(r"[ \t\r\n\f\v]+")
 
 
 class PageText(Struct, frozen=True):

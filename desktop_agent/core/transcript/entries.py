@@ -1,7 +1,6 @@
 """The entries of a transcript, which a user reads in order, and the contribution of a single event. Pure."""
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from copy import copy
 from datetime import datetime
@@ -12,6 +11,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import CallId, ChangeId, HunkKey, PromptId
 from desktop_agent.core.base.plain_text import money, number_of, shortened
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.events import TurnEnded
 from desktop_agent.core.protocol.model import (
@@ -323,7 +323,7 @@ def how_it_ended(end: TurnEnded) -> str:
     return end.reason.replace("_", " ")
 
 
-_PLAIN_NAME = re.compile(r"[\w.-]+")
+_PLAIN_NAME = regex(r"[\w.-]+")
 _LONGEST_INLINE = 100
 """How many characters a list or object on one line may have. Longer ones have a line for each item."""
 _DEEPEST_MARGIN = 100

@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import CallId, SessionId
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
     AgentSession,
@@ -228,7 +229,7 @@ TURN_EVENTS: Final = frozenset({
 """The events that `TurnState.apply` folds; it ignores all others."""
 
 
-_FENCED_OR_STEP = re.compile(
+_FENCED_OR_STEP = regex(
     r"^ {0,3}(?P<fence>```|~~~).*?(?:^ {0,3}(?P=fence)|\Z)"
     r"|^(?P<head>[ \t]*(?:[-*+]|\d+[.)])[ \t]+\[)(?P<mark>[ xX])(?P<tail>\][ \t]+)(?P<text>\S[^\n]*)",
     re.MULTILINE | re.DOTALL,

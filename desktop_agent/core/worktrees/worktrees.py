@@ -7,7 +7,6 @@ cleans up after a killed process. In the user's `.git`, a worktree is one folder
 import asyncio
 import json
 import os
-import re
 import secrets
 import shutil
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
@@ -24,6 +23,7 @@ from desktop_agent.core.base.file_names import folders_above, name_on_a_line
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.paths import real_path
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.protocol.model import FileImage, WorktreeOrigin
 from desktop_agent.core.store.session_folder import LOCK_NAME, SessionLock, is_locked
 from desktop_agent.core.system.file_writes import write_atomically
@@ -41,7 +41,7 @@ _LOCK_PATIENCE_S: Final = 10.0
 _POLL_S: Final = 0.05
 _TRASH: Final = "trash"
 _PREFIX: Final = "desktop-agent-"
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*")
+_NAME: Final = regex(r"[A-Za-z0-9][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*")
 _LONGEST_NAME: Final = 60
 _FAILED: Final = "git failed, so nothing was changed."
 _FIRST: Final = (

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from PySide6.QtCore import QElapsedTimer, QObject, Signal
 from PySide6.QtWidgets import QWidget
 
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.protocol.events import CommandRun, PromptSubmitted, Steered
 from desktop_agent.core.transcript import PageEntry, TextEntry, ToolEntry
 from desktop_agent.ui.chat.cards.families import family_of
@@ -25,7 +26,7 @@ from desktop_agent.ui.wording import utf16_length
 TITLE = -1
 """The block of a match that is not in an entry's text but, for example, in the title of a tool call."""
 
-_WORD = re.compile(r"\w+")
+_WORD = regex(r"\w+")
 
 
 class Search:

@@ -1,6 +1,5 @@
 """A dialog that applies code from an answer to a file, and shows the change before the write."""
 
-import re
 from collections.abc import Awaitable, Sequence
 from typing import Literal, NamedTuple, Protocol, TypeVar
 
@@ -10,6 +9,7 @@ from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import Digest
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.core.protocol.ops import WriteFile
 from desktop_agent.ui.review.diff.diff_view import DiffView
@@ -48,7 +48,7 @@ Place = Literal["file", "lines", "end"]
 
 _MOSTLY = 0.8
 """Code of at least this share of a file's length probably replaces the whole file."""
-_CLOSING = re.compile(r"[\])}]+[;,)]*\Z|end\b")
+_CLOSING = regex(r"[\])}]+[;,)]*\Z|end\b")
 _BOM = "\ufeff"
 
 

@@ -4,7 +4,6 @@ The project's section shows what its settings file changes, what else it brings,
 their items, each with its place, its state, and a switch.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import cast
@@ -15,6 +14,7 @@ from PySide6.QtWidgets import QFrame, QVBoxLayout
 
 from desktop_agent.core.agents.definition import AgentDefinitions, read_agents
 from desktop_agent.core.base.plain_text import named, shortened
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.mcp.definition_file import Definitions, read_definitions
 from desktop_agent.core.settings.loading import FileProblem
 from desktop_agent.core.settings.values import declared_settings, value_of
@@ -38,7 +38,7 @@ from desktop_agent.ui.wording import plain_tooltip, short_path, visible_line
 _LONGEST_LINE = 600
 """The longest line of untrusted text that is shown, in characters, because it must not fill the window."""
 _MOST_TEXTS = 40
-_LONG_WORD = re.compile(r"(\S{40})(?=\S)")
+_LONG_WORD = regex(r"(\S{40})(?=\S)")
 
 
 class ProjectPage(Page):

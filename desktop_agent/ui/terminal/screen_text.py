@@ -4,10 +4,11 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.terminal.rows import KeptRow
 from desktop_agent.core.terminal.screen import Screen
 
-_WORD = re.compile(r"[\w./~:@%+#=?&-]+")
+_WORD = regex(r"[\w./~:@%+#=?&-]+")
 
 
 class CellPosition(NamedTuple):
@@ -59,8 +60,8 @@ def word_at(row: KeptRow, place: CellPosition) -> Selection:
     return Selection(place, place)
 
 
-_ADDRESS = re.compile(r"https?://[^\s<>\"'`|\\^{}]+")
-_PATH = re.compile(
+_ADDRESS = regex(r"https?://[^\s<>\"'`|\\^{}]+")
+_PATH = regex(
     r"(?<![\w/\\@:.-])"  # not within a word, an address or another path
     r"(?P<path>/?[\w.@+-]+(?:/[\w.@+\[\]-]+)*)"
     r"(?:(?:\", line |:|\()(?P<line>\d{1,7}))?"

@@ -1,6 +1,5 @@
 """The terminal's screen as a widget: painting, history, selection and the mouse. Keys are sent as xterm sends them."""
 
-import re
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
@@ -23,6 +22,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QPlainTextEdit, QWidget
 
 from desktop_agent.core.base.plain_text import HIDING, named
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.terminal.emulator import Emulator
 from desktop_agent.core.terminal.rows import PLAIN, KeptRow, PrintedStyle, Run, width
 from desktop_agent.ui.part_keys import PartKeys, claims_key
@@ -64,8 +64,8 @@ _CONTROLS: Final = {
     _Key.Key_BracketRight: "\x1d", _Key.Key_AsciiCircum: "\x1e", _Key.Key_Underscore: "\x1f", _Key.Key_Slash: "\x1f",
     _Key.Key_Backspace: "\x08",
 }  # fmt: skip
-_ENTER = re.compile(r"\r\n|[\r\n]")
-_UNTYPED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_ENTER = regex(r"\r\n|[\r\n]")
+_UNTYPED = regex(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 def belongs_to_the_shell(event: QKeyEvent) -> bool:

@@ -14,6 +14,7 @@ from PySide6.QtCore import QBuffer, QByteArray, QCoreApplication, QIODevice, QLo
 from PySide6.QtGui import QImage, QImageReader
 
 from desktop_agent.core.base.file_types import HEAD_BYTES, FileType, file_type
+from desktop_agent.core.base.regex import regex
 from desktop_agent.ui.translation import core_words
 
 _tr = partial(QCoreApplication.translate, "Media")
@@ -37,9 +38,9 @@ _SVG_EDGE = 1_024
 
 Problem = Literal["", "absent", "no picture", "damaged", "too large", "too complex", "unsafe"]
 
-_SVG_HREF = re.compile(rb"""\bhref\s*=\s*(?:"\s*([^"]*)"|'\s*([^']*)'|([^\s>]*))""", re.IGNORECASE)
-_SVG_URL = re.compile(rb"url\s*\(\s*[\"']?\s*(?!#)[^)]", re.IGNORECASE)
-_SVG_FORBIDDEN = re.compile(
+_SVG_HREF = regex(rb"""\bhref\s*=\s*(?:"\s*([^"]*)"|'\s*([^']*)'|([^\s>]*))""", re.IGNORECASE)
+_SVG_URL = regex(rb"url\s*\(\s*[\"']?\s*(?!#)[^)]", re.IGNORECASE)
+_SVG_FORBIDDEN = regex(
     rb"<!ENTITY|<!DOCTYPE[^>]*\[|@import|<\?xml-stylesheet|<\s*(?:\w+:)?(?:filter|script)\b", re.IGNORECASE
 )
 

@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QWidget
 
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.models.vendors import DEMO, PROVIDER_LABELS
 from desktop_agent.core.protocol.events import AgentReported
 from desktop_agent.core.protocol.model import AgentOption, ApprovalPolicy, ModelRef, SandboxMode
@@ -28,7 +29,7 @@ from desktop_agent.ui.wording import (
 )
 
 MAX_LABEL = 28
-_SHORTENED = re.compile(r"^claude[- ]|^[^:/]{1,20}: ", re.IGNORECASE)
+_SHORTENED = regex(r"^claude[- ]|^[^:/]{1,20}: ", re.IGNORECASE)
 """The prefixes that are left out of a model's name where space is short. In a router's label, that is the vendor."""
 
 

@@ -6,7 +6,6 @@ A failure becomes a protocol answer with a mark, because an exception would end 
 import asyncio
 import json
 import logging
-import re
 import secrets
 import socket
 import ssl
@@ -21,6 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import AgentError, ProviderError, ServerError
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.base.web_address import address_of, is_readable_on_the_way
 from desktop_agent.core.mcp.client import BearerTokens, Challenge, ConnectionLostError, SignInNeededError
@@ -101,8 +101,8 @@ def _words(causes: list[BaseException], address: str) -> tuple[str, str]:
     return f"{address} could not be reached.", "Check the address and the network connection."
 
 
-_HEADER = re.compile(r"[\x20-\x7e]{1,2000}")
-_SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
+_HEADER = regex(r"[\x20-\x7e]{1,2000}")
+_SCOPE = regex(r"[\x21\x23-\x5b\x5d-\x7e]+")
 
 _STATUS = 403
 

@@ -5,7 +5,6 @@ Unlike the SDK's transport, it uses the sandbox, limits output, and ends all chi
 
 import asyncio
 import json
-import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Final
@@ -16,6 +15,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 
 from desktop_agent.core.base.errors import ServerError
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.mcp.client import Confine, ConnectionLostError
 from desktop_agent.core.mcp.definition import Program
 from desktop_agent.core.mcp.server_log import ServerLog
@@ -28,7 +28,7 @@ UNREADABLE: Final = -32097
 
 NOT_READABLE: Final = "It answered with what cannot be read."
 
-_ID: Final = re.compile(r'"id"\s*:\s*(\d{1,18})\s*[,}]')
+_ID: Final = regex(r'"id"\s*:\s*(\d{1,18})\s*[,}]')
 _AROUND: Final = 300
 
 

@@ -5,7 +5,6 @@ Long lists are cut first: the SDK makes an object of each entry, which can block
 
 import base64
 import binascii
-import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from contextvars import Context
@@ -25,6 +24,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.plain_text import without_controls
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.mcp.server_status import (
     CallReply,
     LinkPart,
@@ -178,7 +178,7 @@ _METHODS = {
     "resources": ("resources/list", mcp_types.ListResourcesResult, "resource"),
     "resourceTemplates": ("resources/templates/list", mcp_types.ListResourceTemplatesResult, "template"),
 }
-_VERSION = re.compile(r"\d{4}-\d{2}-\d{2}")
+_VERSION = regex(r"\d{4}-\d{2}-\d{2}")
 
 
 class Sieve:

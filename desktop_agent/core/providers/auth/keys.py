@@ -21,6 +21,7 @@ from msgspec import Struct
 
 from desktop_agent.core.base.errors import CredentialsError
 from desktop_agent.core.base.learned import learned
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.base.secrets import Keyring, mask
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.vendors import vendor_of
@@ -330,7 +331,7 @@ def _explain(error: Exception, verb: str) -> tuple[str, str]:
 
 PIECE_CHARS = 1_000
 
-_PIECE = re.compile(r"(?P<writing>[0-9a-f]{8})/(?P<count>[1-9][0-9]?):(?P<text>.*)", re.DOTALL)
+_PIECE = regex(r"(?P<writing>[0-9a-f]{8})/(?P<count>[1-9][0-9]?):(?P<text>.*)", re.DOTALL)
 
 
 def read_long(keyring: Keyring, name: str) -> str | None:

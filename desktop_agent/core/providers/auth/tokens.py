@@ -5,7 +5,6 @@ Requests and answers are secrets: no error, log or `repr` quotes them, except fo
 
 import asyncio
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -17,6 +16,7 @@ import msgspec
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.learned import learned
 from desktop_agent.core.base.package import __version__
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.base.web_address import address_of, is_readable_on_the_way
 from desktop_agent.core.providers.faults import fault_of_status
 from desktop_agent.core.system.network.connections import proxy_for
@@ -89,7 +89,7 @@ def _no_grant(service: str, detail: str) -> ProviderError:
 
 ANSWER_S = 30.0
 
-ERROR_CODE = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
+ERROR_CODE = regex(r"[A-Za-z0-9_.:-]{1,64}")
 
 
 class RefusedGrantError(Exception):

@@ -7,7 +7,6 @@ may not be on the disk are written again.
 import errno
 import json
 import os
-import re
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 from pydantic_core import PydanticSerializationError, to_json
 
 from desktop_agent.core.base.errors import StorageError, is_disk_full
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.protocol.codec import MalformedLineError, encode_event
 from desktop_agent.core.protocol.events import FORMAT_VERSION, JournalEvent
 from desktop_agent.core.protocol.model import JsonObject
@@ -37,7 +37,7 @@ from desktop_agent.core.system.staged_file import (
     write_all,
 )
 
-_VERSION = re.compile(rb'\n\{"v":(\d{1,9}),')
+_VERSION = regex(rb'\n\{"v":(\d{1,9}),')
 _HEAD_BYTES = 64
 _END_BYTES = 2**18
 _MAX_WAITING_BYTES = 8 * 2**20

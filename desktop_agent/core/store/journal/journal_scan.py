@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import stat
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -16,6 +15,7 @@ from msgspec.json import Decoder
 from desktop_agent.core.base.errors import storage_error
 from desktop_agent.core.base.ids import SessionId, is_session_id
 from desktop_agent.core.base.learned import learned
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.protocol.model import JsonObject, Usage
 from desktop_agent.core.store.journal.lines import read_lines
 
@@ -109,7 +109,7 @@ def _witness(file: BinaryIO, read_bytes: int) -> bytes:
     return hasher.digest()
 
 
-HEAD = re.compile(rb'\{"v":\d+,"seq":\d+,"at":"([0-9T:.Z+-]{19,40})","type":"([a-z_]+)"(?:,"turn":(\d{1,18}))?')
+HEAD = regex(rb'\{"v":\d+,"seq":\d+,"at":"([0-9T:.Z+-]{19,40})","type":"([a-z_]+)"(?:,"turn":(\d{1,18}))?')
 
 _Count = Annotated[int, Meta(ge=0, lt=10**18)]
 _Dollars = Annotated[float, Meta(ge=0, lt=1e9)]

@@ -3,7 +3,6 @@
 import json
 import math
 import os
-import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import BinaryIO, Final, cast
 import msgspec
 from msgspec import Struct
 
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.protocol.codec import MalformedLineError, is_deeper_than, parts_of, refuse_constant
 from desktop_agent.core.protocol.model import JsonObject
 
@@ -116,7 +116,7 @@ def _has_infinity(value: object) -> bool:
 NEAR_BYTES: Final = 2**16
 """How many bytes may be read needlessly, because searching more exactly would take no less time."""
 
-_HEAD: Final = re.compile(rb'\{"v":\d+,"seq":(\d{1,18}),')
+_HEAD: Final = regex(rb'\{"v":\d+,"seq":(\d{1,18}),')
 _HEAD_BYTES: Final = 64
 
 

@@ -22,6 +22,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import AgentError, UsageError
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.system.environment import child_environment
 from desktop_agent.core.system.git.repository import (
     FileState,
@@ -120,7 +121,7 @@ async def pinned(repository: Repository) -> AsyncGenerator["PinnedGit | NoStatus
         await unhurried(in_thread(None, partial(shutil.rmtree, folder, ignore_errors=True)))
 
 
-_KEPT_VARIABLES: Final = re.compile(r"GIT_(AUTHOR|COMMITTER|CONFIG_(GLOBAL|SYSTEM|NOSYSTEM)|SSH|SSL|TRACE|EXEC_PATH).*")
+_KEPT_VARIABLES: Final = regex(r"GIT_(AUTHOR|COMMITTER|CONFIG_(GLOBAL|SYSTEM|NOSYSTEM)|SSH|SSL|TRACE|EXEC_PATH).*")
 
 
 class NoRepositoryError(UsageError): ...
@@ -401,7 +402,7 @@ def _environment(workspace: Path) -> dict[str, str]:
 LISTING: Final = ("config", "--no-includes", "--null", "--list", "--file")
 """The arguments with which git reads one configuration file, whose path follows. It runs nothing for that."""
 
-_KEPT: Final = re.compile(
+_KEPT: Final = regex(
     r"core\.(repositoryformatversion|filemode|ignorecase|precomposeunicode|symlinks|autocrlf|eol|quotepath|excludesfile"
     r"|checkstat|trustctime|bigfilethreshold|logallrefupdates|protecthfs|protectntfs|sparsecheckout|sparsecheckoutcone"
     r"|sharedrepository|abbrev|checkroundtripencoding)"

@@ -2,15 +2,16 @@
 
 import hashlib
 import os
-import re
 from bisect import bisect
 from collections.abc import Iterator, Mapping
 from struct import Struct
 from typing import Final
 
+from desktop_agent.core.base.regex import regex
+
 _HEAD: Final = Struct(">4sII")
 _EXTENSION: Final = Struct(">4sI")
-_TREE: Final = re.compile(rb"([^\0]*)\0(-?\d+) (\d+)\n")
+_TREE: Final = regex(rb"([^\0]*)\0(-?\d+) (\d+)\n")
 _OID_BYTES: Final = 20
 _FLAGS_AT: Final = 60
 """Where an entry has its flags: after times, device, inode, mode, owner, size and object id."""

@@ -2,7 +2,6 @@
 
 import errno
 import os
-import re
 import stat
 import sys
 from collections.abc import Iterator, Mapping
@@ -10,6 +9,8 @@ from pathlib import Path
 from typing import Final, Literal
 
 from msgspec import Struct, field
+
+from desktop_agent.core.base.regex import regex
 
 FileState = Literal["modified", "added", "deleted", "renamed", "untracked", "conflicted", "ignored"]
 
@@ -196,9 +197,9 @@ def _read_regular(path: str, limit_bytes: int) -> bytes:
 
 
 _LARGEST_BYTES: Final = 256 * 1024
-_HEAD: Final = re.compile(rb'\[([A-Za-z0-9-]+)(?:[ \t]+"([^"\\\0\r]+)")?\]')
-_KEY: Final = re.compile(rb"[A-Za-z][A-Za-z0-9-]*")
-_VALUE: Final = re.compile(rb'[^\x00-\x1f\x7f"\\#;]*')
+_HEAD: Final = regex(rb'\[([A-Za-z0-9-]+)(?:[ \t]+"([^"\\\0\r]+)")?\]')
+_KEY: Final = regex(rb"[A-Za-z][A-Za-z0-9-]*")
+_VALUE: Final = regex(rb'[^\x00-\x1f\x7f"\\#;]*')
 
 
 def plain_settings(content: bytes) -> bytes | None:

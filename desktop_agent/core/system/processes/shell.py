@@ -15,6 +15,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from desktop_agent.core.base.regex import regex
+
 
 def find_program(name: str, environ: Mapping[str, str], workspace: Path | None = None) -> str | None:
     """Return the absolute path of a program on the `search_path`. Blocks."""
@@ -51,7 +53,7 @@ def split_words(line: str, *, is_windows: bool = os.name == "nt") -> list[str]:
     return words
 
 
-_WINDOWS_PIECE = re.compile(r'(\\*)(")|([ \t]+)|(\\+|[^\\" \t]+)')
+_WINDOWS_PIECE = regex(r'(\\*)(")|([ \t]+)|(\\+|[^\\" \t]+)')
 """https://learn.microsoft.com/windows/win32/api/shellapi/nf-shellapi-commandlinetoargvw"""
 
 
@@ -83,7 +85,7 @@ PLACES: tuple[str, ...] = (
 )  # fmt: skip
 """Where shells are looked for first: these folders belong to the system, whatever `PATH` says."""
 
-_STEERS = re.compile(
+_STEERS = regex(
     r"BASH_ENV|ENV|SHELLOPTS|BASHOPTS|BASH_FUNC_.*|PS4|PROMPT_COMMAND|BASH_COMPAT|BASH_XTRACEFD|BASH_LOADABLES_PATH",
     re.DOTALL,
 )

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Callable, Collection, Iterable
@@ -17,6 +16,7 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.file_names import legible_name
 from desktop_agent.core.base.file_types import HEAD_BYTES
 from desktop_agent.core.base.globs import Glob
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.policy.boundary import ResolvedPath
 from desktop_agent.core.policy.paths import sensitivity
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
@@ -45,7 +45,7 @@ _MOST_NAMED = 200 if os.name == "nt" else 5_000
 
 _ADVICE = "Narrow the search with pattern, path or include, or raise max_results."
 _LONGEST_REASON = 600
-_NEWLINE = re.compile(r"\n|(?<!\\)(?:\\\\)*\\n")
+_NEWLINE = regex(r"\n|(?<!\\)(?:\\\\)*\\n")
 
 
 class GrepArguments(ToolArguments):

@@ -4,7 +4,6 @@ import asyncio
 import json
 import logging
 import os
-import re
 import secrets
 import shlex
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from pathlib import Path
 from pydantic import Field, field_validator, model_validator
 
 from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.policy.shell import parse
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
 from desktop_agent.core.system.files import digest_of
@@ -336,12 +336,12 @@ _MONITORS = frozenset({"top", "htop", "btop", "atop"})
 _PAGERS = frozenset({"less", "more", "most"})
 _PROGRAMS = _EDITORS | _MONITORS | _PAGERS
 
-_QUIET_OPTIONS = re.compile(r"--version|--help|--headless|--?batch|-[A-Za-z]*[Ee]s|-b\S*|-l\S*")
+_QUIET_OPTIONS = regex(r"--version|--help|--headless|--?batch|-[A-Za-z]*[Ee]s|-b\S*|-l\S*")
 """Options with which one of these programs does its work and exits: `vim -es`, `emacs --batch`, `top -bn1`."""
 
 _LONGEST_READ = 4_000
 
-_NOT_PLAIN = re.compile(r"[^\n\t -~]")
+_NOT_PLAIN = regex(r"[^\n\t -~]")
 """Characters because of which the parser refuses a whole line, such as a carriage return."""
 
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import SandboxError, ToolError
 from desktop_agent.core.base.paths import AppPaths, spare_cache
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.mcp.confining import ServerConfiner
 from desktop_agent.core.policy.scripts import folders_of_programs, programs_of
 from desktop_agent.core.policy.shell import parse
@@ -176,7 +177,7 @@ KEPT_BACK_KEY = "kept_back"
 
 _LOOKED_AT = 16_000
 MOST_NAMED_VARIABLES = 3
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{1,99}")
+_VARIABLE = regex(r"[A-Za-z_][A-Za-z0-9_]{1,99}")
 _USED_AS_A_VARIABLE = (
     r"(?:\$\{{?[!#]?|%)(?:env:)?{name}\b"  # $NAME, ${{NAME:-}}, %NAME%, $env:NAME
     r"|\b(?:printenv|getenv|lookupenv|environ\w*|env)\b[^\w\n]{{1,6}}(?:get\W{{1,3}})?{name}\b"

@@ -1,7 +1,6 @@
 """Did you mean: finds what is most similar to a missing name, path or text."""
 
 import os
-import re
 from collections import deque
 from collections.abc import Iterable
 from heapq import nlargest
@@ -10,6 +9,7 @@ from operator import itemgetter
 from pathlib import Path
 
 from desktop_agent.core.base.file_names import legible_name
+from desktop_agent.core.base.regex import regex
 
 LIMIT = 3
 MOST_COMPARED = 20_000
@@ -18,7 +18,7 @@ LONGEST_SHOWN = 200
 
 _ALIKE = 60
 
-_BETWEEN_WORDS = re.compile(r"[\s_.-]+")
+_BETWEEN_WORDS = regex(r"[\s_.-]+")
 _DULL = frozenset({"__pycache__", "node_modules"})
 
 

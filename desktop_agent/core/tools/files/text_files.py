@@ -14,11 +14,12 @@ from msgspec import Struct
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.file_types import HEAD_BYTES, byte_order_mark
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.diff.text import is_utf8, legacy_encodings
 from desktop_agent.core.system.processes.output import continuation_bytes
 
-_ENDING = re.compile(r"\r?\n")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_ENDING = regex(r"\r?\n")
+_SURROGATE = regex("[\ud800-\udfff]")
 
 
 class NotTextError(ValueError):

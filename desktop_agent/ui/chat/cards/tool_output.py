@@ -6,10 +6,10 @@ escaped.
 """
 
 import json
-import re
 from typing import ClassVar, NamedTuple, cast
 
 from desktop_agent.core.base.plain_text import named, without_controls
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.protocol.model import Aborted, Denied, ToolResult
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import entry_words
@@ -27,7 +27,7 @@ from desktop_agent.ui.chat.text.styles import MUTED_TINT, TextMark
 from desktop_agent.ui.terminal.printed_text import MAX_LINE, Tail
 
 _MAX_JSON = 300_000
-_NOTES = re.compile(r"(?:\[[^\n]*\]\n)+(?=\{)")
+_NOTES = regex(r"(?:\[[^\n]*\]\n)+(?=\{)")
 """Notes to the model before a command's output; the card says the same."""
 
 

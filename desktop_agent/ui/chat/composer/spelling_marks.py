@@ -1,6 +1,5 @@
 """Underlines words that no dictionary contains, and suggests replacements."""
 
-import re
 from collections.abc import Sequence
 from functools import partial
 from typing import Final
@@ -9,6 +8,7 @@ from PySide6.QtCore import QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import QMenu
 
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.spelling import ProseWord, words_of
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.runtime.pacing import one_shot
@@ -17,7 +17,7 @@ from desktop_agent.ui.widgets.text_colours import cursor_over
 from desktop_agent.ui.wording import in_quotes
 
 _PAUSE_MS: Final = 200
-_BEYOND: Final = re.compile("[\U00010000-\U0010ffff]")
+_BEYOND: Final = regex("[\U00010000-\U0010ffff]")
 _LONGEST: Final = 5_000
 """The longest message, in characters, that is checked: it is read after each pause, on the window's thread."""
 _MOST: Final = 100

@@ -14,6 +14,7 @@ from PySide6.QtCore import QObject, QPoint, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QGuiApplication, QHideEvent, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QPushButton, QWidget
 
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.protocol.events import CommandRun
 from desktop_agent.core.transcript import TextEntry
 from desktop_agent.ui.chat.cards.result_pictures import DECODED, PictureButton
@@ -34,11 +35,11 @@ from desktop_agent.ui.widgets.labels import restyle
 from desktop_agent.ui.widgets.layouts import discard, flow
 from desktop_agent.ui.widgets.picture_decoding import DecodedPicture
 
-_PATH = re.compile(r"[\w.@+-]+(?:/[\w.@+-]+)*")
+_PATH = regex(r"[\w.@+-]+(?:/[\w.@+-]+)*")
 _WITHOUT_DOT = frozenset(("Dockerfile", "Makefile", "Justfile", "Procfile", "LICENSE", "Gemfile", "Rakefile"))
-_SUFFIX = re.compile(r"\.[A-Za-z][\w-]{0,9}\Z")
-_COMMENT = re.compile(r"\s*(?:#+|//+|--|;+|/\*|<!--|%)\s*(.*)")
-_QUOTED = re.compile(r"`([^`\n]+)`|\*\*([^*\n]+)\*\*")
+_SUFFIX = regex(r"\.[A-Za-z][\w-]{0,9}\Z")
+_COMMENT = regex(r"\s*(?:#+|//+|--|;+|/\*|<!--|%)\s*(.*)")
+_QUOTED = regex(r"`([^`\n]+)`|\*\*([^*\n]+)\*\*")
 _LINES_BEFORE = 3
 _LONGEST_LINE = 300
 _FAR = 2_000

@@ -12,6 +12,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from desktop_agent.core.base.regex import regex
 from desktop_agent.ui.chat.markdown.blocks import (
     CHUNK_CHARS,
     SOFT_LIMIT,
@@ -34,7 +35,7 @@ SENTINEL = "\u2060"
 """A word joiner, put before a line from the middle of a paragraph. It is invisible, and no block starts with it."""
 
 BULLET = "•"
-_NEWLINE = re.compile("\n")
+_NEWLINE = regex("\n")
 _ALIGNMENTS: dict[str, Alignment] = {"text-align:center": "center", "text-align:right": "right"}
 _TASK_SIGNS = {"[ ] ": "☐", "[x] ": "☑", "[X] ": "☑"}
 
@@ -339,12 +340,12 @@ def language_of(info: str) -> str:
 
 
 _FENCE = r"(?P<fence>`{3,}(?=[^`\n]*\n)|~{3,})(?P<info>[^\n]*)\n"
-_OPENING = re.compile("^" + _FENCE, re.MULTILINE)
+_OPENING = regex("^" + _FENCE, re.MULTILINE)
 """A complete line with a fence in the first column, so in no quote or list. It opens a fence unless one is open."""
 
-_INDENTED_OPENING = re.compile(r"(?P<indent> {0,3})" + _FENCE)
+_INDENTED_OPENING = regex(r"(?P<indent> {0,3})" + _FENCE)
 
-_MAY_CLOSE = re.compile(r" {0,3}(`*|~*)[ \t]*")
+_MAY_CLOSE = regex(r" {0,3}(`*|~*)[ \t]*")
 """The beginning of a line that may become the closing line of a fence, so it is not shown as code yet."""
 
 _WINDOW_CHARS = 8_192

@@ -7,7 +7,6 @@ Positions in inline text count UTF-16 units, as Qt's text classes do. Bare web a
 dialect, but `http` can follow any character, and quotation marks end an address, because models quote addresses.
 """
 
-import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -17,6 +16,7 @@ from urllib.parse import unquote
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.base.plain_text import named, with_directions_named
+from desktop_agent.core.base.regex import regex
 from desktop_agent.ui.chat.markdown.blocks import MOST_COLUMNS, SOFT_LIMIT
 from desktop_agent.ui.wording import utf16_length
 
@@ -38,9 +38,9 @@ MATH_BLOCK = "math_block"
 _FORMULA_CLOSINGS = {"$$": "$$", r"\[": r"\]", r"\(": r"\)"}
 _FENCES = ("```", "~~~")
 _LONGEST_IN_DOLLARS = 300
-_DOLLARS = re.compile(r"\$(?![\s$])(?:[^$\\\n]|\\[^\n])*?(?<!\s)\$(?!\d)")
+_DOLLARS = regex(r"\$(?![\s$])(?:[^$\\\n]|\\[^\n])*?(?<!\s)\$(?!\d)")
 """A formula in dollars. To tell it from amounts of money: no space just inside the dollars, no digit after them."""
-_IS_TEX = re.compile(r"[\\^_*{]")
+_IS_TEX = regex(r"[\\^_*{]")
 """Characters that markdown would misread or hide. A simpler formula stays readable without its escapes."""
 
 
@@ -132,8 +132,8 @@ LINK = 16
 MUTED = 32
 """Looks of a part of a line, as bits that can be combined."""
 
-_BEGUN = re.compile(r"(?:https?://|(?<![^\s*_~(])www\.(?=\w))[^\s<>\"'`\u2028]*")
-_ENTITY = re.compile(r"&[0-9A-Za-z]+;\Z")
+_BEGUN = regex(r"(?:https?://|(?<![^\s*_~(])www\.(?=\w))[^\s<>\"'`\u2028]*")
+_ENTITY = regex(r"&[0-9A-Za-z]+;\Z")
 _PUNCTUATION = frozenset("?!.,:*_~;]}")
 
 
@@ -172,7 +172,7 @@ LINE_BREAK = "\u2028"
 
 _STYLES = {"strong_open": BOLD, "em_open": ITALIC, "s_open": STRIKE}
 _CLOSINGS = frozenset(("strong_close", "em_close", "s_close"))
-_SYNTAX = re.compile(r"[\\`*_\[\]!<&~\n]|://|www\.")
+_SYNTAX = regex(r"[\\`*_\[\]!<&~\n]|://|www\.")
 """Text without any of these contains no markup and no address."""
 
 
@@ -198,7 +198,7 @@ def utf16_slice(text: str, start: int, end: int) -> str:
 
 
 PICTURE = "picture:"
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|#")
+_SCHEME = regex(r"[A-Za-z][A-Za-z0-9+.-]*:|//|#")
 
 
 def is_web_address(href: str) -> bool:
@@ -333,8 +333,8 @@ def read_code_spans(text: str) -> RichText:
 
 
 _ISOLATE, _END_OF_ISOLATE = "\u2066", "\u2069"
-_IN_ISOLATE = re.compile(f"{_ISOLATE}[^{_END_OF_ISOLATE}]*{_END_OF_ISOLATE}")
-_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
+_IN_ISOLATE = regex(f"{_ISOLATE}[^{_END_OF_ISOLATE}]*{_END_OF_ISOLATE}")
+_RIGHT_TO_LEFT = regex("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
 
 
 def isolates_code(rich: RichText) -> bool:

@@ -1,8 +1,8 @@
 """Links from paths in messages and output to existing files of the open folder."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from desktop_agent.core.base.regex import regex
 from desktop_agent.ui.chat.markdown.parser import CODE, LINK, InlineSpan, RichText
 from desktop_agent.ui.wording import utf16_length
 
@@ -54,7 +54,7 @@ def names_alone(paths: Iterable[str]) -> dict[str, str]:
     return {name: path for name, path in found.items() if path}
 
 
-_PATH = re.compile(
+_PATH = regex(
     r"(?<![\w/\\@:.-])"  # not within a word, an address or another path
     r"(?P<path>/?[\w.@+-]+(?:/[\w.@+\[\]-]+)*)"
     r"(?:(?:\", line |:|#L|\()(?P<line>\d{1,7}))?"

@@ -2,7 +2,6 @@
 and the context menu.
 """
 
-import re
 from functools import partial
 from typing import Literal, NamedTuple, cast
 
@@ -10,6 +9,7 @@ from PySide6.QtCore import QElapsedTimer, QEvent, QObject, QPoint, Qt, QTimer
 from PySide6.QtGui import QColor, QFocusEvent, QGuiApplication, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QMenu, QWidget
 
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.protocol.events import CommandRun, PromptSubmitted, Steered
 from desktop_agent.core.transcript import (
     HookEntry,
@@ -35,7 +35,7 @@ from desktop_agent.ui.wording import utf16_length
 
 Unit = Literal["letter", "word", "line"]
 START = TextPosition(0, 0)
-_WORDS = re.compile(r"\w+|\s+|[^\w\s]")
+_WORDS = regex(r"\w+|\s+|[^\w\s]")
 
 
 class TranscriptPosition(NamedTuple):

@@ -1,6 +1,5 @@
 """The marked row, selection, search matches and mouse of a diff. A search also finds text in folded lines."""
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, islice
@@ -10,6 +9,7 @@ from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QHelpEvent, QKeySequence, QMouseEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QMenu, QToolTip
 
+from desktop_agent.core.base.regex import regex
 from desktop_agent.core.diff.rows import LineSide
 from desktop_agent.ui.review.diff.diff_document import DiffDocument, DiffPosition, DiffSelection, line_of, text_of
 from desktop_agent.ui.review.diff.diff_layout import DiffScroller, Pane
@@ -206,7 +206,7 @@ class DiffFinder(QObject):
         self._show(start, match.side, match.line)
 
 
-_WORD = re.compile(r"\w+|\s+|[^\w\s]")
+_WORD = regex(r"\w+|\s+|[^\w\s]")
 
 
 class DiffMouse(QObject):
