@@ -1,7 +1,7 @@
 """`desktop-agent changes list` and `changes diff`: a session's changes, or those that the options select."""
 
 import argparse
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from shlex import quote
 from typing import Literal, NamedTuple, Self
 
@@ -16,7 +16,16 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.changes.attribution import reviewed_diff
 from desktop_agent.core.changes.net import NetChange, net_changes, net_state
 from desktop_agent.core.changes.patch import Contents, patch_of
-from desktop_agent.core.diff.hunks import ENDINGS, MODE, WHOLE_FILE, all_keys, converted_edits, review_hunks
+from desktop_agent.core.diff.hunks import (
+    ENDINGS,
+    MODE,
+    WHOLE_FILE,
+    all_keys,
+    converted_edits,
+    hunk_names,
+    marked,
+    review_hunks,
+)
 from desktop_agent.core.protocol.codec import picked
 from desktop_agent.core.protocol.model import ChangeSelection, FileChange, JsonObject, LeftOut
 from desktop_agent.core.store.blobs import Blobs
@@ -50,6 +59,7 @@ class NumberedHunk(Struct, frozen=True):
     new_start: int
     new_count: int
     state: Literal["standing", "undone"]
+    is_kept: bool
 
     @property
     def title(self) -> str:
@@ -123,6 +133,7 @@ def hunks_of(transcript: Transcript, row: NetChange, contents: Contents) -> list
     undone = frozenset(keys) if row.state == "undone" else diff.undone
     if len(row.records) == 1:  # its hunks are those of the row
         undone |= row.records[0].undone_hunks
+    kept = marked(hunk_names(diff), transcript.changed.kept.get(row.path, ()))
     for number, key in enumerate(keys, start=1):
         old, new, old_count, new_count = 0, 0, 0, 0
         if (hunk := lines.get(key)) is not None:
@@ -132,7 +143,7 @@ def hunks_of(transcript: Transcript, row: NetChange, contents: Contents) -> list
             old, new = converted[0].old_start, converted[0].new_start
             old_count = new_count = sum(edit.old_end - edit.old_start for edit in converted)
         state = "undone" if key in undone else "standing"
-        hunks.append(NumberedHunk(number, key, old + 1, old_count, new + 1, new_count, state))
+        hunks.append(NumberedHunk(number, key, old + 1, old_count, new + 1, new_count, state, key in kept))
     return hunks
 
 
@@ -161,10 +172,7 @@ def list_changes(args: argparse.Namespace, console: Console) -> None:
     document: JsonObject = {"changes": [_as_json(record) for record in records], "uncaptured": uncaptured}
     parts = [table([_as_row(record) for record in records], right=(4, 5)) or "There are no changes."]
     if args.hunks:
-        files = [
-            (row, hunks_of(transcript, row, contents), transcript.changed.kept.get(row.path, set[HunkKey]()))
-            for row in agents_rows(records)
-        ]
+        files = [(row, hunks_of(transcript, row, contents)) for row in agents_rows(records)]
         document["files"] = [_file_as_json(*file) for file in files]
         parts += [_describe_file(*file) for file in files]
     if uncaptured:
@@ -206,7 +214,7 @@ def _file_kind(change: FileChange) -> str:
     return image.kind if image else "file"
 
 
-def _file_as_json(row: NetChange, hunks: Sequence[NumberedHunk], kept: Collection[HunkKey]) -> JsonObject:
+def _file_as_json(row: NetChange, hunks: Sequence[NumberedHunk]) -> JsonObject:
     return {
         "path": row.path,
         "moved_from": row.moved_from or None,
@@ -216,16 +224,16 @@ def _file_as_json(row: NetChange, hunks: Sequence[NumberedHunk], kept: Collectio
         "ids": list(row.change_ids),
         "hunks": [
             picked(hunk, "number", "key", "title", "old_start", "old_count", "new_start", "new_count", "state")
-            | {"kept": hunk.key in kept}
+            | {"kept": hunk.is_kept}
             for hunk in hunks
         ],
     }
 
 
-def _describe_file(row: NetChange, hunks: Sequence[NumberedHunk], kept: Collection[HunkKey]) -> str:
+def _describe_file(row: NetChange, hunks: Sequence[NumberedHunk]) -> str:
     names = (row.moved_from, row.path) if row.moved_from else (row.path,)
     rows = [
-        [f"  {hunk.number}", hunk.key, f"{hunk.state}, kept" if hunk.key in kept else hunk.state, hunk.title]
+        [f"  {hunk.number}", hunk.key, f"{hunk.state}, kept" if hunk.is_kept else hunk.state, hunk.title]
         for hunk in hunks
     ]
     return f"{' → '.join(map(name_on_a_line, names))}\n{table(rows, right=(0,))}"

@@ -5,8 +5,9 @@ import stat
 from array import array
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
+from zlib import crc32
 
 from msgspec.structs import replace
 
@@ -91,6 +92,36 @@ def all_keys(diff: FileDiff) -> tuple[HunkKey, ...]:
     if diff.old_mode is not None and diff.new_mode is not None and diff.old_mode != diff.new_mode:
         keys.append(MODE)
     return tuple(keys) or (WHOLE_FILE,)
+
+
+def hunk_names(diff: FileDiff, keys: Collection[HunkKey] | None = None) -> dict[HunkKey, tuple[HunkKey, ...]]:
+    """Return the names by which decisions refer to each hunk, or to these; a new decision uses the first.
+
+    The numbers of hunks with the same lines change when one of them comes or goes. So they are named by the old lines
+    around them or, where these are the same, too, also by their place in the old file.
+    """
+    found: dict[HunkKey, tuple[HunkKey, ...]] = {key: (key,) for key in (all_keys(diff) if keys is None else keys)}
+    wanted = {key.partition("-")[0] for key in found}
+    named = [(one, text) for one in review_hunks(diff) if (text := one.key.partition("-")[0]) in wanted]
+    around = [f"{text}@{_lines_around(diff, one.hunk):08x}" for one, text in named]
+    texts, places = Counter(text for _, text in named), Counter(around)
+    for (one, text), place in zip(named, around, strict=True):
+        short = [text] * (texts[text] == 1) + [place] * (places[place] == 1)
+        numbered = [one.key] * (one.key != text)  # of earlier versions
+        if one.key in found:
+            found[one.key] = (*short, f"{place}.{one.hunk.edits[0].old_start}", *numbered)
+    return found
+
+
+def _lines_around(diff: FileDiff, hunk: Hunk) -> int:
+    before = diff.old_lines[hunk.old_start : hunk.edits[0].old_start]
+    after = diff.old_lines[hunk.edits[-1].old_end : hunk.old_end]
+    return crc32("".join((*before, "\0", *after)).encode("utf-8", "surrogateescape"))
+
+
+def marked(names: Mapping[HunkKey, Sequence[HunkKey]], marks: Collection[HunkKey]) -> frozenset[HunkKey]:
+    """Return the hunks that were decided about by any of their `names`."""
+    return frozenset(key for key, known in names.items() if any(name in marks for name in known))
 
 
 def changes_kind(diff: FileDiff) -> bool:

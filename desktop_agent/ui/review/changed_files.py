@@ -1,7 +1,7 @@
 """The files of a baseline with their recorded changes and the user's decisions. Pure."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple
 
@@ -228,6 +228,8 @@ class Compared(NamedTuple):
     removed: int
     keys: tuple[HunkKey, ...]
     undone: frozenset[HunkKey]
+    names: Mapping[HunkKey, Sequence[HunkKey]]
+    """The names of each hunk in decisions about it."""
 
 
 def judged(

@@ -20,7 +20,16 @@ from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import HunkKey, SessionId
-from desktop_agent.core.diff.hunks import ENDINGS, MODE, WHOLE_FILE, all_keys, edits_by_key, review_hunks
+from desktop_agent.core.diff.hunks import (
+    ENDINGS,
+    MODE,
+    WHOLE_FILE,
+    all_keys,
+    edits_by_key,
+    hunk_names,
+    marked,
+    review_hunks,
+)
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ChangeSelection, Edit, FileDiff, LeftOut
 from desktop_agent.core.protocol.ops import CommitChanges, DraftCommit, Interrupt, PrepareCommit
@@ -155,7 +164,7 @@ class CommitSheet(QDialog):
             gone = file.undone_hunks(diff) | self._reviewed.committed(file)
             keys = tuple(key for key in all_keys(diff) if key not in gone and WHOLE_FILE not in gone)
             if keys:
-                kept = frozenset(self._reviewed.kept(file).intersection(keys))
+                kept = marked(hunk_names(diff, keys), self._reviewed.marks(file))
                 self._files.append(CommitFile(file, diff, keys, kept))
                 with QSignalBlocker(self._list):
                     self._list.add_file(file.path, diff, keys, file.counts)

@@ -17,7 +17,6 @@ from desktop_agent.core.protocol.model import LineComment, ReviewState
 from desktop_agent.core.protocol.ops import (
     AddComment,
     LookAtChanges,
-    MarkReviewed,
     RedoChanges,
     RedoSteps,
     RemoveComment,
@@ -345,8 +344,7 @@ class ReviewContent(QWidget):
             case "redo" if not file.is_git:
                 submit(RedoChanges(selection=self._reviewed.selection_of_file(file, keys)))
             case "keep" | "undecide" if keys and not file.is_by_user:
-                is_kept = all(key in self._reviewed.kept(file) for key in keys)
-                submit(MarkReviewed(path=file.path, hunks=keys, state="pending" if is_kept else "kept"))
+                self._decisions.mark_hunks(file, keys, self._pane.view.document.diff)
             case _:
                 pass
 

@@ -4,7 +4,7 @@ The questions are about kept hunks, and about changes by authors other than the 
 nothing.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from copy import copy
 from functools import partial
 from typing import NamedTuple
@@ -23,7 +23,7 @@ from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import Digest, HunkKey
-from desktop_agent.core.diff.hunks import all_keys, edits_by_key
+from desktop_agent.core.diff.hunks import all_keys, edits_by_key, hunk_names, marked
 from desktop_agent.core.protocol.model import (
     Author,
     ChangeSelection,
@@ -312,8 +312,9 @@ class UndoWithCare(NamedTuple):
             diff = await self._diff(file.standing)
             keys = set(all_keys(diff))
             meant = keys & set(selection.hunks) if selection.hunks else keys
-            theirs = kept & keys
-            if unknown := kept - keys:
+            names = hunk_names(diff)
+            theirs = marked(names, kept)
+            if unknown := kept.difference(*names.values()):
                 theirs |= await self._kept_elsewhere(file, diff, unknown)
         except AgentError:
             return Kept(file, 1, ())
@@ -326,10 +327,11 @@ class UndoWithCare(NamedTuple):
         found: set[HunkKey] = set()
         for records in self._other_views(file):
             other = await self._diff(records)
-            if theirs := kept & set(all_keys(other)):
+            names = hunk_names(other)
+            if theirs := marked(names, kept):
                 lines = _lines(other, theirs)
                 found |= {key for key in all_keys(diff) if _lines(diff, {key}) & lines}
-                kept = kept - theirs
+                kept = kept.difference(*names.values())
         return found
 
     def _other_views(self, file: ChangedFile) -> list[list[ChangeRecord]]:
@@ -362,7 +364,7 @@ class UndoWithCare(NamedTuple):
         return UndoChanges(selection=parts[0], further=tuple(parts[1:]), reason=reason) if parts else None
 
 
-def _lines(diff: FileDiff, keys: set[HunkKey]) -> set[str]:
+def _lines(diff: FileDiff, keys: Set[HunkKey]) -> set[str]:
     found: set[str] = set()
     for key, edits in edits_by_key(diff).items():
         for edit in edits if key in keys else ():
@@ -412,8 +414,16 @@ class ReviewDecisions(QObject):
                 continue
             if not isValid(self):
                 return
-            if keys := tuple(key for key in compared.keys if key not in compared.undone):
-                submit(MarkReviewed(path=file.path, hunks=keys, state=state))
+            names = {key: compared.names[key] for key in compared.keys if key not in compared.undone}
+            if hunks := _as_marked(names, self._reviewed.marks(file), state):
+                submit(MarkReviewed(path=file.path, hunks=hunks, state=state))
+
+    def mark_hunks(self, file: ChangedFile, keys: Sequence[HunkKey], diff: FileDiff | None) -> None:
+        """Keep these hunks of `diff`; if all are kept already, take that back."""
+        names = hunk_names(diff, keys) if diff is not None else {key: (key,) for key in keys}
+        marks = self._reviewed.marks(file)
+        state: ReviewState = "pending" if marked(names, marks) >= set(keys) else "kept"
+        self.submit(MarkReviewed(path=file.path, hunks=_as_marked(names, marks, state), state=state))
 
     def undo(self, selection: ChangeSelection, reason: str = "") -> None:
         transcript = self._reviewed.transcript
@@ -503,6 +513,14 @@ class ReviewDecisions(QObject):
             submit(UndoDifferences(files=chosen, hunks=tuple(keys), includes_others=includes_others, reason=reason))
 
         ask_about_others([owned for _, owned in found], self._parent, undo, can_part=not keys)
+
+
+def _as_marked(
+    names: Mapping[HunkKey, Sequence[HunkKey]], marks: Set[HunkKey], state: ReviewState
+) -> tuple[HunkKey, ...]:
+    if state == "kept":
+        return tuple(known[0] for known in names.values())
+    return tuple(name for known in names.values() for name in known if name in marks)
 
 
 def _settled(transcript: Transcript, outcome: FileOutcome, purpose: Direction) -> tuple[Reverted, ...]:

@@ -1,7 +1,7 @@
 """The files within a baseline, with results from git and from background comparisons."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, Signal
@@ -9,7 +9,7 @@ from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import HunkKey
-from desktop_agent.core.diff.hunks import WHOLE_FILE, all_keys, review_hunks
+from desktop_agent.core.diff.hunks import WHOLE_FILE, all_keys, hunk_names, marked, review_hunks
 from desktop_agent.core.protocol.events import ChangesCommitted
 from desktop_agent.core.protocol.model import ChangeSelection, FileChange, FileDiff, Uncaptured
 from desktop_agent.core.transcript import ChangeRecord, Transcript
@@ -195,13 +195,13 @@ class NetCounts(QObject):
 def _compare(diff: FileDiff) -> Compared:
     """Return the keys of all hunks, and the line counts of those in force. If none is in force, count all hunks."""
     keys = all_keys(diff)
-    undone = diff.undone.intersection(keys)
+    undone, names = diff.undone.intersection(keys), hunk_names(diff)
     if not undone or len(undone) == len(keys):
-        return Compared(diff.added, diff.removed, keys, undone)
+        return Compared(diff.added, diff.removed, keys, undone, names)
     edits = [edit for named in review_hunks(diff) if named.key in undone for edit in named.hunk.edits]
     added = diff.added - sum(edit.new_end - edit.new_start for edit in edits)
     removed = diff.removed - sum(edit.old_end - edit.old_start for edit in edits)
-    return Compared(added, removed, keys, undone)
+    return Compared(added, removed, keys, undone, names)
 
 
 class Reviewed:
@@ -256,8 +256,13 @@ class Reviewed:
             git,
         )
 
-    def kept(self, file: ChangedFile) -> set[HunkKey]:
+    def marks(self, file: ChangedFile) -> Set[HunkKey]:
+        """Return the names of the kept hunks."""
         return self.transcript.changed.kept.get(file.path, set())
+
+    def kept(self, file: ChangedFile) -> Set[HunkKey]:
+        compared = self._counts.known(file)
+        return self.marks(file) if compared is None else marked(compared.names, self.marks(file))
 
     def committed(self, file: ChangedFile) -> frozenset[HunkKey]:
         """Return the hunks that commits of the session have; `WHOLE_FILE` if they have all of them."""

@@ -17,7 +17,7 @@ from desktop_agent.core.diff.diff import (
     find_middle,
     is_only_endings,
 )
-from desktop_agent.core.diff.hunks import all_keys, with_landmarks
+from desktop_agent.core.diff.hunks import all_keys, hunk_names, marked, review_hunks, with_landmarks
 from desktop_agent.core.diff.text import encode_lines
 from desktop_agent.core.protocol.model import Edit, FileDiff
 from tests.core.diff.changes import make_diff
@@ -263,3 +263,31 @@ def test_every_other_line_of_a_big_file_is_an_edit_of_its_own() -> None:
         b"".join(lines), b"".join(b"# " + line if number % 2 else line for number, line in enumerate(lines))
     )
     assert (len(diff.edits), diff.added, diff.removed) == (10_000, 10_000, 10_000)
+
+
+@given(
+    st.booleans(),
+    st.lists(st.integers(0, 9), unique=True, min_size=2, max_size=6),
+    st.data(),
+)
+def test_what_was_decided_about_identical_changes_stays_with_them_when_some_come_or_go(
+    is_alike: bool, places: list[int], data: st.DataObject
+) -> None:
+    """Also where the lines around them are the same."""
+    old = ["TODO\n" if number % 12 == 6 else f"line {0 if is_alike else number}\n" for number in range(120)]
+
+    def changed(here: set[int]) -> FileDiff:
+        new = ["done\n" if number // 12 in here and number % 12 == 6 else text for number, text in enumerate(old)]
+        return make_diff("".join(old), "".join(new))
+
+    def place_of(diff: FileDiff) -> dict[str, int]:
+        return {named.key: named.hunk.edits[0].old_start // 12 for named in review_hunks(diff)}
+
+    some = st.sets(st.sampled_from(places))
+    first = changed(set(places))
+    decided = data.draw(some)
+    keys = [key for key, place in place_of(first).items() if place in decided]
+    marks = {names[0] for names in hunk_names(first, keys).values()}
+    left = data.draw(some)
+    later = changed(left)
+    assert {place_of(later)[key] for key in marked(hunk_names(later), marks)} == decided & left

@@ -123,7 +123,7 @@ def test_a_rename_over_another_file_leaves_both_to_be_seen(session: Session) -> 
     ]
 
 
-THREE = Compared(added=3, removed=0, keys=("a", "b", "c"), undone=frozenset())
+THREE = Compared(added=3, removed=0, keys=("a", "b", "c"), undone=frozenset(), names={})
 
 
 def changed(session: Session) -> ChangedFile:

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QComboBox, QLabel, QMessageBox, QPushButton
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.diff.hunks import review_hunks
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ChangeSelection, Share
 from desktop_agent.core.protocol.ops import UndoDifferences
@@ -23,6 +24,7 @@ from tests.ui.review.panel.panel_stage import (
     choose,
     files,
     marks,
+    pane,
     show_call,
     shown_diff,
 )
@@ -103,6 +105,34 @@ def test_a_second_undo_against_git_is_ignored_until_git_is_listed_after_the_firs
     choose(made_by_agent, "Against other")
     button(made_by_agent, "undoTurnButton").click()
     assert len(asked_undos(asked)) == 2
+
+
+def test_of_identical_changes_the_kept_one_stays_kept_when_another_is_undone(
+    qtbot: QtBot, uncommitted: ReviewPanel, session: Session, git: Git, asked: Asked
+) -> None:
+    def lines(*done: int) -> bytes:
+        return b"".join(b"done\n" if at in done else b"line %d\n" % (0 if at % 30 == 0 else at) for at in range(90))
+
+    def decided() -> dict[int, str]:
+        overlay, diff = pane(uncommitted).review.hunks, shown_diff(uncommitted)
+        starts = {named.key: named.hunk.edits[0].old_start for named in review_hunks(diff)}
+        return {starts[key]: overlay.decisions.state(key) for key in overlay.keys}
+
+    carry_out(uncommitted, session, asked)
+    git.contents = {"one": lines(), "two": lines(0, 30, 60)}
+    choose(uncommitted, "Against other")
+    _, second, _ = pane(uncommitted).review.hunks.keys
+    pane(uncommitted).review.hunks.requested.emit("keep", (second,))
+    qtbot.waitUntil(lambda: decided() == {0: "undecided", 30: "kept", 60: "undecided"})
+    git.contents["two"] = lines(30, 60)
+    choose(uncommitted, "Uncommitted")
+    qtbot.waitUntil(lambda: decided() == {30: "kept", 60: "undecided"})
+    git.contents["two"] = lines(30)
+    choose(uncommitted, "Against other")
+    qtbot.waitUntil(lambda: decided() == {30: "kept"})
+    git.contents["two"] = lines(0, 60)
+    choose(uncommitted, "Uncommitted")
+    qtbot.waitUntil(lambda: decided() == {0: "undecided", 60: "undecided"})
 
 
 def test_what_an_undo_against_git_left_alone_can_be_undone_at_once(
