@@ -235,6 +235,8 @@ def secret_by_name(path: Path, status: os.stat_result) -> str:
 
 def files_of(source: Source, folders: Iterator[int]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the files of skills in a folder, with the parts of their names. `folders` limits how many are opened."""
+    if not os.path.exists(source.folder):  # noqa: PTH110 - most of dozens are not there, which costs less to learn so
+        return
     try:
         top = source.folder.resolve(strict=True)
         if source.within is not None and not top.is_relative_to(source.within):

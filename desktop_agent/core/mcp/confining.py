@@ -14,7 +14,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
-import psutil
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -30,6 +29,7 @@ from desktop_agent.core.sandbox.host_proxy import AllowedHosts, HostProxy, proxy
 from desktop_agent.core.system.environment import confined_environment
 from desktop_agent.core.system.network.connections import Resolver, system_resolver
 from desktop_agent.core.system.private_files import make_private_file, make_private_folder
+from desktop_agent.core.system.processes.process_table import process_table
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 
 
@@ -250,9 +250,10 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
 
     def _make_temp(self) -> Path:
         make_private_folder(self.cache)
+        running = process_table()
         for left in self.cache.glob("tmp-*-*"):
             owner = left.name.split("-")[1]
-            if owner.isdecimal() and not psutil.pid_exists(int(owner)):
+            if owner.isdecimal() and int(owner) not in running:
                 shutil.rmtree(left, ignore_errors=True)
         return Path(tempfile.mkdtemp(prefix=f"tmp-{os.getpid()}-", dir=self.cache))
 

@@ -10,6 +10,7 @@ import stat
 import sys
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -586,4 +587,12 @@ def _secrets(environ: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _resolved(paths: Iterable[Path]) -> tuple[Path, ...]:
-    return tuple(dict.fromkeys(path.resolve() for path in paths))
+    """Follow the links in hundreds of paths. Most are beside each other, so each folder is followed once."""
+    followed = cache(Path.resolve)
+
+    def real(path: Path) -> Path:
+        # `Path.is_symlink` does not forgive a folder that is closed to us.
+        is_plain = path.name not in ("", "..") and not os.path.islink(path)  # noqa: PTH114
+        return followed(path.parent) / path.name if is_plain else path.resolve()
+
+    return tuple(dict.fromkeys(map(real, paths)))
