@@ -69,6 +69,40 @@ async def test_unsaved_text_is_read_searched_edited_and_survives_the_undo_of_the
         assert poem.read_text() == TYPED, "what the user typed is not the agent's to undo"
 
 
+@pytest.mark.parametrize("can_save", [True, False], ids=["saves", "reads only"])
+@pytest.mark.parametrize("is_slash", [True, False], ids=["slash", "extension"])
+async def test_what_is_typed_after_an_edit_stays_when_the_edit_is_undone_and_redone(
+    tmp_path: Path, is_slash: bool, can_save: bool
+) -> None:
+    ground, poem = ground_with_poem(tmp_path)
+    files = {"readTextFile": True, "writeTextFile": can_save}
+    async with editing(ground, [[EDIT], [Say("Done.")]]) as (editor, _):
+        session = await editor.start(ground.workspace, CAPABILITIES | {"fs": files})
+        await editor.prompt(session, "go")
+        for way, line, other in (("undo", "LINE 2\n", "line 2\n"), ("redo", "line 2\n", "LINE 2\n")):
+            shown = poem.read_text().replace("line 30", f"typed before {way}\nline 30")
+            editor.buffers[poem] = shown
+            if is_slash:
+                await editor.prompt(session, f"/{way}")
+            else:
+                await editor.ask(f"_desktop-agent/{way}", sessionId=session)
+            assert poem.read_text() == shown.replace(line, other)
+            assert editor.buffers == ({} if can_save else {poem: shown}), "an editor that saves shows the result"
+            editor.buffers.clear()
+        assert authors(ground, session) == ["agent", "person", "person"]
+
+
+async def test_text_that_clashes_with_an_undo_is_shown_and_kept(tmp_path: Path) -> None:
+    ground, poem = ground_with_poem(tmp_path)
+    async with editing(ground, [[EDIT], [Say("Done.")]]) as (editor, _):
+        session = await editor.start(ground.workspace, ABLE)
+        await editor.prompt(session, "go")
+        editor.buffers[poem] = mine = POEM.replace("line 2\n", "my line 2\n")
+        (outcome,) = (await editor.ask("_desktop-agent/undo", sessionId=session))["outcomes"]
+        assert outcome["state"] == "conflict"
+        assert poem.read_text() == mine
+
+
 async def test_nothing_is_saved_by_reading_or_by_a_denied_edit(tmp_path: Path) -> None:
     async def deny(_params: dict[str, Any]) -> dict[str, Any]:
         return {"outcome": {"outcome": "selected", "optionId": "deny"}}

@@ -275,18 +275,18 @@ class Ledger:
             raise ToolError(f"{contents.path} could not be moved: {reason}. Nothing was changed.") from error
 
     def apply_each(
-        self, writes: Sequence[LedgerWrite], missing: dict[ChangeId, str] | None = None
+        self, writes: Sequence[LedgerWrite], missing: dict[ChangeId, str] | None = None, hand: Hand | None = None
     ) -> dict[ChangeId, str]:
         """Write each after-image whose file still matches its before-image. Return the reasons for the others.
 
-        `missing` receives the extras that could not be restored.
+        `missing` receives the extras that could not be restored. `hand` may have another program write a changed file.
         """
         missing = {} if missing is None else missing
         try:
             self.require_root()
         except WorkspaceError as error:
             return dict.fromkeys((write.change.id for write in writes), error.title)
-        problems = {write.change.id: problem for write in writes if (problem := self._problem(write, missing))}
+        problems = {write.change.id: problem for write in writes if (problem := self._problem(write, missing, hand))}
         problems |= self._brought_back(writes, problems)
         self._remove_left_empty(writes)
         return problems
@@ -339,7 +339,7 @@ class Ledger:
             old_state = FileState(content=old, mode=before.mode, kind=before.kind)
             write_state(self.files.root / path, old_state, keeps_names=self.files.keeps_names)
 
-    def _problem(self, write: LedgerWrite, missing: dict[ChangeId, str]) -> str:
+    def _problem(self, write: LedgerWrite, missing: dict[ChangeId, str], hand: Hand | None = None) -> str:
         change = write.change
         try:
             if not self.files.is_inside(change.path):
@@ -350,6 +350,10 @@ class Ledger:
                 if image_of(now) == change.after:
                     return ""  # it is another name of a file that was just written
                 return MEANWHILE
+            after = self.images.state(change.after) if hand is not None and not write.along else None
+            if hand is not None and now is not None and after is not None and hand(change, after):
+                self._finish_handed(change, now, after)  # what was written instead stays, as the user's
+                return ""
             left = self._names_left(write)
             lost = [self._write_or_leave_no_folder(write, seen, now), left]
             if any(lost):

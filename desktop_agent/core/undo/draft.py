@@ -38,6 +38,8 @@ class DraftedWrite(Struct, frozen=True):
 class UndoDraft(Struct, frozen=True):
     writes: tuple[DraftedWrite, ...]
     settled: tuple[FileOutcome, ...]
+    open_paths: frozenset[str] = frozenset()
+    """The files that an editor has to show and save, because the user has them open there, changed."""
 
     def outcomes(self) -> tuple[FileOutcome, ...]:
         return (*(write.outcome for write in self.writes), *self.settled)

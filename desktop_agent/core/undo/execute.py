@@ -3,7 +3,9 @@
 import asyncio
 import errno
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import PurePosixPath
 
 from msgspec import Struct, structs
@@ -81,8 +83,10 @@ class Undoing:
         includes_others: bool = False,
     ) -> bool:
         selections = (op.selection, *further)
-        draft = await asyncio.to_thread(
-            draft_reverts, self._transcript, self._ledger, direction, selections, includes_others=includes_others
+        draft = await self._drafted(
+            partial(
+                draft_reverts, self._transcript, self._ledger, direction, selections, includes_others=includes_others
+            )
         )
         destroyed = self._destroyed(op)
         if draft is None and destroyed is None:
@@ -118,10 +122,22 @@ class Undoing:
         steps = steps_meant(self._transcript, op)
         if not steps:
             return False
-        draft = await asyncio.to_thread(draft_steps, self._transcript, self._ledger, steps)
+        draft = await self._drafted(partial(draft_steps, self._transcript, self._ledger, steps))
         ids = dict.fromkeys(part.change_id for step in steps for part in step.parts)
-        await self._write_draft("redo", ChangeSelection(change_ids=tuple(ids)), draft, op.reason)
+        await self._write_draft("redo", ChangeSelection(change_ids=tuple(ids)), draft or UndoDraft((), ()), op.reason)
         return True
+
+    async def _drafted(self, draft: Callable[[], UndoDraft | None]) -> UndoDraft | None:
+        """Draft. If an editor has unsaved text of files to write, it is saved first, as the user's, and stays."""
+        found = await asyncio.to_thread(draft)
+        paths = [write.transition.path for write in found.writes] if found is not None else []
+        unsaved = await asyncio.to_thread(self._effects.texts.unsaved_in, self._ledger.files, paths)
+        if not unsaved:
+            return found
+        with suppress(ToolError):  # a file that changed at this moment stays as it is
+            await self._effects.save(self._transcript.turn, unsaved)
+        found = await asyncio.to_thread(draft)
+        return found and structs.replace(found, open_paths=frozenset(item.path for item in unsaved))
 
     async def _write_draft(
         self,
@@ -148,7 +164,7 @@ class Undoing:
         # Such a file must become a file of its own before its other names are written.
         writes.sort(key=lambda write: not (write.is_own and write.change.before))
         missing: dict[ChangeId, str] = {}
-        problems = await asyncio.to_thread(self._apply, writes, missing)
+        problems = await asyncio.to_thread(self._apply, writes, missing, draft.open_paths)
         outcomes = [
             _after(problems.get(change.id, ""), missing.get(change.id, ""), drafted)
             for change, drafted in zip(changes, draft.writes, strict=True)
@@ -160,10 +176,19 @@ class Undoing:
         await self._log.record(reverted(direction, selection, done, tuple(outcomes), reason=reason, back=back))
         await self._effects.tell_of_cache()
 
-    def _apply(self, writes: Sequence[LedgerWrite], missing: dict[ChangeId, str] | None = None) -> dict[ChangeId, str]:
+    def _apply(
+        self,
+        writes: Sequence[LedgerWrite],
+        missing: dict[ChangeId, str] | None = None,
+        open_paths: Collection[str] = (),
+    ) -> dict[ChangeId, str]:
+        def hand(change: FileChange, after: FileState) -> bool:
+            texts, root = self._effects.texts, self._ledger.files.root
+            return change.path in open_paths and texts.can_write and texts.hand(root, change, after.content) is not None
+
         gone = {folder: None for write in writes for folder in write.new_folders}
         self._effects.note_written(gone | {write.change.path: write.change.after for write in writes})
-        return self._ledger.apply_each(writes, missing)
+        return self._ledger.apply_each(writes, missing, hand if open_paths else None)
 
     def _is_own(self, reverts: Sequence[Reverted]) -> bool:
         records = (self._transcript.changes.get(item.change_id) for item in reverts)

@@ -520,7 +520,7 @@ class Effects:
         texts: OpenTexts = NO_TEXTS,
     ) -> None:
         self._safeguard = safeguard
-        self._texts = texts
+        self.texts = texts
         self._ledger = ledger
         self._capture = capture
         self._log = log
@@ -536,7 +536,7 @@ class Effects:
         self.jobs.note_turn(turn)
         await self.jobs.look()
         saved = transitions
-        if self._texts.editor is not None:
+        if self.texts.editor is not None:
             saved = await asyncio.to_thread(self._on_disk, [item.path for item in transitions])
         await self._finder.record_edits(turn, saved)
         await self.tell_of_cache()
@@ -559,7 +559,7 @@ class Effects:
 
     def warnings(self, changes: Sequence[FileChange]) -> tuple[str, ...]:
         """Return what the user should know of a plan besides its changes. Blocks."""
-        unsaved = self._texts.unsaved(self._ledger.files, changes)
+        unsaved = self.texts.unsaved(self._ledger.files, changes)
         return (*(UNSAVED.format(item.path) for item in unsaved), *self._broken_links(changes))
 
     def _broken_links(self, changes: Sequence[FileChange]) -> tuple[str, ...]:
@@ -696,12 +696,10 @@ class Effects:
 
     async def _apply(self, turn: int, call_id: CallId, changes: tuple[FileChange, ...]) -> tuple[str, ...]:
         async with self.jobs.looking:
-            if unsaved := await asyncio.to_thread(self._texts.unsaved, self._ledger.files, changes):
-                saved = await asyncio.to_thread(self._at_all_names, unsaved)
-                edits = await asyncio.to_thread(self.recording.store, turn, saved, "person")
-                await self._write_down(turn, "", edits, self._ledger.apply)
+            if unsaved := await asyncio.to_thread(self.texts.unsaved, self._ledger.files, changes):
+                await self.save(turn, unsaved)
             notes: list[str] = []
-            hand = partial(self._hand, notes) if self._texts.can_write else None
+            hand = partial(self._hand, notes) if self.texts.can_write else None
             others = await self._write_down(turn, call_id, changes, partial(self._ledger.apply, hand=hand))
             if others:
                 notes += map(FORMATTED.format, others)
@@ -709,6 +707,12 @@ class Effects:
             await self.jobs.look_now()  # so later changes by a job to the same files are found
             await self.tell_of_cache()
             return tuple(notes)
+
+    async def save(self, turn: int, unsaved: Sequence[FileTransition]) -> None:
+        """Write what an editor has not saved to disk, as the user's. Raises `ToolError` if a file changed meanwhile."""
+        saved = await asyncio.to_thread(self._at_all_names, unsaved)
+        edits = await asyncio.to_thread(self.recording.store, turn, saved, "person")
+        await self._write_down(turn, "", edits, self._ledger.apply)
 
     async def _write_down(
         self, turn: int, call_id: CallId, changes: tuple[FileChange, ...], write: Callable[[tuple[FileChange, ...]], T]
@@ -726,6 +730,6 @@ class Effects:
         return write(changes)
 
     def _hand(self, notes: list[str], change: FileChange, after: FileState) -> bool:
-        note = self._texts.hand(self._ledger.files.root, change, after.content)
+        note = self.texts.hand(self._ledger.files.root, change, after.content)
         notes += [note] if note else []
         return note is not None

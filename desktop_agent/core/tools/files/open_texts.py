@@ -3,7 +3,7 @@
 import codecs
 import os
 import tempfile
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
@@ -86,19 +86,24 @@ class OpenTexts(Struct, frozen=True):
 
     def unsaved(self, files: WorkspaceFiles, changes: Sequence[FileChange]) -> list[FileTransition]:
         """Return what has to be saved before these changes. Blocks. Raises `ToolError` if other texts are shown."""
-        found: list[FileTransition] = []
-        for change in changes if self.editor is not None else ():
-            disk = files.current(change.path)
-            if disk is None or disk.kind != "file" or change.before is None or change.before.kind != "file":
-                continue
-            shown = disk.with_content(self.shown(files.root / change.path, disk.content))
-            if shown != disk and shown.image() != change.before:
+        planned = {change.path: change.before for change in changes if change.before and change.before.kind == "file"}
+        found = self.unsaved_in(files, planned)
+        for path, shown in ((item.path, item.after) for item in found):
+            if shown is not None and shown.image() != planned[path]:
                 raise ToolError(
-                    f"{change.path} was edited in the editor meanwhile. Nothing was written. Read it again, then redo "
-                    "the edit."
+                    f"{path} was edited in the editor meanwhile. Nothing was written. Read it again, then redo the "
+                    "edit."
                 )
-            if shown != disk:
-                found.append(FileTransition(change.path, disk, shown))
+        return found
+
+    def unsaved_in(self, files: WorkspaceFiles, paths: Iterable[str]) -> list[FileTransition]:
+        """Return how the editor shows these files, where that is not what is on disk. Blocks."""
+        found: list[FileTransition] = []
+        for path in paths if self.editor is not None else ():
+            disk = files.current(path)
+            if disk is not None and disk.kind == "file":
+                shown = disk.with_content(self.shown(files.root / path, disk.content))
+                found += [FileTransition(path, disk, shown)] if shown != disk else []
         return found
 
     def hand(self, root: Path, change: FileChange, content: bytes) -> str | None:
