@@ -182,7 +182,7 @@ class Bench:
         view.viewport().repaint()
 
         def step(piece: str) -> None:
-            view.apply(transcript.apply(TextDelta(turn=MESSAGES, text=piece)))
+            view.row_layout.apply(transcript.apply(TextDelta(turn=MESSAGES, text=piece)))
             view.row_layout.flush()
             view.viewport().repaint()
 
@@ -207,7 +207,7 @@ class Bench:
         view.viewport().repaint()
 
         def step(piece: str) -> None:
-            view.apply(transcript.apply(ToolOutputDelta(turn=MESSAGES, call_id="c1", text=piece)))
+            view.row_layout.apply(transcript.apply(ToolOutputDelta(turn=MESSAGES, call_id="c1", text=piece)))
             view.row_layout.flush()
             view.viewport().repaint()
 

@@ -65,7 +65,7 @@ class Typing:
             while not is_so():
                 for event in self._session.rx.events[self._delivered :]:
                     self._delivered += 1
-                    self._view.apply(self._transcript.apply(event))
+                    self._view.row_layout.apply(self._transcript.apply(event))
                 await asyncio.sleep(0.001)  # the judging thread needs time, too
 
     async def begin(self) -> tuple[ApprovalCard, CardField]:

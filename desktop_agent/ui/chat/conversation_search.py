@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.base.regex import regex
 from desktop_agent.core.protocol.events import CommandRun, PromptSubmitted, Steered
-from desktop_agent.core.transcript import PageEntry, TextEntry, ToolEntry
+from desktop_agent.core.transcript import PageEntry, Patch, TextEntry, ToolEntry
 from desktop_agent.ui.chat.cards.families import family_of
 from desktop_agent.ui.chat.entries.entry import EntryRow
 from desktop_agent.ui.chat.entries.markdown_entries import READ_S, is_behind, parse_more
@@ -202,6 +202,10 @@ class Finder(QObject):
         self._sought: _Sought | None = None
         self._steps: Iterator[None] | None = None
         self._timer = one_shot(self, 0, self._continue)
+        layout.dropped.connect(self._forget)
+        layout.patched.connect(self._on_patched)
+        layout.widgets.made.connect(self._decorate)
+        layout.widgets.changed.connect(self._on_row_changed)
 
     @property
     def is_searching(self) -> bool:
@@ -274,8 +278,17 @@ class Finder(QObject):
             self.step(-1)
         self._report()
 
-    def page_dropped(self, number: int | None) -> None:
-        self._unread |= self._candidates & {number}
+    def _on_patched(self, patches: Sequence[Patch]) -> None:
+        if self._search is None:
+            return
+        for patch in patches:
+            match patch.kind:
+                case "collapse":
+                    self._unread |= self._candidates & {self._layout.rows[patch.index].page}
+                case "expand":
+                    self._read_rows(self._search, patch.index, patch.count)
+                case _:
+                    pass
 
     def _page_before(self, target: EntryRow | None, direction: int, origin: int) -> int | None:
         """Return the first unread page from row `origin` to `target` in this direction, wrapping around at the end."""
@@ -292,28 +305,28 @@ class Finder(QObject):
                 return row.page
         return None
 
-    def read_rows(self, start: int, count: int) -> None:
-        if self._search is None or not count:
+    def _read_rows(self, search: Search, start: int, count: int) -> None:
+        if not count:
             return
         rows = [self._layout.rows[index] for index in range(start, start + count)]
         self._unread -= {rows[0].page}
-        self._steps = chain(self._search.read(rows), self._steps or ())
+        self._steps = chain(search.read(rows), self._steps or ())
         self._timer.start()
 
-    def forget(self, row: EntryRow) -> None:
+    def _forget(self, row: EntryRow) -> None:
         if self._search is not None:
             self._search.forget(row)
 
-    def row_changed(self, row: EntryRow) -> None:
+    def _on_row_changed(self, row: EntryRow) -> None:
         if self._search is not None:
             steps = self._search.read_row(row)
             if self._steps is not None or not _run(steps):
                 self._steps = chain(steps, self._steps or ())
                 self.resume()
-            self.decorate(row)
+            self._decorate(row)
             self._report()
 
-    def decorate(self, row: EntryRow) -> None:
+    def _decorate(self, row: EntryRow) -> None:
         if row.widget is None:
             return
         matches = self._search.found.get(row, []) if self._search is not None else []
@@ -322,7 +335,7 @@ class Finder(QObject):
 
     def _decorate_all(self) -> None:
         for row in list(self._layout.widgets.live):
-            self.decorate(row)
+            self._decorate(row)
 
     def _continue(self) -> None:
         if self._steps is not None and _run(self._steps):

@@ -116,7 +116,7 @@ class SessionController(ShownSession):
     def _connections(self, handle: SessionHandle) -> list[tuple[SignalInstance, Callable[..., None] | SignalInstance]]:
         view = self._panels.transcript
         return [
-            (handle.patched, view.apply),
+            (handle.patched, view.row_layout.apply),
             (handle.patched, self._on_patched),
             (handle.happened, self._on_happened),
             (handle.replaced, self._on_replaced),

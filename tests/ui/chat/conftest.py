@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.theme import TextSizes, Theme
 from tests.ui.chat.cards.loads import Loads
 from tests.ui.chat.stage import Stage
 
@@ -17,6 +17,15 @@ def theme(qapp: QApplication) -> Theme:
     theme = Theme(qapp, "light")
     theme.install()
     return theme
+
+
+@pytest.fixture
+def chosen(theme: Theme) -> Generator[Theme]:
+    """The shared theme, for a test that changes it."""
+    yield theme
+    theme.choose("light")
+    theme.choose_sizes(TextSizes())
+    theme.choose_density("comfortable")
 
 
 @pytest.fixture

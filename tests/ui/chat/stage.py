@@ -104,7 +104,7 @@ class Conversation:
 
     def happen(self, *events: ev.Event) -> None:
         for event in events:
-            self._view.apply(self.transcript.apply(event))
+            self._view.row_layout.apply(self.transcript.apply(event))
 
     def show(self, *events: ev.Event) -> None:
         self.happen(*events)

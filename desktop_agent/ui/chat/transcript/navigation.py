@@ -1,12 +1,13 @@
 """Goes to a call, a turn or the end of a conversation, and requests pages in or near the viewport."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QAbstractScrollArea, QPushButton
 
 from desktop_agent.core.protocol.events import PromptSubmitted
-from desktop_agent.core.transcript import ToolEntry, Transcript
+from desktop_agent.core.transcript import Patch, ToolEntry, Transcript
 from desktop_agent.ui.chat.conversation_search import Finder
 from desktop_agent.ui.chat.entries.entry import EntryRow
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
@@ -48,12 +49,12 @@ class Navigation(QObject):
         self._layout = layout
         self._finder = finder
         self._wanted: tuple[int, ...] = ()
-        self._transcript: Transcript | None = None
         self._sought_call = ""
         self._sought_place: KeptPlace | None = None
         self._reached: KeptPlace | None = None
         self._continue_timer = one_shot(layout, 0, self._continue)
         layout.laid_out.connect(self._on_laid_out)
+        layout.patched.connect(self._on_patched)
         finder.page_sought.connect(self.ask_for_pages)
         self._jump = QPushButton(self.tr("Jump to latest ↓"), area)
         self._jump.setObjectName("jumpToLatestButton")
@@ -62,17 +63,18 @@ class Navigation(QObject):
         self._jump.clicked.connect(layout.scroll_to_bottom)
         finder.found.connect(self._update_jump)
 
-    def show_transcript(self, transcript: Transcript) -> None:
-        self._transcript = transcript
+    def forget(self) -> None:
         self._wanted = ()
         self._sought_call = ""
         self._sought_place = self._reached = None
 
     @property
     def can_rewind(self) -> bool:
-        return self._transcript is not None and not self._transcript.turns.is_running
+        return not self._layout.transcript.turns.is_running
 
-    def on_pages_loaded(self) -> None:
+    def _on_patched(self, patches: Sequence[Patch]) -> None:
+        if any(patch.kind != "expand" for patch in patches):
+            return
         if self._sought_call:
             self.show_call(self._sought_call)
         elif self._sought_place is not None:
@@ -86,16 +88,16 @@ class Navigation(QObject):
     def place(self) -> KeptPlace | None:
         """The reading position; `None` at the end."""
         found = self._layout.reading.from_end()
-        if found is None or self._transcript is None:
+        if found is None:
             return None
         from_end, block, distance = found
-        return KeptPlace(entry_number(self._transcript, len(self._layout.rows) - from_end), block, distance)
+        return KeptPlace(entry_number(self._layout.transcript, len(self._layout.rows) - from_end), block, distance)
 
     def go_to(self, place: KeptPlace) -> None:
         """Go to `place` once its page is loaded and parsed. Do nothing if the entry does not exist."""
         self._sought_place = self._reached = None
-        transcript, layout = self._transcript, self._layout
-        found = find_entry(transcript, place.entry) if transcript is not None else None
+        layout = self._layout
+        found = find_entry(layout.transcript, place.entry)
         if found is None or found.row >= len(layout.rows):
             return
         if found.page is not None:
@@ -140,13 +142,14 @@ class Navigation(QObject):
 
     def show_call(self, call_id: str) -> None:
         self._sought_call = ""
-        transcript, layout = self._transcript, self._layout
-        if transcript is None or transcript.paged.tool_of(call_id) is None:
+        layout = self._layout
+        paged = layout.transcript.paged
+        if paged.tool_of(call_id) is None:
             return
-        number = transcript.paged.page_of_call(call_id)
-        if number is not None and not transcript.paged.is_loaded(number):
+        number = paged.page_of_call(call_id)
+        if number is not None and not paged.is_loaded(number):
             self._sought_call = call_id
-            layout.scroll_to(layout.reading.row_top(layout.rows[transcript.paged.page_start(number)]))
+            layout.scroll_to(layout.reading.row_top(layout.rows[paged.page_start(number)]))
             return
         self._reveal(self._card_of(call_id))
 

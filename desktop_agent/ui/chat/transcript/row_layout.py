@@ -45,14 +45,15 @@ class EntryRows:
     def __iter__(self) -> Iterator[EntryRow]:
         return iter(self._rows)
 
-    def reset(self, entries: Sequence[Entry]) -> None:
-        self._rows = _rows_of(entries)
+    def reset(self, transcript: Transcript) -> None:
+        self._rows = _rows_of(transcript.entries)
+        self._number_pages(transcript)
         self.changed.clear()
         self.measure(self.estimates.width, None)
 
-    def exchange(self, entries: Sequence[Entry]) -> list[EntryRow]:
-        """Show `entries`, of which the last are the same as now and keep their widgets. Return the removed rows."""
-        before = self._rows
+    def exchange(self, transcript: Transcript) -> list[EntryRow]:
+        """Show a transcript with the same last entries, which keep their widgets. Return the removed rows."""
+        before, entries = self._rows, transcript.entries
         pairs = zip((row.entry for row in reversed(before)), reversed(entries), strict=False)
         kept = next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(before), len(entries)))
         stay, gone = before[len(before) - kept :], before[: len(before) - kept]
@@ -62,11 +63,12 @@ class EntryRows:
         for index, row in enumerate(stay, start=first):
             row.entry, row.index, row.page = entries[index], index, None
         self._rows += stay
+        self._number_pages(transcript)
         self.changed.clear()
         self.heights.replace(0, [*map(self.estimates.of, self._rows[:first]), *heights])
         return gone
 
-    def number_pages(self, transcript: Transcript) -> None:
+    def _number_pages(self, transcript: Transcript) -> None:
         for number in transcript.paged.loaded_pages:
             for index in transcript.paged.span_of_page(number):
                 self._rows[index].page = number
@@ -415,12 +417,15 @@ _LEXER_POLL_MS = 15
 
 
 class RowLayout(QObject):
-    """Scrolls `area` and lays out its visible part. The area must report when it was scrolled."""
+    """Follows a transcript's patches, scrolls `area` and lays out its visible part. `area` reports its scrolling."""
 
     laid_out = Signal()
+    dropped = Signal(object)  # an `EntryRow` that is no longer shown
+    patched = Signal(object)  # the applied list of `Patch`, before the next layout, but after that of loaded pages
 
     def __init__(self, area: QAbstractScrollArea, theme: Theme, make: Callable[[EntryRow], EntryWidget]) -> None:
         super().__init__(area)
+        self.transcript = Transcript()
         self.rows = EntryRows()
         self.reading = ReadingPlace(self.rows)
         self.files = KnownFiles()
@@ -481,8 +486,10 @@ class RowLayout(QObject):
 
     # -- changes --
 
-    def replace_rows(self, *, is_gentle: bool) -> None:
-        """Lay out other rows. `is_gentle` delays that to later turns of the event loop."""
+    def show(self, transcript: Transcript, *, is_gentle: bool) -> None:
+        """Show another transcript. `is_gentle` delays the layout to later turns of the event loop."""
+        self.transcript = transcript
+        self.rows.reset(transcript)
         self._dirty.clear()
         self.widgets.clear()
         self.reading.follow_end()
@@ -490,6 +497,38 @@ class RowLayout(QObject):
             self._gentle_timer.start()  # the caller shows another session and has more to do in this turn
         else:
             self._lay_out_again()
+
+    def exchange(self, transcript: Transcript) -> None:
+        """Show this transcript, which has more entries before the shown ones, and keep the reading position."""
+        self.transcript = transcript
+        place = self.reading.from_end()
+        self._drop(self.rows.exchange(transcript))
+        if place is not None:
+            self.go_to_place_from_end(place)
+        else:
+            self.lay_out_gently()
+
+    def apply(self, patches: Sequence[Patch]) -> None:
+        """Cheap: the next frame shows the changes, at most 30 times a second."""
+        pages = [(patch, self.reading.hold(patch.index)) for patch in patches if patch.kind == "expand"]
+        self._drop(self.rows.apply(self.transcript.entries, patches))
+        for patch, place in pages:
+            if place is not None:
+                self.reading.put_back(place, patch.count, self._area.viewport().height())
+        self._dirty |= self.rows.changed
+        is_paging = bool(pages) and len(pages) == len(patches)
+        if is_paging and not self.is_gentle:  # a gentle layout must not do more in this turn
+            self.lay_out_gently()
+        self.patched.emit(patches)
+        if not is_paging:
+            self.request_layout()
+
+    def _drop(self, rows: Sequence[EntryRow]) -> None:
+        for row in rows:
+            self._dirty.pop(row, None)
+            self.widgets.drop(row)
+            self.reading.forget(row)
+            self.dropped.emit(row)
 
     def row_resized(self, row: EntryRow, keeps_end: bool = False) -> None:
         """Lay out again after a row changed its height. The clicked item stays in place, unless `keeps_end`."""
@@ -587,10 +626,6 @@ class RowLayout(QObject):
 
     # -- what changed, shown with the next frame --
 
-    def mark(self, row: EntryRow) -> None:
-        self._dirty[row] = None
-        self._throttle.trigger()
-
     def request_layout(self) -> None:
         self._throttle.trigger()
 
@@ -598,13 +633,8 @@ class RowLayout(QObject):
         for row in self.rows:
             if isinstance(row.entry, PromptSubmitted) and row.entry.turn in edits:
                 row.drafts[EDIT] = edits[row.entry.turn]
-                self.mark(row)
+                self._dirty[row] = None
         self.request_layout()
-
-    def drop(self, row: EntryRow) -> None:
-        self._dirty.pop(row, None)
-        self.widgets.drop(row)
-        self.reading.forget(row)
 
     def flush(self) -> None:
         self._throttle.run_now()

@@ -23,7 +23,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QPushButton, QScrollBar, QWidget
 
-from desktop_agent.core.transcript import Patch, Transcript
+from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.chat.cards.tool_body import CardLoader
 from desktop_agent.ui.chat.conversation_search import Finder
 from desktop_agent.ui.chat.entries.entry import EntryActions, EntryPlace, EntryRow, EntryWidget
@@ -155,13 +155,15 @@ class ConversationStatus(QObject):
         self._timer = QTimer(self, interval=250)
         self._timer.timeout.connect(self._tick)
         self.empty = EmptyState(actions, view.viewport())
+        layout.patched.connect(self.show)
 
-    def show(self, transcript: Transcript) -> None:
+    def show(self) -> None:
+        turns = self._layout.transcript.turns
         self.empty.setVisible(not len(self._layout.rows))
-        is_working = transcript.turns.status == "working"
-        self._activity.show_activity(transcript.turns.activity, is_working=is_working)
+        is_working = turns.status == "working"
+        self._activity.show_activity(turns.activity, is_working=is_working)
         # A summary that the user asked for is made while no turn runs.
-        is_busy = is_working or (bool(transcript.turns.activity) and not transcript.turns.is_running)
+        is_busy = is_working or (bool(turns.activity) and not turns.is_running)
         if is_busy == self._activity.isHidden():
             self._activity.setVisible(is_busy)
             self._layout.footer = self._activity if is_busy else None
@@ -195,7 +197,7 @@ def _utc_now() -> datetime:
 
 
 class TranscriptView(QAbstractScrollArea):
-    """Draws a `Transcript` and follows its patches. Its parts scroll, search, select, navigate and report requests."""
+    """Draws a `Transcript`. Its parts follow the patches, scroll, search, select, navigate and report requests."""
 
     def __init__(
         self, theme: Theme, *, now: Callable[[], datetime] = _utc_now, loader: CardLoader | None = None
@@ -206,7 +208,6 @@ class TranscriptView(QAbstractScrollArea):
         set_names(self, "transcript", self.tr("Conversation"))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.keys = PartKeys("conversation", self)
-        self._transcript: Transcript | None = None
         self._now = now
         self._loader = loader
         self.entry_actions = EntryActions(self)
@@ -214,9 +215,8 @@ class TranscriptView(QAbstractScrollArea):
         self.rows = self.row_layout.rows
         self.selected = SelectedText(self.row_layout)
         self.finder = Finder(self.row_layout, self.viewport())
-        self.row_layout.widgets.made.connect(self.finder.decorate)
-        self.row_layout.widgets.changed.connect(self.finder.row_changed)
         self.row_layout.laid_out.connect(self._on_laid_out)
+        self.row_layout.dropped.connect(self.selected.forget)
         self.entry_actions.approval_answered.connect(self._follow_end)  # the next question may be below
         self.navigation = Navigation(self, self.row_layout, self.finder)
         self.keyboard = KeyboardOrder(self, self.row_layout)
@@ -241,60 +241,21 @@ class TranscriptView(QAbstractScrollArea):
 
     def show_transcript(self, transcript: Transcript, *, is_gentle: bool = False) -> None:
         """If `is_gentle`, all but the last message are shown later."""
-        self._begin(transcript)
-        self.rows.reset(transcript.entries)
-        self.rows.number_pages(transcript)
-        self.row_layout.replace_rows(is_gentle=is_gentle)
-        self.status.show(transcript)  # a layout is done or scheduled, so this requests no other
+        self._forget_reader()
+        self.row_layout.show(transcript, is_gentle=is_gentle)
+        self.status.show()  # a layout is done or scheduled, so this requests no other
 
     def exchange_transcript(self, transcript: Transcript) -> None:
         """Show this transcript, which has more entries before the shown ones, and keep the reading position."""
-        self._begin(transcript)
-        place = self.row_layout.reading.from_end()
-        for row in self.rows.exchange(transcript.entries):
-            self.row_layout.drop(row)
-        self.rows.number_pages(transcript)
-        self.status.show(transcript)
-        if place is not None:
-            self.row_layout.go_to_place_from_end(place)
-        else:
-            self.row_layout.lay_out_gently()
+        self._forget_reader()
+        self.row_layout.exchange(transcript)
+        self.status.show()
 
-    def _begin(self, transcript: Transcript) -> None:
-        self._transcript = transcript
+    def _forget_reader(self) -> None:
         if len(self.rows):
             self.selected.clear()
         self.finder.clear()
-        self.navigation.show_transcript(transcript)
-
-    def apply(self, patches: Sequence[Patch]) -> None:
-        """Cheap: the next frame shows the changes, at most 30 times a second."""
-        transcript = self._transcript
-        if transcript is None:
-            return
-        layout = self.row_layout
-        pages = [patch for patch in patches if patch.kind == "expand"]
-        places = [(patch, layout.reading.hold(patch.index)) for patch in pages]
-        for row in self.rows.apply(transcript.entries, patches):
-            self.selected.forget(row)
-            self.finder.forget(row)
-            self.row_layout.drop(row)
-        for patch in patches:
-            if patch.kind == "collapse":
-                self.finder.page_dropped(self.rows[patch.index].page)
-        for patch, place in places:
-            self.finder.read_rows(patch.index, patch.count)
-            if place is not None:
-                layout.reading.put_back(place, patch.count, self.viewport().height())
-        for row in self.rows.changed:
-            self.row_layout.mark(row)
-        if pages and len(pages) == len(patches):
-            if not layout.is_gentle:  # a gentle layout must not do more in this turn
-                layout.lay_out_gently()
-            self.navigation.on_pages_loaded()
-            return
-        self.status.show(transcript)
-        self.row_layout.request_layout()
+        self.navigation.forget()
 
     def _make_widget(self, row: EntryRow) -> EntryWidget:
         from desktop_agent.ui.chat.transcript.factory import make_widget

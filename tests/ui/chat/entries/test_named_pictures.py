@@ -105,7 +105,7 @@ def test_it_stays_open_while_it_is_out_of_sight_and_while_the_answer_grows(stage
     assert loads.asked == [f"/open: {LOCAL}"]
 
 
-def test_several_stand_in_the_order_of_the_words_that_name_them(stage: Stage, loads: Loads, theme: Theme) -> None:
+def test_several_stand_in_the_order_of_the_words_that_name_them(stage: Stage, loads: Loads, chosen: Theme) -> None:
     loads.blobs = {"z.png": png(40, 20), "a.png": png(40, 20)}
     stage.show(answer("First ![the last letter](z.png), then ![the first letter](a.png)."))
     for word in ("the first", "the last"):
@@ -118,7 +118,7 @@ def test_several_stand_in_the_order_of_the_words_that_name_them(stage: Stage, lo
         return [button.accessibleName().partition(":")[0] for button in shown]
 
     assert order() == ["Picture z.png", "Picture a.png"]
-    theme.choose("dark")  # every entry is made again
+    chosen.choose("dark")  # every entry is made again
     stage.view.row_layout.flush()
     assert order() == ["Picture z.png", "Picture a.png"]
 

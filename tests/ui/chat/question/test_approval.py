@@ -68,7 +68,7 @@ def ask_two(stage: Stage) -> tuple[Transcript, list[tuple[object, ...]]]:
 
 
 def resolve(stage: Stage, transcript: Transcript, call_id: str, decision: Decision) -> None:
-    stage.view.apply(transcript.apply(ApprovalResolved(turn=1, call_id=call_id, decision=decision)))
+    stage.view.row_layout.apply(transcript.apply(ApprovalResolved(turn=1, call_id=call_id, decision=decision)))
     stage.view.row_layout.flush()
 
 
@@ -391,7 +391,7 @@ class TestWhatItShows:
     def test_tab_goes_through_a_question_of_a_call_that_was_there_before_it(self, stage: Stage) -> None:
         transcript = stage.show(call("run_terminal_cmd", "git push"), answer("Wait."), is_running=True)
         asked = ApprovalRequested(turn=1, request=question(offers=["Allow `git push` in this session"]))
-        stage.view.apply(transcript.apply(asked))
+        stage.view.row_layout.apply(transcript.apply(asked))
         stage.view.row_layout.flush()
         stage.qtbot.waitUntil(stage.button("Allow once").isEnabled)
         stage.view.setFocus()
@@ -406,7 +406,9 @@ class TestWhatItShows:
     def test_the_answered_question_becomes_a_card(self, stage: Stage) -> None:
         entry = call("run_terminal_cmd", "git push", approval=question())
         transcript = stage.show(entry, is_running=True)
-        stage.view.apply(transcript.apply(ApprovalResolved(turn=1, call_id="c1", decision=Denied(message="no"))))
+        stage.view.row_layout.apply(
+            transcript.apply(ApprovalResolved(turn=1, call_id="c1", decision=Denied(message="no")))
+        )
         stage.view.row_layout.flush()
         assert stage.widget(0).accessibleName() == "Run git push denied 3.2 s"
         assert stage.widget(0).height() < 80
@@ -450,7 +452,7 @@ def test_the_end_is_followed_again_once_a_question_that_was_scrolled_to_is_answe
     click(stage.button("Allow once"))
     assert len(answers) == 1
     assert layout.reading.is_following
-    stage.view.apply(transcript.apply(ApprovalResolved(turn=1, call_id="c1", decision=Allowed())))
+    stage.view.row_layout.apply(transcript.apply(ApprovalResolved(turn=1, call_id="c1", decision=Allowed())))
     layout.flush()
     assert layout.reading.is_following
 

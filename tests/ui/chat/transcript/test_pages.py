@@ -39,7 +39,7 @@ class Session:
         self.view.show_transcript(self.transcript)
 
     def load(self, number: int) -> None:
-        self.view.apply(self.transcript.expand(number, replay(page_events(number))))
+        self.view.row_layout.apply(self.transcript.expand(number, replay(page_events(number))))
 
     def load_wanted(self) -> bool:
         """Load what the view asks for. Whether it asked for anything."""
@@ -50,7 +50,7 @@ class Session:
         return bool(missing)
 
     def collapse(self, number: int) -> None:
-        self.view.apply(self.transcript.paged.collapse(number))
+        self.view.row_layout.apply(self.transcript.paged.collapse(number))
 
     def show_end(self) -> None:
         end = Transcript()

@@ -1,7 +1,7 @@
 """The transcript view follows the transcript and the user's scrolling, at any length."""
 
 import random
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -490,14 +490,6 @@ class TestReachingEverything:
         )
         for button in stage.view.findChildren(QPushButton):
             assert button.accessibleName() or button.text()
-
-
-@pytest.fixture
-def chosen(theme: Theme) -> Generator[Theme]:
-    yield theme
-    theme.choose("light")
-    theme.choose_sizes(TextSizes())
-    theme.choose_density("comfortable")
 
 
 class TestTheTheme:
