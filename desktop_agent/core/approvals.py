@@ -295,7 +295,7 @@ class RuleBook:
                 level="error" if is_grave else "warning",
                 code="rules",
                 title=f"{title}: the rules file has mistakes.",
-                hint=f"Mend {self._file.path}.",
+                hint=f"Fix {self._file.path}.",
                 detail="\n".join(problems),
             )
         )

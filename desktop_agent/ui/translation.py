@@ -4,11 +4,10 @@ import tomllib
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
 
-from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.paths import resource_path
 from desktop_agent.core.base.regex import regex
 
@@ -118,7 +117,16 @@ def core_words(text: str) -> str:
     return _said(text) if text and _is_translated() else text
 
 
-def error_words(error: AgentError) -> str:
+class Hinting(Protocol):
+    """What has happened, and what can be done about it: an error, or the state of a server of models."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def hint(self) -> str: ...
+
+
+def error_words(error: Hinting) -> str:
     return " ".join(filter(None, (core_words(error.title), core_words(error.hint))))
 
 

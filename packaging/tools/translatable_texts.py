@@ -295,6 +295,20 @@ _MODULES = (
         "core/mcp/connection.py",
         "core/mcp/definition.py",
         "core/mcp/new_servers.py",
+        "core/mcp/trust.py",
+        "core/mcp/sdk/http_transport.py",
+        "core/mcp/sdk/oauth.py",
+        "core/mcp/sdk/process_transport.py",
+        "core/mcp/sdk/sdk_client.py",
+        "core/mcp/sdk/sdk_results.py",
+        "core/agents/new_agents.py",
+        "core/diagnostics/lsp_connection.py",
+        "core/extensions/plugin_store.py",
+        "core/models/vendors.py",
+        "core/settings/settings_file.py",
+        "core/settings/table_file.py",
+        "core/settings/workspace_settings.py",
+        "core/system/network",
         "core/system/processes/line_process.py",
         "core/tools/execution/safeguard.py",
         "core/mentions/prompts.py",
@@ -371,6 +385,17 @@ _MORE = (
     "another skill has this name, in {0}",
     *("images", "embedded files", "resuming sessions", "MCP servers over HTTP"),
     *("The MCP server {0} could not be started: {1}", "The MCP server {0} failed a moment ago: {1}"),
+    "It asks for the conversation as well, and does not get it.",
+    "It wants up to {0} tokens of answer, and gets {1}.",
+    "It prefers a certain kind of model, which is ignored.",
+    "It sets a temperature or stop sequences, which are ignored.",
+    *("It took longer than {0} s, and was ended.", "It printed more than {0} MiB, and was ended."),
+    *("It ended with code {0}.", "There is no shell to run it with.", "It could not be started: {0}"),
+    "It, or a script of it, changed since you trusted it, so it did not run.",
+    *("Its answer is not valid JSON.", "Its answer cannot be used: {0}."),
+    *("without a model", "with one model", "with {0} models", "Something else"),
+    *("{0} runs on {1}, {2}.", "settings file", "file of the accounts", "file of the models", "file of the rules"),
+    *("accounts", "models", "rules", "server", "a server", "agent", "an agent"),
     *("The MCP server {0} broke off: {1}", "It could not be confined, so it was not started: {0}"),
     "It failed unexpectedly: {0}",
     *("the files of this folder", "branches, tags and stash entries"),
@@ -406,6 +431,7 @@ def core_texts() -> list[str]:
     from desktop_agent.core.slash.declarations import BUILT_IN
 
     found = {text for module in _MODULES for text in _texts_below(module)}
+    found |= {text for file in sorted((PACKAGE / "core").rglob("*.py")) for text in _storage_errors_in(file)}
     file_types = ast.parse((PACKAGE / "core/base/file_types.py").read_bytes())
     found |= {name for name in texts_in(file_types, "_SIGNATURES") if " " in name}
     found |= {text for module in _REASONED for text in _reasons_in(module)}
@@ -433,6 +459,15 @@ def _texts_below(module: str) -> Iterator[str]:
                 and len(letters) >= _LEAST_LETTERS
             ):
                 yield text
+
+
+def _storage_errors_in(file: Path) -> Iterator[str]:
+    """Yield the titles and hints of `storage_error`, which any front end may show."""
+    source = file.read_text(encoding="utf-8")
+    for call in _calls(ast.parse(source)) if "storage_error(" in source else ():
+        if _name(call.func) == "storage_error":
+            texts = [*call.args[:1], *(each.value for each in call.keywords if each.arg == "hint")]
+            yield from filter(None, map(_template, texts))
 
 
 def _reasons_in(module: str) -> Iterator[str]:

@@ -4446,12 +4446,24 @@
         <translation>7-Zip-Archiv</translation>
     </message>
     <message>
+        <source>A file of the registry lists them as &quot;agents&quot;.</source>
+        <translation>Eine Datei der Registry führt sie unter „agents“ auf.</translation>
+    </message>
+    <message>
+        <source>A header for this server cannot be sent.</source>
+        <translation>Ein Header für diesen Server kann nicht gesendet werden.</translation>
+    </message>
+    <message>
         <source>A hook kept the conversation from being summarised.</source>
         <translation>Ein Hook hat verhindert, dass das Gespräch zusammengefasst wird.</translation>
     </message>
     <message>
         <source>A newer version of Desktop Agent has written to this session, so it was left as it is.</source>
         <translation>Eine neuere Version von Desktop Agent hat in diese Sitzung geschrieben. Sie blieb deshalb unverändert.</translation>
+    </message>
+    <message>
+        <source>A plugin cannot be fetched from {0}.</source>
+        <translation>Von {0} kann kein Plugin geholt werden.</translation>
     </message>
     <message>
         <source>A running server or you changed it since, so it was left alone.</source>
@@ -4526,6 +4538,14 @@
         <translation>Eine andere Version von {0} ist vorgemerkt.</translation>
     </message>
     <message>
+        <source>Ask for less at a time, or raise call_timeout_seconds of this server.</source>
+        <translation>Fragen Sie weniger auf einmal, oder erhöhen Sie call_timeout_seconds dieses Servers.</translation>
+    </message>
+    <message>
+        <source>Ask who runs it, or change the variable that names it.</source>
+        <translation>Fragen Sie, wer ihn betreibt, oder ändern Sie die Variable, die ihn nennt.</translation>
+    </message>
+    <message>
         <source>Ask whoever runs the proxy, or change {0}.</source>
         <translation>Fragen Sie den Betreiber des Proxys, oder ändern Sie {0}.</translation>
     </message>
@@ -4538,12 +4558,28 @@
         <translation>Den Worktree {0} zurückholen.</translation>
     </message>
     <message>
+        <source>Call it again: that reconnects.</source>
+        <translation>Rufen Sie ihn erneut auf, das verbindet neu.</translation>
+    </message>
+    <message>
         <source>Change the list in the settings.</source>
         <translation>Ändern Sie die Liste in den Einstellungen.</translation>
     </message>
     <message>
         <source>Changes of the variants clash, so nothing was taken.</source>
         <translation>Änderungen der Varianten widersprechen sich, daher wurde nichts übernommen.</translation>
+    </message>
+    <message>
+        <source>Check `issuer` in its definition. If it is right, do not use this server.</source>
+        <translation>Prüfen Sie `issuer` in seiner Definition. Stimmt es, verwenden Sie diesen Server nicht.</translation>
+    </message>
+    <message>
+        <source>Check the address and the network connection.</source>
+        <translation>Prüfen Sie die Adresse und die Netzwerkverbindung.</translation>
+    </message>
+    <message>
+        <source>Check the address.</source>
+        <translation>Prüfen Sie die Adresse.</translation>
     </message>
     <message>
         <source>Check the application&apos;s data folder: `desktop-agent doctor`.</source>
@@ -4558,12 +4594,28 @@
         <translation>Prüfen Sie den freien Speicherplatz.</translation>
     </message>
     <message>
+        <source>Check the model&apos;s address, and a gateway before it: compression must be off.</source>
+        <translation>Prüfen Sie die Adresse des Modells und ein Gateway davor: Die Komprimierung muss ausgeschaltet sein.</translation>
+    </message>
+    <message>
+        <source>Check the model&apos;s address, or use another model. Nothing of the answer was acted on.</source>
+        <translation>Prüfen Sie die Adresse des Modells, oder verwenden Sie ein anderes. Nichts aus der Antwort wurde ausgeführt.</translation>
+    </message>
+    <message>
         <source>Check the network connection and try again.</source>
         <translation>Prüfen Sie die Netzwerkverbindung und versuchen Sie es noch einmal.</translation>
     </message>
     <message>
+        <source>Check the path of its URL; for many it is /mcp.</source>
+        <translation>Prüfen Sie den Pfad der URL; bei vielen ist er /mcp.</translation>
+    </message>
+    <message>
         <source>Check the region and the address of the account, or the environment variables that they come from.</source>
         <translation>Prüfen Sie Region und Adresse des Kontos oder die Umgebungsvariablen, aus denen sie stammen.</translation>
+    </message>
+    <message>
+        <source>Check the secret of its client_id.</source>
+        <translation>Prüfen Sie das Geheimnis der client_id.</translation>
     </message>
     <message>
         <source>Choose another model, or a region that has it.</source>
@@ -4576,6 +4628,10 @@
     <message>
         <source>Choose another name.</source>
         <translation>Wählen Sie einen anderen Namen.</translation>
+    </message>
+    <message>
+        <source>Choose one below the message field, or name one with --agent.</source>
+        <translation>Wählen Sie einen unter dem Nachrichtenfeld, oder nennen Sie einen mit --agent.</translation>
     </message>
     <message>
         <source>Claude Code is signed in on this machine. Anthropic does not permit other applications to use the sign-in of a Claude subscription, so it is not read.</source>
@@ -4600,6 +4656,10 @@
     <message>
         <source>Commit something first.</source>
         <translation>Committen Sie zuerst etwas.</translation>
+    </message>
+    <message>
+        <source>Compression must be off, also in a gateway before it.</source>
+        <translation>Die Komprimierung muss ausgeschaltet sein, auch in einem Gateway davor.</translation>
     </message>
     <message>
         <source>Copy the part that the model may read into another file, and include that file.</source>
@@ -4650,12 +4710,36 @@
         <translation>Dateien, die der Agent {0} ausführt, sind nicht so, wie Sie ihnen vertraut haben; deshalb wurde er nicht gestartet.</translation>
     </message>
     <message>
+        <source>Fix {0} first, or ignore it.</source>
+        <translation>Korrigieren Sie zuerst {0}, oder ignorieren Sie die Datei.</translation>
+    </message>
+    <message>
+        <source>Fix {0} first.</source>
+        <translation>Korrigieren Sie zuerst {0}.</translation>
+    </message>
+    <message>
+        <source>For one that your organisation made, let SSL_CERT_FILE name the file with its authority.</source>
+        <translation>Stammt es von Ihrer Organisation, lassen Sie SSL_CERT_FILE die Datei mit ihrer Zertifizierungsstelle nennen.</translation>
+    </message>
+    <message>
         <source>Free some disk space.</source>
         <translation>Schaffen Sie Platz auf dem Datenträger.</translation>
     </message>
     <message>
         <source>GIF image</source>
         <translation>GIF-Bild</translation>
+    </message>
+    <message>
+        <source>Get a token from the service, and give it as a header: --header &apos;Authorization=Bearer …&apos;.</source>
+        <translation>Holen Sie sich beim Dienst ein Token, und geben Sie es als Header an: --header &apos;Authorization=Bearer …&apos;.</translation>
+    </message>
+    <message>
+        <source>Get one in LM Studio, or with `lms get NAME`.</source>
+        <translation>Laden Sie eines in LM Studio oder mit `lms get NAME`.</translation>
+    </message>
+    <message>
+        <source>Get one with `ollama pull NAME`.</source>
+        <translation>Laden Sie eines mit `ollama pull NAME`.</translation>
     </message>
     <message>
         <source>Get them with `git pull`, and push then.</source>
@@ -4710,8 +4794,28 @@
         <translation>Ist fertig. Der Agent liest den Bericht vor seinem nächsten Schritt.</translation>
     </message>
     <message>
+        <source>Headers have only letters of ASCII, in one line.</source>
+        <translation>Header enthalten nur ASCII-Zeichen, in einer Zeile.</translation>
+    </message>
+    <message>
         <source>If something is missing, send “go on”.</source>
         <translation>Falls etwas fehlt, schreiben Sie „weiter“.</translation>
+    </message>
+    <message>
+        <source>If that is {0}, enter its key in Settings.</source>
+        <translation>Ist das {0}, geben Sie seinen Schlüssel in den Einstellungen ein.</translation>
+    </message>
+    <message>
+        <source>If {0} is right, enter it as the model&apos;s address in Settings or with --base-url.</source>
+        <translation>Ist {0} richtig, geben Sie es in den Einstellungen oder mit --base-url als Adresse des Modells ein.</translation>
+    </message>
+    <message>
+        <source>If {0} runs on another port, add an account with its address in Settings.</source>
+        <translation>Läuft {0} auf einem anderen Port, fügen Sie in den Einstellungen ein Konto mit der Adresse hinzu.</translation>
+    </message>
+    <message>
+        <source>Input schema:</source>
+        <translation>Eingabeschema:</translation>
     </message>
     <message>
         <source>Inspects pages in Chrome: console, network, performance.</source>
@@ -4738,6 +4842,22 @@
         <translation>Auch Anweisungen, die für andere Agenten geschrieben wurden, werden verwendet: {0}.</translation>
     </message>
     <message>
+        <source>It answered with a result of the kind {0}, which is not supported here.</source>
+        <translation>Er antwortete mit einem Ergebnis der Art {0}, die hier nicht unterstützt wird.</translation>
+    </message>
+    <message>
+        <source>It answered with a task, which is not supported here.</source>
+        <translation>Er antwortete mit einem Task, was hier nicht unterstützt wird.</translation>
+    </message>
+    <message>
+        <source>It asked for no sign-in.</source>
+        <translation>Er verlangte keine Anmeldung.</translation>
+    </message>
+    <message>
+        <source>It asks for the conversation as well, and does not get it.</source>
+        <translation>Er fragt auch nach der Unterhaltung und bekommt sie nicht.</translation>
+    </message>
+    <message>
         <source>It became a hard link to another file. A redo after an undo makes it a separate file.</source>
         <translation>Sie wurde ein Hardlink auf eine andere Datei. Ein Wiederherstellen nach dem Rückgängigmachen macht sie zu einer eigenen Datei.</translation>
     </message>
@@ -4748,6 +4868,10 @@
     <message>
         <source>It belongs to the repository in {0}.</source>
         <translation>Sie gehört zum Repository in {0}.</translation>
+    </message>
+    <message>
+        <source>It can be used as it is: `desktop-agent mcp test NAME`.</source>
+        <translation>Er kann verwendet werden, wie er ist: `desktop-agent mcp test NAME`.</translation>
     </message>
     <message>
         <source>It changed its tools and did not list them within {0} s.</source>
@@ -4766,8 +4890,24 @@
         <translation>Es gehört zu uv: Installieren Sie das, oder geben Sie den vollständigen Pfad von uvx an.</translation>
     </message>
     <message>
+        <source>It compressed its answer, although it was asked not to, so the answer was not read.</source>
+        <translation>Er hat seine Antwort komprimiert, obwohl das nicht erwünscht war, daher wurde sie nicht gelesen.</translation>
+    </message>
+    <message>
         <source>It could not be confined, so it was not started: {0}</source>
         <translation>Er konnte nicht eingeschränkt werden und wurde deshalb nicht gestartet: {0}</translation>
+    </message>
+    <message>
+        <source>It could not be reached: {0}.</source>
+        <translation>Er war nicht erreichbar: {0}.</translation>
+    </message>
+    <message>
+        <source>It could not be started: {0}</source>
+        <translation>Er konnte nicht gestartet werden: {0}</translation>
+    </message>
+    <message>
+        <source>It did not answer within {0} s of its start.</source>
+        <translation>Er antwortete nicht innerhalb von {0} s nach dem Start.</translation>
     </message>
     <message>
         <source>It did not answer within {0} s.</source>
@@ -4778,8 +4918,24 @@
         <translation>Es hielt nicht an, als es darum gebeten wurde.</translation>
     </message>
     <message>
+        <source>It does not read what it is sent.</source>
+        <translation>Er liest nicht, was ihm gesendet wird.</translation>
+    </message>
+    <message>
+        <source>It does not run.</source>
+        <translation>Er läuft nicht.</translation>
+    </message>
+    <message>
+        <source>It does not take the sign-in that its own authorisation server granted.</source>
+        <translation>Er nimmt die Anmeldung nicht an, die sein eigener Autorisierungsserver erteilt hat.</translation>
+    </message>
+    <message>
         <source>It ended by itself.</source>
         <translation>Er hat sich von selbst beendet.</translation>
+    </message>
+    <message>
+        <source>It ended with code {0}.</source>
+        <translation>Er endete mit Code {0}.</translation>
     </message>
     <message>
         <source>It ended with exit code {0}.</source>
@@ -4788,6 +4944,10 @@
     <message>
         <source>It failed unexpectedly: {0}</source>
         <translation>Er ist unerwartet fehlgeschlagen: {0}</translation>
+    </message>
+    <message>
+        <source>It gave no answer.</source>
+        <translation>Er gab keine Antwort.</translation>
     </message>
     <message>
         <source>It has conflicts in the worktree. Resolve them there first.</source>
@@ -4834,6 +4994,10 @@
         <translation>Er ist nicht mehr der letzte Commit.</translation>
     </message>
     <message>
+        <source>It is only for the server&apos;s own interactive view, which is not shown here.</source>
+        <translation>Es ist nur für die eigene interaktive Ansicht des Servers, die hier nicht gezeigt wird.</translation>
+    </message>
+    <message>
         <source>It is sent there only. Take the account out and sign in again, or use a key.</source>
         <translation>Sie wird nur dorthin gesendet. Entfernen Sie das Konto und melden Sie sich erneut an, oder verwenden Sie einen Schlüssel.</translation>
     </message>
@@ -4846,8 +5010,16 @@
         <translation>In {0} s wird er erneut versucht.</translation>
     </message>
     <message>
+        <source>It is tried again when it is needed. Its own log says more.</source>
+        <translation>Er wird wieder versucht, sobald er gebraucht wird. Sein eigenes Protokoll sagt mehr.</translation>
+    </message>
+    <message>
         <source>It keeps its context by itself.</source>
         <translation>Es verwaltet seinen Kontext selbst.</translation>
+    </message>
+    <message>
+        <source>It leads to another authorisation server than {0}.</source>
+        <translation>Er führt zu einem anderen Autorisierungsserver als {0}.</translation>
     </message>
     <message>
         <source>It may have a mode of its own for that, among its options.</source>
@@ -4858,12 +5030,24 @@
         <translation>Vielleicht hat es dafür eine Option.</translation>
     </message>
     <message>
+        <source>It must be a PEM without a passphrase.</source>
+        <translation>Er muss ein PEM ohne Passphrase sein.</translation>
+    </message>
+    <message>
+        <source>It must be of RSA, of a NIST curve, or Ed25519.</source>
+        <translation>Er muss RSA, eine NIST-Kurve oder Ed25519 verwenden.</translation>
+    </message>
+    <message>
         <source>It must run in the sandbox, and nothing here confines servers, so it was not started.</source>
         <translation>Er muss in der Sandbox laufen, und hier schränkt nichts Server ein; deshalb wurde er nicht gestartet.</translation>
     </message>
     <message>
         <source>It must run in the sandbox, and this machine has none.</source>
         <translation>Er muss in der Sandbox laufen, und dieser Rechner hat keine.</translation>
+    </message>
+    <message>
+        <source>It names {0}, on this machine, for the sign-in. Nothing was sent there.</source>
+        <translation>Er nennt für die Anmeldung {0} auf diesem Rechner. Dorthin wurde nichts gesendet.</translation>
     </message>
     <message>
         <source>It needs you to allow more: {0}.</source>
@@ -4874,20 +5058,60 @@
         <translation>Sie müssen sich bei ihm anmelden.</translation>
     </message>
     <message>
+        <source>It prefers a certain kind of model, which is ignored.</source>
+        <translation>Er bevorzugt eine bestimmte Art von Modell, was ignoriert wird.</translation>
+    </message>
+    <message>
+        <source>It printed more than {0} MiB, and was ended.</source>
+        <translation>Er gab mehr als {0} MiB aus und wurde beendet.</translation>
+    </message>
+    <message>
+        <source>It runs only as a task, which is not supported here.</source>
+        <translation>Es läuft nur als Task, was hier nicht unterstützt wird.</translation>
+    </message>
+    <message>
         <source>It said more than {0} MiB in one turn.</source>
         <translation>Es sagte mehr als {0} MiB in einer Runde.</translation>
+    </message>
+    <message>
+        <source>It sends more messages than can be read.</source>
+        <translation>Er sendet mehr Nachrichten, als gelesen werden können.</translation>
     </message>
     <message>
         <source>It sent a message of more than {0} MiB.</source>
         <translation>Er hat eine Nachricht von mehr als {0} MiB gesendet.</translation>
     </message>
     <message>
+        <source>It sets a temperature or stop sequences, which are ignored.</source>
+        <translation>Er gibt eine Temperatur oder Stoppsequenzen vor, die ignoriert werden.</translation>
+    </message>
+    <message>
+        <source>It should begin with https:// or ssh://, or be written as user@host:path.</source>
+        <translation>Sie sollte mit https:// oder ssh:// beginnen oder als user@host:path geschrieben sein.</translation>
+    </message>
+    <message>
+        <source>It speaks version {0} of the protocol, which is not known here.</source>
+        <translation>Er spricht Version {0} des Protokolls, die hier nicht bekannt ist.</translation>
+    </message>
+    <message>
         <source>It takes a key in {0}: `{1}` puts it into your keyring.</source>
         <translation>Er nimmt einen Schlüssel in {0}: `{1}` legt ihn in Ihren Schlüsselbund.</translation>
     </message>
     <message>
+        <source>It took longer than {0} s, and was ended.</source>
+        <translation>Er brauchte länger als {0} s und wurde beendet.</translation>
+    </message>
+    <message>
         <source>It took too long.</source>
         <translation>Es hat zu lange gedauert.</translation>
+    </message>
+    <message>
+        <source>It wants a credential, and does not say in a valid way where to sign in.</source>
+        <translation>Er verlangt Zugangsdaten und sagt nicht gültig, wo man sich anmeldet.</translation>
+    </message>
+    <message>
+        <source>It wants up to {0} tokens of answer, and gets {1}.</source>
+        <translation>Er möchte bis zu {0} Tokens Antwort und bekommt {1}.</translation>
     </message>
     <message>
         <source>It was a hard link to a file that is not a regular file of this folder, and that file keeps the previous content.</source>
@@ -4914,12 +5138,52 @@
         <translation>Er wurde durch das Signal {0} beendet.</translation>
     </message>
     <message>
+        <source>It was restarted in the meantime.</source>
+        <translation>Er wurde inzwischen neu gestartet.</translation>
+    </message>
+    <message>
         <source>It was stopped before it was ready.</source>
         <translation>Er wurde beendet, bevor er bereit war.</translation>
     </message>
     <message>
         <source>It was stopped.</source>
         <translation>Er wurde beendet.</translation>
+    </message>
+    <message>
+        <source>It, or a script of it, changed since you trusted it, so it did not run.</source>
+        <translation>Er oder eines seiner Skripte hat sich geändert, seit Sie ihm vertrauten, daher lief er nicht.</translation>
+    </message>
+    <message>
+        <source>Its URL is not a web address.</source>
+        <translation>Seine URL ist keine Webadresse.</translation>
+    </message>
+    <message>
+        <source>Its answer cannot be read.</source>
+        <translation>Seine Antwort ist nicht lesbar.</translation>
+    </message>
+    <message>
+        <source>Its answer cannot be used: {0}.</source>
+        <translation>Seine Antwort kann nicht verwendet werden: {0}.</translation>
+    </message>
+    <message>
+        <source>Its answer does not follow the protocol.</source>
+        <translation>Seine Antwort entspricht nicht dem Protokoll.</translation>
+    </message>
+    <message>
+        <source>Its answer does not follow the protocol; it may be a web page.</source>
+        <translation>Seine Antwort entspricht nicht dem Protokoll; vielleicht ist sie eine Webseite.</translation>
+    </message>
+    <message>
+        <source>Its answer is not valid JSON.</source>
+        <translation>Seine Antwort ist kein gültiges JSON.</translation>
+    </message>
+    <message>
+        <source>Its authorisation server does not register this application.</source>
+        <translation>Sein Autorisierungsserver registriert diese Anwendung nicht.</translation>
+    </message>
+    <message>
+        <source>Its authorisation server refused to finish the sign-in.</source>
+        <translation>Sein Autorisierungsserver lehnte es ab, die Anmeldung abzuschließen.</translation>
     </message>
     <message>
         <source>Its changes so far are kept. Raise the cost limit, or continue the session.</source>
@@ -4936,6 +5200,10 @@
     <message>
         <source>Its options are known once it has started, with the first message.</source>
         <translation>Seine Optionen sind bekannt, sobald es gestartet ist, also mit der ersten Nachricht.</translation>
+    </message>
+    <message>
+        <source>Its secrets are in the keyring, which is not asked here.</source>
+        <translation>Seine Geheimnisse liegen im Schlüsselbund, der hier nicht gefragt wird.</translation>
     </message>
     <message>
         <source>Its servers wait until you allow it again: Settings, Plugins.</source>
@@ -4966,6 +5234,10 @@
         <translation>Einen Text im Kontext des Modells halten, auch nach Zusammenfassungen</translation>
     </message>
     <message>
+        <source>Known providers: {0}.</source>
+        <translation>Bekannte Anbieter: {0}.</translation>
+    </message>
+    <message>
         <source>Leave these files out, or bring them back from one worktree, where each clash can be settled.</source>
         <translation>Lassen Sie diese Dateien weg, oder holen Sie sie aus einem einzelnen Worktree zurück: Dort lässt sich jeder Konflikt klären.</translation>
     </message>
@@ -4980,6 +5252,14 @@
     <message>
         <source>Let {0} do this: {1}?</source>
         <translation>{0} dies tun lassen: {1}?</translation>
+    </message>
+    <message>
+        <source>Look again in a moment, or restart {0}.</source>
+        <translation>Sehen Sie gleich noch einmal nach, oder starten Sie {0} neu.</translation>
+    </message>
+    <message>
+        <source>Look again in a moment.</source>
+        <translation>Sehen Sie gleich noch einmal nach.</translation>
     </message>
     <message>
         <source>Look at the variants again, then choose.</source>
@@ -5014,6 +5294,10 @@
         <translation>Matroska- oder WebM-Video</translation>
     </message>
     <message>
+        <source>Move away what is there, and try again.</source>
+        <translation>Verschieben Sie, was dort liegt, und versuchen Sie es erneut.</translation>
+    </message>
+    <message>
         <source>Move it away, then try again.</source>
         <translation>Verschieben Sie es, und versuchen Sie es dann noch einmal.</translation>
     </message>
@@ -5024,6 +5308,10 @@
     <message>
         <source>Move it back with `git worktree move`, or remove it with `git worktree remove`.</source>
         <translation>Verschieben Sie ihn mit `git worktree move` zurück, oder entfernen Sie ihn mit `git worktree remove`.</translation>
+    </message>
+    <message>
+        <source>Name one in the settings, or with --model.</source>
+        <translation>Nennen Sie eines in den Einstellungen oder mit --model.</translation>
     </message>
     <message>
         <source>Name one with `git config remote.pushDefault`.</source>
@@ -5054,6 +5342,10 @@
         <translation>Kein Modell kann die Nachricht schreiben.</translation>
     </message>
     <message>
+        <source>No plugin named {0} was added.</source>
+        <translation>Es wurde kein Plugin namens {0} hinzugefügt.</translation>
+    </message>
+    <message>
         <source>No profile of Anthropic&apos;s tools is signed in.</source>
         <translation>Kein Profil der Werkzeuge von Anthropic ist angemeldet.</translation>
     </message>
@@ -5070,8 +5362,20 @@
         <translation>Niemand war da, um es zu erlauben.</translation>
     </message>
     <message>
+        <source>None is defined: `desktop-agent {0} add` defines one.</source>
+        <translation>Keiner ist definiert: `desktop-agent {0} add` definiert einen.</translation>
+    </message>
+    <message>
+        <source>Not everything could be removed.</source>
+        <translation>Nicht alles konnte entfernt werden.</translation>
+    </message>
+    <message>
         <source>Nothing is left of it.</source>
         <translation>Es ist nichts davon übrig.</translation>
+    </message>
+    <message>
+        <source>Nothing listens at {0}.</source>
+        <translation>An {0} nimmt nichts Verbindungen an.</translation>
     </message>
     <message>
         <source>Nothing of that name was pasted.</source>
@@ -5124,6 +5428,14 @@
     <message>
         <source>Nothing was sent. Send the message again to use the new address.</source>
         <translation>Es wurde nichts gesendet. Senden Sie die Nachricht erneut, um die neue Adresse zu verwenden.</translation>
+    </message>
+    <message>
+        <source>Nothing was sent: the proxy {0} could read and change everything.</source>
+        <translation>Nichts wurde gesendet: Der Proxy {0} könnte alles lesen und ändern.</translation>
+    </message>
+    <message>
+        <source>Nothing was sent: {0} is not encrypted, so others on the way could read and change everything.</source>
+        <translation>Nichts wurde gesendet: {0} ist nicht verschlüsselt, andere auf dem Weg könnten alles lesen und ändern.</translation>
     </message>
     <message>
         <source>NumPy array</source>
@@ -5198,12 +5510,32 @@
         <translation>Das letzte Rückgängigmachen genau zurücknehmen, oder was Sie nennen; `steps` listet sie auf</translation>
     </message>
     <message>
+        <source>Register it there by hand, and add the server again with --client-id. Or get a token from the service, and give it as a header: --header &apos;Authorization=Bearer …&apos;.</source>
+        <translation>Registrieren Sie sie dort von Hand, und fügen Sie den Server erneut mit --client-id hinzu. Oder holen Sie sich beim Dienst ein Token, und geben Sie es als Header an: --header &apos;Authorization=Bearer …&apos;.</translation>
+    </message>
+    <message>
+        <source>Remove it first: `desktop-agent plugins remove {0}`.</source>
+        <translation>Entfernen Sie es zuerst: `desktop-agent plugins remove {0}`.</translation>
+    </message>
+    <message>
+        <source>Remove it first: `desktop-agent {0} remove {1}`.</source>
+        <translation>Entfernen Sie ihn zuerst: `desktop-agent {0} remove {1}`.</translation>
+    </message>
+    <message>
         <source>Remove it first: `{0}`.</source>
         <translation>Entfernen Sie ihn zuerst: `{0}`.</translation>
     </message>
     <message>
         <source>Remove the agent, and add it again with --secret {0}.</source>
         <translation>Entfernen Sie den Agenten, und fügen Sie ihn mit --secret {0} wieder hinzu.</translation>
+    </message>
+    <message>
+        <source>Remove the server, and add it again with --client-secret.</source>
+        <translation>Entfernen Sie den Server, und fügen Sie ihn mit --client-secret erneut hinzu.</translation>
+    </message>
+    <message>
+        <source>Remove the server, and add it again with another one.</source>
+        <translation>Entfernen Sie den Server, und fügen Sie ihn mit einem anderen erneut hinzu.</translation>
     </message>
     <message>
         <source>Restart it when the cause is fixed.</source>
@@ -5246,8 +5578,20 @@
         <translation>Setzen Sie {0} im Konto oder in der Umgebung.</translation>
     </message>
     <message>
+        <source>Set {0} to a {1}, or unset it to use the certificates of the system.</source>
+        <translation>Setzen Sie {0} auf den Wert „{1}“, oder löschen Sie die Variable, um die Zertifikate des Systems zu verwenden.</translation>
+    </message>
+    <message>
+        <source>Set {0} to http://host:port or https://host:port, or unset it. SOCKS proxies are not supported.</source>
+        <translation>Setzen Sie {0} auf http://host:port oder https://host:port, oder löschen Sie die Variable. SOCKS-Proxys werden nicht unterstützt.</translation>
+    </message>
+    <message>
         <source>Several files had this path one after another. Undo all of its changes, or choose between the versions.</source>
         <translation>Mehrere Dateien hatten nacheinander diesen Pfad. Machen Sie alle seine Änderungen rückgängig, oder wählen Sie zwischen den Fassungen.</translation>
+    </message>
+    <message>
+        <source>Sign in again. If it happens again, do not use this server.</source>
+        <translation>Melden Sie sich erneut an. Passiert es wieder, verwenden Sie diesen Server nicht.</translation>
     </message>
     <message>
         <source>Sign in again: `desktop-agent mcp sign-in {0}`.</source>
@@ -5294,6 +5638,10 @@
         <translation>Melden Sie sich an: `desktop-agent mcp sign-in {0}`.</translation>
     </message>
     <message>
+        <source>Something else</source>
+        <translation>Etwas anderes</translation>
+    </message>
+    <message>
         <source>Something else is at {0}.</source>
         <translation>Unter {0} ist etwas anderes.</translation>
     </message>
@@ -5302,12 +5650,36 @@
         <translation>Dort steht jetzt etwas anderes.</translation>
     </message>
     <message>
+        <source>Something runs on {0} and does not answer.</source>
+        <translation>Auf {0} läuft etwas und antwortet nicht.</translation>
+    </message>
+    <message>
+        <source>Start it with `llama-server -m MODEL.gguf`.</source>
+        <translation>Starten Sie es mit `llama-server -m MODEL.gguf`.</translation>
+    </message>
+    <message>
+        <source>Start it with `ollama serve`.</source>
+        <translation>Starten Sie es mit `ollama serve`.</translation>
+    </message>
+    <message>
+        <source>Start it with one: `llama-server -m MODEL.gguf`.</source>
+        <translation>Starten Sie es mit einem: `llama-server -m MODEL.gguf`.</translation>
+    </message>
+    <message>
+        <source>Start its server with `lms server start`, or in its Developer tab.</source>
+        <translation>Starten Sie seinen Server mit `lms server start` oder in seinem Reiter „Developer“.</translation>
+    </message>
+    <message>
         <source>Start some with “Try with…”.</source>
         <translation>Beginnen Sie welche mit „Versuchen mit…“.</translation>
     </message>
     <message>
         <source>Start the proxy, or correct or unset {0}. The model at {1} was not reached.</source>
         <translation>Starten Sie den Proxy, oder berichtigen oder entfernen Sie {0}. Das Modell unter {1} wurde nicht erreicht.</translation>
+    </message>
+    <message>
+        <source>Start the server, or check the address.</source>
+        <translation>Starten Sie den Server, oder prüfen Sie die Adresse.</translation>
     </message>
     <message>
         <source>Start {0} as a sub-agent?</source>
@@ -5390,6 +5762,10 @@
         <translation>Der Agent fragt danach nicht noch einmal.</translation>
     </message>
     <message>
+        <source>The agent {0} cannot be added: {1}.</source>
+        <translation>Der Agent {0} kann nicht hinzugefügt werden: {1}.</translation>
+    </message>
+    <message>
         <source>The agent {0} needs the program {1}.</source>
         <translation>Der Agent {0} braucht das Programm {1}.</translation>
     </message>
@@ -5406,6 +5782,10 @@
         <translation>Die Antwort endete unerwartet ({0}), daher wurde der Aufruf nicht ausgeführt.</translation>
     </message>
     <message>
+        <source>The answer was broken off: it is larger than any model&apos;s answer.</source>
+        <translation>Die Antwort wurde abgebrochen: Sie ist größer als die Antwort jedes Modells.</translation>
+    </message>
+    <message>
         <source>The branch has no commit yet, so there is nothing to push.</source>
         <translation>Der Branch hat noch keinen Commit, deshalb gibt es nichts zu pushen.</translation>
     </message>
@@ -5416,6 +5796,10 @@
     <message>
         <source>The browser&apos;s answer belongs to another sign-in, not to this one with {0}.</source>
         <translation>Die Antwort des Browsers gehört zu einer anderen Anmeldung, nicht zu dieser bei {0}.</translation>
+    </message>
+    <message>
+        <source>The certificate of {0} cannot be trusted.</source>
+        <translation>Dem Zertifikat von {0} kann nicht vertraut werden.</translation>
     </message>
     <message>
         <source>The cleanup was stopped.</source>
@@ -5438,8 +5822,24 @@
         <translation>Die Verbindung zu {0} ist nicht vertrauenswürdig. Prüfen Sie Uhr, Proxy und Adresse.</translation>
     </message>
     <message>
+        <source>The connection with the server was lost.</source>
+        <translation>Die Verbindung mit dem Server ging verloren.</translation>
+    </message>
+    <message>
+        <source>The conversation could not be imported.</source>
+        <translation>Die Unterhaltung konnte nicht importiert werden.</translation>
+    </message>
+    <message>
+        <source>The copy changed after it was shown, so it was not added.</source>
+        <translation>Die Kopie änderte sich, nachdem sie gezeigt wurde, daher wurde sie nicht hinzugefügt.</translation>
+    </message>
+    <message>
         <source>The cost of its requests is not counted. Limits on requests and time still apply.</source>
         <translation>Die Kosten seiner Anfragen werden nicht gezählt. Limits für Anfragen und Zeit gelten weiterhin.</translation>
+    </message>
+    <message>
+        <source>The credential may lack a right, or the server may be closed to this network.</source>
+        <translation>Vielleicht fehlt den Zugangsdaten ein Recht, oder der Server ist für dieses Netz gesperrt.</translation>
     </message>
     <message>
         <source>The credentials were refused.</source>
@@ -5450,8 +5850,16 @@
         <translation>Der Entwurf konnte nicht gespeichert werden.</translation>
     </message>
     <message>
+        <source>The export could not be written.</source>
+        <translation>Der Export konnte nicht geschrieben werden.</translation>
+    </message>
+    <message>
         <source>The fetched repository could not be read.</source>
         <translation>Das abgerufene Repository konnte nicht gelesen werden.</translation>
+    </message>
+    <message>
+        <source>The file could not be read.</source>
+        <translation>Die Datei konnte nicht gelesen werden.</translation>
     </message>
     <message>
         <source>The files in this folder exceed the limit of {0} MiB for copies.</source>
@@ -5510,6 +5918,10 @@
         <translation>Die Identität, die {0} gesendet hat, gehört nicht zu dieser Anmeldung. Es wurde nichts gespeichert.</translation>
     </message>
     <message>
+        <source>The import could not be noted.</source>
+        <translation>Der Import konnte nicht vermerkt werden.</translation>
+    </message>
+    <message>
         <source>The index of git cannot be written.</source>
         <translation>Der Index von Git kann nicht geschrieben werden.</translation>
     </message>
@@ -5518,8 +5930,16 @@
         <translation>Der Schlüssel ist ungültig: Er ist leer oder enthält Zeichen, die Schlüssel nicht haben.</translation>
     </message>
     <message>
+        <source>The keyring has no secret for its client_id.</source>
+        <translation>Der Schlüsselbund hat kein Geheimnis für die client_id.</translation>
+    </message>
+    <message>
         <source>The keyring has no value for {0} of the agent {1}.</source>
         <translation>Der Schlüsselbund hat keinen Wert für {0} des Agenten {1}.</translation>
+    </message>
+    <message>
+        <source>The list of models could not be kept.</source>
+        <translation>Die Liste der Modelle konnte nicht gespeichert werden.</translation>
     </message>
     <message>
         <source>The message could not be written.</source>
@@ -5554,6 +5974,10 @@
         <translation>Das Modell hat keine Nachricht geschrieben.</translation>
     </message>
     <message>
+        <source>The name in {0} is unknown.</source>
+        <translation>Der Name in {0} ist unbekannt.</translation>
+    </message>
+    <message>
         <source>The name of this installation could not be kept, which the sign-in needs.</source>
         <translation>Der Name dieser Installation, den die Anmeldung braucht, konnte nicht gespeichert werden.</translation>
     </message>
@@ -5566,8 +5990,28 @@
         <translation>Der Plan bleibt, wie er ist, weil eine Runde läuft.</translation>
     </message>
     <message>
+        <source>The plugin could not be added.</source>
+        <translation>Das Plugin konnte nicht hinzugefügt werden.</translation>
+    </message>
+    <message>
+        <source>The plugin could not be copied.</source>
+        <translation>Das Plugin konnte nicht kopiert werden.</translation>
+    </message>
+    <message>
+        <source>The plugin could not be removed.</source>
+        <translation>Das Plugin konnte nicht entfernt werden.</translation>
+    </message>
+    <message>
+        <source>The private key for its client_id cannot be used.</source>
+        <translation>Der private Schlüssel für die client_id kann nicht verwendet werden.</translation>
+    </message>
+    <message>
         <source>The profile is for {0} now. Sign out of the account and in again.</source>
         <translation>Das Profil gilt jetzt für {0}. Melden Sie sich beim Konto ab und wieder an.</translation>
+    </message>
+    <message>
+        <source>The project&apos;s settings have a mistake, so they cannot be trusted as they are.</source>
+        <translation>Die Einstellungen des Projekts enthalten einen Fehler, daher kann ihnen so nicht vertraut werden.</translation>
     </message>
     <message>
         <source>The provider did not finish this.</source>
@@ -5576,6 +6020,14 @@
     <message>
         <source>The provider ended the reply for an unknown reason.</source>
         <translation>Der Anbieter hat die Antwort aus einem unbekannten Grund beendet.</translation>
+    </message>
+    <message>
+        <source>The proxy in {0} cannot be used.</source>
+        <translation>Der Proxy in {0} kann nicht verwendet werden.</translation>
+    </message>
+    <message>
+        <source>The proxy refused the connection.</source>
+        <translation>Der Proxy hat die Verbindung abgelehnt.</translation>
     </message>
     <message>
         <source>The proxy requires a user name and a password: http://user:password@host:port in {0}.</source>
@@ -5630,6 +6082,22 @@
         <translation>Die Regel konnte nicht gespeichert werden, Sie werden also wieder gefragt.</translation>
     </message>
     <message>
+        <source>The server asked again and again instead of answering.</source>
+        <translation>Der Server hat immer wieder gefragt, statt zu antworten.</translation>
+    </message>
+    <message>
+        <source>The server did not answer in time.</source>
+        <translation>Der Server hat nicht rechtzeitig geantwortet.</translation>
+    </message>
+    <message>
+        <source>The server did not answer within {0} s.</source>
+        <translation>Der Server hat nicht innerhalb von {0} s geantwortet.</translation>
+    </message>
+    <message>
+        <source>The server has forgotten this connection, so the call was not carried out.</source>
+        <translation>Der Server hat diese Verbindung vergessen, daher wurde der Aufruf nicht ausgeführt.</translation>
+    </message>
+    <message>
         <source>The server reported a failure.</source>
         <translation>Der Server hat einen Fehler gemeldet.</translation>
     </message>
@@ -5638,8 +6106,20 @@
         <translation>Der Server verlangt einen Schlüssel: Geben Sie ihn in den Einstellungen ein.</translation>
     </message>
     <message>
+        <source>The server was silent for {0} s, so the call was cancelled.</source>
+        <translation>Der Server schwieg {0} s lang, daher wurde der Aufruf abgebrochen.</translation>
+    </message>
+    <message>
         <source>The session of the worktree {0} is open.</source>
         <translation>Die Sitzung des Worktrees {0} ist offen.</translation>
+    </message>
+    <message>
+        <source>The sessions could not be listed.</source>
+        <translation>Die Sitzungen konnten nicht aufgelistet werden.</translation>
+    </message>
+    <message>
+        <source>The settings file could not be made.</source>
+        <translation>Die Einstellungsdatei konnte nicht angelegt werden.</translation>
     </message>
     <message>
         <source>The sign-in of {0} belongs to {1}, not to {2}.</source>
@@ -5652,6 +6132,10 @@
     <message>
         <source>The spending limit is reached.</source>
         <translation>Das Ausgabenlimit ist erreicht.</translation>
+    </message>
+    <message>
+        <source>The stored contents could not be listed.</source>
+        <translation>Die gespeicherten Inhalte konnten nicht aufgelistet werden.</translation>
     </message>
     <message>
         <source>The sub-agent ended without a report.</source>
@@ -5684,6 +6168,10 @@
     <message>
         <source>The undo of turn {0} changed it since, so it was left alone.</source>
         <translation>Das Rückgängigmachen von Runde {0} hat sie seither geändert; diese Fassung wurde unberührt gelassen.</translation>
+    </message>
+    <message>
+        <source>The use of a skill could not be noted.</source>
+        <translation>Die Verwendung eines Skills konnte nicht vermerkt werden.</translation>
     </message>
     <message>
         <source>The user answered.</source>
@@ -5742,6 +6230,30 @@
         <translation>Die Worktrees können nicht geschrieben werden.</translation>
     </message>
     <message>
+        <source>The {0} are being changed by another process.</source>
+        <translation>Gerade von einem anderen Prozess geändert: {0}.</translation>
+    </message>
+    <message>
+        <source>The {0} cannot be read.</source>
+        <translation>Nicht lesbar: {0}.</translation>
+    </message>
+    <message>
+        <source>The {0} could not be saved.</source>
+        <translation>Nicht gespeichert: {0}.</translation>
+    </message>
+    <message>
+        <source>The {0} is UTF-8, which cannot hold {1}, so nothing was saved.</source>
+        <translation>Nichts wurde gespeichert, denn {1} kann nicht als UTF-8 geschrieben werden: {0}.</translation>
+    </message>
+    <message>
+        <source>The {0} is not valid TOML, so nothing was saved.</source>
+        <translation>Nichts wurde gespeichert, denn das ist kein gültiges TOML: {0}.</translation>
+    </message>
+    <message>
+        <source>There are no agents in {0}.</source>
+        <translation>In {0} gibt es keine Agenten.</translation>
+    </message>
+    <message>
         <source>There are no usable credentials for {0}.</source>
         <translation>Für {0} gibt es keine brauchbaren Zugangsdaten.</translation>
     </message>
@@ -5750,8 +6262,16 @@
         <translation>In diesem Ordner gibt es keine Varianten.</translation>
     </message>
     <message>
+        <source>There are: {0}.</source>
+        <translation>Es gibt: {0}.</translation>
+    </message>
+    <message>
         <source>There can be 2 to {0} variants, not {1}.</source>
         <translation>Es können 2 bis {0} Varianten sein, nicht {1}.</translation>
+    </message>
+    <message>
+        <source>There is a plugin named {0} already.</source>
+        <translation>Es gibt schon ein Plugin namens {0}.</translation>
     </message>
     <message>
         <source>There is a worktree or branch of the name {0} already.</source>
@@ -5798,6 +6318,10 @@
         <translation>Dass Sie dieses Werkzeug erlaubt haben, ist nicht verzeichnet. Es kann neu sein.</translation>
     </message>
     <message>
+        <source>There is no shell to run it with.</source>
+        <translation>Es gibt keine Shell, die ihn ausführen könnte.</translation>
+    </message>
+    <message>
         <source>There is no such method.</source>
         <translation>Eine solche Methode gibt es nicht.</translation>
     </message>
@@ -5818,8 +6342,16 @@
         <translation>Es gibt keinen Worktree {0}.</translation>
     </message>
     <message>
+        <source>There is no {0} named {1} in your settings.</source>
+        <translation>In Ihren Einstellungen gibt es keinen {0} namens {1}.</translation>
+    </message>
+    <message>
         <source>There is nothing to commit.</source>
         <translation>Es gibt nichts zu committen.</translation>
+    </message>
+    <message>
+        <source>There is {0} named {1} already.</source>
+        <translation>Es gibt schon {0} namens {1}.</translation>
     </message>
     <message>
         <source>These changes clash with what is in the folder, so nothing was taken.</source>
@@ -5882,6 +6414,10 @@
         <translation>Versuchen Sie es noch einmal, oder schreiben Sie sie selbst.</translation>
     </message>
     <message>
+        <source>Try again.</source>
+        <translation>Versuchen Sie es erneut.</translation>
+    </message>
+    <message>
         <source>Undo it with git.</source>
         <translation>Machen Sie ihn mit Git rückgängig.</translation>
     </message>
@@ -5910,6 +6446,10 @@
         <translation>Verwenden Sie einen API-Schlüssel oder ein Profil der eigenen Werkzeuge von Anthropic (`ant auth login`).</translation>
     </message>
     <message>
+        <source>Use its https:// address, or set allow_unencrypted = true for this server in the settings file.</source>
+        <translation>Verwenden Sie seine https://-Adresse, oder setzen Sie allow_unencrypted = true für diesen Server in der Einstellungsdatei.</translation>
+    </message>
+    <message>
         <source>Use letters, digits, `-` and `_`, at most 60.</source>
         <translation>Verwenden Sie Buchstaben, Ziffern, `-` und `_`, höchstens 60.</translation>
     </message>
@@ -5928,6 +6468,10 @@
     <message>
         <source>WOFF2 font</source>
         <translation>WOFF2-Schrift</translation>
+    </message>
+    <message>
+        <source>Wait a moment, and try again.</source>
+        <translation>Warten Sie einen Moment, und versuchen Sie es erneut.</translation>
     </message>
     <message>
         <source>Wait for it, then try again.</source>
@@ -5950,12 +6494,36 @@
         <translation>WebP-Bild</translation>
     </message>
     <message>
+        <source>What came back from the browser does not belong to this sign-in. Nothing is kept.</source>
+        <translation>Was aus dem Browser zurückkam, gehört nicht zu dieser Anmeldung. Nichts wird gespeichert.</translation>
+    </message>
+    <message>
         <source>What is staged changed meanwhile.</source>
         <translation>Das Vorgemerkte hat sich inzwischen geändert.</translation>
     </message>
     <message>
         <source>What it prints on its standard output is not the protocol.</source>
         <translation>Was er auf der Standardausgabe ausgibt, ist nicht das Protokoll.</translation>
+    </message>
+    <message>
+        <source>What runs on {0} wants a key.</source>
+        <translation>Was auf {0} läuft, verlangt einen Schlüssel.</translation>
+    </message>
+    <message>
+        <source>What was allowed of the server could not be forgotten.</source>
+        <translation>Was dem Server erlaubt war, konnte nicht vergessen werden.</translation>
+    </message>
+    <message>
+        <source>What was allowed of the server could not be kept.</source>
+        <translation>Was dem Server erlaubt ist, konnte nicht gespeichert werden.</translation>
+    </message>
+    <message>
+        <source>What was allowed of the server is being changed by another process.</source>
+        <translation>Was dem Server erlaubt ist, wird gerade von einem anderen Prozess geändert.</translation>
+    </message>
+    <message>
+        <source>What was allowed of the server is too large to be kept.</source>
+        <translation>Was dem Server erlaubt ist, ist zu groß, um gespeichert zu werden.</translation>
     </message>
     <message>
         <source>What was pasted could not be kept.</source>
@@ -5968,6 +6536,14 @@
     <message>
         <source>What {0} sees cannot be shown here.</source>
         <translation>Was {0} sieht, kann hier nicht gezeigt werden.</translation>
+    </message>
+    <message>
+        <source>Which agent?</source>
+        <translation>Welcher Agent?</translation>
+    </message>
+    <message>
+        <source>Which model of {0}?</source>
+        <translation>Welches Modell von {0}?</translation>
     </message>
     <message>
         <source>Which setting, and which value?</source>
@@ -5986,12 +6562,20 @@
         <translation>Ohne Anzeige verwenden Sie `desktop-agent run --prompt …`.</translation>
     </message>
     <message>
+        <source>Write each section of {0} once, in lines below its [name], and try again.</source>
+        <translation>Schreiben Sie jeden Abschnitt von {0} nur einmal, in Zeilen unter seinem [Namen], und versuchen Sie es erneut.</translation>
+    </message>
+    <message>
         <source>Write it as `/{0} {1}`.</source>
         <translation>Man schreibt `/{0} {1}`.</translation>
     </message>
     <message>
         <source>Write it as `{0}`.</source>
         <translation>Man schreibt `{0}`.</translation>
+    </message>
+    <message>
+        <source>Write it in full: https://host/mcp.</source>
+        <translation>Schreiben Sie sie vollständig: https://host/mcp.</translation>
     </message>
     <message>
         <source>Write it yourself, or choose another model.</source>
@@ -6026,6 +6610,14 @@
         <translation>Ihre Antwort</translation>
     </message>
     <message>
+        <source>Your answer about the project could not be kept.</source>
+        <translation>Ihre Antwort zum Projekt konnte nicht gespeichert werden.</translation>
+    </message>
+    <message>
+        <source>Your answer could not be kept.</source>
+        <translation>Ihre Antwort konnte nicht gespeichert werden.</translation>
+    </message>
+    <message>
         <source>Your rule `{0}` is for this tool as it was. It applies again once you allow the tool as it is now.</source>
         <translation>Ihre Regel `{0}` gilt für dieses Werkzeug, wie es war. Sie gilt wieder, sobald Sie es erlauben, wie es jetzt ist.</translation>
     </message>
@@ -6036,6 +6628,10 @@
     <message>
         <source>ZIP archive</source>
         <translation>ZIP-Archiv</translation>
+    </message>
+    <message>
+        <source>Zed lists them as &quot;agent_servers&quot;.</source>
+        <translation>Zed führt sie unter „agent_servers“ auf.</translation>
     </message>
     <message>
         <source>Zstandard data</source>
@@ -6206,6 +6802,10 @@
         <translation>ein Skript für {0}</translation>
     </message>
     <message>
+        <source>a server</source>
+        <translation>einen Server</translation>
+    </message>
+    <message>
         <source>a test that was not understood</source>
         <translation>ein Test, der nicht verstanden wurde</translation>
     </message>
@@ -6222,6 +6822,14 @@
         <translation>ein Wort, das hinter seiner Zeile beginnt</translation>
     </message>
     <message>
+        <source>accounts</source>
+        <translation>Konten</translation>
+    </message>
+    <message>
+        <source>agent</source>
+        <translation>Agenten</translation>
+    </message>
+    <message>
         <source>all hooks are switched off</source>
         <translation>alle Hooks sind ausgeschaltet</translation>
     </message>
@@ -6232,6 +6840,10 @@
     <message>
         <source>an API key</source>
         <translation>einem API-Schlüssel</translation>
+    </message>
+    <message>
+        <source>an agent</source>
+        <translation>einen Agenten</translation>
     </message>
     <message>
         <source>an assignment that was not recognised</source>
@@ -6276,6 +6888,10 @@
     <message>
         <source>expansions in a here document</source>
         <translation>Expansionen in einem Here-Dokument</translation>
+    </message>
+    <message>
+        <source>file of the accounts</source>
+        <translation>Datei der Konten</translation>
     </message>
     <message>
         <source>hooks of other programs are switched off</source>
@@ -6350,6 +6966,10 @@
         <translation>sein Plugin wartet auf Ihre Antwort</translation>
     </message>
     <message>
+        <source>models</source>
+        <translation>Modelle</translation>
+    </message>
+    <message>
         <source>name may have at most 32 letters, digits, &apos;-&apos;, &apos;_&apos; and &apos;.&apos;</source>
         <translation>der Name darf höchstens 32 Buchstaben, Ziffern, „-“, „_“ und „.“ haben</translation>
     </message>
@@ -6370,6 +6990,18 @@
         <translation>das Fortsetzen von Sitzungen</translation>
     </message>
     <message>
+        <source>rules</source>
+        <translation>Regeln</translation>
+    </message>
+    <message>
+        <source>server</source>
+        <translation>Server</translation>
+    </message>
+    <message>
+        <source>settings file</source>
+        <translation>Einstellungsdatei</translation>
+    </message>
+    <message>
         <source>syntax of bash, which another shell reads differently</source>
         <translation>Syntax von bash, die eine andere Shell anders liest</translation>
     </message>
@@ -6384,6 +7016,18 @@
     <message>
         <source>there is too much text in all skills together</source>
         <translation>alle Skills zusammen haben zu viel Text</translation>
+    </message>
+    <message>
+        <source>with one model</source>
+        <translation>mit einem Modell</translation>
+    </message>
+    <message>
+        <source>with {0} models</source>
+        <translation>mit {0} Modellen</translation>
+    </message>
+    <message>
+        <source>without a model</source>
+        <translation>ohne Modell</translation>
     </message>
     <message>
         <source>words of `{0}` that are not known</source>
@@ -6446,6 +7090,10 @@
         <translation>{0} hat mit {1} {2} geantwortet.</translation>
     </message>
     <message>
+        <source>{0} answers on {1}, not {2}.</source>
+        <translation>Auf {1} antwortet {0}, nicht {2}.</translation>
+    </message>
+    <message>
         <source>{0} asked {1} something, and got the answer.</source>
         <translation>{0} hat {1} etwas gefragt und die Antwort erhalten.</translation>
     </message>
@@ -6454,8 +7102,16 @@
         <translation>{0} hat {1} Aufrufe begonnen und keinen davon beendet.</translation>
     </message>
     <message>
+        <source>{0} cannot be added as a plugin: {1}.</source>
+        <translation>{0} kann nicht als Plugin hinzugefügt werden: {1}.</translation>
+    </message>
+    <message>
         <source>{0} cannot be asked with these settings.</source>
         <translation>{0} kann mit diesen Einstellungen nicht gefragt werden.</translation>
+    </message>
+    <message>
+        <source>{0} cannot be changed in the {1} as it is written there, so nothing was saved.</source>
+        <translation>Nichts wurde gespeichert, denn {0} kann so, wie es dort steht, nicht geändert werden: {1}.</translation>
     </message>
     <message>
         <source>{0} cannot be kept to planning.</source>
@@ -6478,6 +7134,14 @@
         <translation>{0} kann {1} nicht auf {2} setzen.</translation>
     </message>
     <message>
+        <source>{0} compressed its answer, although it was asked not to, so the answer was not read.</source>
+        <translation>{0} hat die Antwort komprimiert, obwohl das nicht erwünscht war, daher wurde sie nicht gelesen.</translation>
+    </message>
+    <message>
+        <source>{0} could not be reached.</source>
+        <translation>{0} war nicht erreichbar.</translation>
+    </message>
+    <message>
         <source>{0} could not be started: {1}.</source>
         <translation>{0} konnte nicht gestartet werden: {1}.</translation>
     </message>
@@ -6496,6 +7160,14 @@
     <message>
         <source>{0} did not let git in, so nothing was pushed.</source>
         <translation>{0} hat git nicht eingelassen, deshalb wurde nichts gepusht.</translation>
+    </message>
+    <message>
+        <source>{0} does not answer.</source>
+        <translation>{0} antwortet nicht.</translation>
+    </message>
+    <message>
+        <source>{0} does not speak HTTP, or broke off.</source>
+        <translation>{0} spricht kein HTTP oder hat abgebrochen.</translation>
     </message>
     <message>
         <source>{0} does not take your message now. It waits for the end of the turn.</source>
@@ -6526,6 +7198,10 @@
         <translation>{0} hat Konflikte.</translation>
     </message>
     <message>
+        <source>{0} has no agent {1}.</source>
+        <translation>{0} hat keinen Agenten {1}.</translation>
+    </message>
+    <message>
         <source>{0} has no mode {1}.</source>
         <translation>{0} hat keinen Modus {1}.</translation>
     </message>
@@ -6538,8 +7214,16 @@
         <translation>{0} enthält Geheimnisse und wird Agenten nicht gegeben.</translation>
     </message>
     <message>
+        <source>{0} has {1} agents: name one.</source>
+        <translation>{0} hat {1} Agenten: Nennen Sie einen.</translation>
+    </message>
+    <message>
         <source>{0} is in progress.</source>
         <translation>{0} läuft gerade.</translation>
+    </message>
+    <message>
+        <source>{0} is not JSON.</source>
+        <translation>{0} ist kein JSON.</translation>
     </message>
     <message>
         <source>{0} is not a file that can be read, or is larger than {1} MiB.</source>
@@ -6550,8 +7234,20 @@
         <translation>{0} ist keine Datei.</translation>
     </message>
     <message>
+        <source>{0} is not a section in the {1}.</source>
+        <translation>{0} ist kein Abschnitt: {1}.</translation>
+    </message>
+    <message>
+        <source>{0} is not encrypted, and {1} names this proxy. Use an https:// address, or add the host to NO_PROXY.</source>
+        <translation>{0} ist nicht verschlüsselt, und {1} nennt diesen Proxy. Verwenden Sie eine https://-Adresse, oder nehmen Sie den Host in NO_PROXY auf.</translation>
+    </message>
+    <message>
         <source>{0} is not installed.</source>
         <translation>{0} ist nicht installiert.</translation>
+    </message>
+    <message>
+        <source>{0} is not running on {1}.</source>
+        <translation>{0} läuft nicht auf {1}.</translation>
     </message>
     <message>
         <source>{0} is not signed in.</source>
@@ -6560,6 +7256,10 @@
     <message>
         <source>{0} is not text: {1}.</source>
         <translation>{0} ist kein Text: {1}.</translation>
+    </message>
+    <message>
+        <source>{0} is not written as [[{1}]] in the {2}.</source>
+        <translation>{0} ist nicht als [[{1}]] geschrieben: {2}.</translation>
     </message>
     <message>
         <source>{0} is reserved for the account without a name</source>
@@ -6574,16 +7274,36 @@
         <translation>{0} ist zu lang: Dateien in {1} ließen sich unter diesem Pfad nicht öffnen.</translation>
     </message>
     <message>
+        <source>{0} names {1}, which {2}.</source>
+        <translation>{0} nennt {1}: {2}.</translation>
+    </message>
+    <message>
         <source>{0} needs packages that are not installed.</source>
         <translation>{0} braucht Pakete, die nicht installiert sind.</translation>
+    </message>
+    <message>
+        <source>{0} offers no encrypted connection that can be trusted.</source>
+        <translation>{0} bietet keine verschlüsselte Verbindung, der man vertrauen kann.</translation>
+    </message>
+    <message>
+        <source>{0} on {1} is still loading its model.</source>
+        <translation>{0} auf {1} lädt noch sein Modell.</translation>
     </message>
     <message>
         <source>{0} opened a session without an id.</source>
         <translation>{0} hat eine Sitzung ohne Kennung geöffnet.</translation>
     </message>
     <message>
+        <source>{0} redirects to {1}. Neither the key nor the conversation was sent there.</source>
+        <translation>{0} leitet nach {1} weiter. Weder der Schlüssel noch die Unterhaltung wurde dorthin gesendet.</translation>
+    </message>
+    <message>
         <source>{0} runs its commands outside the sandbox.</source>
         <translation>{0} führt seine Befehle außerhalb der Sandbox aus.</translation>
+    </message>
+    <message>
+        <source>{0} runs on {1}, {2}.</source>
+        <translation>{0} läuft auf {1}, {2}.</translation>
     </message>
     <message>
         <source>{0} speaks version {1} of the protocol, and only version {2} is known here.</source>
@@ -6696,6 +7416,14 @@
     <message>
         <source>failed: {0} ({1})</source>
         <translation>fehlgeschlagen: {0} ({1})</translation>
+    </message>
+    <message>
+        <source>file of the models</source>
+        <translation>Datei der Modelle</translation>
+    </message>
+    <message>
+        <source>file of the rules</source>
+        <translation>Datei der Regeln</translation>
     </message>
     <message>
         <source>for example https://models.example/v1</source>
@@ -7855,10 +8583,6 @@
         <translation>Er kann nicht verwendet werden: {0}.</translation>
     </message>
     <message>
-        <source>It does not run: {0}.</source>
-        <translation>Er läuft nicht: {0}.</translation>
-    </message>
-    <message>
         <source>It is not used: {0}.</source>
         <translation>Er wird nicht verwendet: {0}.</translation>
     </message>
@@ -7869,6 +8593,10 @@
     <message>
         <source>It or its script has changed since your answer, so it waits.</source>
         <translation>Er oder sein Skript hat sich seit Ihrer Antwort geändert, daher wartet er.</translation>
+    </message>
+    <message>
+        <source>It does not run. {0}</source>
+        <translation>Er läuft nicht. {0}</translation>
     </message>
     <message>
         <source>It waits for your answer about its plugin.</source>

@@ -4428,12 +4428,24 @@
         <translation>7-Zip 归档</translation>
     </message>
     <message>
+        <source>A file of the registry lists them as &quot;agents&quot;.</source>
+        <translation>注册表文件在 &quot;agents&quot; 下列出它们。</translation>
+    </message>
+    <message>
+        <source>A header for this server cannot be sent.</source>
+        <translation>无法发送此服务器的一个标头。</translation>
+    </message>
+    <message>
         <source>A hook kept the conversation from being summarised.</source>
         <translation>一个钩子阻止了对话被总结。</translation>
     </message>
     <message>
         <source>A newer version of Desktop Agent has written to this session, so it was left as it is.</source>
         <translation>较新版本的 Desktop Agent 写入过此会话，因此未作任何改动。</translation>
+    </message>
+    <message>
+        <source>A plugin cannot be fetched from {0}.</source>
+        <translation>无法从 {0} 获取插件。</translation>
     </message>
     <message>
         <source>A running server or you changed it since, so it was left alone.</source>
@@ -4508,6 +4520,14 @@
         <translation>已暂存 {0} 的另一个版本。</translation>
     </message>
     <message>
+        <source>Ask for less at a time, or raise call_timeout_seconds of this server.</source>
+        <translation>请一次请求少一些，或增大此服务器的 call_timeout_seconds。</translation>
+    </message>
+    <message>
+        <source>Ask who runs it, or change the variable that names it.</source>
+        <translation>请询问其运营者，或更改指定它的变量。</translation>
+    </message>
+    <message>
         <source>Ask whoever runs the proxy, or change {0}.</source>
         <translation>请询问代理服务器的管理者，或更改 {0}。</translation>
     </message>
@@ -4520,12 +4540,28 @@
         <translation>取回工作树 {0}。</translation>
     </message>
     <message>
+        <source>Call it again: that reconnects.</source>
+        <translation>请再次调用，这会重新连接。</translation>
+    </message>
+    <message>
         <source>Change the list in the settings.</source>
         <translation>请在设置中修改该列表。</translation>
     </message>
     <message>
         <source>Changes of the variants clash, so nothing was taken.</source>
         <translation>各方案的更改有冲突，因此未采用任何内容。</translation>
+    </message>
+    <message>
+        <source>Check `issuer` in its definition. If it is right, do not use this server.</source>
+        <translation>请检查其定义中的 `issuer`。如果正确，请不要使用此服务器。</translation>
+    </message>
+    <message>
+        <source>Check the address and the network connection.</source>
+        <translation>请检查地址和网络连接。</translation>
+    </message>
+    <message>
+        <source>Check the address.</source>
+        <translation>请检查地址。</translation>
     </message>
     <message>
         <source>Check the application&apos;s data folder: `desktop-agent doctor`.</source>
@@ -4540,12 +4576,28 @@
         <translation>请检查可用空间。</translation>
     </message>
     <message>
+        <source>Check the model&apos;s address, and a gateway before it: compression must be off.</source>
+        <translation>请检查模型的地址及其前面的网关：必须关闭压缩。</translation>
+    </message>
+    <message>
+        <source>Check the model&apos;s address, or use another model. Nothing of the answer was acted on.</source>
+        <translation>请检查模型的地址，或使用其他模型。回答中的内容均未执行。</translation>
+    </message>
+    <message>
         <source>Check the network connection and try again.</source>
         <translation>请检查网络连接，然后重试。</translation>
     </message>
     <message>
+        <source>Check the path of its URL; for many it is /mcp.</source>
+        <translation>请检查其 URL 的路径；许多服务器为 /mcp。</translation>
+    </message>
+    <message>
         <source>Check the region and the address of the account, or the environment variables that they come from.</source>
         <translation>请检查账户的区域和地址，或提供它们的环境变量。</translation>
+    </message>
+    <message>
+        <source>Check the secret of its client_id.</source>
+        <translation>请检查其 client_id 的密钥。</translation>
     </message>
     <message>
         <source>Choose another model, or a region that has it.</source>
@@ -4558,6 +4610,10 @@
     <message>
         <source>Choose another name.</source>
         <translation>请选择其他名称。</translation>
+    </message>
+    <message>
+        <source>Choose one below the message field, or name one with --agent.</source>
+        <translation>请在消息框下方选择，或用 --agent 指定。</translation>
     </message>
     <message>
         <source>Claude Code is signed in on this machine. Anthropic does not permit other applications to use the sign-in of a Claude subscription, so it is not read.</source>
@@ -4582,6 +4638,10 @@
     <message>
         <source>Commit something first.</source>
         <translation>请先提交一些内容。</translation>
+    </message>
+    <message>
+        <source>Compression must be off, also in a gateway before it.</source>
+        <translation>必须关闭压缩，包括其前面的网关。</translation>
     </message>
     <message>
         <source>Copy the part that the model may read into another file, and include that file.</source>
@@ -4632,12 +4692,36 @@
         <translation>代理 {0} 要运行的文件与您信任时的不同，因此未启动。</translation>
     </message>
     <message>
+        <source>Fix {0} first, or ignore it.</source>
+        <translation>请先修正 {0}，或忽略它。</translation>
+    </message>
+    <message>
+        <source>Fix {0} first.</source>
+        <translation>请先修正 {0}。</translation>
+    </message>
+    <message>
+        <source>For one that your organisation made, let SSL_CERT_FILE name the file with its authority.</source>
+        <translation>如果是您的组织签发的，请让 SSL_CERT_FILE 指向包含其证书颁发机构的文件。</translation>
+    </message>
+    <message>
         <source>Free some disk space.</source>
         <translation>请释放一些磁盘空间。</translation>
     </message>
     <message>
         <source>GIF image</source>
         <translation>GIF 图像</translation>
+    </message>
+    <message>
+        <source>Get a token from the service, and give it as a header: --header &apos;Authorization=Bearer …&apos;.</source>
+        <translation>请从该服务获取令牌，并作为标头提供：--header &apos;Authorization=Bearer …&apos;。</translation>
+    </message>
+    <message>
+        <source>Get one in LM Studio, or with `lms get NAME`.</source>
+        <translation>请在 LM Studio 中下载，或使用 `lms get NAME`。</translation>
+    </message>
+    <message>
+        <source>Get one with `ollama pull NAME`.</source>
+        <translation>请用 `ollama pull NAME` 下载一个。</translation>
     </message>
     <message>
         <source>Get them with `git pull`, and push then.</source>
@@ -4692,8 +4776,28 @@
         <translation>已结束。代理会在下一步之前阅读它的报告。</translation>
     </message>
     <message>
+        <source>Headers have only letters of ASCII, in one line.</source>
+        <translation>标头只能包含 ASCII 字符，且为一行。</translation>
+    </message>
+    <message>
         <source>If something is missing, send “go on”.</source>
         <translation>如果缺少内容，请说“继续”。</translation>
+    </message>
+    <message>
+        <source>If that is {0}, enter its key in Settings.</source>
+        <translation>如果那是 {0}，请在设置中输入其密钥。</translation>
+    </message>
+    <message>
+        <source>If {0} is right, enter it as the model&apos;s address in Settings or with --base-url.</source>
+        <translation>如果 {0} 正确，请在设置中或用 --base-url 将其填为模型的地址。</translation>
+    </message>
+    <message>
+        <source>If {0} runs on another port, add an account with its address in Settings.</source>
+        <translation>如果 {0} 在其他端口运行，请在设置中添加带有其地址的账户。</translation>
+    </message>
+    <message>
+        <source>Input schema:</source>
+        <translation>输入模式：</translation>
     </message>
     <message>
         <source>Inspects pages in Chrome: console, network, performance.</source>
@@ -4720,6 +4824,22 @@
         <translation>为其他智能体编写的指令也会使用：{0}。</translation>
     </message>
     <message>
+        <source>It answered with a result of the kind {0}, which is not supported here.</source>
+        <translation>它返回了类型为 {0} 的结果，此处不支持。</translation>
+    </message>
+    <message>
+        <source>It answered with a task, which is not supported here.</source>
+        <translation>它返回了一个任务，此处不支持。</translation>
+    </message>
+    <message>
+        <source>It asked for no sign-in.</source>
+        <translation>它没有要求登录。</translation>
+    </message>
+    <message>
+        <source>It asks for the conversation as well, and does not get it.</source>
+        <translation>它还请求对话内容，但不会得到。</translation>
+    </message>
+    <message>
         <source>It became a hard link to another file. A redo after an undo makes it a separate file.</source>
         <translation>它成为某个文件的另一个名称（硬链接）。撤销后重做会使其成为独立文件。</translation>
     </message>
@@ -4730,6 +4850,10 @@
     <message>
         <source>It belongs to the repository in {0}.</source>
         <translation>它属于 {0} 中的仓库。</translation>
+    </message>
+    <message>
+        <source>It can be used as it is: `desktop-agent mcp test NAME`.</source>
+        <translation>可以直接使用：`desktop-agent mcp test NAME`。</translation>
     </message>
     <message>
         <source>It changed its tools and did not list them within {0} s.</source>
@@ -4748,8 +4872,24 @@
         <translation>它随 uv 提供：请安装 uv，或给出 uvx 的完整路径。</translation>
     </message>
     <message>
+        <source>It compressed its answer, although it was asked not to, so the answer was not read.</source>
+        <translation>它压缩了回答，尽管被要求不要压缩，因此未读取该回答。</translation>
+    </message>
+    <message>
         <source>It could not be confined, so it was not started: {0}</source>
         <translation>无法对其进行限制，因此未启动：{0}</translation>
+    </message>
+    <message>
+        <source>It could not be reached: {0}.</source>
+        <translation>无法连接：{0}。</translation>
+    </message>
+    <message>
+        <source>It could not be started: {0}</source>
+        <translation>无法启动：{0}</translation>
+    </message>
+    <message>
+        <source>It did not answer within {0} s of its start.</source>
+        <translation>它在启动后 {0} 秒内没有回答。</translation>
     </message>
     <message>
         <source>It did not answer within {0} s.</source>
@@ -4760,8 +4900,24 @@
         <translation>被要求停止时它没有停止。</translation>
     </message>
     <message>
+        <source>It does not read what it is sent.</source>
+        <translation>它不读取发送给它的内容。</translation>
+    </message>
+    <message>
+        <source>It does not run.</source>
+        <translation>它未运行。</translation>
+    </message>
+    <message>
+        <source>It does not take the sign-in that its own authorisation server granted.</source>
+        <translation>它不接受其自己的授权服务器授予的登录。</translation>
+    </message>
+    <message>
         <source>It ended by itself.</source>
         <translation>它自行结束了。</translation>
+    </message>
+    <message>
+        <source>It ended with code {0}.</source>
+        <translation>它以代码 {0} 结束。</translation>
     </message>
     <message>
         <source>It ended with exit code {0}.</source>
@@ -4770,6 +4926,10 @@
     <message>
         <source>It failed unexpectedly: {0}</source>
         <translation>它意外失败：{0}</translation>
+    </message>
+    <message>
+        <source>It gave no answer.</source>
+        <translation>它没有回答。</translation>
     </message>
     <message>
         <source>It has conflicts in the worktree. Resolve them there first.</source>
@@ -4816,6 +4976,10 @@
         <translation>它已不是最后一个提交。</translation>
     </message>
     <message>
+        <source>It is only for the server&apos;s own interactive view, which is not shown here.</source>
+        <translation>它仅用于服务器自己的交互视图，此处不显示。</translation>
+    </message>
+    <message>
         <source>It is sent there only. Take the account out and sign in again, or use a key.</source>
         <translation>它只会发送到那里。请移除该账户并重新登录，或使用密钥。</translation>
     </message>
@@ -4828,8 +4992,16 @@
         <translation>将在 {0} 秒后重试。</translation>
     </message>
     <message>
+        <source>It is tried again when it is needed. Its own log says more.</source>
+        <translation>需要时会再次尝试。它自己的日志中有更多信息。</translation>
+    </message>
+    <message>
         <source>It keeps its context by itself.</source>
         <translation>它自行管理上下文。</translation>
+    </message>
+    <message>
+        <source>It leads to another authorisation server than {0}.</source>
+        <translation>它指向了不同于 {0} 的授权服务器。</translation>
     </message>
     <message>
         <source>It may have a mode of its own for that, among its options.</source>
@@ -4840,12 +5012,24 @@
         <translation>它可能有相应的选项。</translation>
     </message>
     <message>
+        <source>It must be a PEM without a passphrase.</source>
+        <translation>它必须是没有口令的 PEM。</translation>
+    </message>
+    <message>
+        <source>It must be of RSA, of a NIST curve, or Ed25519.</source>
+        <translation>它必须使用 RSA、NIST 曲线或 Ed25519。</translation>
+    </message>
+    <message>
         <source>It must run in the sandbox, and nothing here confines servers, so it was not started.</source>
         <translation>它必须在沙盒中运行，而此处无法限制服务器，因此未启动。</translation>
     </message>
     <message>
         <source>It must run in the sandbox, and this machine has none.</source>
         <translation>它必须在沙盒中运行，而此计算机没有沙盒。</translation>
+    </message>
+    <message>
+        <source>It names {0}, on this machine, for the sign-in. Nothing was sent there.</source>
+        <translation>它为登录指定了本机上的 {0}。未向那里发送任何内容。</translation>
     </message>
     <message>
         <source>It needs you to allow more: {0}.</source>
@@ -4856,20 +5040,60 @@
         <translation>它需要您登录。</translation>
     </message>
     <message>
+        <source>It prefers a certain kind of model, which is ignored.</source>
+        <translation>它偏好某类模型，此偏好会被忽略。</translation>
+    </message>
+    <message>
+        <source>It printed more than {0} MiB, and was ended.</source>
+        <translation>它输出超过 {0} MiB，已被终止。</translation>
+    </message>
+    <message>
+        <source>It runs only as a task, which is not supported here.</source>
+        <translation>它只能作为任务运行，此处不支持。</translation>
+    </message>
+    <message>
         <source>It said more than {0} MiB in one turn.</source>
         <translation>它在一个回合中输出了超过 {0} MiB。</translation>
+    </message>
+    <message>
+        <source>It sends more messages than can be read.</source>
+        <translation>它发送的消息多到无法读取。</translation>
     </message>
     <message>
         <source>It sent a message of more than {0} MiB.</source>
         <translation>它发送了超过 {0} MiB 的消息。</translation>
     </message>
     <message>
+        <source>It sets a temperature or stop sequences, which are ignored.</source>
+        <translation>它设置了温度或停止序列，这些会被忽略。</translation>
+    </message>
+    <message>
+        <source>It should begin with https:// or ssh://, or be written as user@host:path.</source>
+        <translation>它应以 https:// 或 ssh:// 开头，或写作 user@host:path。</translation>
+    </message>
+    <message>
+        <source>It speaks version {0} of the protocol, which is not known here.</source>
+        <translation>它使用协议版本 {0}，此处不识别。</translation>
+    </message>
+    <message>
         <source>It takes a key in {0}: `{1}` puts it into your keyring.</source>
         <translation>它通过 {0} 接受密钥：`{1}` 会把密钥存入您的密钥环。</translation>
     </message>
     <message>
+        <source>It took longer than {0} s, and was ended.</source>
+        <translation>它用时超过 {0} 秒，已被终止。</translation>
+    </message>
+    <message>
         <source>It took too long.</source>
         <translation>耗时过长。</translation>
+    </message>
+    <message>
+        <source>It wants a credential, and does not say in a valid way where to sign in.</source>
+        <translation>它要求凭据，但没有以有效方式说明在哪里登录。</translation>
+    </message>
+    <message>
+        <source>It wants up to {0} tokens of answer, and gets {1}.</source>
+        <translation>它想要最多 {0} 个 token 的回答，将得到 {1} 个。</translation>
     </message>
     <message>
         <source>It was a hard link to a file that is not a regular file of this folder, and that file keeps the previous content.</source>
@@ -4896,12 +5120,52 @@
         <translation>它被信号 {0} 终止。</translation>
     </message>
     <message>
+        <source>It was restarted in the meantime.</source>
+        <translation>在此期间它已重新启动。</translation>
+    </message>
+    <message>
         <source>It was stopped before it was ready.</source>
         <translation>它在就绪之前已被停止。</translation>
     </message>
     <message>
         <source>It was stopped.</source>
         <translation>它已被停止。</translation>
+    </message>
+    <message>
+        <source>It, or a script of it, changed since you trusted it, so it did not run.</source>
+        <translation>自您信任它以来，它或其脚本已更改，因此未运行。</translation>
+    </message>
+    <message>
+        <source>Its URL is not a web address.</source>
+        <translation>其 URL 不是网址。</translation>
+    </message>
+    <message>
+        <source>Its answer cannot be read.</source>
+        <translation>无法读取其回答。</translation>
+    </message>
+    <message>
+        <source>Its answer cannot be used: {0}.</source>
+        <translation>无法使用其回答：{0}。</translation>
+    </message>
+    <message>
+        <source>Its answer does not follow the protocol.</source>
+        <translation>其回答不符合协议。</translation>
+    </message>
+    <message>
+        <source>Its answer does not follow the protocol; it may be a web page.</source>
+        <translation>其回答不符合协议；可能是一个网页。</translation>
+    </message>
+    <message>
+        <source>Its answer is not valid JSON.</source>
+        <translation>其回答不是有效的 JSON。</translation>
+    </message>
+    <message>
+        <source>Its authorisation server does not register this application.</source>
+        <translation>其授权服务器不注册此应用程序。</translation>
+    </message>
+    <message>
+        <source>Its authorisation server refused to finish the sign-in.</source>
+        <translation>其授权服务器拒绝完成登录。</translation>
     </message>
     <message>
         <source>Its changes so far are kept. Raise the cost limit, or continue the session.</source>
@@ -4918,6 +5182,10 @@
     <message>
         <source>Its options are known once it has started, with the first message.</source>
         <translation>它在收到第一条消息时启动，之后才知道它有哪些选项。</translation>
+    </message>
+    <message>
+        <source>Its secrets are in the keyring, which is not asked here.</source>
+        <translation>其机密信息在密钥环中，此处不会读取。</translation>
     </message>
     <message>
         <source>Its servers wait until you allow it again: Settings, Plugins.</source>
@@ -4948,6 +5216,10 @@
         <translation>让模型始终看到某段文本，总结之后也不例外</translation>
     </message>
     <message>
+        <source>Known providers: {0}.</source>
+        <translation>已知的提供商：{0}。</translation>
+    </message>
+    <message>
         <source>Leave these files out, or bring them back from one worktree, where each clash can be settled.</source>
         <translation>请排除这些文件，或从单个工作树取回它们，在那里可以逐一解决冲突。</translation>
     </message>
@@ -4962,6 +5234,14 @@
     <message>
         <source>Let {0} do this: {1}?</source>
         <translation>允许 {0} 执行此操作：{1}？</translation>
+    </message>
+    <message>
+        <source>Look again in a moment, or restart {0}.</source>
+        <translation>请稍后再看，或重启 {0}。</translation>
+    </message>
+    <message>
+        <source>Look again in a moment.</source>
+        <translation>请稍后再看。</translation>
     </message>
     <message>
         <source>Look at the variants again, then choose.</source>
@@ -4996,6 +5276,10 @@
         <translation>Matroska 或 WebM 视频</translation>
     </message>
     <message>
+        <source>Move away what is there, and try again.</source>
+        <translation>请移走那里的内容，然后重试。</translation>
+    </message>
+    <message>
         <source>Move it away, then try again.</source>
         <translation>请将其移走，然后重试。</translation>
     </message>
@@ -5006,6 +5290,10 @@
     <message>
         <source>Move it back with `git worktree move`, or remove it with `git worktree remove`.</source>
         <translation>请用 `git worktree move` 将其移回，或用 `git worktree remove` 将其移除。</translation>
+    </message>
+    <message>
+        <source>Name one in the settings, or with --model.</source>
+        <translation>请在设置中或用 --model 指定一个。</translation>
     </message>
     <message>
         <source>Name one with `git config remote.pushDefault`.</source>
@@ -5036,6 +5324,10 @@
         <translation>没有模型可以撰写说明。</translation>
     </message>
     <message>
+        <source>No plugin named {0} was added.</source>
+        <translation>未添加名为 {0} 的插件。</translation>
+    </message>
+    <message>
         <source>No profile of Anthropic&apos;s tools is signed in.</source>
         <translation>Anthropic 的工具没有带登录信息的配置文件。</translation>
     </message>
@@ -5052,8 +5344,20 @@
         <translation>没有用户在场允许此操作。</translation>
     </message>
     <message>
+        <source>None is defined: `desktop-agent {0} add` defines one.</source>
+        <translation>尚未定义：可用 `desktop-agent {0} add` 定义。</translation>
+    </message>
+    <message>
+        <source>Not everything could be removed.</source>
+        <translation>未能全部移除。</translation>
+    </message>
+    <message>
         <source>Nothing is left of it.</source>
         <translation>没有留下任何内容。</translation>
+    </message>
+    <message>
+        <source>Nothing listens at {0}.</source>
+        <translation>{0} 上没有程序在监听。</translation>
     </message>
     <message>
         <source>Nothing of that name was pasted.</source>
@@ -5106,6 +5410,14 @@
     <message>
         <source>Nothing was sent. Send the message again to use the new address.</source>
         <translation>未发送任何内容。请重新发送消息，它将发往那里。</translation>
+    </message>
+    <message>
+        <source>Nothing was sent: the proxy {0} could read and change everything.</source>
+        <translation>未发送任何内容：代理 {0} 可以读取和更改一切。</translation>
+    </message>
+    <message>
+        <source>Nothing was sent: {0} is not encrypted, so others on the way could read and change everything.</source>
+        <translation>未发送任何内容：{0} 未加密，途中的其他人可以读取和更改一切。</translation>
     </message>
     <message>
         <source>NumPy array</source>
@@ -5180,12 +5492,32 @@
         <translation>精确收回上次撤销，或您指定的撤销；`steps` 列出各次撤销</translation>
     </message>
     <message>
+        <source>Register it there by hand, and add the server again with --client-id. Or get a token from the service, and give it as a header: --header &apos;Authorization=Bearer …&apos;.</source>
+        <translation>请在那里手动注册，并用 --client-id 重新添加服务器。或者从该服务获取令牌，并作为标头提供：--header &apos;Authorization=Bearer …&apos;。</translation>
+    </message>
+    <message>
+        <source>Remove it first: `desktop-agent plugins remove {0}`.</source>
+        <translation>请先移除它：`desktop-agent plugins remove {0}`。</translation>
+    </message>
+    <message>
+        <source>Remove it first: `desktop-agent {0} remove {1}`.</source>
+        <translation>请先移除它：`desktop-agent {0} remove {1}`。</translation>
+    </message>
+    <message>
         <source>Remove it first: `{0}`.</source>
         <translation>请先将其移除：`{0}`。</translation>
     </message>
     <message>
         <source>Remove the agent, and add it again with --secret {0}.</source>
         <translation>请移除该代理，然后使用 --secret {0} 重新添加。</translation>
+    </message>
+    <message>
+        <source>Remove the server, and add it again with --client-secret.</source>
+        <translation>请移除服务器，并用 --client-secret 重新添加。</translation>
+    </message>
+    <message>
+        <source>Remove the server, and add it again with another one.</source>
+        <translation>请移除服务器，并换一个重新添加。</translation>
     </message>
     <message>
         <source>Restart it when the cause is fixed.</source>
@@ -5228,8 +5560,20 @@
         <translation>请在账户或环境中设置 {0}。</translation>
     </message>
     <message>
+        <source>Set {0} to a {1}, or unset it to use the certificates of the system.</source>
+        <translation>请将 {0} 设为 {1}，或取消设置以使用系统的证书。</translation>
+    </message>
+    <message>
+        <source>Set {0} to http://host:port or https://host:port, or unset it. SOCKS proxies are not supported.</source>
+        <translation>请将 {0} 设为 http://host:port 或 https://host:port，或取消设置。不支持 SOCKS 代理。</translation>
+    </message>
+    <message>
         <source>Several files had this path one after another. Undo all of its changes, or choose between the versions.</source>
         <translation>先后有多个文件使用过此路径。请全部撤销，或在各版本之间选择。</translation>
+    </message>
+    <message>
+        <source>Sign in again. If it happens again, do not use this server.</source>
+        <translation>请重新登录。如果再次发生，请不要使用此服务器。</translation>
     </message>
     <message>
         <source>Sign in again: `desktop-agent mcp sign-in {0}`.</source>
@@ -5276,6 +5620,10 @@
         <translation>请登录：`desktop-agent mcp sign-in {0}`。</translation>
     </message>
     <message>
+        <source>Something else</source>
+        <translation>其他程序</translation>
+    </message>
+    <message>
         <source>Something else is at {0}.</source>
         <translation>{0} 处有其他内容。</translation>
     </message>
@@ -5284,12 +5632,36 @@
         <translation>那里现在是其他内容。</translation>
     </message>
     <message>
+        <source>Something runs on {0} and does not answer.</source>
+        <translation>{0} 上有程序在运行，但没有回答。</translation>
+    </message>
+    <message>
+        <source>Start it with `llama-server -m MODEL.gguf`.</source>
+        <translation>请用 `llama-server -m MODEL.gguf` 启动它。</translation>
+    </message>
+    <message>
+        <source>Start it with `ollama serve`.</source>
+        <translation>请用 `ollama serve` 启动它。</translation>
+    </message>
+    <message>
+        <source>Start it with one: `llama-server -m MODEL.gguf`.</source>
+        <translation>请带一个模型启动：`llama-server -m MODEL.gguf`。</translation>
+    </message>
+    <message>
+        <source>Start its server with `lms server start`, or in its Developer tab.</source>
+        <translation>请用 `lms server start` 或在其 Developer 标签页中启动其服务器。</translation>
+    </message>
+    <message>
         <source>Start some with “Try with…”.</source>
         <translation>请用“用多个模型尝试…”开始。</translation>
     </message>
     <message>
         <source>Start the proxy, or correct or unset {0}. The model at {1} was not reached.</source>
         <translation>请启动它，或更正或取消设置 {0}。未能连接 {1} 处的模型。</translation>
+    </message>
+    <message>
+        <source>Start the server, or check the address.</source>
+        <translation>请启动服务器，或检查地址。</translation>
     </message>
     <message>
         <source>Start {0} as a sub-agent?</source>
@@ -5372,6 +5744,10 @@
         <translation>代理不会再次询问此操作。</translation>
     </message>
     <message>
+        <source>The agent {0} cannot be added: {1}.</source>
+        <translation>无法添加智能体 {0}：{1}。</translation>
+    </message>
+    <message>
         <source>The agent {0} needs the program {1}.</source>
         <translation>代理 {0} 需要程序 {1}。</translation>
     </message>
@@ -5388,6 +5764,10 @@
         <translation>回答因其他原因停止（{0}），因此未执行该调用。</translation>
     </message>
     <message>
+        <source>The answer was broken off: it is larger than any model&apos;s answer.</source>
+        <translation>回答已中断：它比任何模型的回答都大。</translation>
+    </message>
+    <message>
         <source>The branch has no commit yet, so there is nothing to push.</source>
         <translation>该分支还没有提交，因此没有可推送的内容。</translation>
     </message>
@@ -5398,6 +5778,10 @@
     <message>
         <source>The browser&apos;s answer belongs to another sign-in, not to this one with {0}.</source>
         <translation>浏览器返回的是另一次登录的答复，而不是此次 {0} 登录的。</translation>
+    </message>
+    <message>
+        <source>The certificate of {0} cannot be trusted.</source>
+        <translation>无法信任 {0} 的证书。</translation>
     </message>
     <message>
         <source>The cleanup was stopped.</source>
@@ -5420,8 +5804,24 @@
         <translation>{0} 未提供可信的连接。请检查时钟、代理服务器和地址。</translation>
     </message>
     <message>
+        <source>The connection with the server was lost.</source>
+        <translation>与服务器的连接已断开。</translation>
+    </message>
+    <message>
+        <source>The conversation could not be imported.</source>
+        <translation>无法导入对话。</translation>
+    </message>
+    <message>
+        <source>The copy changed after it was shown, so it was not added.</source>
+        <translation>副本在显示后发生了变化，因此未添加。</translation>
+    </message>
+    <message>
         <source>The cost of its requests is not counted. Limits on requests and time still apply.</source>
         <translation>其请求不计入费用。请求数或时间限制仍然有效。</translation>
+    </message>
+    <message>
+        <source>The credential may lack a right, or the server may be closed to this network.</source>
+        <translation>凭据可能缺少权限，或服务器可能不对此网络开放。</translation>
     </message>
     <message>
         <source>The credentials were refused.</source>
@@ -5432,8 +5832,16 @@
         <translation>无法保留此处书写的内容。</translation>
     </message>
     <message>
+        <source>The export could not be written.</source>
+        <translation>无法写入导出文件。</translation>
+    </message>
+    <message>
         <source>The fetched repository could not be read.</source>
         <translation>无法读取获取到的仓库。</translation>
+    </message>
+    <message>
+        <source>The file could not be read.</source>
+        <translation>无法读取文件。</translation>
     </message>
     <message>
         <source>The files in this folder exceed the limit of {0} MiB for copies.</source>
@@ -5492,6 +5900,10 @@
         <translation>{0} 发送的身份不属于此次登录。未保存任何内容。</translation>
     </message>
     <message>
+        <source>The import could not be noted.</source>
+        <translation>无法记录此次导入。</translation>
+    </message>
+    <message>
         <source>The index of git cannot be written.</source>
         <translation>无法写入 Git 的索引。</translation>
     </message>
@@ -5500,8 +5912,16 @@
         <translation>这不是密钥：为空，或含有密钥不会有的字符。</translation>
     </message>
     <message>
+        <source>The keyring has no secret for its client_id.</source>
+        <translation>密钥环中没有其 client_id 的密钥。</translation>
+    </message>
+    <message>
         <source>The keyring has no value for {0} of the agent {1}.</source>
         <translation>密钥环中没有代理 {1} 的 {0} 的值。</translation>
+    </message>
+    <message>
+        <source>The list of models could not be kept.</source>
+        <translation>无法保存模型列表。</translation>
     </message>
     <message>
         <source>The message could not be written.</source>
@@ -5536,6 +5956,10 @@
         <translation>模型没有写出说明。</translation>
     </message>
     <message>
+        <source>The name in {0} is unknown.</source>
+        <translation>{0} 中的名称未知。</translation>
+    </message>
+    <message>
         <source>The name of this installation could not be kept, which the sign-in needs.</source>
         <translation>无法保存登录所需的此安装的名称。</translation>
     </message>
@@ -5548,8 +5972,28 @@
         <translation>一轮对话正在运行，因此计划保持不变。</translation>
     </message>
     <message>
+        <source>The plugin could not be added.</source>
+        <translation>无法添加插件。</translation>
+    </message>
+    <message>
+        <source>The plugin could not be copied.</source>
+        <translation>无法复制插件。</translation>
+    </message>
+    <message>
+        <source>The plugin could not be removed.</source>
+        <translation>无法移除插件。</translation>
+    </message>
+    <message>
+        <source>The private key for its client_id cannot be used.</source>
+        <translation>无法使用其 client_id 的私钥。</translation>
+    </message>
+    <message>
         <source>The profile is for {0} now. Sign out of the account and in again.</source>
         <translation>该配置文件现在用于 {0}。请退出该账户，然后重新登录。</translation>
+    </message>
+    <message>
+        <source>The project&apos;s settings have a mistake, so they cannot be trusted as they are.</source>
+        <translation>项目的设置有错误，因此无法按现状信任它们。</translation>
     </message>
     <message>
         <source>The provider did not finish this.</source>
@@ -5558,6 +6002,14 @@
     <message>
         <source>The provider ended the reply for an unknown reason.</source>
         <translation>提供商因未知原因结束了回答。</translation>
+    </message>
+    <message>
+        <source>The proxy in {0} cannot be used.</source>
+        <translation>无法使用 {0} 中的代理。</translation>
+    </message>
+    <message>
+        <source>The proxy refused the connection.</source>
+        <translation>代理拒绝了连接。</translation>
     </message>
     <message>
         <source>The proxy requires a user name and a password: http://user:password@host:port in {0}.</source>
@@ -5612,6 +6064,22 @@
         <translation>无法保存规则，因此会再次询问您。</translation>
     </message>
     <message>
+        <source>The server asked again and again instead of answering.</source>
+        <translation>服务器一再提问而不回答。</translation>
+    </message>
+    <message>
+        <source>The server did not answer in time.</source>
+        <translation>服务器没有及时回答。</translation>
+    </message>
+    <message>
+        <source>The server did not answer within {0} s.</source>
+        <translation>服务器在 {0} 秒内没有回答。</translation>
+    </message>
+    <message>
+        <source>The server has forgotten this connection, so the call was not carried out.</source>
+        <translation>服务器已忘记此连接，因此未执行调用。</translation>
+    </message>
+    <message>
         <source>The server reported a failure.</source>
         <translation>服务器报告了失败。</translation>
     </message>
@@ -5620,8 +6088,20 @@
         <translation>服务器需要密钥：请在设置中输入。</translation>
     </message>
     <message>
+        <source>The server was silent for {0} s, so the call was cancelled.</source>
+        <translation>服务器 {0} 秒没有响应，因此调用已取消。</translation>
+    </message>
+    <message>
         <source>The session of the worktree {0} is open.</source>
         <translation>工作树 {0} 的会话处于打开状态。</translation>
+    </message>
+    <message>
+        <source>The sessions could not be listed.</source>
+        <translation>无法列出会话。</translation>
+    </message>
+    <message>
+        <source>The settings file could not be made.</source>
+        <translation>无法创建设置文件。</translation>
     </message>
     <message>
         <source>The sign-in of {0} belongs to {1}, not to {2}.</source>
@@ -5634,6 +6114,10 @@
     <message>
         <source>The spending limit is reached.</source>
         <translation>已达到支出上限。</translation>
+    </message>
+    <message>
+        <source>The stored contents could not be listed.</source>
+        <translation>无法列出存储的内容。</translation>
     </message>
     <message>
         <source>The sub-agent ended without a report.</source>
@@ -5666,6 +6150,10 @@
     <message>
         <source>The undo of turn {0} changed it since, so it was left alone.</source>
         <translation>第 {0} 轮的撤销此后更改了它；该版本保留不动。</translation>
+    </message>
+    <message>
+        <source>The use of a skill could not be noted.</source>
+        <translation>无法记录技能的使用。</translation>
     </message>
     <message>
         <source>The user answered.</source>
@@ -5724,6 +6212,30 @@
         <translation>无法写入工作树。</translation>
     </message>
     <message>
+        <source>The {0} are being changed by another process.</source>
+        <translation>另一个进程正在更改：{0}。</translation>
+    </message>
+    <message>
+        <source>The {0} cannot be read.</source>
+        <translation>无法读取：{0}。</translation>
+    </message>
+    <message>
+        <source>The {0} could not be saved.</source>
+        <translation>未能保存：{0}。</translation>
+    </message>
+    <message>
+        <source>The {0} is UTF-8, which cannot hold {1}, so nothing was saved.</source>
+        <translation>未保存任何内容，因为 {1} 无法写为 UTF-8：{0}。</translation>
+    </message>
+    <message>
+        <source>The {0} is not valid TOML, so nothing was saved.</source>
+        <translation>未保存任何内容，因为这不是有效的 TOML：{0}。</translation>
+    </message>
+    <message>
+        <source>There are no agents in {0}.</source>
+        <translation>{0} 中没有智能体。</translation>
+    </message>
+    <message>
         <source>There are no usable credentials for {0}.</source>
         <translation>没有可用于 {0} 的凭据。</translation>
     </message>
@@ -5732,8 +6244,16 @@
         <translation>此文件夹中没有方案。</translation>
     </message>
     <message>
+        <source>There are: {0}.</source>
+        <translation>现有：{0}。</translation>
+    </message>
+    <message>
         <source>There can be 2 to {0} variants, not {1}.</source>
         <translation>方案数量须为 2 到 {0} 个，不能是 {1} 个。</translation>
+    </message>
+    <message>
+        <source>There is a plugin named {0} already.</source>
+        <translation>已有名为 {0} 的插件。</translation>
     </message>
     <message>
         <source>There is a worktree or branch of the name {0} already.</source>
@@ -5780,6 +6300,10 @@
         <translation>没有您允许过此工具的记录。它可能是新的。</translation>
     </message>
     <message>
+        <source>There is no shell to run it with.</source>
+        <translation>没有可用于运行它的 shell。</translation>
+    </message>
+    <message>
         <source>There is no such method.</source>
         <translation>没有这样的方法。</translation>
     </message>
@@ -5800,8 +6324,16 @@
         <translation>没有工作树 {0}。</translation>
     </message>
     <message>
+        <source>There is no {0} named {1} in your settings.</source>
+        <translation>您的设置中没有名为 {1} 的 {0}。</translation>
+    </message>
+    <message>
         <source>There is nothing to commit.</source>
         <translation>没有可提交的内容。</translation>
+    </message>
+    <message>
+        <source>There is {0} named {1} already.</source>
+        <translation>已有名为 {1} 的{0}。</translation>
     </message>
     <message>
         <source>These changes clash with what is in the folder, so nothing was taken.</source>
@@ -5864,6 +6396,10 @@
         <translation>请重试，或自行撰写。</translation>
     </message>
     <message>
+        <source>Try again.</source>
+        <translation>请重试。</translation>
+    </message>
+    <message>
         <source>Undo it with git.</source>
         <translation>请用 Git 撤销它。</translation>
     </message>
@@ -5892,6 +6428,10 @@
         <translation>请使用 API 密钥，或 Anthropic 自己的工具的配置文件（`ant auth login`）。</translation>
     </message>
     <message>
+        <source>Use its https:// address, or set allow_unencrypted = true for this server in the settings file.</source>
+        <translation>请使用其 https:// 地址，或在设置文件中为此服务器设置 allow_unencrypted = true。</translation>
+    </message>
+    <message>
         <source>Use letters, digits, `-` and `_`, at most 60.</source>
         <translation>请使用字母、数字、`-` 和 `_`，最多 60 个。</translation>
     </message>
@@ -5910,6 +6450,10 @@
     <message>
         <source>WOFF2 font</source>
         <translation>WOFF2 字体</translation>
+    </message>
+    <message>
+        <source>Wait a moment, and try again.</source>
+        <translation>请稍候再试。</translation>
     </message>
     <message>
         <source>Wait for it, then try again.</source>
@@ -5932,12 +6476,36 @@
         <translation>WebP 图像</translation>
     </message>
     <message>
+        <source>What came back from the browser does not belong to this sign-in. Nothing is kept.</source>
+        <translation>浏览器返回的内容不属于此次登录。不会保留任何内容。</translation>
+    </message>
+    <message>
         <source>What is staged changed meanwhile.</source>
         <translation>暂存的内容已发生变化。</translation>
     </message>
     <message>
         <source>What it prints on its standard output is not the protocol.</source>
         <translation>它在标准输出上打印的内容不符合协议。</translation>
+    </message>
+    <message>
+        <source>What runs on {0} wants a key.</source>
+        <translation>{0} 上运行的程序要求密钥。</translation>
+    </message>
+    <message>
+        <source>What was allowed of the server could not be forgotten.</source>
+        <translation>无法忘记对该服务器的许可。</translation>
+    </message>
+    <message>
+        <source>What was allowed of the server could not be kept.</source>
+        <translation>无法保存对该服务器的许可。</translation>
+    </message>
+    <message>
+        <source>What was allowed of the server is being changed by another process.</source>
+        <translation>另一个进程正在更改对该服务器的许可。</translation>
+    </message>
+    <message>
+        <source>What was allowed of the server is too large to be kept.</source>
+        <translation>对该服务器的许可过大，无法保存。</translation>
     </message>
     <message>
         <source>What was pasted could not be kept.</source>
@@ -5950,6 +6518,14 @@
     <message>
         <source>What {0} sees cannot be shown here.</source>
         <translation>{0} 看到的内容无法在此显示。</translation>
+    </message>
+    <message>
+        <source>Which agent?</source>
+        <translation>哪个智能体？</translation>
+    </message>
+    <message>
+        <source>Which model of {0}?</source>
+        <translation>{0} 的哪个模型？</translation>
     </message>
     <message>
         <source>Which setting, and which value?</source>
@@ -5968,12 +6544,20 @@
         <translation>没有时请使用 `desktop-agent run --prompt …`。</translation>
     </message>
     <message>
+        <source>Write each section of {0} once, in lines below its [name], and try again.</source>
+        <translation>请将 {0} 的每个部分只写一次，写在其 [名称] 下面的行中，然后重试。</translation>
+    </message>
+    <message>
         <source>Write it as `/{0} {1}`.</source>
         <translation>写法是 `/{0} {1}`。</translation>
     </message>
     <message>
         <source>Write it as `{0}`.</source>
         <translation>写法是 `{0}`。</translation>
+    </message>
+    <message>
+        <source>Write it in full: https://host/mcp.</source>
+        <translation>请写完整：https://host/mcp。</translation>
     </message>
     <message>
         <source>Write it yourself, or choose another model.</source>
@@ -6008,6 +6592,14 @@
         <translation>您的回答</translation>
     </message>
     <message>
+        <source>Your answer about the project could not be kept.</source>
+        <translation>无法保存您对项目的回答。</translation>
+    </message>
+    <message>
+        <source>Your answer could not be kept.</source>
+        <translation>无法保存您的回答。</translation>
+    </message>
+    <message>
         <source>Your rule `{0}` is for this tool as it was. It applies again once you allow the tool as it is now.</source>
         <translation>您的规则 `{0}` 针对此工具的原状。您按现状允许后，它会再次有效。</translation>
     </message>
@@ -6018,6 +6610,10 @@
     <message>
         <source>ZIP archive</source>
         <translation>ZIP 归档</translation>
+    </message>
+    <message>
+        <source>Zed lists them as &quot;agent_servers&quot;.</source>
+        <translation>Zed 在 &quot;agent_servers&quot; 下列出它们。</translation>
     </message>
     <message>
         <source>Zstandard data</source>
@@ -6188,6 +6784,10 @@
         <translation>给 {0} 的脚本</translation>
     </message>
     <message>
+        <source>a server</source>
+        <translation>服务器</translation>
+    </message>
+    <message>
         <source>a test that was not understood</source>
         <translation>有无法理解的条件测试</translation>
     </message>
@@ -6204,6 +6804,14 @@
         <translation>有从所在行之后开始的单词</translation>
     </message>
     <message>
+        <source>accounts</source>
+        <translation>账户</translation>
+    </message>
+    <message>
+        <source>agent</source>
+        <translation>智能体</translation>
+    </message>
+    <message>
         <source>all hooks are switched off</source>
         <translation>所有钩子都已关闭</translation>
     </message>
@@ -6214,6 +6822,10 @@
     <message>
         <source>an API key</source>
         <translation>API 密钥</translation>
+    </message>
+    <message>
+        <source>an agent</source>
+        <translation>智能体</translation>
     </message>
     <message>
         <source>an assignment that was not recognised</source>
@@ -6258,6 +6870,10 @@
     <message>
         <source>expansions in a here document</source>
         <translation>here 文档中有展开</translation>
+    </message>
+    <message>
+        <source>file of the accounts</source>
+        <translation>账户文件</translation>
     </message>
     <message>
         <source>hooks of other programs are switched off</source>
@@ -6332,6 +6948,10 @@
         <translation>其插件正在等待您的回答</translation>
     </message>
     <message>
+        <source>models</source>
+        <translation>模型</translation>
+    </message>
+    <message>
         <source>name may have at most 32 letters, digits, &apos;-&apos;, &apos;_&apos; and &apos;.&apos;</source>
         <translation>名称最多可包含 32 个字母、数字、“-”、“_”和“.”字符</translation>
     </message>
@@ -6352,6 +6972,18 @@
         <translation>恢复会话</translation>
     </message>
     <message>
+        <source>rules</source>
+        <translation>规则</translation>
+    </message>
+    <message>
+        <source>server</source>
+        <translation>服务器</translation>
+    </message>
+    <message>
+        <source>settings file</source>
+        <translation>设置文件</translation>
+    </message>
+    <message>
         <source>syntax of bash, which another shell reads differently</source>
         <translation>bash 的语法，其他 shell 读法不同</translation>
     </message>
@@ -6366,6 +6998,18 @@
     <message>
         <source>there is too much text in all skills together</source>
         <translation>所有技能的文本总量过大</translation>
+    </message>
+    <message>
+        <source>with one model</source>
+        <translation>有一个模型</translation>
+    </message>
+    <message>
+        <source>with {0} models</source>
+        <translation>有 {0} 个模型</translation>
+    </message>
+    <message>
+        <source>without a model</source>
+        <translation>没有模型</translation>
     </message>
     <message>
         <source>words of `{0}` that are not known</source>
@@ -6428,6 +7072,10 @@
         <translation>{0} 返回了 {1} {2}。</translation>
     </message>
     <message>
+        <source>{0} answers on {1}, not {2}.</source>
+        <translation>在 {1} 上回答的是 {0}，而不是 {2}。</translation>
+    </message>
+    <message>
         <source>{0} asked {1} something, and got the answer.</source>
         <translation>{0} 向 {1} 提了问题，并得到了回答。</translation>
     </message>
@@ -6436,8 +7084,16 @@
         <translation>{0} 开始了 {1} 次调用，但一次也没有结束。</translation>
     </message>
     <message>
+        <source>{0} cannot be added as a plugin: {1}.</source>
+        <translation>无法将 {0} 添加为插件：{1}。</translation>
+    </message>
+    <message>
         <source>{0} cannot be asked with these settings.</source>
         <translation>使用这些设置无法向 {0} 发出请求。</translation>
+    </message>
+    <message>
+        <source>{0} cannot be changed in the {1} as it is written there, so nothing was saved.</source>
+        <translation>未保存任何内容，因为 {0} 按现有写法无法更改：{1}。</translation>
     </message>
     <message>
         <source>{0} cannot be kept to planning.</source>
@@ -6460,6 +7116,14 @@
         <translation>{0} 无法将 {1} 设为 {2}。</translation>
     </message>
     <message>
+        <source>{0} compressed its answer, although it was asked not to, so the answer was not read.</source>
+        <translation>{0} 压缩了回答，尽管被要求不要压缩，因此未读取该回答。</translation>
+    </message>
+    <message>
+        <source>{0} could not be reached.</source>
+        <translation>无法连接 {0}。</translation>
+    </message>
+    <message>
         <source>{0} could not be started: {1}.</source>
         <translation>无法启动 {0}：{1}。</translation>
     </message>
@@ -6478,6 +7142,14 @@
     <message>
         <source>{0} did not let git in, so nothing was pushed.</source>
         <translation>{0} 拒绝了 git 的访问，因此没有推送任何内容。</translation>
+    </message>
+    <message>
+        <source>{0} does not answer.</source>
+        <translation>{0} 没有回答。</translation>
+    </message>
+    <message>
+        <source>{0} does not speak HTTP, or broke off.</source>
+        <translation>{0} 不使用 HTTP，或已中断。</translation>
     </message>
     <message>
         <source>{0} does not take your message now. It waits for the end of the turn.</source>
@@ -6508,6 +7180,10 @@
         <translation>{0} 有冲突。</translation>
     </message>
     <message>
+        <source>{0} has no agent {1}.</source>
+        <translation>{0} 中没有智能体 {1}。</translation>
+    </message>
+    <message>
         <source>{0} has no mode {1}.</source>
         <translation>{0} 没有模式 {1}。</translation>
     </message>
@@ -6520,8 +7196,16 @@
         <translation>{0} 含有机密，不会提供给代理。</translation>
     </message>
     <message>
+        <source>{0} has {1} agents: name one.</source>
+        <translation>{0} 有 {1} 个智能体：请指定一个。</translation>
+    </message>
+    <message>
         <source>{0} is in progress.</source>
         <translation>{0}正在进行中。</translation>
+    </message>
+    <message>
+        <source>{0} is not JSON.</source>
+        <translation>{0} 不是 JSON。</translation>
     </message>
     <message>
         <source>{0} is not a file that can be read, or is larger than {1} MiB.</source>
@@ -6532,8 +7216,20 @@
         <translation>{0} 不是文件。</translation>
     </message>
     <message>
+        <source>{0} is not a section in the {1}.</source>
+        <translation>{0} 不是一个部分：{1}。</translation>
+    </message>
+    <message>
+        <source>{0} is not encrypted, and {1} names this proxy. Use an https:// address, or add the host to NO_PROXY.</source>
+        <translation>{0} 未加密，而 {1} 指定了此代理。请使用 https:// 地址，或将主机加入 NO_PROXY。</translation>
+    </message>
+    <message>
         <source>{0} is not installed.</source>
         <translation>{0} 未安装。</translation>
+    </message>
+    <message>
+        <source>{0} is not running on {1}.</source>
+        <translation>{0} 未在 {1} 上运行。</translation>
     </message>
     <message>
         <source>{0} is not signed in.</source>
@@ -6542,6 +7238,10 @@
     <message>
         <source>{0} is not text: {1}.</source>
         <translation>{0} 不是文本：{1}。</translation>
+    </message>
+    <message>
+        <source>{0} is not written as [[{1}]] in the {2}.</source>
+        <translation>{0} 没有写作 [[{1}]]：{2}。</translation>
     </message>
     <message>
         <source>{0} is reserved for the account without a name</source>
@@ -6556,16 +7256,36 @@
         <translation>{0} 太长：{1} 中的内容在那里将无法打开。</translation>
     </message>
     <message>
+        <source>{0} names {1}, which {2}.</source>
+        <translation>{0} 指定了 {1}：{2}。</translation>
+    </message>
+    <message>
         <source>{0} needs packages that are not installed.</source>
         <translation>{0} 需要尚未安装的软件包。</translation>
+    </message>
+    <message>
+        <source>{0} offers no encrypted connection that can be trusted.</source>
+        <translation>{0} 没有提供可信任的加密连接。</translation>
+    </message>
+    <message>
+        <source>{0} on {1} is still loading its model.</source>
+        <translation>{1} 上的 {0} 仍在加载模型。</translation>
     </message>
     <message>
         <source>{0} opened a session without an id.</source>
         <translation>{0} 打开的会话没有标识。</translation>
     </message>
     <message>
+        <source>{0} redirects to {1}. Neither the key nor the conversation was sent there.</source>
+        <translation>{0} 重定向到 {1}。密钥和对话都没有发送到那里。</translation>
+    </message>
+    <message>
         <source>{0} runs its commands outside the sandbox.</source>
         <translation>{0} 会在沙盒之外运行命令。</translation>
+    </message>
+    <message>
+        <source>{0} runs on {1}, {2}.</source>
+        <translation>{0} 在 {1} 上运行，{2}。</translation>
     </message>
     <message>
         <source>{0} speaks version {1} of the protocol, and only version {2} is known here.</source>
@@ -6678,6 +7398,14 @@
     <message>
         <source>failed: {0} ({1})</source>
         <translation>失败：{0}（{1}）</translation>
+    </message>
+    <message>
+        <source>file of the models</source>
+        <translation>模型文件</translation>
+    </message>
+    <message>
+        <source>file of the rules</source>
+        <translation>规则文件</translation>
     </message>
     <message>
         <source>for example https://models.example/v1</source>
@@ -7828,10 +8556,6 @@
         <translation>无法使用：{0}。</translation>
     </message>
     <message>
-        <source>It does not run: {0}.</source>
-        <translation>未运行：{0}。</translation>
-    </message>
-    <message>
         <source>It is not used: {0}.</source>
         <translation>未使用：{0}。</translation>
     </message>
@@ -7842,6 +8566,10 @@
     <message>
         <source>It or its script has changed since your answer, so it waits.</source>
         <translation>自您回答以来，它或其脚本已更改，因此正在等待。</translation>
+    </message>
+    <message>
+        <source>It does not run. {0}</source>
+        <translation>它未运行。{0}</translation>
     </message>
     <message>
         <source>It waits for your answer about its plugin.</source>

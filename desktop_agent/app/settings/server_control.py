@@ -38,6 +38,7 @@ from desktop_agent.core.settings.loading import FoundTable
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.tools.mcp_tool import McpTool
 from desktop_agent.ui.settings.settings_view import ServerActions, ServersView, ServerView, SignInProgress, ToolView
+from desktop_agent.ui.translation import core_words
 
 
 class ServerTools:
@@ -77,7 +78,7 @@ def _views(connection: Connection, offered: tuple[OfferedTool, ...]) -> tuple[To
 
 def _view(tool: McpTool) -> ToolView:
     offered = tool.offered
-    about = offered.unusable or tool.description.strip().partition("\n")[0]
+    about = core_words(offered.unusable) or tool.description.strip().partition("\n")[0]
     tokens = round(tool_tokens([tool.definition()]))
     return ToolView(name=offered.name, about=about, tokens=tokens, is_usable=not offered.unusable)
 

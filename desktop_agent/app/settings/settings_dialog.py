@@ -283,7 +283,7 @@ def _server_view(one: StandingServer, state: ServerState | None) -> ExtensionVie
     if shown == "unusable":
         reason = _tr("there is no program “{0}”").format(server.command)
     elif shown == "on" and state is not None and state.phase == "failed":
-        shown, reason = "failed", state.problem.removesuffix(".")
+        shown, reason = "failed", state.problem
     elif shown == "on":
         words = {
             "starting": _tr("Is starting, and then checks {0}"),

@@ -72,7 +72,7 @@ def change_tables(
         section[name] = tomlkit.aot()
     tables = section[name]
     if not isinstance(tables, AoT):
-        raise UsageError(f"{key} is not written as [[{key}]] in the {called}.", hint=f"Mend {path} first.")
+        raise UsageError(f"{key} is not written as [[{key}]] in the {called}.", hint=f"Fix {path} first.")
     change(tables)
     expected = tables.unwrap()
     if not tables:
@@ -93,7 +93,7 @@ class _Edited:
             raise StorageError(f"The {called} cannot be read.", detail=f"{path}: {error}") from error
         except TOMLKitError as error:
             title = f"The {called} is not valid TOML, so nothing was saved."
-            raise UsageError(title, hint=f"Mend {path} first.", detail=str(error)) from error
+            raise UsageError(title, hint=f"Fix {path} first.", detail=str(error)) from error
 
     def place_of(self, key: str) -> tuple[_Section | TOMLDocument, str]:
         *sections, name = key.split(".")
@@ -103,7 +103,7 @@ class _Edited:
                 table[section] = tomlkit.table()
             inner = table[section]
             if not isinstance(inner, AbstractTable | OutOfOrderTableProxy):
-                raise UsageError(f"{section} is not a section in the {self._called}.", hint=f"Mend {self._path} first.")
+                raise UsageError(f"{section} is not a section in the {self._called}.", hint=f"Fix {self._path} first.")
             table = inner
         return table, name
 
@@ -120,7 +120,7 @@ class _Edited:
             raise StorageError(f"The {self._called} could not be saved.", detail=f"{self._path}: {error}") from error
         except UnicodeEncodeError as error:
             wrong = repr(error.object[error.start : error.end])
-            title = f"The {self._called} is UTF-8, which has nothing for {wrong}, so nothing was saved."
+            title = f"The {self._called} is UTF-8, which cannot hold {wrong}, so nothing was saved."
             raise UsageError(title) from error
 
     def unsuitable(self, key: str) -> UsageError:

@@ -439,7 +439,7 @@ class WorkspaceSettings:
             if faults := [problem for problem in found.problems if problem.is_fault]:
                 raise UsageError(
                     "The project's settings have a mistake, so they cannot be trusted as they are.",
-                    hint=f"Mend {file.path} first, or ignore it.",
+                    hint=f"Fix {file.path} first, or ignore it.",
                     detail="\n".join(map(str, faults)),
                 )
         self._trust.remember(self.root, text, answer, items, others=self._project.items)

@@ -381,7 +381,9 @@ def hooks(entry: HookEntry) -> str:
     ran = counted(len(entry.runs), "%n hook ran", "%n hooks ran")
     if (run := entry.telling) is None:
         return f"{ran} · {', '.join(dict.fromkeys(one.moment for one in entry.runs))}"
-    said = " · ".join(filter(None, (run.moment, hook_word(run), visible(first_line(run.reason or run.message)))))
+    said = " · ".join(
+        filter(None, (run.moment, hook_word(run), visible(core_words(first_line(run.reason or run.message)))))
+    )
     return said if len(entry.runs) == 1 else f"{ran} · {said}"
 
 
@@ -392,7 +394,9 @@ def hook_details(entry: HookEntry) -> str:
         code = "" if run.exit_code is None else say("exit code {code}").format(code=run.exit_code)
         facts = " · ".join(filter(None, (run.moment, hook_word(run), code, duration_text(run.duration_s))))
         changed = "" if run.changed is None else json.dumps(run.changed, ensure_ascii=False)
-        texts = dict.fromkeys((f"$ {run.command}", run.path, run.message, run.reason, changed, run.context, run.output))
+        texts = dict.fromkeys(
+            (f"$ {run.command}", run.path, run.message, core_words(run.reason), changed, run.context, run.output)
+        )
         parts.append("\n".join(filter(None, (facts, *map(visible, texts)))))
     return "\n\n".join(parts)
 

@@ -12,7 +12,7 @@ from desktop_agent.core.base.web_address import is_readable_on_the_way
 from desktop_agent.core.models.account import Account, usual_account
 from desktop_agent.core.models.vendors import VENDORS, LocalServer, SignInWay, Vendor, vendor_of
 from desktop_agent.ui.theme import Height, Space, Theme
-from desktop_agent.ui.translation import plural
+from desktop_agent.ui.translation import error_words, plural
 from desktop_agent.ui.widgets.account_fields import AccountFields, ApiKeyField, BrowserWait, CloudFields
 from desktop_agent.ui.widgets.buttons import Picker, make_button
 from desktop_agent.ui.widgets.labels import Note, make_label, show_text
@@ -458,7 +458,7 @@ class LocalStep(CardsStep):
         absent = [server for server in servers if not server.is_usable and server.provider not in running]
         self.show_choices([(server.label, _what(server), server) for server in usable])
         self.cards.setVisible(bool(usable))
-        show_text(self._absent, "\n\n".join(server.words for server in absent))
+        show_text(self._absent, "\n\n".join(error_words(server) for server in absent))
         self._use.setEnabled(bool(usable))
         if usable and self._again.hasFocus():
             super().take_focus()

@@ -29,7 +29,7 @@ from desktop_agent.ui.settings.settings_view import (
     section_title,
 )
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.translation import core_words
+from desktop_agent.ui.translation import answer_words, core_words
 from desktop_agent.ui.widgets.buttons import Switch, make_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, Note, make_label, show_text
 from desktop_agent.ui.widgets.layouts import STRETCH, add_parts, discard_all, hbox, set_names, vbox
@@ -249,7 +249,7 @@ class ExtensionCard(QFrame):
             case "changed":
                 return self.tr("It or its script has changed since your answer, so it waits."), "warning"
             case "failed":
-                return self.tr("It does not run: {0}.").format(reason), "warning"
+                return self.tr("It does not run. {0}").format(answer_words(visible_line(item.reason).text)), "warning"
             case "unusable":
                 return self.tr("It cannot be used: {0}.").format(reason), "warning"
             case "off" if item.reason:

@@ -23,7 +23,7 @@ from desktop_agent.ui.settings.page_parts import Page, field_row, settings_of
 from desktop_agent.ui.settings.setting_controls import words
 from desktop_agent.ui.settings.settings_view import AccountsView, SettingsActions, SettingsView
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.translation import core_words
+from desktop_agent.ui.translation import core_words, error_words
 from desktop_agent.ui.widgets.buttons import Picker, make_button, make_line
 from desktop_agent.ui.widgets.labels import Note, show_text
 from desktop_agent.ui.widgets.layouts import add_parts, hairline, hbox, vbox
@@ -100,7 +100,7 @@ class ServerNote(QWidget):
     def show_server(self, account: Account, server: LocalServer) -> None:
         if account != self._account:
             return
-        self._words.say(server.words, "good" if server.is_usable else "warning")
+        self._words.say(error_words(server), "good" if server.is_usable else "warning")
         self._again.setEnabled(True)
         self.show()
 

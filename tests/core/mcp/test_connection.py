@@ -285,7 +285,7 @@ async def test_a_process_that_asks_while_several_calls_run_is_refused_for_all_of
     ids=["a list", "too deep", "a number without an end"],
 )
 async def test_an_answer_that_cannot_be_read_ends_its_call_at_once(connection: Connection, answer: str) -> None:
-    with pytest.raises(ServerError, match="It answered with what cannot be read"):
+    with pytest.raises(ServerError, match="Its answer cannot be read"):
         await connection.call("raw", {"line": '{"jsonrpc":"2.0","id":NUMBER,"result":' + answer + "}"})
 
 
@@ -452,8 +452,8 @@ async def test_a_connection_that_drops_under_a_call_fails_it_and_the_next_one_co
         (Fault(500, b"<h1>Oops</h1>"), "It failed by itself (HTTP 500)."),
         (Fault(403), "It does not allow this (HTTP 403)."),
         (Fault(200, b"x" * 17_000_000, "application/json"), "a message of more than 16 MiB"),
-        (Fault(200, b'{"jsonrpc":"2.0","id":1,"result":[1]}', "application/json"), "what cannot be read"),
-        (Fault(200, b"data: Oops\n\n", "text/event-stream"), "what cannot be read"),
+        (Fault(200, b'{"jsonrpc":"2.0","id":1,"result":[1]}', "application/json"), "cannot be read"),
+        (Fault(200, b"data: Oops\n\n", "text/event-stream"), "cannot be read"),
         (Fault(200, b"<h1>Welcome</h1>", "text/html"), "it may be a web page"),
     ],
 )

@@ -79,7 +79,7 @@ def test_each_language_server_is_shown_with_its_state(desk: Desk) -> None:
     desk.settle()
     texts = desk.visible_texts()
     assert {"ruff", "ruff server", "Runs, and checks .py", "Supported, but not installed: gopls, clangd."} <= set(texts)
-    assert "It does not run: It ended with exit code 1." in texts
+    assert "It does not run. It ended with exit code 1" in texts
     assert part(card_of(desk, "go"), Switch, "extensionSwitch").isChecked()
 
 

@@ -60,6 +60,10 @@ TEXTS = [
         "The MCP server x broke off: It ended with exit code 7.",
         "Der MCP-Server x ist abgebrochen: Er hat sich mit dem Exit-Code 7 beendet.",
     ),
+    ("The settings file could not be made.", "Die Einstellungsdatei konnte nicht angelegt werden."),
+    ("The rules could not be saved.", "Nicht gespeichert: Regeln."),
+    ("There is a server named 'git' already.", "Es gibt schon einen Server namens 'git'."),
+    ("Ollama runs on 127.0.0.1:11434, without a model.", "Ollama läuft auf 127.0.0.1:11434, ohne Modell."),
     ("What a server says of itself.", "What a server says of itself."),
     ("", ""),
 ]

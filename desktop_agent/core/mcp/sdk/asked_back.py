@@ -90,7 +90,7 @@ def _sampled_message(message: mcp_types.SamplingMessage) -> SampledMessage:
 def _notes(params: mcp_types.CreateMessageRequestParams) -> tuple[str, ...]:
     notes: list[str] = []
     if params.include_context not in (None, "none"):
-        notes.append("It wants the conversation to be sent along, and does not get it.")
+        notes.append("It asks for the conversation as well, and does not get it.")
     if params.max_tokens > MOST_TOKENS:
         notes.append(f"It wants up to {params.max_tokens:,} tokens of answer, and gets {MOST_TOKENS:,}.")
     if params.model_preferences is not None:

@@ -26,7 +26,7 @@ from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 
 UNREADABLE: Final = -32097
 
-NOT_READABLE: Final = "It answered with what cannot be read."
+NOT_READABLE: Final = "Its answer cannot be read."
 
 _ID: Final = regex(r'"id"\s*:\s*(\d{1,18})\s*[,}]')
 _AROUND: Final = 300

@@ -136,8 +136,8 @@ def _not_known(error: ValidationError) -> ServerError:
                 f"It answered with a result of the kind {kind[:_LONGEST_KIND]!r}, which is not supported here."
             )
         if "task" in fields:
-            return ServerError("It answered with a task to be waited for, which is not supported here.")
-    return ServerError("It answered with what the protocol does not know.", detail=_shortened(str(error)))
+            return ServerError("It answered with a task, which is not supported here.")
+    return ServerError("Its answer does not follow the protocol.", detail=_shortened(str(error)))
 
 
 def _shortened(said: str) -> str:

@@ -36,7 +36,7 @@ from desktop_agent.core.mcp.server_status import (
 )
 from desktop_agent.core.protocol.codec import as_object, object_in
 
-NEEDS_TASK = "It runs only as a task, which is waited for in other ways than a call. That is not supported here."
+NEEDS_TASK = "It runs only as a task, which is not supported here."
 ONLY_FOR_VIEW = "It is only for the server's own interactive view, which is not shown here."
 
 _LONGEST_ADDRESS = 200

@@ -539,7 +539,7 @@ class SamplingCard(RequestCard):
         elif sampling.price == "free":
             cost = self.tr("There is no additional cost.")
         answers = words.format(model=sampling.model, tokens=f"{sampling.max_tokens:,}")
-        return " ".join((answers, cost, *sampling.notes))
+        return " ".join((answers, cost, *map(core_words, sampling.notes)))
 
     def on_yes(self) -> None:
         self._allow("once")

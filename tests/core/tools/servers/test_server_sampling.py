@@ -183,7 +183,7 @@ async def test_what_the_server_wants_besides_is_named_and_not_given(ground: Grou
 
     assert question.max_tokens == MOST_TOKENS
     assert [note.partition(",")[0] for note in question.notes] == [
-        "It wants the conversation to be sent along",
+        "It asks for the conversation as well",
         "It wants up to 1",
         "It sets a temperature or stop sequences",
     ]

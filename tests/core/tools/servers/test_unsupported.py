@@ -80,9 +80,9 @@ async def test_a_content_of_a_kind_that_is_not_known_is_named_between_the_others
 @pytest.mark.parametrize(
     ("result", "words"),
     [
-        ({"task": {"taskId": "1", "status": "working"}}, "a task to be waited for, which is not supported here"),
+        ({"task": {"taskId": "1", "status": "working"}}, "a task, which is not supported here"),
         ({"resultType": "hologram"}, "a result of the kind 'hologram', which is not supported here"),
-        ({"content": 7}, "what the protocol does not know"),
+        ({"content": 7}, "does not follow the protocol"),
     ],
 )
 async def test_a_result_of_a_kind_that_is_not_known_is_refused_in_words(

@@ -145,7 +145,7 @@ ASKED = SamplingQuestion(
     max_tokens=1_000,
     model="claude-sonnet-5",
     price="$3 / $15",
-    notes=("It wants the conversation to be sent along, and does not get it.",),
+    notes=("It asks for the conversation as well, and does not get it.",),
 )
 
 
@@ -162,7 +162,7 @@ def test_everything_that_is_sent_and_who_answers_is_on_the_card(stage: Stage) ->
     assert "travel wants to ask the model something" in said
     assert "claude-sonnet-5 answers, with at most 1,000 tokens." in said
     assert "A million input and output tokens cost $3 / $15." in said
-    assert "It wants the conversation to be sent along" in said
+    assert "It asks for the conversation as well" in said
 
 
 @pytest.mark.parametrize(
